@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace spans: named intervals, collected in memory and written as a Chrome trace (chrome://tracing, Perfetto).
+// A null recorder costs one comparison.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+struct TraceEvent {
+  std::string name;
+  std::string category;     // "load", "run", "operator"
+  std::int64_t start_ns;    // steady clock, since the recorder was made
+  std::int64_t duration_ns;
+  std::uint64_t thread;     // small number, in order of first appearance
+};
+
+class TraceRecorder {
+ public:
+  TraceRecorder();
+
+  // thread   any, in parallel
+  // costs    one allocation for a long name, one lock
+  void add(std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t duration_ns);
+  std::int64_t now_ns() const;
+  std::vector<TraceEvent> events() const;
+
+ private:
+  const std::chrono::steady_clock::time_point origin_;
+  mutable std::mutex mutex_;
+  std::vector<TraceEvent> events_;
+  std::vector<std::uint64_t> threads_;
+};
+
+// Records the life of a scope.
+class Span {
+ public:
+  // recorder  borrowed, may be NULL: nothing is recorded
+  // name, category  must outlive the span
+  Span(TraceRecorder* recorder, std::string_view name, std::string_view category)
+      : recorder_(recorder), name_(name), category_(category), start_ns_(recorder ? recorder->now_ns() : 0) {}
+  ~Span() {
+    if (recorder_) recorder_->add(name_, category_, start_ns_, recorder_->now_ns() - start_ns_);
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+ private:
+  TraceRecorder* recorder_;
+  std::string_view name_, category_;
+  std::int64_t start_ns_;
+};
+
+}  // namespace gantry

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in])
+#
+# Builds libgantry_<name>.so the way the core wants a plugin: one exported symbol, nothing unresolved, no
+# executable stack, bound at load; and places it with its manifest in a folder of its own,
+# <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}, so that removing the folder removes the plugin.
+# The manifest is configured: @PROJECT_VERSION@ and @GANTRY_PLUGIN_LIBRARY@ are replaced.
+set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
+
+function(gantry_add_plugin name)
+  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT plugin_MANIFEST)
+    set(plugin_MANIFEST "${name}.yaml.in")
+  endif()
+  if(NOT GANTRY_PLUGIN_OUTPUT_DIRECTORY)
+    set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")
+  endif()
+  set(target gantry_plugin_${name})
+  set(folder "${GANTRY_PLUGIN_OUTPUT_DIRECTORY}/${name}")
+  add_library(${target} MODULE ${plugin_SOURCES})
+  set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${folder}"
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN")
+  if(TARGET gantry_sdk)
+    target_link_libraries(${target} PRIVATE gantry_sdk)
+  else()
+    target_link_libraries(${target} PRIVATE gantry::sdk)
+  endif()
+  if(TARGET gantry_defaults)
+    target_link_libraries(${target} PRIVATE gantry_defaults)
+  endif()
+  target_link_libraries(${target} PRIVATE ${plugin_LIBRARIES})
+  set(exports "${GANTRY_PLUGIN_CMAKE_DIR}/plugin_exports.map")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" -Wl,-Bsymbolic-functions
+    -Wl,--exclude-libs,ALL -Wl,-z,now,-z,noexecstack,-z,relro)
+  # clang's sanitizer runtime is resolved from the executable: -z defs cannot hold there.
+  if(NOT GANTRY_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
+  configure_file("${plugin_MANIFEST}" "${folder}/${name}.yaml" @ONLY)
+  if(NOT plugin_NO_INSTALL)
+    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name})
+    install(FILES "${folder}/${name}.yaml" DESTINATION share/gantry/plugins.d/${name})
+  endif()
+endfunction()

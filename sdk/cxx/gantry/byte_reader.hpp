@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/byte_reader.hpp - the one reader of bytes that come from outside.
+//
+// Little-endian, any alignment, bounded. Every read is told what it reads, so that a refusal names the field;
+// a count is compared with the bytes left before anything is reserved; nothing is copied but numbers.
+// Offsets count from the first byte of the outermost span (`base` for a sub-reader).
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// Numbers read from a file, with the place where each stands: refusals of a later check can point at one.
+template <class T>
+struct NumberArray {
+  std::vector<T> value;
+  std::uint64_t at = 0;  // offset of element 0
+  std::uint64_t offset_of(std::size_t i) const { return at + i * sizeof(T); }
+};
+using U64Array = NumberArray<std::uint64_t>;
+using U32Array = NumberArray<std::uint32_t>;
+using I64Array = NumberArray<std::int64_t>;
+
+class ByteReader {
+ public:
+  // bytes    borrowed; the reader and every view it hands out end with them
+  // base     what offset() says at the first byte
+  explicit ByteReader(std::span<const std::uint8_t> bytes, std::uint64_t base = 0)
+      : bytes_(bytes), base_(base) {}
+
+  std::uint64_t offset() const { return base_ + at_; }
+  std::uint64_t left() const { return bytes_.size() - at_; }
+  bool at_end() const { return left() == 0; }
+
+  // Each returns the value, or malformed at the offset of the field: "<field>: needs 8 bytes, 3 left".
+  Result<std::uint8_t> read_u8(std::string_view field) { return read<std::uint8_t>(field); }
+  Result<std::uint16_t> read_u16(std::string_view field) { return read<std::uint16_t>(field); }
+  Result<std::uint32_t> read_u32(std::string_view field) { return read<std::uint32_t>(field); }
+  Result<std::uint64_t> read_u64(std::string_view field) { return read<std::uint64_t>(field); }
+  Result<std::int32_t> read_i32(std::string_view field) { return read<std::int32_t>(field); }
+  Result<std::int64_t> read_i64(std::string_view field) { return read<std::int64_t>(field); }
+
+  // The next `size` bytes, as a view.
+  Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, std::string_view field) {
+    if (size > left()) return too_short(field, size);
+    const auto view = bytes_.subspan(at_, size);
+    at_ += size;
+    return view;
+  }
+  Status skip(std::uint64_t size, std::string_view field) {
+    GANTRY_CHECK(read_bytes(size, field));
+    return {};
+  }
+
+  // u64 length, then bytes: a view, not terminated, any content. Malformed at the length's offset:
+  // "<field>: length 99, room for 12".
+  Result<std::string_view> read_string(std::string_view field) {
+    const std::uint64_t start = at_;
+    GANTRY_TRY(const std::uint64_t size, read_u64(field));
+    if (size > left()) {
+      const std::uint64_t room = left();
+      at_ = start;
+      return malformed(offset(), field, ": length ", size, ", room for ", room).because("BLOB_TRUNCATED");
+    }
+    const auto view = bytes_.subspan(at_, size);
+    at_ += size;
+    return std::string_view(reinterpret_cast<const char*>(view.data()), view.size());
+  }
+
+  // u64 count of items of at least `least_bytes` each (>= 1). Malformed at the count's offset:
+  // "<field>: count 9, room for 4".
+  Result<std::uint64_t> read_count(std::uint64_t least_bytes, std::string_view field) {
+    const std::uint64_t start = at_;
+    GANTRY_TRY(const std::uint64_t count, read_u64(field));
+    if (count > left() / least_bytes) {
+      const std::uint64_t room = left() / least_bytes;
+      at_ = start;
+      return malformed(offset(), field, ": count ", count, ", room for ", room).because("BLOB_TRUNCATED");
+    }
+    return count;
+  }
+
+  // u64 count, then that many numbers.
+  Result<U64Array> read_u64_array(std::string_view field) { return read_array<std::uint64_t>(field); }
+  Result<U32Array> read_u32_array(std::string_view field) { return read_array<std::uint32_t>(field); }
+  Result<I64Array> read_i64_array(std::string_view field) { return read_array<std::int64_t>(field); }
+
+  // `count` numbers without a count before them.
+  template <class T>
+  Result<NumberArray<T>> read_numbers(std::uint64_t count, std::string_view field) {
+    if (count > left() / sizeof(T)) {
+      return malformed(offset(), field, ": count ", count, ", room for ", left() / sizeof(T))
+          .because("BLOB_TRUNCATED");
+    }
+    NumberArray<T> array{std::vector<T>(count), offset()};
+    if (count != 0) std::memcpy(array.value.data(), bytes_.data() + at_, count * sizeof(T));
+    at_ += count * sizeof(T);
+    return array;
+  }
+
+  // A reader over the next `size` bytes, which this one steps over. Its offsets go on counting in ours.
+  Result<ByteReader> sub_reader(std::uint64_t size, std::string_view field) {
+    const std::uint64_t start = offset();
+    GANTRY_TRY(const auto view, read_bytes(size, field));
+    return ByteReader(view, start);
+  }
+
+  // Bytes ahead, without moving. Fewer than `size` where the end is nearer.
+  std::span<const std::uint8_t> peek(std::uint64_t size) const {
+    return bytes_.subspan(at_, size < left() ? size : left());
+  }
+  std::span<const std::uint8_t> rest() const { return bytes_.subspan(at_); }
+
+ private:
+  template <class T>
+  Result<T> read(std::string_view field) {
+    if (sizeof(T) > left()) return too_short(field, sizeof(T));
+    T value;
+    std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  template <class T>
+  Result<NumberArray<T>> read_array(std::string_view field) {
+    GANTRY_TRY(const std::uint64_t count, read_count(sizeof(T), field));
+    return read_numbers<T>(count, field);
+  }
+  Error too_short(std::string_view field, std::uint64_t size) const {
+    return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left").because("BLOB_TRUNCATED");
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  std::uint64_t base_;
+  std::uint64_t at_ = 0;
+};
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is little-endian and so are our hosts");
+
+}  // namespace gantry

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` lays down, and the package that find_package(gantry) finds:
+# gantry::sdk (headers, for vendors) and gantry::gantry (the core, for embedders).
+include(CMakePackageConfigHelpers)
+set(package_dir lib/cmake/gantry)
+set(exported gantry_sdk)
+if(TARGET gantry)
+  list(APPEND exported gantry)
+  install(FILES core/runtime/runtime.hpp DESTINATION include/gantry)
+endif()
+install(TARGETS ${exported} EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
+install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(DIRECTORY sdk/template DESTINATION share/gantry/sdk)
+install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
+install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir})
+configure_package_config_file(tools/cmake/gantryConfig.cmake.in "${CMAKE_BINARY_DIR}/gantryConfig.cmake"
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
+  COMPATIBILITY SameMajorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/gantryConfig.cmake" "${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
+  DESTINATION ${package_dir})
