@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules and functions as objects: a plugin's (self, table) pair with a place in the import graph.
+//
+//     ModuleNode  --imports-->  ModuleNode ...        never a cycle
+//     FunctionObject --parent--> ModuleNode           so a function keeps its module, and that its imports
+//
+// Lifetime: a node keeps its imports, its pins (library, mapping, plugin, runtime) and destroys its pair once.
+// A node never keeps a function of its own: that would be a loop that nothing frees.
+#pragma once
+
+#include "core/module/pin.hpp"
+#include "core/tensor/object.hpp"
+
+#include <gantry/module.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+class GlobalFunctions;
+struct ModuleNode;
+
+// tvm-ffi's function cell stands directly behind the header, so that the `ffi` dialect can call it.
+struct FunctionObject {  // GANTRY_FUNCTION
+  gantry_object header;
+  void* safe_call = nullptr;  // ffi dialect; NULL until it is offered
+  void* cpp_call = nullptr;
+  gantry_function target{};   // owned: destroyed once
+  std::int32_t device_type = 0;  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
+  Ref<ModuleNode> parent;     // NULL for globals
+  Pin pin;                    // what a global's code needs; empty for a module's
+};
+
+struct ModuleNode {  // GANTRY_MODULE
+  gantry_object header;
+  std::string type_key;   // as in the container; for run-time modules the table's type_name
+  std::string place;      // "entry 2 \"cuda\" of model.so", for messages
+  std::atomic<const gantry_module_table*> table{nullptr};  // NULL: unbound; set once, after self
+  void* self = nullptr;
+  std::int32_t device_type = 0;  // given to its functions
+  std::vector<Ref<ModuleNode>> imports;  // fixed once linked
+  std::vector<Pin> pins;                 // released after self is destroyed, last first
+  std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
+  std::string unbound_reason;            // while unbound: why, in full
+  std::mutex bind_mutex;
+
+  // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).
+  std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;  // (artifact's, runtime's)
+};
+
+// The functions of a runtime that belong to no module: __tvm_set_device and what the embedder adds.
+class GlobalFunctions {
+ public:
+  // invalid where the name is taken.
+  Status add(std::string name, Ref<FunctionObject> function);
+  // NULL where there is none.
+  Ref<FunctionObject> find(std::string_view name) const;
+  std::vector<std::string> names() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::pair<std::string, Ref<FunctionObject>>> functions_;
+};
+
+// A node without imports, not yet bound to a pair. exhausted when memory is.
+Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place);
+
+// Binds a pair, once: from now on the node owns it (on failure the caller keeps it).
+//
+// target   [in]   its table complete (see table_copy.hpp), static for the life of the process
+// returns  invalid where the node is bound already
+// thread   any; a look-up on another thread sees the node unbound or bound, nothing between
+Status bind(ModuleNode& node, const gantry_module& target);
+
+// A function object that owns `target` and keeps `parent`. On failure the caller keeps target.
+Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent, std::int32_t device_type,
+                                         Pin pin = {});
+
+// The artifact's number of a device in the runtime's, and back; numbers without an entry are the same.
+std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);
+std::int32_t to_artifact(const ModuleNode& node, std::int32_t type);
+
+}  // namespace gantry

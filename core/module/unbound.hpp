@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A module whose type key nobody serves, kept in its place by `allow_missing`.
+#pragma once
+
+#include "core/module/module.hpp"
+
+namespace gantry {
+
+// A placeholder in the graph: look-up passes through it to its imports; asked itself it says `reason`. bind() it later.
+//
+// reason   full text: what is missing and what would serve it
+Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place, std::string reason);
+
+bool is_unbound(const ModuleNode& node);
+
+// unavailable, reason MODULE_UNBOUND: "module 1 \"cuda\" is not bound: ..."
+Error unbound_error(const ModuleNode& node);
+
+}  // namespace gantry
