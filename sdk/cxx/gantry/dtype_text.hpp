@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/dtype_text.hpp - element types as people and graph files write them, and how many bytes
+// they take.
+//
+//     float32  int8  uint4  bool  bfloat16  handle  complex64  float32x4  float8_e4m3fn
+//     float4_e2m1fnx2
+//
+// Codes are DLPack 1.1's. Text and record are one to one: dtype_text(parse_dtype(t)) is t for every
+// t in the canonical form, and parse_dtype(dtype_text(d)) is d for every d that parse_dtype can
+// give. Hence the boolean of one bit (uint1, compilers up to v0.23) is "bool", and DLPack's boolean
+// of one byte is "bool8".
+#pragma once
+
+#include <gantry/tensor.h>
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+// DLPack 1.1 type codes. G3 artifacts of v0.14 to v0.20 use 6 to 8 with other meanings: their
+// reader translates.
+enum class TypeCode : std::uint8_t {
+  int_ = 0,
+  uint = 1,
+  float_ = 2,
+  handle = 3,
+  bfloat = 4,
+  complex = 5,
+  bool_ = 6,
+  float8_e3m4 = 7,
+  float8_e4m3 = 8,
+  float8_e4m3b11fnuz = 9,
+  float8_e4m3fn = 10,
+  float8_e4m3fnuz = 11,
+  float8_e5m2 = 12,
+  float8_e5m2fnuz = 13,
+  float8_e8m0fnu = 14,
+  float6_e2m3fn = 15,
+  float6_e3m2fn = 16,
+  float4_e2m1fn = 17,
+};
+
+constexpr bool same_dtype(gantry_dtype a, gantry_dtype b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+
+// Bytes of one element, all lanes, rounded up: 1 for uint4, 16 for float32x4.
+constexpr std::uint64_t element_bytes(gantry_dtype dtype) {
+  return (std::uint64_t{dtype.bits} * dtype.lanes + 7) / 8;
+}
+
+namespace detail {
+
+struct TypeName {
+  std::string_view text;
+  TypeCode code;
+  std::uint8_t bits;  // 0: the width follows in the text
+};
+
+// A name with a width of its own comes before the base that it begins with. For equal code and
+// width the first one is the canonical form.
+constexpr TypeName type_names[] = {
+    {"float8_e3m4", TypeCode::float8_e3m4, 8},
+    {"float8_e4m3b11fnuz", TypeCode::float8_e4m3b11fnuz, 8},
+    {"float8_e4m3fnuz", TypeCode::float8_e4m3fnuz, 8},
+    {"float8_e4m3fn", TypeCode::float8_e4m3fn, 8},
+    {"float8_e4m3", TypeCode::float8_e4m3, 8},
+    {"float8_e5m2fnuz", TypeCode::float8_e5m2fnuz, 8},
+    {"float8_e5m2", TypeCode::float8_e5m2, 8},
+    {"float8_e8m0fnu", TypeCode::float8_e8m0fnu, 8},
+    {"float6_e2m3fn", TypeCode::float6_e2m3fn, 6},
+    {"float6_e3m2fn", TypeCode::float6_e3m2fn, 6},
+    {"float4_e2m1fn", TypeCode::float4_e2m1fn, 4},
+    // v0.14 to v0.20
+    {"e4m3_float8", TypeCode::float8_e4m3fn, 8},
+    {"e5m2_float8", TypeCode::float8_e5m2, 8},
+    {"e2m1_float4", TypeCode::float4_e2m1fn, 4},
+    {"bool8", TypeCode::bool_, 8},
+    {"bool", TypeCode::uint, 1},
+    {"handle", TypeCode::handle, 64},
+    {"bfloat", TypeCode::bfloat, 0},
+    {"complex", TypeCode::complex, 0},
+    {"float", TypeCode::float_, 0},
+    {"uint", TypeCode::uint, 0},
+    {"int", TypeCode::int_, 0},
+};
+
+// Decimal digits at the front of `text`, without a leading zero; 0 where there are none or the
+// number is above `most`. What was read is taken off.
+inline std::uint32_t take_number(std::string_view& text, std::uint32_t most) {
+  std::uint32_t number = 0;
+  if (text.empty() || text.front() < '1' || text.front() > '9') return 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (wrong != std::errc() || number > most) return 0;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+inline bool width_is_accepted(TypeCode code, std::uint32_t bits) {
+  const bool integer = code == TypeCode::int_ || code == TypeCode::uint;
+  if (integer && (bits == 1 || bits == 4)) return true;
+  const bool complex = code == TypeCode::complex;
+  const std::uint32_t fewest = integer || code == TypeCode::float_ ? 8 : complex ? 32 : 16;
+  return bits >= fewest && bits <= 128 && (bits & (bits - 1)) == 0;
+}
+
+}  // namespace detail
+
+// Reads an element type.
+//
+// text     [in]   "<base><bits>[x<lanes>]", "bool", "handle" or a name such as "float8_e4m3fn",
+// each with lanes or
+//                 without; nothing before or after
+// returns  MALFORMED    no such type, width or lane count
+//          UNSUPPORTED  a type registered by the compiler's user ("custom[posit]32"), or a vector
+//          of unknown length
+// source   spec of graph files: dtype strings
+inline Result<gantry_dtype> parse_dtype(std::string_view text) {
+  const auto refuse = [&](const auto&... why) {
+    return malformed(no_offset, "dtype ", quoted(text), ": ", why...).because("DTYPE");
+  };
+  if (text.starts_with("custom[")) {
+    return unsupported("dtype ", quoted(text), ": custom types need the compiler's own library")
+        .because("DTYPE");
+  }
+  for (const detail::TypeName& name : detail::type_names) {
+    if (!text.starts_with(name.text)) continue;
+    std::string_view rest = text.substr(name.text.size());
+    std::uint32_t bits = name.bits;
+    if (bits == 0) {
+      bits = detail::take_number(rest, 128);
+      if (!detail::width_is_accepted(name.code, bits)) {
+        return refuse("width is not one that ", name.text, " comes in");
+      }
+    }
+    std::uint32_t lanes = 1;
+    if (rest.starts_with("xvscale")) {
+      return unsupported("dtype ", quoted(text), ": vectors of unknown length are not supported")
+          .because("DTYPE");
+    }
+    if (rest.starts_with('x')) {
+      rest.remove_prefix(1);
+      lanes = detail::take_number(rest, UINT16_MAX);
+      if (lanes == 0) return refuse("lane count is not a number from 1 to 65535");
+    }
+    if (!rest.empty()) return refuse(quoted(rest), " follows the type");
+    return gantry_dtype{static_cast<std::uint8_t>(name.code), static_cast<std::uint8_t>(bits),
+                        static_cast<std::uint16_t>(lanes)};
+  }
+  return refuse(
+      "no such type, known are int, uint, float, bfloat, complex, bool, handle and the names of "
+      "small floats");
+}
+
+// The canonical text of any record, also of one that no text can name: "code200_7x3".
+inline std::string dtype_text(gantry_dtype dtype) {
+  std::string text;
+  for (const detail::TypeName& name : detail::type_names) {
+    if (static_cast<std::uint8_t>(name.code) != dtype.code) continue;
+    if (name.bits != 0 && name.bits != dtype.bits) continue;
+    if (name.bits == 0 && !detail::width_is_accepted(name.code, dtype.bits)) continue;
+    text = name.bits != 0 ? std::string(name.text) : concat(name.text, dtype.bits);
+    break;
+  }
+  if (text.empty()) return concat("code", dtype.code, "_", dtype.bits, "x", dtype.lanes);
+  return dtype.lanes == 1 ? text : concat(text, "x", dtype.lanes);
+}
+
+// Bytes of a compact tensor.
+//
+// shape    [in]   dimensions, none: one element
+// returns  MALFORMED  a negative dimension, or a product above 2^63 - 1 (a dimension of 0 counts as
+// 1 there, so
+//                     that strides over the same shape cannot overflow either)
+inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, gantry_dtype dtype) {
+  constexpr std::uint64_t most = INT64_MAX;
+  std::uint64_t bytes = element_bytes(dtype);
+  bool empty = bytes == 0;
+  if (empty) bytes = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) {
+      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", least is 0")
+          .because("SHAPE");
+    }
+    if (shape[i] == 0) {
+      empty = true;
+      continue;
+    }
+    const auto extent = static_cast<std::uint64_t>(shape[i]);
+    if (bytes > most / extent) {
+      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", most / bytes)
+          .because("SHAPE");
+    }
+    bytes *= extent;
+  }
+  return empty ? 0 : bytes;
+}
+
+}  // namespace gantry

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/quoted.hpp - text from outside, made fit to stand in a message: "cuda", "a\x00b",
+// "aaaa..." (300 bytes).
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+// Quotes a name or a piece of text of unknown origin. What could confuse a terminal or a log line
+// is escaped; a long text is cut and its length told, so that a file cannot write a megabyte into
+// an error.
+//
+// text     [in]   any bytes, may hold NUL
+// most     [in]   bytes of text shown
+// returns  printable ASCII without line breaks
+inline std::string quoted(std::string_view text, std::size_t most = 80) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : text.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.append({'\\', c});
+    } else if (c == '\n') {
+      out.append("\\n");
+    } else if (byte < 0x20 || byte > 0x7e) {
+      out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
+    } else {
+      out.push_back(c);
+    }
+  }
+  if (text.size() <= most) return out.append("\"");
+  return out.append(concat("...\" (", text.size(), " bytes)"));
+}
+
+}  // namespace gantry

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gantry/quoted.hpp>
+
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(Quoted, LeavesPrintableTextAlone) { EXPECT_EQ(quoted("add_kernel0 ~"), "\"add_kernel0 ~\""); }
+
+TEST(Quoted, EscapesWhatCouldEndTheQuoteOrTheLine) {
+  EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")");
+}
+
+TEST(Quoted, ShowsOtherBytesAsNumbers) {
+  EXPECT_EQ(quoted("\0\x1b\x7f\xff"sv), R"("\x00\x1b\x7f\xff")");
+}
+
+TEST(Quoted, CutsALongTextAndTellsItsLength) {
+  EXPECT_EQ(quoted("abcd", 4), "\"abcd\"");
+  EXPECT_EQ(quoted("abcde", 4), "\"abcd...\" (5 bytes)");
+}
+
+}  // namespace
+}  // namespace gantry
