@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/elf/elf_image.hpp"
+
+#include <gantry/byte_reader.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+constexpr std::uint64_t header_bytes = 64;
+constexpr std::uint64_t program_header_bytes = 56;
+constexpr std::uint64_t section_header_bytes = 64;
+constexpr std::uint16_t count_stored_elsewhere = 0xffff;  // PN_XNUM
+constexpr std::uint32_t type_load = 1;
+constexpr std::uint32_t section_without_bytes = 8;  // SHT_NOBITS
+
+std::string first_bytes(std::span<const std::uint8_t> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 8))) {
+    if (!text.empty()) text += ' ';
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text.empty() ? "none" : text;
+}
+
+// Identification: what makes a file ELF at all, and of the kind that we read.
+Status check_identity(std::span<const std::uint8_t> bytes) {
+  constexpr std::uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
+  if (bytes.size() < sizeof magic ||
+      !std::equal(std::begin(magic), std::end(magic), bytes.begin())) {
+    return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes)).because("NOT_ELF");
+  }
+  if (bytes.size() < header_bytes) {
+    return malformed(0, "ELF header needs ", header_bytes, " bytes, file has ", bytes.size())
+        .because("ELF_TRUNCATED");
+  }
+  if (bytes[4] == 1) return unsupported("ELF file is 32-bit, expected 64-bit").because("ELF_CLASS");
+  if (bytes[4] != 2) {
+    return malformed(4, "ELF class is ", bytes[4], ", expected 2 (64-bit)").because("ELF_CLASS");
+  }
+  if (bytes[5] == 2) {
+    return unsupported("ELF file is big-endian, expected little-endian").because("ELF_DATA");
+  }
+  if (bytes[5] != 1) {
+    return malformed(5, "ELF data encoding is ", bytes[5], ", expected 1 (little-endian)")
+        .because("ELF_DATA");
+  }
+  if (bytes[6] != 1) return malformed(6, "ELF version is ", bytes[6], ", expected 1");
+  return {};
+}
+
+struct Table {
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  std::uint64_t entry_bytes = 0;
+};
+
+Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> bytes,
+                                                  const Table& table, std::uint64_t entry_bytes,
+                                                  std::string_view name) {
+  if (table.entry_bytes != entry_bytes) {
+    return malformed(table.offset, name, " has entries of ", table.entry_bytes, " bytes, expected ",
+                     entry_bytes);
+  }
+  if (table.offset > bytes.size() || table.count > (bytes.size() - table.offset) / entry_bytes) {
+    const std::uint64_t size = table.count * entry_bytes;  // count < 2^58 where it is printed
+    if (table.count < (std::uint64_t{1} << 58) && table.offset <= UINT64_MAX - size) {
+      return malformed(bytes.size(), name, " ends at ", Hex{table.offset + size}, ", file ends at ",
+                       Hex{bytes.size()})
+          .because("ELF_TRUNCATED");
+    }
+    return malformed(bytes.size(), name, " of ", table.count, " entries at ", Hex{table.offset},
+                     " leaves the file, which ends at ", Hex{bytes.size()})
+        .because("ELF_TRUNCATED");
+  }
+  return bytes.subspan(table.offset, table.count * entry_bytes);
+}
+
+Result<std::vector<ElfSegment>> read_segments(std::span<const std::uint8_t> bytes,
+                                              const Table& table) {
+  std::vector<ElfSegment> segments;
+  if (table.count == 0) return segments;
+  GANTRY_TRY(const auto view,
+             table_bytes(bytes, table, program_header_bytes, "program header table"));
+  ByteReader in(view, table.offset);
+  segments.reserve(table.count);
+  for (std::uint64_t i = 0; i < table.count; ++i) {
+    ElfSegment segment;
+    GANTRY_TRY(segment.type, in.read_u32("segment type"));
+    GANTRY_TRY(segment.flags, in.read_u32("segment flags"));
+    GANTRY_TRY(segment.offset, in.read_u64("segment offset"));
+    GANTRY_TRY(segment.address, in.read_u64("segment address"));
+    GANTRY_CHECK(in.skip(8, "segment physical address"));
+    GANTRY_TRY(segment.file_size, in.read_u64("segment file size"));
+    GANTRY_TRY(segment.memory_size, in.read_u64("segment memory size"));
+    GANTRY_CHECK(in.skip(8, "segment alignment"));
+    if (segment.type == type_load && segment.file_size > segment.memory_size) {
+      return malformed(table.offset + i * program_header_bytes, "segment ", i, " has ",
+                       segment.file_size, " bytes of file, room for ", segment.memory_size);
+    }
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> bytes, Table table) {
+  std::vector<ElfSection> sections;
+  if (table.offset == 0) return sections;
+  if (table.count == 0) {
+    // More than 65,279 sections: the count stands in the size of section 0.
+    const Table first{table.offset, 1, table.entry_bytes};
+    GANTRY_TRY(const auto view,
+               table_bytes(bytes, first, section_header_bytes, "section header table"));
+    ByteReader in(view, table.offset);
+    GANTRY_CHECK(in.skip(32, "section 0"));
+    GANTRY_TRY(table.count, in.read_u64("section count"));
+  }
+  GANTRY_TRY(const auto view,
+             table_bytes(bytes, table, section_header_bytes, "section header table"));
+  ByteReader in(view, table.offset);
+  sections.reserve(table.count);
+  for (std::uint64_t i = 0; i < table.count; ++i) {
+    ElfSection section;
+    GANTRY_CHECK(in.skip(4, "section name"));
+    GANTRY_TRY(section.type, in.read_u32("section type"));
+    GANTRY_TRY(section.flags, in.read_u64("section flags"));
+    GANTRY_TRY(section.address, in.read_u64("section address"));
+    GANTRY_TRY(section.offset, in.read_u64("section offset"));
+    GANTRY_TRY(section.size, in.read_u64("section size"));
+    GANTRY_TRY(section.link, in.read_u32("section link"));
+    GANTRY_CHECK(in.skip(20, "section info"));
+    sections.push_back(section);
+  }
+  return sections;
+}
+
+Error cut_segment(std::size_t index, const ElfSegment& segment, std::uint64_t file_size) {
+  if (segment.offset > UINT64_MAX - segment.file_size) {
+    return malformed(file_size, "segment ", index, " of ", segment.file_size, " bytes at ",
+                     Hex{segment.offset}, " leaves the file, which ends at ", Hex{file_size})
+        .because("ELF_TRUNCATED");
+  }
+  return malformed(file_size, "segment ", index, " ends at ",
+                   Hex{segment.offset + segment.file_size}, ", file ends at ", Hex{file_size})
+      .because("ELF_TRUNCATED");
+}
+
+bool inside(std::uint64_t offset, std::uint64_t size, std::uint64_t file_size) {
+  return offset <= file_size && size <= file_size - offset;
+}
+
+}  // namespace
+
+Result<ElfImage> ElfImage::parse(std::span<const std::uint8_t> bytes) {
+  GANTRY_CHECK(check_identity(bytes));
+  ElfImage image;
+  image.bytes_ = bytes;
+
+  ByteReader in(bytes);
+  Table programs, sections;
+  GANTRY_CHECK(in.skip(16, "ELF identification"));
+  GANTRY_TRY(const std::uint16_t type, in.read_u16("ELF type"));
+  GANTRY_TRY(const std::uint16_t machine, in.read_u16("ELF machine"));
+  GANTRY_CHECK(in.skip(4 + 8, "ELF version and entry"));
+  GANTRY_TRY(programs.offset, in.read_u64("program header table offset"));
+  GANTRY_TRY(sections.offset, in.read_u64("section header table offset"));
+  GANTRY_CHECK(in.skip(4 + 2, "ELF flags and header size"));
+  GANTRY_TRY(programs.entry_bytes, in.read_u16("program header size"));
+  GANTRY_TRY(programs.count, in.read_u16("program header count"));
+  GANTRY_TRY(sections.entry_bytes, in.read_u16("section header size"));
+  GANTRY_TRY(sections.count, in.read_u16("section header count"));
+  if (programs.count == count_stored_elsewhere) {
+    return unsupported("ELF file has more than 65,534 program headers");
+  }
+  image.type_ = static_cast<ElfType>(type);
+  image.machine_ = static_cast<ElfMachine>(machine);
+
+  GANTRY_TRY(image.segments_, read_segments(bytes, programs));
+  auto found = read_sections(bytes, sections);
+  if (found.ok()) {
+    image.sections_ = std::move(found).value();
+  } else {
+    image.section_fault_ = std::move(found).error();
+  }
+  return image;
+}
+
+Status ElfImage::check_complete() const {
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const ElfSegment& segment = segments_[i];
+    if (segment.file_size != 0 && !inside(segment.offset, segment.file_size, bytes_.size())) {
+      return cut_segment(i, segment, bytes_.size());
+    }
+  }
+  if (section_fault_) return *section_fault_;
+  return {};
+}
+
+Result<std::span<const std::uint8_t>> ElfImage::bytes_of_segment(std::size_t index) const {
+  const ElfSegment& segment = segments_[index];
+  if (!inside(segment.offset, segment.file_size, bytes_.size())) {
+    return cut_segment(index, segment, bytes_.size());
+  }
+  return bytes_.subspan(segment.offset, segment.file_size);
+}
+
+Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t index) const {
+  if (index >= sections_.size()) {
+    return malformed(no_offset, "section ", index, " is named, section count is ",
+                     sections_.size());
+  }
+  const ElfSection& section = sections_[index];
+  if (section.type == section_without_bytes) return std::span<const std::uint8_t>();
+  if (!inside(section.offset, section.size, bytes_.size())) {
+    return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes at ",
+                     Hex{section.offset}, " leaves the file, which ends at ", Hex{bytes_.size()})
+        .because("ELF_TRUNCATED");
+  }
+  return bytes_.subspan(section.offset, section.size);
+}
+
+Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64_t address) const {
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const ElfSegment& segment = segments_[i];
+    if (segment.type != type_load || address < segment.address) continue;
+    const std::uint64_t into = address - segment.address;
+    if (into >= segment.memory_size) continue;
+    GANTRY_TRY(const auto view, bytes_of_segment(i));
+    if (into >= view.size()) {
+      return malformed(no_offset, "address ", Hex{address}, " lies ", into, " bytes into segment ",
+                       i, ", which has ", view.size(), " bytes of file");
+    }
+    return view.subspan(into);
+  }
+  return malformed(no_offset, "address ", Hex{address}, " lies in no loaded segment");
+}
+
+Result<std::span<const std::uint8_t>> ElfImage::bytes_at(std::uint64_t address,
+                                                         std::uint64_t size) const {
+  GANTRY_TRY(const auto view, bytes_to_segment_end(address));
+  if (size > view.size()) {
+    return malformed(offset_in_file(view), "address ", Hex{address}, " has ", view.size(),
+                     " bytes of file behind it, ", size, " wanted");
+  }
+  return view.first(size);
+}
+
+}  // namespace gantry

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of an ELF file: header, program headers, section headers, addresses to file bytes.
+#pragma once
+
+#include "core/elf/elf_types.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gantry {
+
+class ElfImage {
+ public:
+  // Reads the ELF header and both tables; a section table that leaves the file is remembered and
+  // told by check_complete(), a program header table that does is refused.
+  static Result<ElfImage> parse(std::span<const std::uint8_t> bytes);
+
+  std::span<const std::uint8_t> bytes() const { return bytes_; }
+  ElfType type() const { return type_; }
+  ElfMachine machine() const { return machine_; }
+  const std::vector<ElfSegment>& segments() const { return segments_; }
+  // Empty for a file without sections or with a table that is cut.
+  const std::vector<ElfSection>& sections() const { return sections_; }
+
+  // See ElfFile.
+  Status check_complete() const;
+  Result<std::span<const std::uint8_t>> bytes_at(std::uint64_t address, std::uint64_t size) const;
+  Result<std::span<const std::uint8_t>> bytes_to_segment_end(std::uint64_t address) const;
+  // The file part of a segment or section, as far as it lies in the file.
+  Result<std::span<const std::uint8_t>> bytes_of_segment(std::size_t index) const;
+  Result<std::span<const std::uint8_t>> bytes_of_section(std::size_t index) const;
+
+  std::uint64_t offset_in_file(std::span<const std::uint8_t> view) const {
+    return static_cast<std::uint64_t>(view.data() - bytes_.data());
+  }
+
+ private:
+  ElfImage() = default;
+
+  std::span<const std::uint8_t> bytes_;
+  ElfType type_ = ElfType::none;
+  ElfMachine machine_{};
+  std::vector<ElfSegment> segments_;
+  std::vector<ElfSection> sections_;
+  std::optional<Error> section_fault_;  // why sections_ is empty although the header names some
+};
+
+}  // namespace gantry

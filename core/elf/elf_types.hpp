@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an ELF file says, as plain data. Every string_view and span points into the file's bytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+enum class ElfType : std::uint16_t {
+  none = 0,
+  relocatable = 1,
+  executable = 2,
+  shared = 3,
+  core = 4
+};
+
+// e_machine of the architectures that we name; any other number is legal and printed as a number.
+enum class ElfMachine : std::uint16_t {
+  i386 = 3,
+  ppc64 = 21,
+  s390 = 22,
+  arm = 40,
+  x86_64 = 62,
+  hexagon = 164,
+  aarch64 = 183,
+  cuda = 190,
+  amdgpu = 224,
+  riscv = 243,
+  loongarch = 258,
+};
+
+// "x86-64", "aarch64", ... or "machine 1234".
+std::string name_of(ElfMachine machine);
+// The machine that this program was built for.
+ElfMachine host_machine();
+
+enum class SymbolType : std::uint8_t {
+  notype = 0,
+  object = 1,
+  function = 2,
+  section = 3,
+  file = 4,
+  common = 5,
+  tls = 6,
+  ifunc = 10,
+};
+enum class SymbolBinding : std::uint8_t { local = 0, global = 1, weak = 2, unique = 10 };
+enum class SymbolVisibility : std::uint8_t { normal = 0, internal = 1, hidden = 2, protect = 3 };
+
+struct ElfSymbol {
+  std::string_view name;
+  std::uint64_t value = 0;  // address; in a relocatable object: offset into its section
+  std::uint64_t size = 0;   // bytes, 0 where the producer did not say
+  SymbolType type = SymbolType::notype;
+  SymbolBinding binding = SymbolBinding::local;
+  SymbolVisibility visibility = SymbolVisibility::normal;
+  std::uint16_t section = 0;  // 0: undefined; 0xfff1: absolute; 0xfff2: common
+
+  bool defined() const { return section != 0; }
+  // What dlsym finds: defined here, not local, not hidden.
+  bool exported() const {
+    return defined() && binding != SymbolBinding::local &&
+           (visibility == SymbolVisibility::normal || visibility == SymbolVisibility::protect);
+  }
+};
+
+struct ElfSegment {
+  std::uint32_t type = 0;   // PT_*
+  std::uint32_t flags = 0;  // bit 0 execute, bit 1 write, bit 2 read
+  std::uint64_t offset = 0;
+  std::uint64_t address = 0;
+  std::uint64_t file_size = 0;
+  std::uint64_t memory_size = 0;
+};
+
+struct ElfSection {
+  std::uint32_t type = 0;  // SHT_*
+  std::uint64_t flags = 0;
+  std::uint64_t address = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint32_t link = 0;
+};
+
+// "libc.so.6" must offer "GLIBC_2.34".
+struct ElfVersionNeed {
+  std::string_view file;
+  std::string_view version;
+  bool weak = false;
+};
+
+struct ElfNote {
+  std::string_view owner;  // without its terminator
+  std::uint32_t type = 0;
+  std::span<const std::uint8_t> content;
+};
+
+// What the dynamic segment and the program headers say about loading.
+struct ElfFlags {
+  bool pie = false;               // DF_1_PIE: a program, although its type is `shared`
+  bool bind_now = false;          // DT_BIND_NOW, DF_BIND_NOW or DF_1_NOW
+  bool text_relocations = false;  // DT_TEXTREL or DF_TEXTREL
+  bool static_tls = false;        // DF_STATIC_TLS
+  bool relro = false;             // PT_GNU_RELRO
+  bool stack_header = false;      // PT_GNU_STACK is there
+  bool executable_stack = false;  // and asks for an executable stack
+};
+
+}  // namespace gantry
