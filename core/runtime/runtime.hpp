@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/runtime.hpp - what an embedder holds: a runtime, the modules it loads, their functions, tensors.
+//
+//     auto runtime  = gantry::Runtime::create();                       // plugins are found, none is opened yet
+//     auto model    = runtime->load("digits.so");                      // opens the plugins that the file needs
+//     auto executor = gantry::Executor::create(*model, {"cpu"});
+//     executor->set_input("x", *x);  executor->run();  auto y = executor->output(0);
+//
+// Everything here is a handle: copying one adds a reference. Whatever is handed out keeps what it needs alive, the
+// runtime included, so handles may be dropped in any order and on any thread. No global state: two runtimes can
+// live in one process. Errors come as Result (gantry/result.hpp), never as exceptions.
+#pragma once
+
+#include <gantry/gantry.h>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+struct RuntimeState;  // core/runtime/state.hpp
+class Runtime;
+
+// One reference to an object of the runtime; empty by default.
+class GANTRY_EXPORT Object {
+ public:
+  Object() = default;
+  Object(const Object& other);
+  Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Object& operator=(Object other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Object();
+
+  explicit operator bool() const { return object_ != nullptr; }
+  gantry_object* get() const { return object_; }
+
+  // Takes over one reference. For code that also speaks the C ABI.
+  static Object adopt(gantry_object* object);
+
+ protected:
+  gantry_object* object_ = nullptr;
+};
+
+// A DLPack tensor with an owner.
+class GANTRY_EXPORT Tensor : public Object {
+ public:
+  Tensor() = default;
+  explicit Tensor(Object object) : Object(std::move(object)) {}  // precondition: a tensor
+
+  // Precondition of all: not empty.
+  gantry_tensor* dlpack() const;
+  gantry_dtype dtype() const { return dlpack()->dtype; }
+  std::span<const std::int64_t> shape() const {
+    return {dlpack()->shape, static_cast<std::size_t>(dlpack()->ndim)};
+  }
+  std::uint64_t byte_size() const;
+  std::string describe() const;  // "float32[1, 64] on cpu:0"
+
+  // First element, where the CPU can read it: device "cpu", else NULL.
+  void* data() const;
+  template <class T>
+  std::span<T> elements() const {  // precondition: data() is not NULL, T has the element's size
+    return {static_cast<T*>(data()), byte_size() / sizeof(T)};
+  }
+  // Row `index` of the first axis, as a tensor of the other axes. A view.
+  Result<Tensor> row(std::int64_t index) const;
+};
+
+// Whatever a function returned: none, a number, a text, an object.
+class GANTRY_EXPORT Any {
+ public:
+  Any() = default;
+  Any(const Any& other);
+  Any(Any&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
+  Any& operator=(Any other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Any();
+
+  const gantry_value& value() const { return value_; }
+  bool is_none() const { return value_.kind == GANTRY_NONE; }
+  // invalid: "value is a tensor, expected an integer"
+  Result<std::int64_t> integer() const;
+  Result<double> number() const;
+  Result<std::string> text() const;
+  Result<Tensor> tensor() const;
+  // An array's items, or a map's keys and values in turn.
+  Result<std::vector<Any>> items() const;
+
+  static Any adopt(const gantry_value& value);  // takes over the reference, if it holds one
+  static Any share(const gantry_value& value);  // adds one
+
+ private:
+  gantry_value value_{};
+};
+
+// A packed function.
+class GANTRY_EXPORT Function : public Object {
+ public:
+  Function() = default;
+  explicit Function(Object object) : Object(std::move(object)) {}  // precondition: a function
+
+  // env      [in]   where it runs; NULL: the CPU, default stream
+  // thread   any, in parallel; an executor's functions one at a time
+  Result<Any> call(std::span<const gantry_value> args, const gantry_env* env = nullptr) const;
+
+  // Numbers, texts, tensors, device ids, Any, in any mix.
+  template <class... Args>
+  Result<Any> operator()(const Args&... args) const {
+    const gantry_value values[] = {argument(args)..., gantry_value{}};
+    return call(std::span(values, sizeof...(args)));
+  }
+
+ private:
+  template <class T>
+  static gantry_value argument(const T& from) {
+    gantry_value to{};
+    if constexpr (std::is_same_v<T, Any>) {
+      to = from.value();
+    } else if constexpr (std::is_base_of_v<Object, T>) {
+      if (from) to = {from.get()->kind, 0, {}}, to.object = from.get();
+    } else if constexpr (std::is_same_v<T, gantry_device_id>) {
+      to = {GANTRY_DEVICE, 0, {}}, to.device = from;
+    } else if constexpr (std::is_same_v<T, bool>) {
+      to = {GANTRY_BOOL, 0, {}}, to.i = from;
+    } else if constexpr (std::is_integral_v<T>) {
+      to = {GANTRY_INT, 0, {}}, to.i = from;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      to = {GANTRY_FLOAT, 0, {}}, to.f = from;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      to = {GANTRY_CSTRING, 0, {}}, to.cstring = from.c_str();
+    } else {
+      static_assert(std::is_convertible_v<T, const char*>, "argument kinds: see gantry/value.h");
+      to = {GANTRY_CSTRING, 0, {}}, to.cstring = from;
+    }
+    return to;
+  }
+};
+
+// A module of a loaded artifact, or one that a function made (an executor).
+class GANTRY_EXPORT Module : public Object {
+ public:
+  Module() = default;
+  explicit Module(Object object) : Object(std::move(object)) {}  // precondition: a module
+
+  std::string type_key() const;
+  std::vector<Module> imports() const;
+  // Looks in this module, then in its imports. not_found names the unbound modules that were passed.
+  Result<Function> function(std::string_view name) const;
+  // What this module itself lists.
+  Result<std::vector<std::string>> functions() const;
+  // Modules of the tree that nobody serves (only after allow_missing), each with the reason in full.
+  std::vector<std::string> missing() const;
+};
+
+// A graph executor: one at a time per thread, many may share one module.
+class GANTRY_EXPORT Executor {
+ public:
+  // model    [in]   a module with a factory function
+  // devices  [in]   "cpu", "opencl:1"; the first is where the graph's unplaced parts go
+  // name     [in]   the factory's function
+  static Result<Executor> create(const Module& model, std::span<const std::string> devices,
+                                 std::string_view name = "default");
+  static Result<Executor> create(const Module& model, std::initializer_list<std::string> devices) {
+    return create(model, std::span(devices.begin(), devices.size()));
+  }
+
+  Status set_input(const std::string& name, const Tensor& tensor);
+  Status run();
+  Result<Tensor> output(std::int64_t index) const;  // the executor's own memory: the next run() writes it
+  Result<std::int64_t> output_count() const;
+  const Module& module() const { return module_; }
+
+ private:
+  Module module_;
+  Function set_input_, run_, output_, output_count_;
+};
+
+struct LoadOptions {
+  bool allow_missing = false;  // keep modules that nobody serves as unbound placeholders
+};
+
+struct RuntimeOptions {
+  std::string config_file;                // empty: /etc/gantry/runtime.yaml where present
+  std::vector<std::string> plugin_dirs;   // before all other places
+  std::vector<std::string> plugin_files;  // manifests, before plugin_dirs
+  bool only_these_plugins = false;        // search no other place
+  int threads = 0;                        // of the pool, caller included; 0: the configuration's, else all allowed CPUs
+  std::string log_level;                  // "error" "warning" "info" "debug"; empty: the configuration's
+  std::function<void(std::int32_t level, std::string_view line)> log_sink;  // empty: stderr
+  bool trace = false;                     // record spans for trace_json()
+};
+
+struct DeviceInfo {
+  std::string name;    // "cpu"
+  std::int32_t type;   // its number
+  std::int32_t index;
+  std::string plugin;  // id; empty: the core
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+
+class GANTRY_EXPORT Runtime {
+ public:
+  // Reads the configuration and finds plugins by their manifests; opens none.
+  static Result<Runtime> create(RuntimeOptions options = {});
+
+  // Loads an artifact: its own library, and every module in it through the plugin that serves its type key. The
+  // same file loaded again is the same module while anything of it is alive.
+  //
+  // returns  malformed, unsupported: the file; unavailable, reason NO_PLUGIN: all type keys that nobody serves,
+  //          what was searched and what would serve them; unavailable: a plugin that is there but cannot
+  // costs    bare dlopen plus microseconds; payloads are not copied
+  Result<Module> load(const std::string& path, const LoadOptions& options = {});
+
+  // "cpu", "opencl:1" as a device id. Opens the plugin that serves the device.
+  Result<gantry_device_id> device(std::string_view name);
+  // Every device of every installed plugin, the CPU first; plugins that fail are told of in `problems`.
+  std::vector<DeviceInfo> devices(std::vector<std::string>& problems);
+
+  // A new tensor, content undefined.
+  Result<Tensor> tensor(std::span<const std::int64_t> shape, gantry_dtype dtype, std::string_view device = "cpu");
+  Result<Tensor> tensor(std::initializer_list<std::int64_t> shape, gantry_dtype dtype) {
+    return tensor(std::span(shape.begin(), shape.size()), dtype);
+  }
+  // Copies between devices and shapes of equal element count.
+  Status copy(const Tensor& from, const Tensor& to);
+
+  // Tensors of a .npy (one, without a name), .npz or .params file, on the CPU.
+  Result<std::vector<std::pair<std::string, Tensor>>> read_tensors(const std::string& path);
+
+  // The spans recorded so far as a Chrome trace; empty list without RuntimeOptions::trace.
+  std::string trace_json() const;
+
+  // The parts behind it, for tools built with the core.
+  RuntimeState& state() const { return *state_; }
+
+ private:
+  explicit Runtime(std::shared_ptr<RuntimeState> state) : state_(std::move(state)) {}
+  std::shared_ptr<RuntimeState> state_;
+};
+
+// The core's version, "0.1.0".
+GANTRY_EXPORT std::string_view core_version();
+
+}  // namespace gantry
