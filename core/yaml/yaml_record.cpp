@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/yaml/yaml_record.hpp"
+
+#include "core/yaml/near_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <charconv>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t kLongestQuote = 60;  // bytes of a found value that an error repeats
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t digits_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return end - at;
+}
+
+// -?(0|[1-9][0-9]*)
+bool is_decimal(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && digits_at(text, 0) == text.size() && (text.size() == 1 || text[0] != '0');
+}
+
+// A sign, digits, a fraction, an exponent: whatever some reader of YAML would take for a number.
+bool looks_like_number(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with("0x") || text.starts_with("0o") || text.starts_with("0b")) return true;
+  const std::size_t whole = digits_at(text, 0);
+  std::size_t at = whole;
+  std::size_t fraction = 0;
+  if (at < text.size() && text[at] == '.') {
+    fraction = digits_at(text, at + 1);
+    at += 1 + fraction;
+  }
+  if (whole + fraction == 0)
+    return text == ".inf" || text == ".nan" || text == ".Inf" || text == ".NaN";
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    at += digits_at(text, at);
+  }
+  return at == text.size();
+}
+
+// The words that YAML 1.1 or 1.2 takes for a truth value or for nothing.
+bool is_word(std::string_view text) {
+  constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
+                                                     "off",  "y",     "n",   "null"};
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::find(words.begin(), words.end(), lower) != words.end() || text == "~";
+}
+
+bool is_ambiguous(const YamlValue& value) {
+  return !value.quoted && (looks_like_number(value.text) || is_word(value.text));
+}
+
+std::string quote(std::string_view text) {
+  const bool cut = text.size() > kLongestQuote;
+  std::size_t size = cut ? kLongestQuote : text.size();
+  while (cut && size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  return concat("\"", text.substr(0, size), cut ? "...\"" : "\"");
+}
+
+std::string describe(const YamlValue& value) {
+  switch (value.kind) {
+    case YamlKind::nothing:
+      return "nothing";
+    case YamlKind::list:
+      return "a list";
+    case YamlKind::map:
+      return "a map";
+    case YamlKind::scalar:
+      break;
+  }
+  return concat(value.quoted ? "text " : "", quote(value.text));
+}
+
+std::string names_of(std::span<const std::string_view> choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    text.append(i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ").append(choices[i]);
+  }
+  return text;
+}
+
+// Why a scalar is not of the type, where there is more to say than what was found; begins with ":
+// ".
+std::string hint_for(YamlType type, const YamlValue& value) {
+  if (value.kind == YamlKind::nothing) return ": give it a value or remove the key";
+  if (value.kind != YamlKind::scalar) return "";
+  switch (type) {
+    case YamlType::text:
+    case YamlType::quoted_text:
+      return concat(": write it in quotes, \"", value.text, "\"");
+    case YamlType::integer:
+    case YamlType::number:
+      if (value.quoted && looks_like_number(value.text)) return ": write it without quotes";
+      if (digits_at(value.text, 0) == value.text.size() && value.text.size() > 1 &&
+          value.text[0] == '0') {
+        return ": a decimal number has no leading zero";
+      }
+      return "";
+    case YamlType::boolean:
+      if (value.quoted && (value.text == "true" || value.text == "false"))
+        return ": write it without quotes";
+      return "";
+    default:
+      return "";
+  }
+}
+
+std::string_view name_of(YamlType type) {
+  switch (type) {
+    case YamlType::text:
+      return "text";
+    case YamlType::quoted_text:
+      return "text in quotes";
+    case YamlType::integer:
+      return "integer";
+    case YamlType::number:
+      return "number";
+    case YamlType::boolean:
+      return "true or false";
+    case YamlType::choice:
+    case YamlType::scalar:
+      return "a single value";
+    case YamlType::list:
+      return "a list";
+    case YamlType::record:
+    case YamlType::map:
+      return "a map";
+    case YamlType::any:
+      break;
+  }
+  return "anything";
+}
+
+// Walks the value beside its fields. Recursion follows the nesting, which parse_yaml bounds.
+class Checker {
+ public:
+  Checker(const YamlDocument& document, const YamlUnknown& unknown)
+      : document_(document), unknown_(unknown) {}
+
+  Status check_record(const YamlValue& value, std::span<const YamlField> fields,
+                      const std::string& path) {
+    const bool empty_document = path.empty() && value.kind == YamlKind::nothing;
+    if (value.kind != YamlKind::map && !empty_document) {
+      return wrong_type(YamlType::record, value, path);
+    }
+    for (const YamlEntry& entry : value.entries) {
+      const auto field = std::find_if(fields.begin(), fields.end(),
+                                      [&](const YamlField& f) { return f.name == entry.key; });
+      if (field == fields.end()) {
+        GANTRY_CHECK(check_unknown(entry, fields, path));
+      } else {
+        GANTRY_CHECK(check_field(entry.value, *field, yaml_path(path, field->name)));
+      }
+    }
+    for (const YamlField& field : fields) {
+      if (field.required && !value.find(field.name)) {
+        return yaml_error(document_.file, value.place, yaml_path(path, field.name),
+                          "required key is missing")
+            .because("YAML_MISSING_KEY");
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status check_unknown(const YamlEntry& entry, std::span<const YamlField> fields,
+                       const std::string& path) {
+    if (unknown_.skip_x_keys && entry.key.starts_with("x-")) return {};
+    std::vector<std::string_view> names;
+    for (const YamlField& field : fields) names.push_back(field.name);
+    std::string near = did_you_mean(entry.key, names);
+    if (near.empty()) {
+      std::sort(names.begin(), names.end());
+      near = concat(", known keys are ", names_of(names));
+    }
+    Error error =
+        yaml_error(document_.file, entry.place, yaml_path(path, entry.key), "unknown key", near)
+            .because("YAML_UNKNOWN_KEY");
+    if (!unknown_.warnings) return error;
+    unknown_.warnings->push_back(std::move(error.message));
+    return {};
+  }
+
+  Status check_field(const YamlValue& value, const YamlField& field, const std::string& path) {
+    GANTRY_CHECK(check_type(value, field.type, field, path));
+    if (!field.check) return {};
+    if (const std::string expected = field.check(value); !expected.empty()) {
+      return yaml_error(document_.file, value.place, path, "expected ", expected, ", found ",
+                        describe(value))
+          .because("YAML_TYPE");
+    }
+    return {};
+  }
+
+  Status check_type(const YamlValue& value, YamlType type, const YamlField& field,
+                    const std::string& path) {
+    switch (type) {
+      case YamlType::any:
+        return {};
+      case YamlType::record:
+        return check_record(value, field.fields, path);
+      case YamlType::list:
+        return check_list(value, field, path);
+      case YamlType::map:
+        return check_map(value, field, path);
+      default:
+        return check_scalar(value, type, field, path);
+    }
+  }
+
+  Status check_list(const YamlValue& value, const YamlField& field, const std::string& path) {
+    if (value.kind != YamlKind::list) return wrong_type(YamlType::list, value, path);
+    GANTRY_CHECK(check_count(value.items.size(), "items", value, field, path));
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      GANTRY_CHECK(check_type(value.items[i], field.items, field, yaml_path(path, i)));
+    }
+    return {};
+  }
+
+  Status check_map(const YamlValue& value, const YamlField& field, const std::string& path) {
+    if (value.kind != YamlKind::map) return wrong_type(YamlType::map, value, path);
+    GANTRY_CHECK(check_count(value.entries.size(), "keys", value, field, path));
+    for (const YamlEntry& entry : value.entries) {
+      GANTRY_CHECK(check_type(entry.value, field.items, field, yaml_path(path, entry.key)));
+    }
+    return {};
+  }
+
+  Status check_scalar(const YamlValue& value, YamlType type, const YamlField& field,
+                      const std::string& path) {
+    if (value.kind != YamlKind::scalar) return wrong_type(type, value, path);
+    switch (type) {
+      case YamlType::text:
+      case YamlType::quoted_text:
+        if (type == YamlType::quoted_text ? !value.quoted : is_ambiguous(value)) {
+          return wrong_type(type, value, path);
+        }
+        return check_count(value.text.size(), "bytes", value, field, path);
+      case YamlType::integer: {
+        std::int64_t number = 0;
+        if (!yaml_integer(value, number)) return wrong_type(type, value, path);
+        if (number < field.least || number > field.most) {
+          return yaml_error(document_.file, value.place, path, "expected integer ", field.least,
+                            " to ", field.most, ", found ", number)
+              .because("YAML_RANGE");
+        }
+        return {};
+      }
+      case YamlType::number: {
+        double number = 0;
+        return yaml_number(value, number) ? Status() : wrong_type(type, value, path);
+      }
+      case YamlType::boolean: {
+        bool truth = false;
+        return yaml_boolean(value, truth) ? Status() : wrong_type(type, value, path);
+      }
+      case YamlType::choice:
+        if (std::find(field.choices.begin(), field.choices.end(), value.text) !=
+            field.choices.end())
+          return {};
+        return yaml_error(document_.file, value.place, path, "expected ", names_of(field.choices),
+                          ", found ", describe(value),
+                          did_you_mean(value.text, {field.choices.begin(), field.choices.end()}))
+            .because("YAML_RANGE");
+      default:
+        return {};
+    }
+  }
+
+  Status check_count(std::size_t count, std::string_view unit, const YamlValue& value,
+                     const YamlField& field, const std::string& path) {
+    if (count <= field.longest) return {};
+    return yaml_error(document_.file, value.place, path, count, " ", unit, ", limit is ",
+                      field.longest)
+        .because("YAML_RANGE");
+  }
+
+  Error wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
+    return yaml_error(document_.file, value.place, path, "expected ", name_of(type), ", found ",
+                      describe(value), hint_for(type, value))
+        .because("YAML_TYPE");
+  }
+
+  const YamlDocument& document_;
+  const YamlUnknown& unknown_;
+};
+
+}  // namespace
+
+bool yaml_integer(const YamlValue& value, std::int64_t& out) {
+  if (value.kind != YamlKind::scalar || value.quoted || !is_decimal(value.text)) return false;
+  const char* end = value.text.data() + value.text.size();
+  const auto read = std::from_chars(value.text.data(), end, out);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+bool yaml_number(const YamlValue& value, double& out) {
+  if (value.kind != YamlKind::scalar || value.quoted || !looks_like_number(value.text))
+    return false;
+  const char* end = value.text.data() + value.text.size();
+  const auto read = std::from_chars(value.text.data(), end, out, std::chars_format::general);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+bool yaml_boolean(const YamlValue& value, bool& out) {
+  if (value.kind != YamlKind::scalar || value.quoted ||
+      (value.text != "true" && value.text != "false"))
+    return false;
+  out = value.text == "true";
+  return true;
+}
+
+bool yaml_text(const YamlValue& value) {
+  return value.kind == YamlKind::scalar && !is_ambiguous(value);
+}
+
+std::string yaml_expected(std::string_view what, const YamlValue& found) {
+  return concat("expected ", what, ", found ", describe(found));
+}
+
+std::string YamlRecord::text(std::string_view key, std::string_view fallback) const {
+  const YamlValue* value = find(key);
+  return value ? value->text : std::string(fallback);
+}
+
+std::int64_t YamlRecord::integer(std::string_view key, std::int64_t fallback) const {
+  const YamlValue* value = find(key);
+  std::int64_t number = fallback;
+  [[maybe_unused]] const bool read = value && yaml_integer(*value, number);
+  assert(!value || read);
+  return number;
+}
+
+double YamlRecord::number(std::string_view key, double fallback) const {
+  const YamlValue* value = find(key);
+  double number = fallback;
+  [[maybe_unused]] const bool read = value && yaml_number(*value, number);
+  assert(!value || read);
+  return number;
+}
+
+bool YamlRecord::boolean(std::string_view key, bool fallback) const {
+  const YamlValue* value = find(key);
+  bool truth = fallback;
+  [[maybe_unused]] const bool read = value && yaml_boolean(*value, truth);
+  assert(!value || read);
+  return truth;
+}
+
+std::vector<std::string> YamlRecord::texts(std::string_view key) const {
+  std::vector<std::string> all;
+  if (const YamlValue* value = find(key)) {
+    for (const YamlValue& item : value->items) all.push_back(item.text);
+  }
+  return all;
+}
+
+YamlRecord YamlRecord::record(std::string_view key) const {
+  const YamlValue* value = find(key);
+  return value ? YamlRecord(*document_, *value, path_of(key)) : YamlRecord();
+}
+
+std::vector<YamlRecord> YamlRecord::records(std::string_view key) const {
+  std::vector<YamlRecord> all;
+  if (const YamlValue* value = find(key)) {
+    for (std::size_t i = 0; i < value->items.size(); ++i) {
+      all.emplace_back(*document_, value->items[i], yaml_path(path_of(key), i));
+    }
+  }
+  return all;
+}
+
+const std::vector<YamlEntry>& YamlRecord::entries(std::string_view key) const {
+  static const std::vector<YamlEntry> none;
+  const YamlValue* value = find(key);
+  return value ? value->entries : none;
+}
+
+Result<YamlRecord> read_record(const YamlDocument& document, std::span<const YamlField> fields,
+                               const YamlUnknown& unknown) {
+  GANTRY_CHECK(Checker(document, unknown).check_record(document.root, fields, ""));
+  return YamlRecord(document, document.root, "");
+}
+
+}  // namespace gantry

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maps with known keys, described as data: one mechanism for manifests, the runtime's configuration
+// and recipes.
+//
+//     constexpr YamlField kThreads[] = {
+//         {.name = "count", .type = YamlType::integer, .required = true, .least = 1, .most = 1024},
+//         {.name = "policy", .type = YamlType::choice, .choices = kPolicies},
+//     };
+//     constexpr YamlField kFields[] = {
+//         {.name = "threads", .type = YamlType::record, .fields = kThreads},
+//         {.name = "dirs", .type = YamlType::list, .items = YamlType::text},
+//     };
+//
+//     GANTRY_TRY(const YamlDocument document, parse_yaml(text, "runtime.yaml"));
+//     GANTRY_TRY(const YamlRecord config, read_record(document, kFields));   // everything is
+//     checked here config.record("threads").integer("count", 4);                         // getters
+//     cannot fail for (const std::string& dir : config.texts("dirs")) ...
+//
+// A refusal says file, line, column, key path, what was expected, what was found, and how to write
+// it.
+#pragma once
+
+#include "core/yaml/yaml_text.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+enum class YamlType {
+  text,  // any scalar that cannot be mistaken for a number, a truth value or nothing; else in
+         // quotes
+  quoted_text,  // a scalar in quotes: versions, where 1.10 must not become 1.1
+  integer,      // decimal, no leading zero, no quotes
+  number,       // decimal, with or without a fraction and an exponent
+  boolean,      // true or false
+  choice,       // one of `choices`
+  scalar,       // text, number, boolean as written; the caller decides: see YamlField::check
+  list,         // of `items`
+  record,       // a map with the keys of `fields`
+  map,          // a map with any keys and values of type `items`; of records where items is record
+  any,          // not looked at
+};
+
+// One key of a map. `check` is for what a type cannot say; it is asked last.
+struct YamlField {
+  std::string_view name;
+  YamlType type = YamlType::text;
+  bool required = false;
+  YamlType items = YamlType::text;
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integer: the value
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::size_t longest =
+      std::numeric_limits<std::size_t>::max();  // text: bytes; list and map: items
+  std::span<const std::string_view> choices = {};
+  std::span<const YamlField> fields = {};  // of the record, or of the items that are records
+  // returns  empty: fine; else what is expected: "expected <this>, found ..."
+  std::string (*check)(const YamlValue& value) = nullptr;
+};
+
+// What to do with keys that no field describes. Keys `x-...` are skipped where the schema lets
+// tools keep notes.
+struct YamlUnknown {
+  bool skip_x_keys = false;
+  std::vector<std::string>* warnings = nullptr;  // NULL: unknown keys are refused
+};
+
+// A map that passed the check, or an absent one: then every getter gives its fallback. Borrows the
+// document. Asking for a key that no field describes, or with another type than the field's, is a
+// defect of the caller.
+class YamlRecord {
+ public:
+  YamlRecord() = default;
+  YamlRecord(const YamlDocument& document, const YamlValue& value, std::string path)
+      : document_(&document), value_(&value), path_(std::move(path)) {}
+
+  explicit operator bool() const { return value_ != nullptr; }
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+
+  std::string text(std::string_view key, std::string_view fallback = "") const;
+  std::int64_t integer(std::string_view key, std::int64_t fallback = 0) const;
+  double number(std::string_view key, double fallback = 0) const;
+  bool boolean(std::string_view key, bool fallback = false) const;
+  std::vector<std::string> texts(std::string_view key) const;         // a list of scalars
+  YamlRecord record(std::string_view key) const;                      // absent: an empty one
+  std::vector<YamlRecord> records(std::string_view key) const;        // a list of records
+  const std::vector<YamlEntry>& entries(std::string_view key) const;  // a map, in file order
+
+  // The value as written, or NULL.
+  const YamlValue* find(std::string_view key) const { return value_ ? value_->find(key) : nullptr; }
+  std::string path_of(std::string_view key) const { return yaml_path(path_, key); }
+  const YamlValue* value() const { return value_; }
+
+  // A refusal in our file at `key`, or at the record where the key is absent. Precondition: not the
+  // empty record.
+  template <class... Parts>
+  Error error(std::string_view key, const Parts&... parts) const {
+    const YamlValue* at = find(key);
+    return yaml_error(document_->file, at ? at->place : value_->place, path_of(key), parts...);
+  }
+
+ private:
+  const YamlDocument* document_ = nullptr;
+  const YamlValue* value_ = nullptr;
+  std::string path_;
+};
+
+// Checks the whole document against the fields, depth first, in file order; required keys last.
+//
+// document [in]   must outlive the record
+// returns  malformed as parse_yaml, with YAML_TYPE (wrong type, with the hint how to write it),
+// YAML_RANGE,
+//          YAML_UNKNOWN_KEY (with near names) or YAML_MISSING_KEY
+// costs    O(document)
+Result<YamlRecord> read_record(const YamlDocument& document, std::span<const YamlField> fields,
+                               const YamlUnknown& unknown = {});
+Result<YamlRecord> read_record(YamlDocument&&, std::span<const YamlField>,
+                               const YamlUnknown& = {}) = delete;
+
+// What a scalar reads as, for values whose type is decided elsewhere (config_schema). Empty: not of
+// that type.
+bool yaml_integer(const YamlValue& value, std::int64_t& out);
+bool yaml_number(const YamlValue& value, double& out);
+bool yaml_boolean(const YamlValue& value, bool& out);
+bool yaml_text(const YamlValue& value);
+
+// `expected integer, found "010": decimal integers have no leading zero`. Text after "expected ".
+std::string yaml_expected(std::string_view what, const YamlValue& found);
+
+}  // namespace gantry

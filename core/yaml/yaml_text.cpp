@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/yaml/yaml_text.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+
+namespace gantry {
+namespace {
+
+// How many bytes the character at `at` has, or 0 where it is not UTF-8: overlong forms, surrogates
+// and numbers past U+10FFFF included.
+std::size_t utf8_size(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) -> std::uint32_t {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+  };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  if (size == 0 || first > 0xf4) return 0;
+  std::uint32_t number = first & (0xffu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    number = number << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = number >= 0xd800 && number <= 0xdfff;
+  return number < least[size] || surrogate || number > 0x10ffff ? 0 : size;
+}
+
+// Turns offsets into places: O(log lines + line length) each.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text), starts_{0} {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+  }
+  YamlPlace place(std::size_t offset) const {
+    offset = std::min(offset, text_.size());
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+    const std::size_t start = *(after - 1);
+    const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+    const std::string_view before = text_.substr(start, offset - start);
+    return {static_cast<std::uint32_t>(after - starts_.begin()),
+            static_cast<std::uint32_t>(1 + std::count_if(before.begin(), before.end(), is_first)),
+            offset};
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+};
+
+// Everything that can be said before yaml-cpp sees a byte: it takes invalid UTF-8, guesses UTF-16
+// from NUL bytes, and ends silently at 0x04.
+Status check_characters(std::string_view text, std::string_view file, const Lines& lines) {
+  bool in_front = true;  // only white space since the line began
+  for (std::size_t at = 0; at < text.size();) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    const std::size_t size = utf8_size(text, at);
+    if (size == 0) {
+      return yaml_error(file, lines.place(at), "", "byte ", Hex{c}, " is not UTF-8")
+          .because("YAML_NOT_UTF8");
+    }
+    if (text.substr(at, 3) == "\xef\xbb\xbf") {
+      return yaml_error(file, lines.place(at), "", "byte order mark, expected plain UTF-8")
+          .because("YAML_NOT_UTF8");
+    }
+    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
+      return yaml_error(file, lines.place(at), "", "control character ", Hex{c})
+          .because("YAML_CONTROL_CHARACTER");
+    }
+    if (c == '\t' && in_front) {
+      return yaml_error(file, lines.place(at), "", "tab in front of a line, indentation is spaces")
+          .because("YAML_TAB");
+    }
+    in_front = c == '\n' || (in_front && c == ' ');
+    at += size;
+  }
+  return {};
+}
+
+// Carries a refusal out of yaml-cpp, whose event functions return nothing. Never leaves this file.
+struct Refused {
+  Error error;
+};
+
+class Builder final : public YAML::EventHandler {
+ public:
+  Builder(std::string_view text, const std::string& file, const Lines& lines,
+          const YamlLimits& limits)
+      : text_(text), file_(file), lines_(lines), limits_(limits) {}
+
+  YamlValue take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ == 0) return;
+    refuse("YAML_SECOND_DOCUMENT", place(mark), "", "second document, expected one");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    check_plain(mark, anchor);
+    YamlValue value;
+    // An empty value has no place of its own: yaml-cpp gives that of whatever comes next.
+    value.place = !frames_.empty() && frames_.back().key ? frames_.back().key_place : place(mark);
+    add(std::move(value));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    refuse("YAML_ALIAS", place(mark), here(), "alias, write the value out");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string& text) override {
+    check_plain(mark, anchor);
+    YamlValue value;
+    value.kind = YamlKind::scalar;
+    value.place = place(mark);
+    value.text = text;
+    const char first = character(mark);
+    value.quoted = first == '"' || first == '\'' || first == '|' || first == '>';
+    add(std::move(value));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor, YamlKind::list);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor, YamlKind::map);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Frame {
+    YamlValue value;
+    std::string path;
+    std::optional<std::string> key;  // map: read, its value is awaited
+    YamlPlace key_place;
+    std::unordered_map<std::string, std::uint32_t> key_lines;
+  };
+
+  template <class... Parts>
+  [[noreturn]] void refuse(std::string_view reason, const YamlPlace& at, std::string_view path,
+                           const Parts&... parts) {
+    throw Refused{yaml_error(file_, at, path, parts...).because(reason)};
+  }
+
+  YamlPlace place(const YAML::Mark& mark) const {
+    return lines_.place(mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos));
+  }
+  char character(const YAML::Mark& mark) const {
+    const auto at = static_cast<std::size_t>(mark.pos);
+    return mark.pos >= 0 && at < text_.size() ? text_[at] : '\0';
+  }
+  // The path of the value that comes next.
+  std::string here() const {
+    if (frames_.empty()) return "";
+    const Frame& top = frames_.back();
+    if (top.value.kind == YamlKind::list) return yaml_path(top.path, top.value.items.size());
+    return top.key ? yaml_path(top.path, *top.key) : top.path;
+  }
+
+  // A node's mark is at its first token, which is its anchor or tag where it has one.
+  void check_plain(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    const char first = character(mark);
+    if (anchor != 0 || first == '&') {
+      refuse("YAML_ALIAS", place(mark), here(), "anchor, write the value out where it is needed");
+    }
+    if (first == '!') refuse("YAML_TAG", place(mark), here(), "tag, the type follows from the key");
+  }
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor, YamlKind kind) {
+    check_plain(mark, anchor);
+    if (frames_.size() >= limits_.depth) {
+      refuse("YAML_TOO_DEEP", place(mark), "", "nesting depth ", frames_.size() + 1, ", limit is ",
+             limits_.depth);
+    }
+    if (awaits_key())
+      refuse("YAML_SYNTAX", place(mark), here(), "key is a list or a map, expected text");
+    Frame frame;
+    frame.value.kind = kind;
+    frame.value.place = place(mark);
+    frame.path = here();
+    frames_.push_back(std::move(frame));
+  }
+  void close() {
+    YamlValue value = std::move(frames_.back().value);
+    frames_.pop_back();
+    add(std::move(value));
+  }
+  bool awaits_key() const {
+    return !frames_.empty() && frames_.back().value.kind == YamlKind::map && !frames_.back().key;
+  }
+
+  void add(YamlValue value) {
+    if (frames_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Frame& top = frames_.back();
+    if (top.value.kind == YamlKind::list) {
+      top.value.items.push_back(std::move(value));
+    } else if (!top.key) {
+      add_key(top, std::move(value));
+    } else {
+      top.value.entries.push_back({std::move(*top.key), top.key_place, std::move(value)});
+      top.key.reset();
+    }
+  }
+  void add_key(Frame& top, YamlValue key) {
+    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.place, top.path, "key is empty");
+    if (key.text == "<<" && !key.quoted) {
+      refuse("YAML_ALIAS", key.place, top.path, "merge key, write the keys out");
+    }
+    const auto [at, added] = top.key_lines.emplace(key.text, key.place.line);
+    if (!added) {
+      refuse("YAML_DUPLICATE_KEY", key.place, yaml_path(top.path, key.text), "key \"", key.text,
+             "\" stands twice, first in line ", at->second);
+    }
+    top.key = std::move(key.text);
+    top.key_place = key.place;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  const Lines& lines_;
+  const YamlLimits limits_;
+  std::size_t documents_ = 0;
+  std::vector<Frame> frames_;
+  YamlValue root_;
+};
+
+// yaml-cpp numbers anchors, so an alias without one never becomes an event.
+Error syntax_error(const YAML::Exception& thrown, std::string_view text, const std::string& file,
+                   const Lines& lines) {
+  const std::size_t at = thrown.mark.pos < 0 ? 0 : static_cast<std::size_t>(thrown.mark.pos);
+  if (at < text.size() && text[at] == '*') {
+    return yaml_error(file, lines.place(at), "", "alias, write the value out")
+        .because("YAML_ALIAS");
+  }
+  return yaml_error(file, lines.place(at), "", "not YAML: ", thrown.msg).because("YAML_SYNTAX");
+}
+
+}  // namespace
+
+const YamlValue* YamlValue::find(std::string_view key) const {
+  for (const YamlEntry& entry : entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+std::string yaml_path(std::string_view parent, std::string_view key) {
+  return parent.empty() ? std::string(key) : concat(parent, ".", key);
+}
+std::string yaml_path(std::string_view parent, std::size_t index) {
+  return concat(parent, "[", index, "]");
+}
+
+Result<YamlDocument> parse_yaml(std::string_view text, std::string file, const YamlLimits& limits) {
+  if (text.size() > limits.bytes) {
+    return malformed(limits.bytes, file, ": ", text.size(), " bytes, limit is ", limits.bytes)
+        .because("YAML_TOO_LARGE");
+  }
+  const Lines lines(text);
+  GANTRY_CHECK(check_characters(text, file, lines));
+
+  Builder builder(text, file, lines, limits);
+  try {
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const Refused& refused) {
+    return refused.error;
+  } catch (const YAML::Exception& thrown) {
+    return syntax_error(thrown, text, file, lines);
+  }
+  return YamlDocument{std::move(file), builder.take_root()};
+}
+
+}  // namespace gantry
