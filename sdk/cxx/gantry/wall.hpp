@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/wall.hpp - where C++ ends and the C ABI begins: errors become codes, codes become errors,
+// and no exception passes.
+//
+//     gantry_code load_binary(void* self, const gantry_blob* blob, ..., gantry_status* status) {
+//       return gantry::wall(status, [&]() -> gantry::Status {
+//         GANTRY_TRY(Payload payload, read_payload(*blob));    // an Error: its code, reason,
+//         offset and text modules.push_back(std::move(payload));               // bad_alloc:
+//         EXHAUSTED return {};
+//       });
+//     }
+//
+// And on the side that calls:
+//
+//     gantry::StatusBuffer status;
+//     const gantry_code code = table->load_binary(self, &blob, ..., status.get());
+//     if (code != GANTRY_OK) return status.error(code, "load_binary of plugin acme.npu");
+#pragma once
+
+#include <gantry/status.h>
+#include <gantry/result.hpp>
+
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace gantry {
+
+// An Error on its way through code that knows only exceptions (callbacks of a library, dmlc-core's
+// streams). wall() takes it out again.
+class ErrorThrown : public std::exception {
+ public:
+  explicit ErrorThrown(Error error) : error_(std::move(error)) {}
+  const Error& error() const noexcept { return error_; }
+  const char* what() const noexcept override { return error_.message.c_str(); }
+
+ private:
+  Error error_;
+};
+
+// Writes an error into the caller's status.
+//
+// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at
+// a character returns  error.code
+inline gantry_code to_status(const Error& error, gantry_status* status) noexcept {
+  const auto code = static_cast<gantry_code>(error.code);
+  if (status == nullptr) return code;
+  gantry_fail(status, code, error.reason.c_str(), error.message.c_str());
+  status->offset = error.offset;
+  status->native_code = error.native_code;
+  const std::size_t most = sizeof status->native_domain - 1;
+  const std::size_t size = error.native_domain.size() < most ? error.native_domain.size() : most;
+  std::memcpy(status->native_domain, error.native_domain.data(), size);
+  status->native_domain[size] = 0;
+  return code;
+}
+
+// Runs the body of a function of the C ABI.
+//
+// status   [out]  the caller's, may be NULL
+// body     [in]   returns a Status, any Result, or a gantry_code (then the status is its own
+// business) returns  what body returns; for an exception
+//          EXHAUSTED  std::bad_alloc
+//          BUG        any other, with what() as the text
+//          the error's own code for ErrorThrown
+template <class Body>
+gantry_code wall(gantry_status* status, Body&& body) noexcept {
+  try {
+    if constexpr (std::is_same_v<std::invoke_result_t<Body>, gantry_code>) {
+      return std::forward<Body>(body)();
+    } else {
+      const auto result = std::forward<Body>(body)();
+      return result.ok() ? GANTRY_OK : to_status(result.error(), status);
+    }
+  } catch (const ErrorThrown& thrown) {
+    return to_status(thrown.error(), status);
+  } catch (const std::bad_alloc&) {
+    return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "out of memory");
+  } catch (const std::exception& thrown) {
+    const char* text = thrown.what();
+    if (text == nullptr || *text == 0) text = "exception without a text";
+    return gantry_fail(status, GANTRY_BUG, "EXCEPTION", text);
+  } catch (...) {
+    return gantry_fail(status, GANTRY_BUG, "EXCEPTION", "exception that is no std::exception");
+  }
+}
+
+// A status with room for a text, for calls into a table of the other side.
+class StatusBuffer {
+ public:
+  StatusBuffer() { clear(); }
+  StatusBuffer(const StatusBuffer&) = delete;
+  StatusBuffer& operator=(const StatusBuffer&) = delete;
+
+  // For one call: what an earlier call left is gone.
+  gantry_status* get() {
+    clear();
+    return &status_;
+  }
+
+  // What the call has said.
+  //
+  // code     [in]   what it returned, not OK; it decides, whatever the status says
+  // subject  [in]   who was called, for the message where there is none: "create of plugin
+  // acme.npu" returns  an Error with the callee's text, or, where it gave none or an unknown code,
+  // one that says so
+  Error error(gantry_code code, std::string_view subject) const {
+    if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
+      return bug(subject, " returns ", code, ", which is no code").because("STATUS_CODE");
+    }
+    Error error;
+    error.code = static_cast<Code>(code);
+    error.reason = field(status_.reason);
+    error.offset = status_.offset;
+    error.native_domain = field(status_.native_domain);
+    error.native_code = status_.native_code;
+    const std::size_t size =
+        status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1;
+    error.message.assign(text_, size);
+    if (size == 0)
+      error.message = concat(subject, " fails as ", name_of(error.code), " and gives no reason");
+    return error;
+  }
+
+ private:
+  void clear() {
+    status_ = {};
+    status_.struct_size = sizeof status_;
+    status_.offset = no_offset;
+    status_.text = text_;
+    status_.text_capacity = sizeof text_;
+    text_[0] = 0;
+  }
+  // A text field of fixed size; the other side may have left out the terminator.
+  template <std::size_t N>
+  static std::string field(const char (&text)[N]) {
+    return std::string(text, strnlen(text, N));
+  }
+
+  gantry_status status_;
+  char text_[2048];
+};
+
+}  // namespace gantry

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gantry/wall.hpp>
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace gantry {
+namespace {
+
+Error full_error() {
+  return malformed(0x40, "edge 3 names module 4, module count is 4")
+      .because("IMPORT_TREE")
+      .native("errno", -22)
+      .at("while reading model.so");
+}
+
+TEST(Wall, PassesASuccess) {
+  StatusBuffer status;
+  EXPECT_EQ(wall(status.get(), [] { return Status(); }), GANTRY_OK);
+  EXPECT_EQ(wall(status.get(), [] { return Result<int>(7); }), GANTRY_OK);
+  EXPECT_EQ(wall(status.get(), [] { return gantry_code{GANTRY_OK}; }), GANTRY_OK);
+}
+
+TEST(Wall, PassesACodeAndLeavesTheStatusAlone) {
+  StatusBuffer buffer;
+  gantry_status* status = buffer.get();
+
+  EXPECT_EQ(
+      wall(status, [&] { return gantry_fail(status, GANTRY_NOT_FOUND, "NAME", "no \"run\""); }),
+      GANTRY_NOT_FOUND);
+  EXPECT_STREQ(status->text, "no \"run\"");
+}
+
+TEST(Wall, CarriesEveryFieldOfAnErrorToTheOtherSide) {
+  StatusBuffer status;
+
+  const gantry_code code = wall(status.get(), [] { return Status(full_error()); });
+  const Error error = status.error(code, "load");
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_EQ(error.message, full_error().message);
+  EXPECT_EQ(error.offset, 0x40u);
+  EXPECT_EQ(error.reason, "IMPORT_TREE");
+  EXPECT_EQ(error.native_domain, "errno");
+  EXPECT_EQ(error.native_code, -22);
+}
+
+TEST(Wall, TakesAnErrorOutOfItsException) {
+  StatusBuffer status;
+
+  const gantry_code code = wall(status.get(), []() -> Status { throw ErrorThrown(full_error()); });
+
+  EXPECT_EQ(code, GANTRY_MALFORMED);
+  EXPECT_EQ(status.error(code, "load").message, full_error().message);
+}
+
+struct Thrown {
+  std::string name;
+  void (*body)();
+  Code code;
+  std::string reason;
+  std::string message;
+};
+void PrintTo(const Thrown& thrown, std::ostream* out) { *out << thrown.name; }
+
+class WallStops : public ::testing::TestWithParam<Thrown> {};
+
+TEST_P(WallStops, TheExceptionAndSaysWhatItWas) {
+  const Thrown& thrown = GetParam();
+  StatusBuffer status;
+
+  const gantry_code code = wall(status.get(), [&]() -> Status {
+    thrown.body();
+    return {};
+  });
+
+  const Error error = status.error(code, "load");
+  EXPECT_EQ(error.code, thrown.code);
+  EXPECT_EQ(error.reason, thrown.reason);
+  EXPECT_EQ(error.message, thrown.message);
+  EXPECT_EQ(error.offset, no_offset);
+}
+
+struct Silent : std::exception {
+  const char* what() const noexcept override { return ""; }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, WallStops,
+                         ::testing::Values(Thrown{"BadAlloc", [] { throw std::bad_alloc(); },
+                                                  Code::exhausted, "MEMORY", "out of memory"},
+                                           Thrown{"OutOfRange",
+                                                  [] { throw std::out_of_range("index 4"); },
+                                                  Code::bug, "EXCEPTION", "index 4"},
+                                           Thrown{"Silent", [] { throw Silent(); }, Code::bug,
+                                                  "EXCEPTION", "exception without a text"},
+                                           Thrown{"Number", [] { throw 7; }, Code::bug, "EXCEPTION",
+                                                  "exception that is no std::exception"}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Wall, NeedsNoStatus) {
+  EXPECT_EQ(wall(nullptr, [] { return Status(full_error()); }), GANTRY_MALFORMED);
+  EXPECT_EQ(wall(nullptr, []() -> Status { throw 7; }), GANTRY_BUG);
+}
+
+TEST(ToStatus, CutsWhatIsTooLongAndTerminatesIt) {
+  char text[8];
+  gantry_status status{};
+  status.struct_size = sizeof status;
+  status.text = text;
+  status.text_capacity = sizeof text;
+  const Error error = invalid("abcde\xc3\xa9\xc3\xa9")  // e-acute twice: only one fits whole
+                          .because("A_REASON_OF_MORE_THAN_THIRTY_ONE_CHARACTERS")
+                          .native("A_DOMAIN_OF_MORE_THAN_FIFTEEN", 1);
+
+  EXPECT_EQ(to_status(error, &status), GANTRY_INVALID);
+
+  EXPECT_STREQ(status.text, "abcde\xc3\xa9");
+  EXPECT_EQ(status.text_size, 7u);
+  EXPECT_STREQ(status.reason, "A_REASON_OF_MORE_THAN_THIRTY_ON");
+  EXPECT_STREQ(status.native_domain, "A_DOMAIN_OF_MOR");
+}
+
+TEST(StatusBuffer, NamesTheOneWhoFailsWithoutAReason) {
+  StatusBuffer status;
+  status.get();
+
+  EXPECT_EQ(status.error(GANTRY_UNAVAILABLE, "create of plugin acme.npu").message,
+            "create of plugin acme.npu fails as unavailable and gives no reason");
+}
+
+TEST(StatusBuffer, MakesAnUnknownCodeABug) {
+  StatusBuffer status;
+  for (const gantry_code code : {-1, 9}) {
+    gantry_fail(status.get(), code, "X", "text");
+
+    const Error error = status.error(code, "create");
+
+    EXPECT_EQ(error.code, Code::bug);
+    EXPECT_EQ(error.reason, "STATUS_CODE");
+    EXPECT_EQ(error.message, concat("create returns ", code, ", which is no code"));
+  }
+}
+
+TEST(StatusBuffer, ForgetsTheCallBefore) {
+  StatusBuffer status;
+  to_status(full_error(), status.get());
+
+  const gantry_code code = gantry_fail(status.get(), GANTRY_INVALID, "SHAPE", "b");
+
+  const Error error = status.error(code, "call");
+  EXPECT_EQ(error.message, "b");
+  EXPECT_EQ(error.offset, no_offset);
+  EXPECT_EQ(error.native_code, 0);
+  EXPECT_EQ(error.native_domain, "");
+}
+
+// The other side fills the struct, so nothing in it is believed.
+TEST(StatusBuffer, DoesNotReadPastItsOwnFields) {
+  StatusBuffer buffer;
+  gantry_status* status = buffer.get();
+  std::memset(status->reason, 'r', sizeof status->reason);
+  std::memset(status->native_domain, 'd', sizeof status->native_domain);
+  std::memset(status->text, 't', status->text_capacity);
+  status->text_size = UINT32_MAX;
+
+  const Error error = buffer.error(GANTRY_INVALID, "call");
+
+  EXPECT_EQ(error.reason, std::string(32, 'r'));
+  EXPECT_EQ(error.native_domain, std::string(16, 'd'));
+  EXPECT_EQ(error.message, std::string(2047, 't'));
+}
+
+}  // namespace
+}  // namespace gantry
