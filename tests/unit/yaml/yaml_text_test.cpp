@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/yaml/yaml_text.hpp"
+
+#include <gmock/gmock.h>
+#include <pthread.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<YamlDocument> parse(std::string_view text) { return parse_yaml(text, "a.yaml"); }
+
+TEST(YamlText, KeepsMapsInFileOrderWithPlaces) {
+  const Result<YamlDocument> document = parse("zebra: 1\nape: \"two\"\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  const YamlValue& root = document->root;
+  ASSERT_EQ(root.kind, YamlKind::map);
+  ASSERT_EQ(root.entries.size(), 2u);
+  EXPECT_EQ(root.entries[0].key, "zebra");
+  EXPECT_EQ(root.entries[0].value.text, "1");
+  EXPECT_FALSE(root.entries[0].value.quoted);
+  EXPECT_EQ(root.entries[1].key, "ape");
+  EXPECT_TRUE(root.entries[1].value.quoted);
+  EXPECT_EQ(root.entries[1].value.place.line, 2u);
+  EXPECT_EQ(root.entries[1].value.place.column, 6u);
+  EXPECT_EQ(root.entries[1].value.place.offset, 14u);
+}
+
+TEST(YamlText, ReadsBlockAndFlowFormsAlike) {
+  for (const std::string_view text :
+       {"keys:\n  - {key: cuda}\n  - key: opencl\n", "{keys: [{key: cuda}, {key: opencl}]}"}) {
+    const Result<YamlDocument> document = parse(text);
+
+    ASSERT_TRUE(document.ok()) << document.error().message;
+    const YamlValue* keys = document->root.find("keys");
+    ASSERT_NE(keys, nullptr);
+    ASSERT_EQ(keys->kind, YamlKind::list);
+    ASSERT_EQ(keys->items.size(), 2u);
+    EXPECT_EQ(keys->items[0].find("key")->text, "cuda");
+    EXPECT_EQ(keys->items[1].find("key")->text, "opencl");
+  }
+}
+
+TEST(YamlText, KnowsWhetherAScalarWasQuoted) {
+  const Result<YamlDocument> document =
+      parse("plain: a\nsingle: 'a'\ndouble: \"a\"\nblock: |\n  a\nfolded: >\n  a\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  EXPECT_FALSE(document->root.find("plain")->quoted);
+  for (const std::string_view key : {"single", "double", "block", "folded"}) {
+    EXPECT_TRUE(document->root.find(key)->quoted) << key;
+  }
+}
+
+TEST(YamlText, CountsColumnsInCharactersAndOffsetsInBytes) {
+  const Result<YamlDocument> document = parse("\xc3\xa9\xe2\x82\xac: x\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  EXPECT_EQ(document->root.entries[0].value.place.column, 5u);
+  EXPECT_EQ(document->root.entries[0].value.place.offset, 7u);
+}
+
+TEST(YamlText, GivesAnEmptyValueThePlaceOfItsKey) {
+  const Result<YamlDocument> document = parse("first:\nsecond: x\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  EXPECT_EQ(document->root.entries[0].value.kind, YamlKind::nothing);
+  EXPECT_EQ(document->root.entries[0].value.place.line, 1u);
+}
+
+TEST(YamlText, AnEmptyTextIsADocumentWithNothing) {
+  for (const std::string_view text : {"", "# only a comment\n", "---\n"}) {
+    const Result<YamlDocument> document = parse(text);
+
+    ASSERT_TRUE(document.ok()) << document.error().message;
+    EXPECT_EQ(document->root.kind, YamlKind::nothing);
+  }
+}
+
+struct BadText {
+  std::string name;
+  std::string text;
+  std::uint64_t offset;
+  std::string reason;
+  std::string message;
+};
+
+class YamlTextRefuses : public ::testing::TestWithParam<BadText> {};
+
+TEST_P(YamlTextRefuses, WithThePlaceAndTheTrueReason) {
+  const BadText& bad = GetParam();
+
+  const Result<YamlDocument> document = parse(bad.text);
+
+  ASSERT_FALSE(document.ok());
+  EXPECT_EQ(document.error().code, Code::malformed);
+  EXPECT_EQ(document.error().message, bad.message);
+  EXPECT_EQ(document.error().offset, bad.offset);
+  EXPECT_EQ(document.error().reason, bad.reason);
+}
+
+using namespace std::string_literals;
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, YamlTextRefuses,
+    ::testing::Values(
+        BadText{"DuplicateKey", "a: 1\nb: 2\na: 3\n", 10, "YAML_DUPLICATE_KEY",
+                "a.yaml:3:1: a: key \"a\" stands twice, first in line 1"},
+        BadText{"DuplicateKeyInside", "t:\n  - {x: 1,\n     x: 2}\n", 19, "YAML_DUPLICATE_KEY",
+                "a.yaml:3:6: t[0].x: key \"x\" stands twice, first in line 2"},
+        BadText{"DuplicateKeyOnceQuoted", "a: 1\n\"a\": 3\n", 5, "YAML_DUPLICATE_KEY",
+                "a.yaml:2:1: a: key \"a\" stands twice, first in line 1"},
+        BadText{"Anchor", "a: &x 1\n", 3, "YAML_ALIAS",
+                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
+        BadText{"AnchorOnAMap", "a: &x\n  b: 1\n", 3, "YAML_ALIAS",
+                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
+        BadText{"AnchorOnNothing", "a: &x\n", 3, "YAML_ALIAS",
+                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
+        BadText{"Alias", "a: *x\n", 3, "YAML_ALIAS", "a.yaml:1:4: alias, write the value out"},
+        BadText{"MergeKey", "a:\n  <<: {b: 1}\n", 5, "YAML_ALIAS",
+                "a.yaml:2:3: a: merge key, write the keys out"},
+        BadText{"Tag", "a: !!int 1\n", 3, "YAML_TAG",
+                "a.yaml:1:4: a: tag, the type follows from the key"},
+        BadText{"LocalTagOnAList", "a: !x [1]\n", 3, "YAML_TAG",
+                "a.yaml:1:4: a: tag, the type follows from the key"},
+        BadText{"TagOnQuotedText", "a: ! \"x\"\n", 3, "YAML_TAG",
+                "a.yaml:1:4: a: tag, the type follows from the key"},
+        BadText{"SecondDocument", "a: 1\n---\nb: 2\n", 5, "YAML_SECOND_DOCUMENT",
+                "a.yaml:2:1: second document, expected one"},
+        BadText{"TabInFront", "a:\n\tb: 1\n", 3, "YAML_TAB",
+                "a.yaml:2:1: tab in front of a line, indentation is spaces"},
+        BadText{"TabAfterSpaces", "a:\n  \tb: 1\n", 5, "YAML_TAB",
+                "a.yaml:2:3: tab in front of a line, indentation is spaces"},
+        BadText{"Nul", "a: 1\0"s, 4, "YAML_CONTROL_CHARACTER", "a.yaml:1:5: control character 0x0"},
+        BadText{"EndOfTransmission", "a: 1\n\x04\nb: 2\n", 5, "YAML_CONTROL_CHARACTER",
+                "a.yaml:2:1: control character 0x4"},
+        BadText{"LoneContinuation", "a: \x80", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0x80 is not UTF-8"},
+        BadText{"Overlong", "a: \xc0\xaf", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0xc0 is not UTF-8"},
+        BadText{"OverlongOfThree", "a: \xe0\x80\xaf", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0xe0 is not UTF-8"},
+        BadText{"Surrogate", "a: \xed\xa0\x80", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0xed is not UTF-8"},
+        BadText{"PastUnicode", "a: \xf4\x90\x80\x80", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0xf4 is not UTF-8"},
+        BadText{"CutCharacter", "a: \xe2\x82", 3, "YAML_NOT_UTF8",
+                "a.yaml:1:4: byte 0xe2 is not UTF-8"},
+        BadText{"ByteOrderMark",
+                "\xef\xbb\xbf"
+                "a: 1\n",
+                0, "YAML_NOT_UTF8", "a.yaml:1:1: byte order mark, expected plain UTF-8"},
+        BadText{"EmptyKey", ": 1\n", 0, "YAML_SYNTAX", "a.yaml:1:1: key is empty"},
+        BadText{"ListAsKey", "? [a]\n: 1\n", 2, "YAML_SYNTAX",
+                "a.yaml:1:3: key is a list or a map, expected text"},
+        BadText{"Unclosed", "a: [1, 2\n", 9, "YAML_SYNTAX",
+                "a.yaml:2:1: not YAML: end of sequence flow not found"},
+        BadText{"SeventeenDeep", "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", 16, "YAML_TOO_DEEP",
+                "a.yaml:1:17: nesting depth 17, limit is 16"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(YamlText, TakesAsManyLevelsAsTheLimit) {
+  EXPECT_TRUE(parse("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]").ok());
+}
+
+TEST(YamlText, RefusesATextOverTheLimitBeforeReadingIt) {
+  const Result<YamlDocument> document = parse_yaml("a: 123", "a.yaml", {.bytes = 5});
+
+  ASSERT_FALSE(document.ok());
+  EXPECT_EQ(document.error().message, "a.yaml: 6 bytes, limit is 5");
+  EXPECT_EQ(document.error().reason, "YAML_TOO_LARGE");
+  EXPECT_TRUE(parse_yaml("a: 12", "a.yaml", {.bytes = 5}).ok());
+}
+
+// Openings alone, as many as a file may hold, on a stack that a deep recursion would leave: the
+// answer is ours.
+TEST(YamlText, RefusesAFileOfNothingButOpeningsOnASmallStack) {
+  for (const std::string_view opening :
+       {"[", "{", "- ", "? ", "[? ", "{a: ", "- ? ", "[{a: ", "\"a\": ["}) {
+    std::string text;
+    while (text.size() + opening.size() <= 64 * 1024) text.append(opening);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256 * 1024);
+    struct Work {
+      std::string_view text;
+      Error error;
+    } work{text, {}};
+    pthread_t thread;
+    const auto run = [](void* self) -> void* {
+      auto& mine = *static_cast<Work*>(self);
+      const Result<YamlDocument> document = parse(mine.text);
+      if (!document.ok()) mine.error = document.error();
+      return nullptr;
+    };
+
+    ASSERT_EQ(pthread_create(&thread, &small, run, &work), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&small);
+
+    EXPECT_EQ(work.error.code, Code::malformed) << opening << " " << work.error.message;
+    EXPECT_THAT(work.error.message, HasSubstr("a.yaml:1:")) << opening;
+  }
+}
+
+TEST(YamlText, RefusesOrTakesEveryTruncationOfAManifestWithoutACrash) {
+  const std::string whole =
+      "schema: \"1.0\"\nkeys:\n  - {key: cuda, aliases: ['a', \"b\"]}\nx: |\n  text\n  more\n";
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    const Result<YamlDocument> document = parse(std::string_view(whole).substr(0, size));
+    EXPECT_TRUE(document.ok() || document.error().code == Code::malformed) << size;
+  }
+}
+
+TEST(YamlPath, JoinsKeysAndIndices) {
+  EXPECT_EQ(yaml_path("", "keys"), "keys");
+  EXPECT_EQ(yaml_path(yaml_path("keys", 2), "payload"), "keys[2].payload");
+}
+
+}  // namespace
+}  // namespace gantry
