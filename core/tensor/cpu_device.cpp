@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/cpu_device.hpp"
+
+#include "core/tensor/device_set.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+// Nothing here throws: texts are put together on the stack, as some tell that memory is out.
+template <class... Parts>
+gantry_code refuse(gantry_status* status, gantry_code code, const char* form, Parts... parts) {
+  char text[256];
+  std::snprintf(text, sizeof text, form, parts...);
+  return gantry_fail(status, code, "", text);
+}
+
+constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 21;  // a huge page
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;      // what a process can address
+
+// Attribute 1000 of every runtime in the process: the table has no self. As the allocator rounds
+// blocks, so that free() finds the same number without a header or a map.
+std::atomic<std::int64_t> allocated_bytes{0};
+
+gantry_code check_index(std::int32_t i, gantry_status* status) {
+  if (i == 0) return GANTRY_OK;
+  return refuse(status, GANTRY_INVALID, "cpu:%" PRId32 " is not there, the only index is 0", i);
+}
+
+gantry_code check_queue(std::int32_t i, const void* stream, gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  if (stream == nullptr) return GANTRY_OK;
+  return refuse(status, GANTRY_INVALID, "cpu: stream %p is not there, the only stream is NULL",
+                stream);
+}
+
+gantry_code count(void*, std::int32_t* count, gantry_status*) {
+  *count = 1;
+  return GANTRY_OK;
+}
+
+// The number behind an attribute, -1 where there is none.
+// source   numbers: spec of device attributes, DeviceAttrKind; 1000 on: ours
+std::int64_t attribute_number(std::int32_t kind) {
+  const auto pages = [](int which) {
+    const long number = sysconf(which);
+    return number < 0 ? -1 : std::int64_t{number} * sysconf(_SC_PAGESIZE);
+  };
+  switch (kind) {
+    case 0:  // exists
+      return 1;
+    case 7: {  // multiprocessors: hardware threads that this process may use
+      const unsigned threads = std::thread::hardware_concurrency();
+      return threads == 0 ? -1 : std::int64_t{threads};
+    }
+    case 13: {  // L2 cache, bytes
+      const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+      return bytes <= 0 ? -1 : bytes;
+    }
+    case 14:  // memory, bytes
+      return pages(_SC_PHYS_PAGES);
+    case 15:  // memory free now, bytes
+      return pages(_SC_AVPHYS_PAGES);
+    case 1000:
+      return allocated_bytes.load(std::memory_order_relaxed);
+    default:
+      return -1;
+  }
+}
+
+gantry_code attribute(void*, std::int32_t i, std::int32_t kind, gantry_value* out,
+                      gantry_status* status) {
+  std::int64_t number = 0;
+  if (i != 0 && kind == 0) {
+    number = 0;  // to ask whether a device exists is never wrong
+  } else if (const gantry_code code = check_index(i, status); code != GANTRY_OK) {
+    return code;
+  } else if (number = attribute_number(kind); number < 0) {
+    return refuse(status, GANTRY_NOT_FOUND, "cpu: attribute %" PRId32 " does not apply", kind);
+  }
+  *out = gantry_value{};
+  out->kind = GANTRY_INT;
+  out->i = number;
+  return GANTRY_OK;
+}
+
+gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
+                  gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  if (what->scope.size != 0 && !gantry_bytes_equal(what->scope, gantry_text("global"))) {
+    return wall(status, [&]() -> Status {
+      const std::string_view scope(what->scope.data, what->scope.size);
+      return unsupported("cpu: memory scope ", quoted(scope),
+                         " is not there, the only scope is \"global\"");
+    });
+  }
+  const std::uint64_t alignment = std::max(what->alignment, kTensorAlignment);
+  if ((what->alignment & (what->alignment - 1)) != 0 || alignment > kMostAlignment) {
+    return refuse(status, GANTRY_INVALID,
+                  "cpu: alignment is %" PRIu64 ", expected a power of two up to %" PRIu64,
+                  what->alignment, kMostAlignment);
+  }
+  if (what->size > kMostBytes) {
+    return refuse(status, GANTRY_EXHAUSTED,
+                  "cpu: %" PRIu64 " bytes are asked for, most is %" PRIu64, what->size, kMostBytes);
+  }
+  // Rounded up as aligned_alloc wants it; a block of no bytes still has an address of its own.
+  const std::uint64_t size = std::max((what->size + alignment - 1) & ~(alignment - 1), alignment);
+  void* const block = std::aligned_alloc(alignment, size);
+  if (block == nullptr) {
+    return refuse(status, GANTRY_EXHAUSTED,
+                  "cpu: no memory for %" PRIu64 " bytes aligned to %" PRIu64, what->size,
+                  alignment);
+  }
+  allocated_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(block)),
+                            std::memory_order_relaxed);
+  *data = block;
+  return GANTRY_OK;
+}
+
+void free_block(void*, std::int32_t, void* data) {
+  allocated_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(data)),
+                            std::memory_order_relaxed);
+  std::free(data);
+}
+
+gantry_code check_place(const gantry_place& place, const char* side, std::uint64_t size,
+                        gantry_status* status) {
+  if (place.device.type != kCpu || place.device.index != 0) {
+    return refuse(status, GANTRY_INVALID,
+                  "cpu: copy %s device %" PRId32 ":%" PRId32 ", the only device here is 1:0", side,
+                  place.device.type, place.device.index);
+  }
+  if (place.data == nullptr && size != 0) {
+    return refuse(status, GANTRY_INVALID, "cpu: copy of %" PRIu64 " bytes %s address 0", size,
+                  side);
+  }
+  return GANTRY_OK;
+}
+
+gantry_code copy(void*, std::int32_t i, const gantry_copy* what, void* stream,
+                 gantry_status* status) {
+  if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
+  for (const bool source : {true, false}) {
+    const gantry_code code =
+        check_place(source ? what->from : what->to, source ? "from" : "to", what->size, status);
+    if (code != GANTRY_OK) return code;
+  }
+  if (what->size == 0) return GANTRY_OK;
+  std::memmove(static_cast<char*>(what->to.data) + what->to.byte_offset,
+               static_cast<const char*>(what->from.data) + what->from.byte_offset, what->size);
+  return GANTRY_OK;
+}
+
+gantry_code synchronize(void*, std::int32_t i, void* stream, gantry_status* status) {
+  return check_queue(i, stream, status);
+}
+
+// Work is done when the call returns, so the one stream is NULL.
+gantry_code stream_create(void*, std::int32_t i, std::uint32_t, void** stream,
+                          gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  *stream = nullptr;
+  return GANTRY_OK;
+}
+
+void stream_destroy(void*, std::int32_t, void*) {}
+
+// An event is the time at which it was recorded.
+using Clock = std::chrono::steady_clock;
+using Event = std::atomic<Clock::time_point>;
+
+gantry_code event_create(void*, std::int32_t i, std::uint32_t, void** event,
+                         gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  auto* const fresh = new (std::nothrow) Event{};
+  if (fresh == nullptr) return refuse(status, GANTRY_EXHAUSTED, "cpu: no memory for an event");
+  *event = fresh;
+  return GANTRY_OK;
+}
+
+void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*>(event); }
+
+gantry_code event_record(void*, std::int32_t i, void* event, void* stream, gantry_status* status) {
+  if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
+  static_cast<Event*>(event)->store(Clock::now());
+  return GANTRY_OK;
+}
+
+gantry_code event_wait(void*, std::int32_t i, void*, void* stream, gantry_status* status) {
+  return check_queue(i, stream, status);
+}
+
+gantry_code event_elapsed(void*, std::int32_t i, void* start, void* stop, std::int64_t* ns,
+                          gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  const Clock::time_point from = static_cast<Event*>(start)->load();
+  const Clock::time_point to = static_cast<Event*>(stop)->load();
+  if (from == Clock::time_point{} || to == Clock::time_point{}) {
+    return refuse(status, GANTRY_INVALID, "cpu: the %s event is not recorded",
+                  from == Clock::time_point{} ? "start" : "stop");
+  }
+  *ns = std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
+  return GANTRY_OK;
+}
+
+gantry_code no_capture(gantry_status* status) {
+  return refuse(status, GANTRY_UNSUPPORTED, "cpu: there is no capture of work");
+}
+gantry_code capture_begin(void*, std::int32_t, void*, gantry_status* status) {
+  return no_capture(status);
+}
+gantry_code capture_end(void*, std::int32_t, void*, void**, gantry_status* status) {
+  return no_capture(status);
+}
+gantry_code capture_launch(void*, std::int32_t, void*, void*, gantry_status* status) {
+  return no_capture(status);
+}
+void capture_destroy(void*, std::int32_t, void*) {}
+
+}  // namespace
+
+const gantry_device_table* cpu_device_table() {
+  static constexpr gantry_device_table table = {
+      .struct_size = sizeof(gantry_device_table),
+      .flags = GANTRY_DEVICE_HOST_ACCESS,
+      .name = "cpu",
+      .type = kCpu,
+      .zero = 0,
+      .count = count,
+      .attribute = attribute,
+      .alloc = alloc,
+      .free = free_block,
+      .copy = copy,
+      .synchronize = synchronize,
+      .stream_create = stream_create,
+      .stream_destroy = stream_destroy,
+      .event_create = event_create,
+      .event_destroy = event_destroy,
+      .event_record = event_record,
+      .event_wait = event_wait,
+      .event_elapsed = event_elapsed,
+      .capture_begin = capture_begin,
+      .capture_end = capture_end,
+      .capture_launch = capture_launch,
+      .capture_destroy = capture_destroy,
+  };
+  return &table;
+}
+
+}  // namespace gantry

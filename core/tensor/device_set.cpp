@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/device_set.hpp"
+
+#include "core/tensor/cpu_device.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+struct Numbered {
+  std::int32_t type;
+  std::string_view name;
+};
+
+// source   dlpack.h 1.1, DLDeviceType; TVM's own numbers of releases up to v0.10 are translated
+//          where an artifact is read
+constexpr Numbered kDlpack[] = {
+    {1, "cpu"},        {2, "cuda"},     {3, "cuda_host"},     {4, "opencl"},
+    {7, "vulkan"},     {8, "metal"},    {9, "vpi"},           {10, "rocm"},
+    {11, "rocm_host"}, {12, "ext_dev"}, {13, "cuda_managed"}, {14, "oneapi"},
+    {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
+};
+
+// 0 where DLPack has no such name.
+std::int32_t dlpack_number(std::string_view name) {
+  for (const Numbered& device : kDlpack) {
+    if (device.name == name) return device.type;
+  }
+  return 0;
+}
+
+std::string names_of(const DeviceSet& devices) {
+  std::string names;
+  for (const auto& device : devices.all()) {
+    names.append(names.empty() ? "" : ", ").append(device->name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<DeviceName> parse_device_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  DeviceName name{text.substr(0, colon), 0};
+  if (name.kind.empty()) {
+    return invalid("device ", quoted(text), " has no kind, expected a form like \"cpu:0\"");
+  }
+  if (colon == std::string_view::npos) return name;
+  const std::string_view digits = text.substr(colon + 1);
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, wrong] = std::from_chars(digits.data(), end, name.index);
+  if (wrong != std::errc() || stop != end || digits.front() == '-') {
+    return invalid("device ", quoted(text), ": index ", quoted(digits),
+                   " is not a number from 0 to 2147483647");
+  }
+  return name;
+}
+
+std::string_view dlpack_name(std::int32_t type) {
+  for (const Numbered& device : kDlpack) {
+    if (device.type == type) return device.name;
+  }
+  return {};
+}
+
+DeviceSet::DeviceSet() {
+  slots_[kCpu] =
+      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
+  present_[kCpu].store(true, std::memory_order_release);
+}
+
+Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_device_table* table,
+                                    std::shared_ptr<const void> keeper) {
+  const std::lock_guard lock(mutex_);
+  if (name.empty() || name.find(':') != std::string::npos) {
+    return invalid("device name ", quoted(name), " is empty or has a colon");
+  }
+  if (find(std::string_view(name)) != nullptr) {
+    return invalid("device ", name, ": the name is taken");
+  }
+  std::int32_t type = table->type;
+  if (type < 0 || type >= kFirstAssignedType) {
+    return invalid("device ", name, ": number ", type, " is not DLPack's (1 to ",
+                   kFirstAssignedType - 1, ") and not 0");
+  }
+  if (const std::int32_t known = dlpack_number(name); known != 0 && type != known) {
+    return invalid("device ", name, ": number is ", type, ", DLPack's is ", known);
+  }
+  if (type != 0 && find(type) != nullptr) {
+    return invalid("device ", name, ": number ", type, " is ", (*find(type))->name, "'s");
+  }
+  if (type == 0) {
+    if (next_assigned_ == kDeviceTypeCount) {
+      return exhausted("device ", name, ": the numbers ", kFirstAssignedType, " to ",
+                       kDeviceTypeCount - 1, " are all taken");
+    }
+    type = next_assigned_++;
+  }
+  const auto slot = static_cast<std::size_t>(type);
+  slots_[slot] =
+      std::make_shared<const Device>(Device{std::move(name), type, self, table, std::move(keeper)});
+  present_[slot].store(true, std::memory_order_release);  // find() may look from now on
+  return type;
+}
+
+Result<std::int32_t> DeviceSet::number_of(std::string_view name) const {
+  if (const auto* device = find(name)) return (*device)->type;
+  if (const std::int32_t known = dlpack_number(name); known != 0) return known;
+  return not_found("device ", quoted(name), " is not there; devices: ", names_of(*this));
+}
+
+const std::shared_ptr<const Device>* DeviceSet::find(std::int32_t type) const {
+  if (type < 0 || type >= kDeviceTypeCount) return nullptr;
+  const auto slot = static_cast<std::size_t>(type);
+  return present_[slot].load(std::memory_order_acquire) ? &slots_[slot] : nullptr;
+}
+
+const std::shared_ptr<const Device>* DeviceSet::find(std::string_view name) const {
+  for (std::int32_t type = 0; type < kDeviceTypeCount; ++type) {
+    const auto* device = find(type);
+    if (device != nullptr && (*device)->name == name) return device;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const Device>> DeviceSet::get(std::int32_t type) const {
+  if (const auto* device = find(type)) return *device;
+  const std::string_view known = dlpack_name(type);
+  return not_found("device number ", type, known.empty() ? "" : concat(" (", known, ")"),
+                   " is not there; devices: ", names_of(*this));
+}
+
+std::vector<std::shared_ptr<const Device>> DeviceSet::all() const {
+  std::vector<std::shared_ptr<const Device>> devices;
+  for (std::int32_t type = 0; type < kDeviceTypeCount; ++type) {
+    if (const auto* device = find(type)) devices.push_back(*device);
+  }
+  return devices;
+}
+
+}  // namespace gantry

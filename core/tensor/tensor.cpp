@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/tensor.hpp"
+
+#include "core/tensor/cpu_device.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/wall.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace gantry {
+namespace {
+
+static_assert(offsetof(TensorObject, tensor) == sizeof(gantry_object));
+
+// Between two kinds of devices, at most this much passes through the host at a time.
+constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
+
+std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
+  return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
+}
+
+// The memory first, while the device that frees it is still held; then the owner or the device.
+void destroy_tensor(void* self, std::int32_t) {
+  auto* const object = static_cast<TensorObject*>(self);
+  if (const Device* const device = object->device.get()) {
+    device->table->free(device->self, object->tensor.device.index, object->tensor.data);
+  }
+  object->~TensorObject();
+  std::free(self);
+}
+
+// The object with copies of shape and strides behind it, in one block. data and bytes are not set.
+//
+// what     [in]   checked by data_bytes()
+Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
+  const auto rank = static_cast<std::size_t>(what.ndim);
+  const std::size_t words = what.strides != nullptr ? 2 * rank : rank;  // rank is below 2^31
+  void* const block = std::malloc(sizeof(TensorObject) + words * sizeof(std::int64_t));
+  if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
+  auto* const object = new (block) TensorObject{};
+  auto* const extents = reinterpret_cast<std::int64_t*>(object + 1);
+  object->header = fresh_header(GANTRY_TENSOR, destroy_tensor);
+  object->tensor = what;
+  object->tensor.shape = std::copy_n(what.shape, rank, extents) - rank;
+  if (what.strides != nullptr) {
+    object->tensor.strides = std::copy_n(what.strides, rank, extents + rank) - rank;
+  }
+  return Ref<TensorObject>::adopt(object);
+}
+
+gantry_place place_of(const gantry_tensor& tensor) {
+  return {tensor.data, tensor.byte_offset, tensor.device};
+}
+
+// The stream that a call names for a device; NULL is the default one.
+void* stream_for(gantry_device_id device, const gantry_env* env) {
+  const bool named =
+      env != nullptr && env->device.type == device.type && env->device.index == device.index;
+  return named ? env->stream : nullptr;
+}
+
+// One call of a device table, queued on a stream of device `at`.
+Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
+                  const gantry_env* env) {
+  StatusBuffer status;
+  const gantry_code code =
+      device.table->copy(device.self, at.index, &what, stream_for(at, env), status.get());
+  if (code != GANTRY_OK) return status.error(code, concat("copy of device ", device.name));
+  return {};
+}
+
+// Both sides are devices, of two kinds: neither table knows the other's memory.
+Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
+                   const gantry_env* env) {
+  const std::uint64_t most = std::min(whole.size, kStagingBytes);
+  const std::unique_ptr<char[]> staging(new (std::nothrow) char[most]);
+  if (staging == nullptr)
+    return exhausted("tensor copy: no memory for ", most, " bytes of staging");
+  const gantry_place host{staging.get(), 0, {kCpu, 0}};
+  for (std::uint64_t done = 0; done < whole.size; done += most) {
+    gantry_copy down = whole;
+    down.flags = GANTRY_COPY_BLOCKING;
+    down.size = std::min(most, whole.size - done);
+    down.from.byte_offset += done;
+    gantry_copy up = down;
+    up.to.byte_offset += done;
+    down.to = host;
+    up.from = host;
+    GANTRY_CHECK(table_copy(source, whole.from.device, down, env));
+    GANTRY_CHECK(table_copy(target, whole.to.device, up, env));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
+  if (tensor.ndim < 0) return invalid("tensor rank is ", tensor.ndim, ", fewest is 0");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    return invalid("tensor of rank ", tensor.ndim, " has no shape");
+  }
+  Result<std::uint64_t> bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
+  if (!bytes.ok()) return invalid("tensor ", bytes.error().message);  // a caller's shape, no file's
+  return bytes;
+}
+
+bool is_compact(const gantry_tensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  if (std::ranges::find(shape_of(tensor), 0) != shape_of(tensor).end()) return true;
+  std::int64_t expected = 1;
+  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+    const std::int64_t extent = tensor.shape[axis];
+    if (extent == 1) continue;  // its stride is never used
+    if (tensor.strides[axis] != expected) return false;
+    if (__builtin_mul_overflow(expected, extent, &expected)) return false;
+  }
+  return true;
+}
+
+std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
+  constexpr std::int32_t most_shown = 16;
+  std::string text = concat(dtype_text(tensor.dtype), "[");
+  for (std::int32_t axis = 0; axis < tensor.ndim && tensor.shape != nullptr; ++axis) {
+    if (axis != 0) text.append(", ");
+    if (axis == most_shown) {
+      text.append("...");
+      break;
+    }
+    text.append(concat(tensor.shape[axis]));
+  }
+  text.append("] on ");
+  if (const auto* device = devices.find(tensor.device.type)) {
+    text.append((*device)->name);
+  } else if (const auto known = dlpack_name(tensor.device.type); !known.empty()) {
+    text.append(known);
+  } else {
+    text.append(concat("device ", tensor.device.type));
+  }
+  return text.append(concat(":", tensor.device.index));
+}
+
+Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like,
+                                     std::string_view scope) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(like));
+  GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(like.device.type));
+  gantry_tensor compact = like;
+  compact.data = nullptr;
+  compact.strides = nullptr;
+  compact.byte_offset = 0;
+  GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(compact));
+
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.ndim = like.ndim;
+  what.size = bytes;
+  what.alignment = kTensorAlignment;
+  what.shape = like.shape;
+  what.dtype = like.dtype;
+  what.scope = {scope.data(), scope.size()};
+  void* data = nullptr;
+  StatusBuffer status;
+  const gantry_code code =
+      device->table->alloc(device->self, like.device.index, &what, &data, status.get());
+  if (code != GANTRY_OK) {
+    return status.error(code, concat("alloc of device ", device->name))
+        .at("while making tensor ", describe(compact, devices));
+  }
+  if (data == nullptr) {
+    return bug("device ", device->name, ": alloc of ", bytes, " bytes succeeds without memory")
+        .because("DEVICE_ALLOC");
+  }
+  object->tensor.data = data;
+  object->device = std::move(device);  // from now on destroy_tensor frees the memory
+  object->bytes = bytes;
+  return object;
+}
+
+Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  if (bytes != 0 && what.data == nullptr) {
+    return invalid("tensor view of ", bytes, " bytes is at address 0");
+  }
+  GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(what));
+  object->owner = ObjectPtr::share(owner);
+  object->bytes = bytes;
+  return object;
+}
+
+Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
+                   const gantry_env* env) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(from));
+  GANTRY_TRY(const std::uint64_t room, data_bytes(to));
+  if (!same_dtype(from.dtype, to.dtype) || bytes != room) {
+    return invalid("tensor copy: source is ", describe(from, devices), ", target is ",
+                   describe(to, devices), ", expected the same type and number of elements");
+  }
+  for (const bool source : {true, false}) {
+    const gantry_tensor& side = source ? from : to;
+    if (!is_compact(side)) {
+      return invalid("tensor copy: ", source ? "source " : "target ", describe(side, devices),
+                     " is not compact");
+    }
+    if (side.data == nullptr && bytes != 0) {
+      return invalid("tensor copy: ", source ? "source " : "target ", describe(side, devices),
+                     " is at address 0");
+    }
+  }
+  GANTRY_TRY(const std::shared_ptr<const Device> source, devices.get(from.device.type));
+  GANTRY_TRY(const std::shared_ptr<const Device> target, devices.get(to.device.type));
+  if (bytes == 0) return {};
+
+  gantry_copy what{};
+  what.struct_size = sizeof what;
+  what.from = place_of(from);
+  what.to = place_of(to);
+  what.size = bytes;
+  const bool from_host = from.device.type == kCpu;
+  if (from_host || to.device.type == kCpu) what.flags = GANTRY_COPY_BLOCKING;
+  if (source == target || to.device.type == kCpu)
+    return table_copy(*source, from.device, what, env);
+  if (from_host) return table_copy(*target, to.device, what, env);
+  return copy_staged(*source, *target, what, env);
+}
+
+}  // namespace gantry
