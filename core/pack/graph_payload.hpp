@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The payload of a GraphExecutorFactory: a graph, its parameters, and the name that it is created by.
+//
+//     str graph_json | u64 n | vec<str> names | n array records | str module_name
+//
+// Each parameter's data begin at a multiple of 128 from the container's first byte, so that a loader can use them
+// where they lie.  Layout 1 has no padding of its own: what brings a record to its place is a filler, a parameter of
+// n bytes in front of it whose name no graph uses.  Readers skip names that are not inputs of the graph.
+#pragma once
+
+#include "core/pack/pieces.hpp"
+
+#include <gantry/tensor.h>
+
+namespace gantry {
+
+constexpr std::uint64_t parameter_alignment = 128;
+constexpr std::string_view filler_prefix = "__gantry_fill_";
+constexpr std::string_view graph_factory_key = "GraphExecutorFactory";
+
+// One array, its data described and not held: see Pieces.
+struct Parameter {
+  std::string name;
+  gantry_dtype dtype{};  // of one lane
+  std::vector<std::int64_t> shape;
+  std::variant<std::string, FileRange, MadeBytes> data;  // compact, row-major, little-endian
+};
+
+// Bytes that `data` describes.
+std::uint64_t data_bytes(const Parameter& parameter);
+
+struct GraphPayload {
+  std::string graph_json;
+  std::vector<Parameter> parameters;
+  std::string module_name = "default";
+};
+
+// Appends the payload to `out`, whose offset() counts from the container's first byte.
+//
+// returns  invalid where a name is taken twice or begins as a filler's, a dtype has several lanes, or the data are
+//          not as large as dtype and shape say
+// source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc, include/tvm/runtime/ndarray.h
+Status write_graph_payload(const GraphPayload& payload, Pieces& out);
+
+}  // namespace gantry

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/link.hpp"
+
+#include "core/pack/child_process.hpp"
+
+#include <gantry/quoted.hpp>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t most_diagnostics = 16 * 1024;
+
+// Adds the compiler's own lines below ours.  They come from outside: control characters do not pass.
+Error with_diagnostics(Error error, const ProgramEnd& end) {
+  std::string_view left = end.output;
+  while (!left.empty()) {
+    const std::size_t line_end = left.find('\n');
+    std::string line(left.substr(0, line_end));
+    for (char& c : line) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x20 || byte == 0x7f) c = ' ';
+    }
+    if (!line.empty()) error.at(line);
+    left.remove_prefix(line_end == std::string_view::npos ? left.size() : line_end + 1);
+  }
+  if (end.dropped_bytes != 0) error.at("(", end.dropped_bytes, " more bytes of diagnostics)");
+  return error;
+}
+
+}  // namespace
+
+Status link_library(const LinkJob& job) {
+  std::vector<std::string> words = job.compiler;
+  // What debug information says of a file in our folder, and of the folder itself, is relative.
+  words.insert(words.end(), {"-shared", "-fPIC", "-O2",
+                             concat("-ffile-prefix-map=", job.folder.native(), "=.")});
+  words.insert(words.end(), job.flags.begin(), job.flags.end());
+  words.insert(words.end(), {"-o", job.output});
+  words.insert(words.end(), job.sources.begin(), job.sources.end());
+  words.insert(words.end(), job.libraries.begin(), job.libraries.end());
+
+  GANTRY_TRY(const ProgramEnd end, run_program(words, job.folder, most_diagnostics));
+  if (end.signal != 0) {
+    return with_diagnostics(
+        unavailable("C compiler ", quoted(words.front()), " is ended by signal ", end.signal), end);
+  }
+  if (end.exit_status != 0) {
+    return with_diagnostics(invalid("C compiler ", quoted(words.front()), " ends with status ",
+                                    end.exit_status, ", expected 0")
+                                .because("COMPILE_FAILED"),
+                            end);
+  }
+  return {};
+}
+
+}  // namespace gantry

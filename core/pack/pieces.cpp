@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/pieces.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+Status write_range(const FileRange& range, dmlc::Stream& out) {
+  std::vector<char> chunk(std::min<std::uint64_t>(chunk_bytes, range.size));
+  std::uint64_t done = 0;
+  while (done < range.size) {
+    const std::size_t wanted = std::min<std::uint64_t>(chunk.size(), range.size - done);
+    const ssize_t got = ::pread(range.file->descriptor(), chunk.data(), wanted,
+                                static_cast<off_t>(range.at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return unavailable(range.file->path().native(), ": ", std::strerror(errno), " while reading")
+          .native("errno", errno);
+    }
+    if (got == 0) {
+      return malformed(range.at + done, range.file->path().native(), ": ends at ", range.at + done,
+                       ", needs ", range.at + range.size, " bytes");
+    }
+    out.Write(chunk.data(), static_cast<std::size_t>(got));
+    done += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+Status write_made(const MadeBytes& made, dmlc::Stream& out) {
+  GANTRY_TRY(const std::vector<std::uint8_t> bytes, made.make());
+  if (bytes.size() != made.size) {
+    return malformed(0, "made piece has ", bytes.size(), " bytes, ", made.size, " were promised");
+  }
+  out.Write(bytes.data(), bytes.size());
+  return {};
+}
+
+}  // namespace
+
+void Pieces::Write(const void* data, std::size_t size) {
+  if (pieces_.empty() || !std::holds_alternative<std::string>(pieces_.back())) {
+    pieces_.emplace_back(std::string());
+  }
+  std::get<std::string>(pieces_.back()).append(static_cast<const char*>(data), size);
+  size_ += size;
+}
+
+void Pieces::append(FileRange range) {
+  size_ += range.size;
+  pieces_.emplace_back(std::move(range));
+}
+
+void Pieces::append(MadeBytes made) {
+  size_ += made.size;
+  pieces_.emplace_back(std::move(made));
+}
+
+void Pieces::append(Pieces&& other) {
+  size_ += other.size_;
+  std::move(other.pieces_.begin(), other.pieces_.end(), std::back_inserter(pieces_));
+  other.pieces_.clear();
+  other.size_ = 0;
+}
+
+std::uint64_t Pieces::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& piece : pieces_) {
+    if (const auto* text = std::get_if<std::string>(&piece)) bytes += text->size();
+  }
+  return bytes;
+}
+
+Status Pieces::write_to(dmlc::Stream& out) const {
+  for (const auto& piece : pieces_) {
+    if (const auto* text = std::get_if<std::string>(&piece)) {
+      out.Write(text->data(), text->size());
+    } else if (const auto* range = std::get_if<FileRange>(&piece)) {
+      GANTRY_CHECK(write_range(*range, out));
+    } else {
+      GANTRY_CHECK(write_made(std::get<MadeBytes>(piece), out));
+    }
+  }
+  return {};
+}
+
+void DescriptorStream::Write(const void* data, std::size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size != 0 && status_.ok()) {
+    const ssize_t written = ::write(descriptor_, next, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      status_ =
+          unavailable(what_, ": ", std::strerror(errno), " while writing").native("errno", errno);
+      return;
+    }
+    next += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace gantry

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The folder in which one artifact is built, beside its target: on the same file system, so that the finished file is
+// moved there in one step, and not in a /tmp that may lie in memory.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <filesystem>
+
+namespace gantry {
+
+class TempFolder {
+ public:
+  // Makes ".<file name>.XXXXXX" in the target's folder.
+  //
+  // target   [in]   a file, need not exist
+  // returns  not_found   the target's folder does not exist
+  //          unavailable no permission, no space, read-only
+  static Result<TempFolder> beside(const std::filesystem::path& target);
+
+  // Removes it with everything in it.
+  ~TempFolder();
+  TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TempFolder& operator=(TempFolder&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  explicit TempFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+// Moves a finished file over `target`, which changes from the old to the new file in one step, and is on the disk
+// when this returns.
+//
+// returns  unavailable, with errno; the target is then as it was
+Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target);
+
+}  // namespace gantry
