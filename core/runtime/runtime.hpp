@@ -4,7 +4,7 @@
 //
 //     auto runtime  = gantry::Runtime::create();                       // plugins are found, none is opened yet
 //     auto model    = runtime->load("digits.so");                      // opens the plugins that the file needs
-//     auto executor = gantry::Executor::create(*model, {"cpu"});
+//     auto executor = runtime->executor(*model, {"cpu"});
 //     executor->set_input("x", *x);  executor->run();  auto y = executor->output(0);
 //
 // Everything here is a handle: copying one adds a reference. Whatever is handed out keeps what it needs alive, the
@@ -28,6 +28,8 @@
 namespace gantry {
 
 struct RuntimeState;  // core/runtime/state.hpp
+class Function;
+class Module;
 class Runtime;
 
 // One reference to an object of the runtime; empty by default.
@@ -96,6 +98,8 @@ class GANTRY_EXPORT Any {
   Result<double> number() const;
   Result<std::string> text() const;
   Result<Tensor> tensor() const;
+  Result<Function> function() const;
+  Result<Module> module() const;
   // An array's items, or a map's keys and values in turn.
   Result<std::vector<Any>> items() const;
 
@@ -165,17 +169,13 @@ class GANTRY_EXPORT Module : public Object {
   std::vector<std::string> missing() const;
 };
 
-// A graph executor: one at a time per thread, many may share one module.
+// A graph executor: one thread at a time, many may share one module.
 class GANTRY_EXPORT Executor {
  public:
-  // model    [in]   a module with a factory function
-  // devices  [in]   "cpu", "opencl:1"; the first is where the graph's unplaced parts go
-  // name     [in]   the factory's function
-  static Result<Executor> create(const Module& model, std::span<const std::string> devices,
-                                 std::string_view name = "default");
-  static Result<Executor> create(const Module& model, std::initializer_list<std::string> devices) {
-    return create(model, std::span(devices.begin(), devices.size()));
-  }
+  // Looks the executor's functions up, once.
+  //
+  // made     [in]   what a factory function returned
+  static Result<Executor> wrap(Module made);
 
   Status set_input(const std::string& name, const Tensor& tensor);
   Status run();
@@ -223,6 +223,18 @@ class GANTRY_EXPORT Runtime {
   //          what was searched and what would serve them; unavailable: a plugin that is there but cannot
   // costs    bare dlopen plus microseconds; payloads are not copied
   Result<Module> load(const std::string& path, const LoadOptions& options = {});
+
+  // Calls a model's factory function.
+  //
+  // model    [in]   a module with such a function, itself or in its imports
+  // devices  [in]   "cpu", "opencl:1"; the first is where the graph's unplaced parts go; at least one
+  // factory  [in]   the function's name; TVM's exporter calls it "default"
+  Result<Executor> executor(const Module& model, std::span<const std::string> devices,
+                            std::string_view factory = "default");
+  Result<Executor> executor(const Module& model, std::initializer_list<std::string> devices,
+                            std::string_view factory = "default") {
+    return executor(model, std::span(devices.begin(), devices.size()), factory);
+  }
 
   // "cpu", "opencl:1" as a device id. Opens the plugin that serves the device.
   Result<gantry_device_id> device(std::string_view name);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/config.hpp"
+
+#include "core/elf/mapped_file.hpp"
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+constexpr std::string_view kLogLevels[] = {"error", "warning", "info", "debug"};
+
+constexpr YamlField kPlugins[] = {
+    {.name = "manifests", .type = YamlType::list, .items = YamlType::text},
+    {.name = "dirs", .type = YamlType::list, .items = YamlType::text},
+    {.name = "disable", .type = YamlType::list, .items = YamlType::text},
+    {.name = "select", .type = YamlType::list, .items = YamlType::text},
+    {.name = "pins", .type = YamlType::map, .items = YamlType::text},
+};
+constexpr YamlField kBackend[] = {
+    {.name = "config", .type = YamlType::map, .items = YamlType::scalar},
+};
+constexpr YamlField kFields[] = {
+    {.name = "plugins", .type = YamlType::record, .fields = kPlugins},
+    {.name = "backends", .type = YamlType::map, .items = YamlType::record, .fields = kBackend},
+    {.name = "threads", .type = YamlType::integer, .least = 0, .most = kMostThreads},
+    {.name = "cache", .type = YamlType::text},
+    {.name = "log", .type = YamlType::choice, .choices = kLogLevels},
+};
+
+std::vector<std::string> paths(const std::vector<std::string>& written, const std::filesystem::path& folder) {
+  std::vector<std::string> absolute;
+  for (const std::string& path : written) absolute.push_back((folder / path).lexically_normal().string());
+  return absolute;
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view text, const std::string& file) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+  Config config;
+  config.file = file;
+  if (document.root.kind == YamlKind::nothing) return config;  // every key has a default
+  GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
+
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (const YamlRecord plugins = root.record("plugins")) {
+    config.manifests = paths(plugins.texts("manifests"), folder);
+    config.dirs = paths(plugins.texts("dirs"), folder);
+    config.disable = plugins.texts("disable");
+    config.select = plugins.texts("select");
+    for (const YamlEntry& pin : plugins.entries("pins")) config.pins.emplace_back(pin.key, pin.value.text);
+  }
+  for (const YamlEntry& backend : root.entries("backends")) {
+    std::vector<BackendOption> options;
+    if (const YamlValue* written = backend.value.find("config")) {
+      for (const YamlEntry& option : written->entries) options.push_back({option.key, option.value});
+    }
+    config.backends.emplace_back(backend.key, std::move(options));
+  }
+  config.threads = static_cast<int>(root.integer("threads", 0));
+  config.cache = root.text("cache");
+  if (!config.cache.empty() && config.cache != "none") config.cache = paths({config.cache}, folder).front();
+  if (root.has("log")) parse_log_level(root.text("log"), config.log);
+  return config;
+}
+
+Result<Config> read_config(const std::string& named) {
+  const std::string path = named.empty() ? std::string(kSystemConfigFile) : named;
+  auto file = MappedFile::open(path);
+  if (!file.ok()) {
+    if (named.empty() && file.error().code == Code::not_found) return Config{};
+    return std::move(file).error().at("while reading the configuration ", path);
+  }
+  const auto bytes = (*file)->bytes();
+  auto config = parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+  if (!config.ok()) return std::move(config).error().at("while reading the configuration ", path);
+  return config;
+}
+
+}  // namespace gantry

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml shows every key with its default.
+#pragma once
+
+#include "core/trace/log.hpp"
+#include "core/yaml/yaml_record.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
+constexpr int kMostThreads = 1024;
+
+// One option of a plugin as written, with its place: the type is the manifest's to decide.
+struct BackendOption {
+  std::string name;
+  YamlValue value;
+};
+
+struct Config {
+  std::string file;                    // where it was read from; empty: defaults
+  std::vector<std::string> manifests;  // plugins.manifests, absolute
+  std::vector<std::string> dirs;       // plugins.dirs, absolute
+  std::vector<std::string> disable;    // plugins.disable, globs on id and file name
+  std::vector<std::string> select;     // plugins.select
+  std::vector<std::pair<std::string, std::string>> pins;  // plugins.pins: type key to plugin id
+  std::vector<std::pair<std::string, std::vector<BackendOption>>> backends;  // backends.<id>.config
+  int threads = 0;                     // of the pool, caller included; 0: all that this process may run on
+  std::string cache;                   // folder, "none", or empty: the user's cache folder
+  LogLevel log = LogLevel::warning;
+};
+
+// Reads a configuration text. Relative paths are relative to the folder of `file`.
+//
+// returns  malformed as core/yaml says it: "<file>:<line>:<column>: threads: expected ..."
+Result<Config> parse_config(std::string_view text, const std::string& file);
+
+// Reads a file: the one named, else kSystemConfigFile where it is there, else the defaults.
+//
+// named    empty: none was named; else it must exist
+Result<Config> read_config(const std::string& named);
+
+}  // namespace gantry

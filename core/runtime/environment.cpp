@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/environment.hpp"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+namespace gantry {
+namespace {
+
+constexpr std::string_view kConfigPrefix = "GANTRY_CONFIG_";
+
+bool is_elevated() {
+  if (getauxval(AT_SECURE) != 0) return true;
+  const char* asked = std::getenv("GANTRY_SECURE");
+  return asked != nullptr && std::string_view(asked) == "1";
+}
+
+}  // namespace
+
+std::optional<std::string> Environment::variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+Environment read_environment() {
+  Environment read;
+  read.elevated = is_elevated();
+
+  struct Guarded {
+    const char* name;
+    std::optional<std::string>* to;
+  };
+  for (const Guarded& guarded : {Guarded{"GANTRY_PLUGIN_FILES", &read.plugin_files},
+                                 Guarded{"GANTRY_ADD_PLUGIN_FILES", &read.add_plugin_files},
+                                 Guarded{"GANTRY_DISABLE", &read.disable}, Guarded{"GANTRY_SELECT", &read.select}}) {
+    const char* value = std::getenv(guarded.name);
+    if (value == nullptr) continue;
+    if (read.elevated) {
+      read.ignored.emplace_back(guarded.name);
+    } else {
+      *guarded.to = value;
+    }
+  }
+
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || !text.starts_with(kConfigPrefix)) continue;
+    const std::string_view name = text.substr(0, equals);
+    if (read.elevated) {
+      read.ignored.emplace_back(name);
+    } else {
+      read.plugin_config.emplace_back(name.substr(kConfigPrefix.size()), text.substr(equals + 1));
+    }
+  }
+
+  if (!read.elevated) {
+    const auto absolute = [](const char* path) { return path != nullptr && *path == '/'; };
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); absolute(cache)) {
+      read.cache_directory = std::string(cache) + "/gantry";
+    } else if (const char* home = std::getenv("HOME"); absolute(home)) {
+      read.cache_directory = std::string(home) + "/.cache/gantry";
+    }
+    if (const char* compiler = std::getenv("CC"); compiler != nullptr) read.compiler = compiler;
+  }
+  return read;
+}
+
+std::string core_directory() {
+  static const char anchor = 0;  // an address inside whatever the core is linked into
+  Dl_info info{};
+  if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
+  char path[PATH_MAX];
+  // For the main program the name is argv[0], which need not be a path: the kernel knows better.
+  const char* name = info.dli_fname;
+  if (realpath(name, path) == nullptr || name[0] != '/') {
+    if (realpath("/proc/self/exe", path) == nullptr) return {};
+  }
+  const std::string_view whole = path;
+  return std::string(whole.substr(0, whole.rfind('/')));
+}
+
+}  // namespace gantry

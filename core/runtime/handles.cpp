@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handles of runtime.hpp: thin coats over the objects of core/tensor and core/module.
+#include "core/module/module_graph.hpp"
+#include "core/module/unbound.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/tensor/tensor.hpp"
+
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+TensorObject* tensor_of(gantry_object* object) { return reinterpret_cast<TensorObject*>(object); }
+ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*>(object); }
+
+std::string_view kind_name(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_NONE: return "none";
+    case GANTRY_INT: return "an integer";
+    case GANTRY_BOOL: return "a boolean";
+    case GANTRY_FLOAT: return "a float";
+    case GANTRY_POINTER: return "a pointer";
+    case GANTRY_DTYPE: return "a dtype";
+    case GANTRY_DEVICE: return "a device";
+    case GANTRY_TENSOR_REF:
+    case GANTRY_TENSOR: return "a tensor";
+    case GANTRY_CSTRING:
+    case GANTRY_SMALL_STRING:
+    case GANTRY_STRING: return "a text";
+    case GANTRY_BYTES_REF:
+    case GANTRY_SMALL_BYTES:
+    case GANTRY_BYTES: return "bytes";
+    case GANTRY_FUNCTION: return "a function";
+    case GANTRY_SHAPE: return "a shape";
+    case GANTRY_ARRAY: return "an array";
+    case GANTRY_MAP: return "a map";
+    case GANTRY_MODULE: return "a module";
+    default: return "an object";
+  }
+}
+
+Error wrong_kind(const gantry_value& value, std::string_view expected) {
+  return invalid("value is ", kind_name(value.kind), ", expected ", expected).because("VALUE_KIND");
+}
+
+}  // namespace
+
+Object::Object(const Object& other) : object_(other.object_) {
+  if (object_ != nullptr) retain(object_);
+}
+
+Object::~Object() {
+  if (object_ != nullptr) release(object_);
+}
+
+Object Object::adopt(gantry_object* object) {
+  Object handle;
+  handle.object_ = object;
+  return handle;
+}
+
+gantry_tensor* Tensor::dlpack() const { return &tensor_of(object_)->tensor; }
+std::uint64_t Tensor::byte_size() const { return tensor_of(object_)->bytes; }
+std::string Tensor::describe() const { return gantry::describe(*dlpack(), DeviceSet()); }
+
+void* Tensor::data() const {
+  const gantry_tensor& tensor = *dlpack();
+  if (tensor.device.type != kCpu || tensor.data == nullptr) return nullptr;
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+Result<Tensor> Tensor::row(std::int64_t index) const {
+  const gantry_tensor& whole = *dlpack();
+  if (whole.ndim < 1) return invalid("tensor ", describe(), " has no first axis to take a row of");
+  if (index < 0 || index >= whole.shape[0]) {
+    return invalid("row ", index, " of tensor ", describe(), " is asked for, the last is ", whole.shape[0] - 1);
+  }
+  if (!is_compact(whole)) return invalid("tensor ", describe(), " is not dense, its rows are no tensors");
+  gantry_tensor part = whole;
+  part.ndim = whole.ndim - 1;
+  part.shape = whole.shape + 1;
+  part.strides = nullptr;
+  part.byte_offset += static_cast<std::uint64_t>(index) * (byte_size() / static_cast<std::uint64_t>(whole.shape[0]));
+  GANTRY_TRY(Ref<TensorObject> view, tensor_view(part, object_));
+  return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(view.take())));
+}
+
+Any::Any(const Any& other) : value_(other.value_) {
+  if (holds_object(value_)) retain(value_.object);
+}
+
+Any::~Any() {
+  if (holds_object(value_)) release(value_.object);
+}
+
+Any Any::adopt(const gantry_value& value) {
+  Any any;
+  any.value_ = value;
+  return any;
+}
+
+Any Any::share(const gantry_value& value) {
+  if (holds_object(value)) retain(value.object);
+  return adopt(value);
+}
+
+Result<std::int64_t> Any::integer() const {
+  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL) return wrong_kind(value_, "an integer");
+  return value_.i;
+}
+
+Result<double> Any::number() const {
+  if (value_.kind == GANTRY_FLOAT) return value_.f;
+  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL) return wrong_kind(value_, "a number");
+  return static_cast<double>(value_.i);
+}
+
+Result<std::string> Any::text() const {
+  gantry_bytes text{};
+  if (!gantry_value_bytes(&value_, &text)) return wrong_kind(value_, "a text");
+  return std::string(text.data, text.size);
+}
+
+Result<Tensor> Any::tensor() const {
+  if (value_.kind != GANTRY_TENSOR) return wrong_kind(value_, "a tensor");
+  retain(value_.object);
+  return Tensor(Object::adopt(value_.object));
+}
+
+Result<Function> Any::function() const {
+  if (value_.kind != GANTRY_FUNCTION) return wrong_kind(value_, "a function");
+  retain(value_.object);
+  return Function(Object::adopt(value_.object));
+}
+
+Result<Module> Any::module() const {
+  if (value_.kind != GANTRY_MODULE) return wrong_kind(value_, "a module");
+  retain(value_.object);
+  return Module(Object::adopt(value_.object));
+}
+
+Result<std::vector<Any>> Any::items() const {
+  if (value_.kind != GANTRY_ARRAY && value_.kind != GANTRY_MAP) return wrong_kind(value_, "an array or a map");
+  const auto& list = *reinterpret_cast<const ItemsObject*>(value_.object);
+  std::vector<Any> all;
+  for (std::uint64_t i = 0; i < list.count; ++i) all.push_back(share(list.items[i]));
+  return all;
+}
+
+Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env* env) const {
+  if (object_ == nullptr) return invalid("an empty function handle is called");
+  GANTRY_TRY(OwnedValue result, gantry::call(*reinterpret_cast<FunctionObject*>(object_), env, args));
+  return Any::adopt(result.take());
+}
+
+std::string Module::type_key() const { return node_of(object_)->type_key; }
+
+std::vector<Module> Module::imports() const {
+  std::vector<Module> all;
+  for (const Ref<ModuleNode>& import : node_of(object_)->imports) {
+    all.push_back(Module(Object::adopt(reinterpret_cast<gantry_object*>(Ref<ModuleNode>(import).take()))));
+  }
+  return all;
+}
+
+Result<Function> Module::function(std::string_view name) const {
+  GANTRY_TRY(Ref<FunctionObject> found,
+             find_function(*node_of(object_), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS, name));
+  return Function(Object::adopt(reinterpret_cast<gantry_object*>(found.take())));
+}
+
+Result<std::vector<std::string>> Module::functions() const { return list_functions(*node_of(object_)); }
+
+std::vector<std::string> Module::missing() const {
+  std::vector<std::string> reasons;
+  for (ModuleNode* node : reachable(*node_of(object_))) {
+    if (is_unbound(*node)) reasons.push_back(unbound_error(*node).message);
+  }
+  return reasons;
+}
+
+Result<Executor> Executor::wrap(Module made) {
+  if (!made) return invalid("an empty module handle is no executor");
+  Executor executor;
+  const struct {
+    const char* name;
+    Function* function;
+  } wanted[] = {{"set_input", &executor.set_input_},
+                {"run", &executor.run_},
+                {"get_output", &executor.output_},
+                {"get_num_outputs", &executor.output_count_}};
+  for (const auto& [name, function] : wanted) {
+    auto found = made.function(name);
+    if (!found.ok()) return std::move(found).error().at("while looking for an executor's functions in ", made.type_key());
+    *function = std::move(*found);
+  }
+  executor.module_ = std::move(made);
+  return executor;
+}
+
+Status Executor::set_input(const std::string& name, const Tensor& tensor) {
+  GANTRY_CHECK(set_input_(name, tensor));
+  return {};
+}
+
+Status Executor::run() {
+  GANTRY_CHECK(run_());
+  return {};
+}
+
+Result<Tensor> Executor::output(std::int64_t index) const {
+  GANTRY_TRY(const Any made, output_(index));
+  return made.tensor();
+}
+
+Result<std::int64_t> Executor::output_count() const {
+  GANTRY_TRY(const Any count, output_count_());
+  return count.integer();
+}
+
+}  // namespace gantry
