@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One module of a container: its type key and where its payload lies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gantry {
+
+// The type key of host code. It has no payload: the library that holds the container is the module.
+inline constexpr std::string_view library_key = "_lib";
+
+// How we know where a payload ends.
+enum class Extent : std::uint8_t {
+  exact,      // its length stands in the container, or it has none
+  laid_out,   // its payload layout was followed to the end
+  recovered,  // unknown layout, but everything around it is delimited
+  unknown,  // unknown layout; the bytes up to the next thing we know belong to it and its successors
+};
+
+struct Entry {
+  std::string_view type_key;  // points into the container; empty: lost behind an unknown one
+  std::uint64_t at = 0;       // of the payload, from the container's first byte
+  std::span<const std::uint8_t> payload;  // points into the container
+  Extent extent = Extent::exact;
+
+  bool is_library() const { return type_key == library_key; }
+};
+
+}  // namespace gantry

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which module imports which, as two arrays: children of module m are edges()[rows()[m] .. rows()[m+1]).
+#pragma once
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+class ImportTree {
+ public:
+  // One module that imports nothing.
+  ImportTree() : row_{0, 0} {}
+
+  // Reads the tree at `in`; what it accepts has no loop and no index out of range, so that any walk
+  // that marks what it saw ends.
+  static Result<ImportTree> parse(ByteReader& in);
+
+  // Module 0 imports modules 1 to `count`, which import nothing: a container without a tree.
+  static ImportTree star(std::uint64_t count);
+
+  std::uint64_t module_count() const { return row_.size() - 1; }
+  std::uint64_t edge_count() const { return child_.size(); }
+  // Precondition: module < module_count().
+  std::span<const std::uint64_t> children_of(std::uint64_t module) const {
+    return std::span(child_).subspan(row_[module], row_[module + 1] - row_[module]);
+  }
+  std::span<const std::uint64_t> rows() const { return row_; }
+  std::span<const std::uint64_t> edges() const { return child_; }
+
+  // Modules reachable from `root` in look-up order: itself, then depth first, each once. Iterative.
+  // costs    O(modules + edges)
+  std::vector<std::uint64_t> reachable_from(std::uint64_t root) const;
+  // Every module, children before parents: an order in which modules can be built and linked.
+  std::vector<std::uint64_t> children_first() const;
+
+  // True where a child's index is not above its parent's: exporters since v0.8 never write that.
+  bool has_child_before_parent() const;
+  // What is legal but odd, one sentence each: unreachable modules, children that are not ascending
+  // or repeated, a child before its parent.
+  std::vector<std::string> warnings() const;
+
+ private:
+  ImportTree(std::vector<std::uint64_t> row, std::vector<std::uint64_t> child)
+      : row_(std::move(row)), child_(std::move(child)) {}
+
+  std::vector<std::uint64_t> row_;
+  std::vector<std::uint64_t> child_;
+};
+
+}  // namespace gantry

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the reader accepts at most. Larger is refused as malformed or cut short in what is shown; the
+// numbers are far above anything an exporter writes.
+#pragma once
+
+#include <cstdint>
+
+namespace gantry::limits {
+
+inline constexpr std::uint64_t type_key_bytes = 256;
+inline constexpr std::uint64_t format_bytes =
+    16;  // "ptx", "awsxclbin"; tells a format from a count
+inline constexpr std::uint64_t array_dimensions = 64;  // of one array record
+inline constexpr std::uint64_t layout_depth = 8;       // nesting of a payload layout
+inline constexpr std::uint64_t layout_fields = 64;     // of one payload layout
+inline constexpr std::uint64_t recovery_trials = 256;  // entries measured in search of a lost one
+inline constexpr std::uint64_t detail_items = 65536;   // shown of one payload
+inline constexpr std::uint64_t detail_text_bytes = 256;
+
+}  // namespace gantry::limits
