@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/handle.hpp - what the host lends, as C++ objects that give it back.
+//
+//     const gantry::Host host(raw);                                   // the plugin's, for its whole life
+//     GANTRY_TRY(gantry::Value name, host.text("axpy"));              // one reference, released with the scope
+//     GANTRY_TRY(gantry::Value info, host.map({{name, shape}}));
+//     *result = info.take();                                          // now it is the caller's
+//
+// Everything here is two or three words; copying a Value or an ObjectRef costs one atomic addition.
+#pragma once
+
+#include <gantry/host.h>
+#include <gantry/result.hpp>
+#include <gantry/wall.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// Values that hold no object, for arguments and results.
+inline gantry_value int_value(std::int64_t number) {
+  gantry_value value{};
+  value.kind = GANTRY_INT;
+  value.i = number;
+  return value;
+}
+inline gantry_value bool_value(bool truth) {
+  gantry_value value = int_value(truth);
+  value.kind = GANTRY_BOOL;
+  return value;
+}
+inline gantry_value float_value(double number) {
+  gantry_value value{};
+  value.kind = GANTRY_FLOAT;
+  value.f = number;
+  return value;
+}
+inline gantry_value device_value(gantry_device_id device) {
+  gantry_value value{};
+  value.kind = GANTRY_DEVICE;
+  value.device = device;
+  return value;
+}
+inline gantry_value dtype_value(gantry_dtype dtype) {
+  gantry_value value{};
+  value.kind = GANTRY_DTYPE;
+  value.dtype = dtype;
+  return value;
+}
+// Borrowed: `tensor` outlives the call that the value is an argument of.
+inline gantry_value tensor_ref_value(gantry_tensor* tensor) {
+  gantry_value value{};
+  value.kind = GANTRY_TENSOR_REF;
+  value.tensor = tensor;
+  return value;
+}
+// Borrowed likewise.
+inline gantry_value bytes_ref_value(const gantry_bytes* bytes) {
+  gantry_value value{};
+  value.kind = GANTRY_BYTES_REF;
+  value.bytes = bytes;
+  return value;
+}
+
+// What an argument holds, in any of the forms it may come in; nullopt: something else. Views live as long as the
+// argument; a short string lives inside the gantry_value itself.
+inline std::optional<std::string_view> value_text(const gantry_value& value) {
+  gantry_bytes bytes;
+  if (!gantry_value_bytes(&value, &bytes)) return std::nullopt;
+  return std::string_view(bytes.data, bytes.size);
+}
+std::optional<std::string_view> value_text(const gantry_value&&) =
+    delete;  // would view a value that is gone
+inline std::optional<std::int64_t> value_int(const gantry_value& value) {
+  if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL) return std::nullopt;
+  return value.i;
+}
+inline std::optional<std::span<const std::int64_t>> value_shape(const gantry_value& value) {
+  gantry_shape shape;
+  if (!gantry_value_shape(&value, &shape)) return std::nullopt;
+  return std::span(shape.dims, shape.count);
+}
+
+constexpr std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
+constexpr gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
+
+// One reference to an object, or none.
+class ObjectRef {
+ public:
+  ObjectRef() = default;
+  ObjectRef(const ObjectRef& other) : host_(other.host_), object_(other.object_) {
+    if (object_) host_->retain(host_, object_);
+  }
+  ObjectRef(ObjectRef&& other) noexcept
+      : host_(other.host_), object_(std::exchange(other.object_, nullptr)) {}
+  ObjectRef& operator=(ObjectRef other) noexcept {
+    std::swap(host_, other.host_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~ObjectRef() {
+    if (object_) host_->release(host_, object_);
+  }
+
+  // adopt takes over the caller's reference, share adds one; object may be NULL.
+  static ObjectRef adopt(const gantry_host* host, gantry_object* object) {
+    ObjectRef ref;
+    ref.host_ = host;
+    ref.object_ = object;
+    return ref;
+  }
+  static ObjectRef share(const gantry_host* host, gantry_object* object) {
+    if (object) host->retain(host, object);
+    return adopt(host, object);
+  }
+
+  gantry_object* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  // Gives the reference to the caller.
+  [[nodiscard]] gantry_object* take() { return std::exchange(object_, nullptr); }
+
+ private:
+  const gantry_host* host_ = nullptr;
+  gantry_object* object_ = nullptr;
+};
+
+// A value that owns the object it holds, if it holds one.
+class Value {
+ public:
+  Value() = default;
+  Value(const Value& other) : host_(other.host_), value_(other.value_) {
+    if (value_.kind >= GANTRY_OBJECT) host_->retain(host_, value_.object);
+  }
+  Value(Value&& other) noexcept
+      : host_(other.host_), value_(std::exchange(other.value_, gantry_value{})) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(host_, other.host_);
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Value() {
+    if (value_.kind >= GANTRY_OBJECT) host_->release(host_, value_.object);
+  }
+
+  // Takes over the reference that `value` holds. A borrowed form (C string, bytes, tensor by reference) stays
+  // borrowed: Host::keep() makes one that lasts.
+  static Value adopt(const gantry_host* host, const gantry_value& value) {
+    Value owned;
+    owned.host_ = host;
+    owned.value_ = value;
+    return owned;
+  }
+
+  const gantry_value& get() const { return value_; }
+  std::int32_t kind() const { return value_.kind; }
+  // NULL where it holds none.
+  gantry_object* object() const { return value_.kind >= GANTRY_OBJECT ? value_.object : nullptr; }
+  gantry_tensor* tensor() const { return gantry_value_tensor(&value_); }
+  // Gives the reference to the caller: *result = value.take().
+  [[nodiscard]] gantry_value take() { return std::exchange(value_, gantry_value{}); }
+
+ private:
+  const gantry_host* host_ = nullptr;
+  gantry_value value_{};
+};
+
+// The host table with results instead of codes. Copies freely: one pointer.
+//
+// Errors carry the host's own text.
+// thread   any
+class Host {
+ public:
+  // table    [in]   lent for the life of the plugin
+  explicit Host(const gantry_host* table) : table_(table) {}
+  const gantry_host* table() const { return table_; }
+
+  void log(std::int32_t level, std::string_view text) const {
+    table_->log(table_, level, bytes_of(text));
+  }
+  bool is_cancelled(const gantry_env* env) const { return table_->is_cancelled(table_, env) != 0; }
+
+  // Copies of what is given.
+  Result<Value> text(std::string_view text) const { return new_text(GANTRY_STRING, text); }
+  Result<Value> bytes(std::string_view bytes) const { return new_text(GANTRY_BYTES, bytes); }
+  Result<Value> shape(std::span<const std::int64_t> dims) const {
+    return made("shape_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->shape_new(table_, dims.data(), dims.size(), out, status);
+    });
+  }
+  // The items are retained.
+  Result<Value> array(std::span<const Value> items) const {
+    std::vector<gantry_value> flat;
+    flat.reserve(items.size());
+    for (const Value& item : items) flat.push_back(item.get());
+    return new_items(GANTRY_ARRAY, flat);
+  }
+  using Entry = std::pair<Value, Value>;
+  Result<Value> map(std::span<const Entry> entries) const {
+    std::vector<gantry_value> flat;
+    flat.reserve(2 * entries.size());
+    for (const auto& [key, value] : entries) {
+      flat.push_back(key.get());
+      flat.push_back(value.get());
+    }
+    return new_items(GANTRY_MAP, flat);
+  }
+  Result<Value> array(std::initializer_list<Value> items) const {
+    return array(std::span(items.begin(), items.size()));
+  }
+  Result<Value> map(std::initializer_list<Entry> entries) const {
+    return map(std::span(entries.begin(), entries.size()));
+  }
+
+  // like     [in]   device, dtype and shape; the rest is not looked at
+  // scope    [in]   memory scope of the device, empty: "global"
+  Result<Value> tensor_new(const gantry_tensor& like, std::string_view scope = {}) const {
+    return made("tensor_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->tensor_new(table_, &like, bytes_of(scope), out, status);
+    });
+  }
+  // owner    [in]   keeps what->data alive; retained
+  Result<Value> tensor_view(const gantry_tensor& what, gantry_object* owner) const {
+    return made("tensor_view", [&](gantry_value* out, gantry_status* status) {
+      return table_->tensor_view(table_, &what, owner, out, status);
+    });
+  }
+  Status tensor_copy(const gantry_tensor& from, const gantry_tensor& to,
+                     const gantry_env* env) const {
+    StatusBuffer status;
+    return checked("tensor_copy", table_->tensor_copy(table_, &from, &to, env, status.get()),
+                   status);
+  }
+
+  // A value that outlives the call whose argument `borrowed` is: objects are retained, borrowed texts copied.
+  // returns  INVALID  a tensor by reference: nobody can keep it
+  Result<Value> keep(const gantry_value& borrowed) const {
+    if (borrowed.kind == GANTRY_TENSOR_REF) {
+      return invalid("value is a tensor by reference, which cannot be kept")
+          .because("ARGUMENT_KIND");
+    }
+    const auto bytes = value_text(borrowed);
+    if (borrowed.kind == GANTRY_CSTRING) return new_text(GANTRY_STRING, *bytes);
+    if (borrowed.kind == GANTRY_BYTES_REF) return new_text(GANTRY_BYTES, *bytes);
+    if (borrowed.kind >= GANTRY_OBJECT) table_->retain(table_, borrowed.object);
+    return Value::adopt(table_, borrowed);
+  }
+
+  // object   [in]   an array or a map (key, value, key, value)
+  // lifetime as long as the object
+  Result<std::span<const gantry_value>> items(gantry_object* object) const {
+    StatusBuffer status;
+    const gantry_value* items = nullptr;
+    std::uint64_t count = 0;
+    GANTRY_CHECK(checked("items_get",
+                         table_->items_get(table_, object, &items, &count, status.get()), status));
+    return std::span(items, count);
+  }
+
+  // where    [in]   GANTRY_FIND_*
+  Result<ObjectRef> find(gantry_object* module, std::uint32_t where, std::string_view name) const {
+    StatusBuffer status;
+    gantry_object* function = nullptr;
+    GANTRY_CHECK(checked(
+        "find", table_->find(table_, module, where, bytes_of(name), &function, status.get()),
+        status));
+    return ObjectRef::adopt(table_, function);
+  }
+  Result<Value> call(gantry_object* function, const gantry_env* env,
+                     std::span<const gantry_value> args) const {
+    return made("call", [&](gantry_value* out, gantry_status* status) {
+      return table_->call(table_, function, env, args.data(),
+                          static_cast<std::int32_t>(args.size()), out, status);
+    });
+  }
+
+  ObjectRef share(gantry_object* object) const { return ObjectRef::share(table_, object); }
+
+ private:
+  static Status checked(std::string_view name, gantry_code code, const StatusBuffer& status) {
+    if (code == GANTRY_OK) return {};
+    return status.error(code, concat("host function ", name));
+  }
+  template <class Make>
+  Result<Value> made(std::string_view name, Make&& make) const {
+    StatusBuffer status;
+    gantry_value out{};
+    GANTRY_CHECK(checked(name, make(&out, status.get()), status));
+    return Value::adopt(table_, out);
+  }
+  Result<Value> new_text(std::int32_t kind, std::string_view text) const {
+    return made("text_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->text_new(table_, kind, bytes_of(text), out, status);
+    });
+  }
+  Result<Value> new_items(std::int32_t kind, const std::vector<gantry_value>& items) const {
+    return made("items_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->items_new(table_, kind, items.data(), items.size(), out, status);
+    });
+  }
+
+  const gantry_host* table_;
+};
+
+}  // namespace gantry
