@@ -15,8 +15,10 @@
 #include <gantry/gantry.h>
 #include <gantry/result.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -186,6 +188,18 @@ class GANTRY_EXPORT Executor {
  private:
   Module module_;
   Function set_input_, run_, output_, output_count_;
+};
+
+// What a call belongs to: hand `env()` to Function::call, and cancel() from any thread.
+class Task {
+ public:
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  // lifetime the task must outlive the call
+  gantry_env env(gantry_device_id device = {1, 0}) const { return {device, nullptr, this}; }
+
+ private:
+  std::atomic<bool> cancelled_{false};
 };
 
 struct LoadOptions {

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the build tree into an empty prefix and uses it as a stranger would:
+#   the README's embedding example builds with find_package(gantry) and runs the digits,
+#   the plugin template builds against it and is found once its folder is copied,
+#   a plugin's folder taken away takes exactly that capability.
+#
+# usage: install_test.sh SOURCE_DIR BUILD_DIR
+set -eu
+source=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+say() { echo "install: $*"; }
+fail() { say "FAILED: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log" 2>&1 || { cat "$work/install.log"; fail "cmake --install"; }
+gantry=$work/prefix/bin/gantry
+golden=$source/tests/golden/data/tvm-0.12
+
+say "the installed tool runs"
+"$gantry" version >"$work/version" || fail "gantry version"
+
+say "the README shows the program that is tested"
+awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$source/README.md" >"$work/readme.cpp"
+cmp "$work/readme.cpp" "$source/tests/install/embed/digits.cpp" || fail "README.md and tests/install/embed/digits.cpp differ"
+
+say "an embedder builds with find_package(gantry) and runs the digits"
+cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/embed.log" 2>&1 &&
+  cmake --build "$work/embed" >>"$work/embed.log" 2>&1 || { cat "$work/embed.log"; fail "building the example"; }
+"$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >"$work/answers" || fail "running the example"
+[ "$(wc -l <"$work/answers")" = 360 ] || fail "expected 360 answers, got $(wc -l <"$work/answers")"
+
+say "the plugin template builds against the installed SDK and is found"
+cp -r "$work/prefix/share/gantry/sdk/template" "$work/template"
+cmake -S "$work/template" -B "$work/template/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/template.log" 2>&1 &&
+  cmake --build "$work/template/build" >>"$work/template.log" 2>&1 || { cat "$work/template.log"; fail "building the template"; }
+cp -r "$work"/template/build/share/gantry/plugins.d/* "$work/prefix/share/gantry/plugins.d/"
+"$gantry" plugins list >"$work/list" || fail "gantry plugins list"
+grep -q 'example\.null' "$work/list" || { cat "$work/list"; fail "the template's plugin is not listed"; }
+
+say "taking the graph plugin's folder away takes exactly that capability"
+mv "$work/prefix/share/gantry/plugins.d/graph" "$work/graph"
+if "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >/dev/null 2>"$work/error"; then
+  fail "ran without the graph plugin"
+fi
+grep -q 'GraphExecutorFactory' "$work/error" || { cat "$work/error"; fail "the error does not name the type key"; }
+mv "$work/graph" "$work/prefix/share/gantry/plugins.d/graph"
+"$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" | cmp - "$work/answers" || fail "answers differ after bringing the plugin back"
+say "passed"
