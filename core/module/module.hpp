@@ -30,23 +30,24 @@ struct FunctionObject {  // GANTRY_FUNCTION
   gantry_object header;
   void* safe_call = nullptr;  // ffi dialect; NULL until it is offered
   void* cpp_call = nullptr;
-  gantry_function target{};   // owned: destroyed once
-  std::int32_t device_type = 0;  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
-  Ref<ModuleNode> parent;     // NULL for globals
-  Pin pin;                    // what a global's code needs; empty for a module's
+  gantry_function target{};  // owned: destroyed once
+  std::int32_t device_type =
+      0;  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
+  Ref<ModuleNode> parent;  // NULL for globals
+  Pin pin;                 // what a global's code needs; empty for a module's
 };
 
 struct ModuleNode {  // GANTRY_MODULE
   gantry_object header;
-  std::string type_key;   // as in the container; for run-time modules the table's type_name
-  std::string place;      // "entry 2 \"cuda\" of model.so", for messages
+  std::string type_key;  // as in the container; for run-time modules the table's type_name
+  std::string place;     // "entry 2 \"cuda\" of model.so", for messages
   std::atomic<const gantry_module_table*> table{nullptr};  // NULL: unbound; set once, after self
   void* self = nullptr;
-  std::int32_t device_type = 0;  // given to its functions
-  std::vector<Ref<ModuleNode>> imports;  // fixed once linked
-  std::vector<Pin> pins;                 // released after self is destroyed, last first
+  std::int32_t device_type = 0;                    // given to its functions
+  std::vector<Ref<ModuleNode>> imports;            // fixed once linked
+  std::vector<Pin> pins;                           // released after self is destroyed, last first
   std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
-  std::string unbound_reason;            // while unbound: why, in full
+  std::string unbound_reason;                      // while unbound: why, in full
   std::mutex bind_mutex;
 
   // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).
@@ -78,8 +79,8 @@ Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place)
 Status bind(ModuleNode& node, const gantry_module& target);
 
 // A function object that owns `target` and keeps `parent`. On failure the caller keeps target.
-Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent, std::int32_t device_type,
-                                         Pin pin = {});
+Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
+                                         std::int32_t device_type, Pin pin = {});
 
 // The artifact's number of a device in the runtime's, and back; numbers without an entry are the same.
 std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);

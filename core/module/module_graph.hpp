@@ -25,7 +25,8 @@ std::vector<ModuleNode*> reachable(ModuleNode& root);
 // returns  not_found: with the unbound modules that were passed, and why, for nobody knows what they would have had
 // thread   any
 // source   spec: artifact-format 4.5 (apache/tvm src/runtime/module.cc)
-Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where, std::string_view name);
+Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
+                                          std::string_view name);
 
 // Names that a node's own table lists, in its order; empty where it lists none.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
@@ -35,11 +36,12 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module);
 // returns  OK, with *result owned by the caller; else *result is none. A callee that fails but writes a result, or
 //          fails without a text, is told of as its defect.
 // costs    a few ns above the callee: inline checks only
-gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args, std::int32_t count,
-                 gantry_value* result, gantry_status* status);
+gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
+                 std::int32_t count, gantry_value* result, gantry_status* status);
 
 // The same with C++ around it.
-Result<OwnedValue> call(FunctionObject& function, const gantry_env* env, std::span<const gantry_value> args);
+Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
+                        std::span<const gantry_value> args);
 
 // The env of a call that says nothing: cpu:0, default stream, no task.
 const gantry_env& default_env();

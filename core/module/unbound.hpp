@@ -10,7 +10,8 @@ namespace gantry {
 // A placeholder in the graph: look-up passes through it to its imports; asked itself it says `reason`. bind() it later.
 //
 // reason   full text: what is missing and what would serve it
-Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place, std::string reason);
+Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
+                                         std::string reason);
 
 bool is_unbound(const ModuleNode& node);
 

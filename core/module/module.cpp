@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/module.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <new>
+
+namespace gantry {
+namespace {
+
+// Gives one reference back. Whoever gets true holds the last and must end the object.
+bool drop_last(gantry_object* object) {
+  const auto before = std::atomic_ref(object->counts).fetch_sub(1, std::memory_order_acq_rel);
+  return (before & UINT32_MAX) == 1;
+}
+
+// Ends what the node owns but its imports: the pair while its imports and pins live, then the pins,
+// last first.
+void finish(ModuleNode& node) {
+  if (const auto* table = node.table.load(std::memory_order_acquire)) table->destroy(node.self);
+  while (!node.pins.empty()) node.pins.pop_back();
+}
+
+// Frees a node and every import that nobody else holds. A chain may be as long as a file says, so
+// the dead wait in a list, linked through `self`, which a finished node no longer needs: no
+// recursion, no allocation.
+void delete_node(void* object, std::int32_t) {
+  auto* dead = static_cast<ModuleNode*>(object);
+  finish(*dead);
+  dead->self = nullptr;
+  while (dead != nullptr) {
+    ModuleNode* node = dead;
+    dead = static_cast<ModuleNode*>(node->self);
+    for (Ref<ModuleNode>& import : node->imports) {
+      ModuleNode* child = import.take();
+      if (child == nullptr || !drop_last(&child->header)) continue;
+      finish(*child);
+      child->self = dead;
+      dead = child;
+    }
+    delete node;
+  }
+}
+
+void delete_function(void* object, std::int32_t) {
+  auto* function = static_cast<FunctionObject*>(object);
+  const gantry_function_table* table = function->target.table;
+  if (GANTRY_HAS(table, destroy) && table->destroy) table->destroy(function->target.self);
+  delete function;
+}
+
+}  // namespace
+
+Status GlobalFunctions::add(std::string name, Ref<FunctionObject> function) {
+  const std::lock_guard lock(mutex_);
+  const auto taken = std::any_of(functions_.begin(), functions_.end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+  if (taken) return invalid("global function ", quoted(name), " is there already");
+  functions_.emplace_back(std::move(name), std::move(function));
+  return {};
+}
+
+Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, function] : functions_) {
+    if (known == name) return function;
+  }
+  return {};
+}
+
+std::vector<std::string> GlobalFunctions::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> all;
+  all.reserve(functions_.size());
+  for (const auto& entry : functions_) all.push_back(entry.first);
+  return all;
+}
+
+Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place) {
+  auto* node = new (std::nothrow) ModuleNode;
+  if (node == nullptr) return exhausted("module ", quoted(type_key), ": no memory for its node");
+  node->header = fresh_header(GANTRY_MODULE, delete_node);
+  node->type_key = std::move(type_key);
+  node->place = std::move(place);
+  return Ref<ModuleNode>::adopt(node);
+}
+
+Status bind(ModuleNode& node, const gantry_module& target) {
+  const std::lock_guard lock(node.bind_mutex);
+  if (node.table.load(std::memory_order_relaxed) != nullptr) {
+    return invalid(node.place, " is bound already");
+  }
+  node.self = target.self;
+  node.table.store(target.table, std::memory_order_release);
+  return {};
+}
+
+Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
+                                         std::int32_t device_type, Pin pin) {
+  if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
+    return bug(parent ? parent->place : std::string("a global"), " gives a function without `call`")
+        .because("TABLE_INCOMPLETE");
+  }
+  auto* function = new (std::nothrow) FunctionObject;
+  if (function == nullptr) return exhausted("no memory for a function object");
+  function->header = fresh_header(GANTRY_FUNCTION, delete_function);
+  function->target = target;
+  function->device_type = device_type;
+  function->parent = std::move(parent);
+  function->pin = std::move(pin);
+  return Ref<FunctionObject>::adopt(function);
+}
+
+std::int32_t to_runtime(const ModuleNode& node, std::int32_t number) {
+  for (const auto& [artifact, runtime] : node.device_numbers) {
+    if (artifact == number) return runtime;
+  }
+  return number;
+}
+
+std::int32_t to_artifact(const ModuleNode& node, std::int32_t type) {
+  for (const auto& [artifact, runtime] : node.device_numbers) {
+    if (runtime == type) return artifact;
+  }
+  return type;
+}
+
+}  // namespace gantry

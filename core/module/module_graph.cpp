@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/module_graph.hpp"
+
+#include "core/module/unbound.hpp"
+#include "core/tensor/device_set.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace gantry {
+namespace {
+
+// A not-found text names so many functions, modules or reasons of each kind, then counts the rest.
+constexpr std::size_t kNamesTold = 8;
+
+// Visits every node below `root` once, depth first, imports in order, without recursion.
+//
+// visit    called with each node but root; true stops the walk
+template <class Visit>
+void walk_imports(ModuleNode& root, Visit visit) {
+  struct Step {
+    ModuleNode* node;
+    std::size_t next;  // import to look at
+  };
+  std::unordered_set<const ModuleNode*> seen{&root};
+  std::vector<Step> path{{&root, 0}};
+  while (!path.empty()) {
+    Step& step = path.back();
+    if (step.next == step.node->imports.size()) {
+      path.pop_back();
+      continue;
+    }
+    ModuleNode* import = step.node->imports[step.next++].get();
+    if (import == nullptr || !seen.insert(import).second) continue;
+    if (visit(*import)) return;
+    path.push_back({import, 0});
+  }
+}
+
+// Asks one bound node. NULL with OK: it has no such function.
+Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& table,
+                                std::string_view name) {
+  StatusBuffer said;
+  gantry_function function{};
+  const gantry_code code =
+      table.get_function(node.self, {name.data(), name.size()}, &function, said.get());
+  if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
+  if (code != GANTRY_OK) {
+    return said.error(code, node.place).at("while looking up ", quoted(name), " in ", node.place);
+  }
+  auto made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
+  if (!made.ok() && function.table && GANTRY_HAS(function.table, destroy) &&
+      function.table->destroy) {
+    function.table->destroy(function.self);
+  }
+  return made;
+}
+
+std::string name_list(const std::vector<std::string>& names) {
+  std::string text;
+  const std::size_t told = std::min(names.size(), kNamesTold);
+  for (std::size_t i = 0; i < told; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
+  if (told < names.size()) text += concat(" and ", names.size() - told, " more");
+  return text;
+}
+
+// Says where a look-up went, and what might have been found had every module been bound.
+Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name) {
+  std::vector<std::string> bound;
+  std::vector<const ModuleNode*> unbound;
+  const auto sort_in = [&](ModuleNode& node) {
+    if (is_unbound(node)) {
+      unbound.push_back(&node);
+    } else {
+      bound.push_back(node.place);
+    }
+    return false;
+  };
+  if (where & GANTRY_FIND_SELF) sort_in(module);
+  if (where & GANTRY_FIND_IMPORTS) walk_imports(module, sort_in);
+  if ((where & GANTRY_FIND_GLOBALS) && module.globals) bound.push_back("the global functions");
+
+  std::string text = concat("function ", quoted(name), " is not there");
+  for (std::size_t i = 0; i < std::min(bound.size(), kNamesTold); ++i) {
+    text += concat(i == 0 ? "; looked in " : ", ", bound[i]);
+  }
+  if (bound.size() > kNamesTold) text += concat(" and ", bound.size() - kNamesTold, " more");
+  if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
+    if (const auto names = list_functions(module); names.ok() && !names->empty()) {
+      text += concat("; ", module.place, " has ", name_list(*names));
+    }
+  }
+  for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
+    text += concat("; it may be in ", unbound_error(*unbound[i]).message);
+  }
+  if (unbound.size() > kNamesTold) {
+    text += concat("; ", unbound.size() - kNamesTold, " more modules are not bound");
+  }
+  Error error = not_found(text);
+  return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
+}
+
+bool may_be_result(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_NONE:
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+    case GANTRY_FLOAT:
+    case GANTRY_POINTER:
+    case GANTRY_DTYPE:
+    case GANTRY_DEVICE:
+    case GANTRY_SMALL_STRING:
+    case GANTRY_SMALL_BYTES:
+    case GANTRY_OBJECT:
+    case GANTRY_STRING:
+    case GANTRY_BYTES:
+    case GANTRY_FUNCTION:
+    case GANTRY_SHAPE:
+    case GANTRY_TENSOR:
+    case GANTRY_ARRAY:
+    case GANTRY_MAP:
+    case GANTRY_MODULE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string subject_of(const FunctionObject& function) {
+  return function.parent ? concat("a function of ", function.parent->place)
+                         : std::string("a global function");
+}
+
+// The slow end of call(): tidies up after a callee that failed.
+gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
+                   gantry_status* status) {
+  const bool wrote = result->kind != GANTRY_NONE;
+  if (holds_object(*result) && may_be_result(result->kind)) release(result->object);
+  *result = gantry_value{};
+  const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
+  const gantry_code told = known ? code : GANTRY_BUG;
+  if (status == nullptr) return told;
+
+  status->code = told;
+  std::string defects;
+  if (status->text != nullptr && status->text_size == 0) {
+    defects = concat(subject_of(function), " fails with code ", code, " and says nothing");
+  } else if (!known) {
+    defects = concat("\n  ", subject_of(function), " fails with code ", code,
+                     ", which is none of the ABI's");
+  }
+  if (wrote) {
+    defects += concat("\n  ", subject_of(function), " writes a result although it fails");
+  }
+  if (!defects.empty()) gantry_status_add(status, defects.c_str());
+  return told;
+}
+
+gantry_code refuse_result(FunctionObject& function, gantry_value* result, gantry_status* status) {
+  const Error error =
+      bug(subject_of(function), " returns a value of kind ", result->kind, ", which nobody can own")
+          .because("RESULT_KIND");
+  *result = gantry_value{};
+  return to_status(error, status);
+}
+
+}  // namespace
+
+std::vector<ModuleNode*> reachable(ModuleNode& root) {
+  std::vector<ModuleNode*> all{&root};
+  walk_imports(root, [&](ModuleNode& node) {
+    all.push_back(&node);
+    return false;
+  });
+  return all;
+}
+
+Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
+                                          std::string_view name) {
+  Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
+  const auto settles = [&](ModuleNode& node) {
+    const auto* table = node.table.load(std::memory_order_acquire);
+    if (table == nullptr) return false;
+    found = ask(node, *table, name);
+    return !found.ok() || *found;
+  };
+  if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
+  if ((where & GANTRY_FIND_IMPORTS) && !module.imports.empty()) {
+    walk_imports(module, settles);
+    if (!found.ok() || *found) return found;
+  }
+  if ((where & GANTRY_FIND_GLOBALS) && module.globals) {
+    if (Ref<FunctionObject> global = module.globals->find(name)) return global;
+  }
+  return not_found_error(module, where, name);
+}
+
+Result<std::vector<std::string>> list_functions(ModuleNode& module) {
+  std::vector<std::string> names;
+  const auto* table = module.table.load(std::memory_order_acquire);
+  if (table == nullptr || !GANTRY_HAS(table, list_functions) || !table->list_functions)
+    return names;
+  const gantry_visitor visitor{
+      sizeof visitor, 0, &names,
+      [](void* self, const gantry_function_info* info, gantry_status*) -> gantry_code {
+        static_cast<std::vector<std::string>*>(self)->emplace_back(info->name.data,
+                                                                   info->name.size);
+        return GANTRY_OK;
+      }};
+  StatusBuffer said;
+  const gantry_code code = table->list_functions(module.self, &visitor, said.get());
+  if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
+  if (code != GANTRY_OK) {
+    return said.error(code, module.place).at("while listing the functions of ", module.place);
+  }
+  return names;
+}
+
+gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
+                 std::int32_t count, gantry_value* result, gantry_status* status) {
+  *result = gantry_value{};
+  if (status != nullptr) {
+    status->text_size = 0;
+    if (status->text != nullptr && status->text_capacity != 0) status->text[0] = '\0';
+  }
+  const gantry_code code = function.target.table->call(
+      function.target.self, env ? env : &default_env(), args, count, result, status);
+  if (code != GANTRY_OK) return failed(function, code, result, status);
+  if (!may_be_result(result->kind)) return refuse_result(function, result, status);
+  return GANTRY_OK;
+}
+
+Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
+                        std::span<const gantry_value> args) {
+  if (args.size() > INT32_MAX)
+    return invalid("a call has ", args.size(), " arguments, most is ", INT32_MAX);
+  StatusBuffer said;
+  OwnedValue result;
+  const gantry_code code = call(function, env, args.data(), static_cast<std::int32_t>(args.size()),
+                                result.slot(), said.get());
+  if (code != GANTRY_OK) return said.error(code, subject_of(function));
+  return result;
+}
+
+const gantry_env& default_env() {
+  static constexpr gantry_env cpu{{kCpu, 0}, nullptr, nullptr};
+  return cpu;
+}
+
+}  // namespace gantry

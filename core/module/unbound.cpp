@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/unbound.hpp"
+
+namespace gantry {
+
+Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
+                                         std::string reason) {
+  GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(type_key), std::move(place)));
+  node->unbound_reason = std::move(reason);
+  return node;
+}
+
+bool is_unbound(const ModuleNode& node) {
+  return node.table.load(std::memory_order_acquire) == nullptr;
+}
+
+// unbound_reason is never written again once the node is shared, also not by bind(): readers need
+// no lock.
+Error unbound_error(const ModuleNode& node) {
+  return unavailable(node.place, " is not bound", node.unbound_reason.empty() ? "" : ": ",
+                     node.unbound_reason)
+      .because("MODULE_UNBOUND");
+}
+
+}  // namespace gantry

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/module_graph.hpp"
+#include "tests/unit/module/fake_module.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::fake_node;
+using test::plain_function;
+
+gantry_function_table calls(test::PlainCall code) {
+  return {sizeof(gantry_function_table), 0, nullptr, code};
+}
+
+// An object that counts its ends.
+struct Counted {
+  gantry_object header;
+  int ends = 0;
+};
+Counted counted() {
+  return {fresh_header(GANTRY_OBJECT,
+                       [](void* self, std::int32_t) { ++static_cast<Counted*>(self)->ends; })};
+}
+
+TEST(Call, HandsEnvAndArgumentsThroughAndResultBack) {
+  const auto table = calls([](void*, const gantry_env* env, const gantry_value* args,
+                              std::int32_t count, gantry_value* result, gantry_status*) {
+    result->kind = GANTRY_INT;
+    result->i = env->device.index * 100 + args[count - 1].i;
+    return gantry_code{GANTRY_OK};
+  });
+  const auto function = plain_function(table);
+  const gantry_env env{{4, 3}, nullptr, nullptr};
+  gantry_value args[2] = {{GANTRY_INT, 0, {5}}, {GANTRY_INT, 0, {6}}};
+
+  const auto result = call(*function, &env, args);
+
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->get().i, 306);
+}
+
+TEST(Call, WithoutEnvRunsOnTheFirstCpu) {
+  const auto table = calls([](void*, const gantry_env* env, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status*) {
+    result->kind = GANTRY_DEVICE;
+    result->device = env->device;
+    return gantry_code{GANTRY_OK};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->get().device.type, 1);
+  EXPECT_EQ(result->get().device.index, 0);
+}
+
+TEST(Call, CarriesTheTextOfTheCalleeAndNothingOfOurs) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "12 bytes free, 13 wanted");
+    status->native_code = -4;
+    return gantry_code{GANTRY_EXHAUSTED};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::exhausted);
+  EXPECT_EQ(result.error().reason, "DEVICE_MEMORY");
+  EXPECT_EQ(result.error().native_code, -4);
+  EXPECT_EQ(result.error().message, "12 bytes free, 13 wanted");
+}
+
+TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
+  const auto table =
+      calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+               gantry_status*) { return gantry_code{GANTRY_INVALID}; });
+
+  const auto result = call(*plain_function(table, nullptr, fake_node("mute")), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::invalid);
+  EXPECT_EQ(result.error().message, "a function of module mute fails with code 5 and says nothing");
+}
+
+TEST(Call, DoesNotTakeAnOldTextForTheCallees) {
+  const auto table =
+      calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+               gantry_status*) { return gantry_code{GANTRY_INVALID}; });
+  char text[128];
+  gantry_status status{sizeof status, 0, 0, {}, {}, no_offset, text, sizeof text, 0};
+  gantry_fail(&status, GANTRY_BUG, "", "of another call");
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, &status), GANTRY_INVALID);
+
+  EXPECT_EQ(status.code, GANTRY_INVALID);
+  EXPECT_STREQ(text, "a global function fails with code 5 and says nothing");
+}
+
+TEST(Call, TurnsACodeThatIsNoneIntoBug) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_INVALID, "", "odd");
+    return gantry_code{-1};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::bug);
+  EXPECT_EQ(result.error().message,
+            "odd\n  a global function fails with code -1, which is none of the ABI's");
+}
+
+TEST(Call, TakesBackTheResultOfACalleeThatFails) {
+  const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status* status) {
+    *result = value_of(static_cast<gantry_object*>(self));
+    return gantry_fail(status, GANTRY_INVALID, "", "no");
+  });
+  Counted object = counted();
+  char text[128];
+  gantry_status status{sizeof status, 0, 0, {}, {}, no_offset, text, sizeof text, 0};
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table, &object), nullptr, nullptr, 0, &result, &status),
+            GANTRY_INVALID);
+
+  EXPECT_EQ(object.ends, 1);
+  EXPECT_EQ(result.kind, GANTRY_NONE);
+  EXPECT_STREQ(text, "no\n  a global function writes a result although it fails");
+}
+
+TEST(Call, RefusesAResultThatNobodyCanOwn) {
+  constexpr std::int32_t kinds[] = {
+      GANTRY_TENSOR_REF, GANTRY_CSTRING, GANTRY_BYTES_REF, 10, 67, 74, -1};
+  for (const std::int32_t kind : kinds) {
+    const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+                                gantry_value* result, gantry_status*) {
+      result->kind = *static_cast<std::int32_t*>(self);
+      return gantry_code{GANTRY_OK};
+    });
+    std::int32_t self = kind;
+
+    const auto result = call(*plain_function(table, &self), nullptr, {});
+
+    ASSERT_FALSE(result.ok()) << kind;
+    EXPECT_EQ(result.error().code, Code::bug);
+    EXPECT_EQ(result.error().message,
+              concat("a global function returns a value of kind ", kind, ", which nobody can own"));
+  }
+}
+
+TEST(Call, WorksWithoutAStatus) {
+  const auto table =
+      calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+               gantry_status* status) { return gantry_fail(status, GANTRY_CANCELLED, "", "x"); });
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, nullptr), GANTRY_CANCELLED);
+}
+
+}  // namespace
+}  // namespace gantry

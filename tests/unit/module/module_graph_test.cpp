@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/module_graph.hpp"
+
+#include "core/module/unbound.hpp"
+#include "tests/unit/module/fake_module.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::fake_node;
+using test::fake_of;
+using test::Journal;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint32_t kAll = GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS | GANTRY_FIND_GLOBALS;
+
+std::int64_t answer_of(const Result<Ref<FunctionObject>>& found) {
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? call(**found, nullptr, {})->get().i : -1;
+}
+
+Ref<ModuleNode> unbound(std::string name) {
+  return std::move(new_unbound_node("cuda", "module " + name, "no plugin serves \"cuda\"")).value();
+}
+
+//        root
+//       /    \      .
+//   left      right
+//       \    /
+//       bottom
+struct Diamond {
+  Journal journal;
+  Ref<ModuleNode> bottom = fake_node("bottom", {{"deep", 3}}, &journal);
+  Ref<ModuleNode> left = fake_node("left", {}, &journal);
+  Ref<ModuleNode> right = fake_node("right", {{"deep", 2}, {"side", 4}}, &journal);
+  Ref<ModuleNode> root = fake_node("root", {{"own", 1}}, &journal);
+
+  Diamond() {
+    left->imports = {bottom};
+    right->imports = {bottom};
+    root->imports = {left, right};
+  }
+};
+
+TEST(ModuleGraph, ReachesEachNodeOnceRootFirstDepthFirst) {
+  Diamond graph;
+
+  EXPECT_THAT(reachable(*graph.root), ElementsAre(graph.root.get(), graph.left.get(),
+                                                  graph.bottom.get(), graph.right.get()));
+}
+
+TEST(ModuleGraph, WalksAChainOfTenThousandNodes) {
+  Ref<ModuleNode> top = fake_node("last", {{"f", 9}});
+  for (int i = 1; i < 10'000; ++i) {
+    Ref<ModuleNode> node = fake_node("node");
+    node->imports.push_back(std::move(top));
+    top = std::move(node);
+  }
+
+  EXPECT_EQ(reachable(*top).size(), 10'000u);
+  EXPECT_EQ(answer_of(find_function(*top, GANTRY_FIND_IMPORTS, "f")), 9);
+}
+
+TEST(ModuleGraph, AsksEveryNodeOfLayeredDiamondsOnce) {
+  Journal journal;
+  std::vector<Ref<ModuleNode>> layer{fake_node("bottom", {}, &journal)};
+  for (int depth = 0; depth < 40; ++depth) {
+    std::vector<Ref<ModuleNode>> above;
+    for (int i = 0; i < 2; ++i) {
+      above.push_back(fake_node("node", {}, &journal));
+      above.back()->imports.assign(layer.begin(), layer.end());
+    }
+    layer = std::move(above);
+  }
+
+  EXPECT_FALSE(find_function(*layer[0], kAll, "f").ok());
+
+  EXPECT_EQ(journal.size(), 80u);
+}
+
+TEST(FindFunction, AsksSelfThenImportsDepthFirst) {
+  Diamond graph;
+
+  EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "own")), 1);
+  EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "deep")), 3);
+  EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
+}
+
+TEST(FindFunction, DoesNotAskItselfForImports) {
+  Diamond graph;
+
+  EXPECT_FALSE(find_function(*graph.root, GANTRY_FIND_IMPORTS, "own").ok());
+
+  EXPECT_THAT(graph.journal, ElementsAre("left asked own", "bottom asked own", "right asked own"));
+}
+
+TEST(FindFunction, DoesNotAskImportsForSelf) {
+  Diamond graph;
+
+  EXPECT_FALSE(find_function(*graph.root, GANTRY_FIND_SELF, "side").ok());
+
+  EXPECT_THAT(graph.journal, ElementsAre("root asked side"));
+}
+
+TEST(FindFunction, ComesToTheGlobalsLast) {
+  Diamond graph;
+  const auto globals = std::make_shared<GlobalFunctions>();
+  for (const char* name : {"side", "only"}) {
+    ASSERT_TRUE(globals
+                    ->add(name, std::move(new_function({new test::FakeFunction{50, "g", nullptr},
+                                                        test::fake_function_table()},
+                                                       {}, 0))
+                                    .value())
+                    .ok());
+  }
+  graph.root->globals = globals;
+
+  EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
+  EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "only")), 50);
+  EXPECT_EQ(answer_of(find_function(*graph.root, GANTRY_FIND_GLOBALS, "side")), 50);
+}
+
+TEST(FindFunction, GivesTheDeviceTypeOfTheModule) {
+  Ref<ModuleNode> node = fake_node("device", {{"kernel", 1}});
+  node->device_type = 4;
+
+  const auto found = find_function(*node, GANTRY_FIND_SELF, "kernel");
+
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ((*found)->device_type, 4);
+}
+
+TEST(FindFunction, PassesThroughUnboundNodesToTheirImports) {
+  Ref<ModuleNode> root = fake_node("root");
+  Ref<ModuleNode> gap = unbound("gap");
+  gap->imports = {fake_node("below", {{"f", 8}})};
+  root->imports = {gap};
+
+  EXPECT_EQ(answer_of(find_function(*root, kAll, "f")), 8);
+}
+
+TEST(FindFunction, NamesTheUnboundNodesThatMightHaveHadIt) {
+  Ref<ModuleNode> root = fake_node("root", {{"a", 1}, {"b", 2}});
+  root->imports = {unbound("gap")};
+
+  const auto found = find_function(*root, kAll, "f");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::not_found);
+  EXPECT_EQ(found.error().reason, "MODULE_UNBOUND");
+  EXPECT_EQ(found.error().message,
+            "function \"f\" is not there; looked in module root; module root has \"a\", \"b\"; it "
+            "may be in "
+            "module gap is not bound: no plugin serves \"cuda\"");
+}
+
+TEST(FindFunction, SaysWhereItLookedWithoutALineForEachOfManyModules) {
+  Ref<ModuleNode> root = fake_node("root");
+  for (int i = 0; i < 20; ++i) {
+    root->imports.push_back(fake_node("m" + std::to_string(i)));
+    root->imports.push_back(unbound("u" + std::to_string(i)));
+  }
+
+  const auto found = find_function(*root, kAll, "f");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().message, HasSubstr("module m6 and 13 more"));
+  EXPECT_THAT(found.error().message, HasSubstr("module u7 is not bound"));
+  EXPECT_THAT(found.error().message, HasSubstr("; 12 more modules are not bound"));
+}
+
+TEST(FindFunction, StopsAtAModuleWhoseLookUpFails) {
+  Diamond graph;
+  fake_of(*graph.bottom).look_up_fails_with = GANTRY_UNAVAILABLE;
+
+  const auto found = find_function(*graph.root, kAll, "side");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::unavailable);
+  EXPECT_EQ(found.error().reason, "FAKE");
+  EXPECT_EQ(found.error().message,
+            "the driver is gone\n  while looking up \"side\" in module bottom");
+}
+
+TEST(ListFunctions, GivesTheNamesOfTheNodeItself) {
+  Diamond graph;
+
+  EXPECT_THAT(*list_functions(*graph.right), ElementsAre("deep", "side"));
+  EXPECT_THAT(*list_functions(*unbound("gap")), IsEmpty());
+}
+
+TEST(ListFunctions, IsEmptyForAModuleThatCannotList) {
+  gantry_module_table table = *test::fake_module_table();
+  table.list_functions = [](void*, const gantry_visitor*, gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNSUPPORTED, "", "list_functions is not there");
+  };
+  Ref<ModuleNode> node = std::move(new_module_node("fake", "module quiet")).value();
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
+
+  EXPECT_THAT(*list_functions(*node), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gantry

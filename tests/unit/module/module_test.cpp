@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/module.hpp"
+
+#include "core/module/unbound.hpp"
+#include "tests/unit/module/fake_module.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::fake_node;
+using test::Journal;
+using ::testing::ElementsAre;
+
+Pin journal_pin(Journal& journal, std::string text) {
+  return Pin(static_cast<const void*>(&journal),
+             [&journal, text](const void*) { journal.push_back(text); });
+}
+
+TEST(Module, DestroysItsPairThenItsPinsLastFirstThenItsImports) {
+  Journal journal;
+  {
+    Ref<ModuleNode> root = fake_node("root", {}, &journal);
+    root->pins = {journal_pin(journal, "pin 0 gone"), journal_pin(journal, "pin 1 gone")};
+    root->imports.push_back(fake_node("import", {}, &journal));
+  }
+
+  EXPECT_THAT(journal,
+              ElementsAre("root destroyed", "pin 1 gone", "pin 0 gone", "import destroyed"));
+}
+
+TEST(Module, KeepsAnImportThatSomebodyElseHolds) {
+  Journal journal;
+  Ref<ModuleNode> import = fake_node("import", {}, &journal);
+  {
+    Ref<ModuleNode> root = fake_node("root", {}, &journal);
+    root->imports.push_back(import);
+  }
+
+  EXPECT_THAT(journal, ElementsAre("root destroyed"));
+}
+
+TEST(Module, ReleasesAChainOfAHundredThousandNodesWithoutRecursion) {
+  Journal journal;
+  {
+    Ref<ModuleNode> top = fake_node("last", {}, &journal);
+    for (int i = 1; i < 100'000; ++i) {
+      Ref<ModuleNode> node = fake_node("node", {}, &journal);
+      node->imports.push_back(std::move(top));
+      top = std::move(node);
+    }
+  }
+
+  ASSERT_EQ(journal.size(), 100'000u);
+  EXPECT_EQ(journal.back(), "last destroyed");
+}
+
+TEST(Module, ReleasesLayeredDiamondsEachNodeOnce) {
+  Journal journal;
+  {
+    std::vector<Ref<ModuleNode>> layer{fake_node("bottom", {}, &journal)};
+    for (int depth = 0; depth < 200; ++depth) {
+      std::vector<Ref<ModuleNode>> above;
+      for (int i = 0; i < 3; ++i) {
+        Ref<ModuleNode> node = fake_node("node", {}, &journal);
+        node->imports.assign(layer.begin(), layer.end());
+        above.push_back(std::move(node));
+      }
+      layer = std::move(above);
+    }
+  }
+
+  EXPECT_EQ(journal.size(), 601u);
+}
+
+TEST(Module, FunctionKeepsItsModule) {
+  Journal journal;
+  Ref<FunctionObject> function;
+  {
+    Ref<ModuleNode> root = fake_node("root", {{"f", 7}}, &journal);
+    function = std::move(find_function(*root, GANTRY_FIND_SELF, "f")).value();
+  }
+
+  EXPECT_EQ(call(*function, nullptr, {})->get().i, 7);
+  EXPECT_THAT(journal, ElementsAre("root asked f"));
+
+  function = {};
+  EXPECT_THAT(journal, ElementsAre("root asked f", "root.f destroyed", "root destroyed"));
+}
+
+TEST(Module, GlobalFunctionKeepsItsPin) {
+  Journal journal;
+  Ref<FunctionObject> function = std::move(new_function({new test::FakeFunction{1, "g", &journal},
+                                                         test::fake_function_table()},
+                                                        {}, 0, journal_pin(journal, "pin gone")))
+                                     .value();
+
+  function = {};
+
+  EXPECT_THAT(journal, ElementsAre("g destroyed", "pin gone"));
+}
+
+TEST(Module, IsBoundOnce) {
+  Ref<ModuleNode> node = fake_node("root");
+  test::FakeModule other;
+
+  const Status again = bind(*node, {&other, test::fake_module_table()});
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::invalid);
+  EXPECT_EQ(again.error().message, "module root is bound already");
+}
+
+TEST(Module, RefusesAFunctionWithoutCall) {
+  const gantry_function_table empty{sizeof empty, 0, nullptr, nullptr};
+
+  const auto function = new_function({nullptr, &empty}, fake_node("root"), 0);
+
+  ASSERT_FALSE(function.ok());
+  EXPECT_EQ(function.error().code, Code::bug);
+  EXPECT_EQ(function.error().message, "module root gives a function without `call`");
+}
+
+// Of many that bind at the same time one wins, and look-ups beside them see all of it or nothing.
+TEST(Module, BindsOnceUnderThreads) {
+  for (int round = 0; round < 50; ++round) {
+    Ref<ModuleNode> node = std::move(new_unbound_node("fake", "module late", "not yet")).value();
+    std::atomic<int> bound{0}, wrong{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        while (!go) std::this_thread::yield();
+        if (i % 2 == 0) {
+          auto* self = new test::FakeModule{"late", {{"f", 5}}};
+          if (bind(*node, {self, test::fake_module_table()}).ok()) {
+            ++bound;
+          } else {
+            delete self;
+          }
+        }
+        const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
+        if (found.ok() ? call(**found, nullptr, {})->get().i != 5
+                       : found.error().code != Code::not_found) {
+          ++wrong;
+        }
+      });
+    }
+    go = true;
+    for (std::thread& thread : threads) thread.join();
+
+    ASSERT_EQ(bound, 1);
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+TEST(Module, TranslatesOnlyTheDeviceNumbersThatDiffer) {
+  Ref<ModuleNode> node = fake_node("root");
+  node->device_numbers = {{14, 16}};
+
+  EXPECT_EQ(to_runtime(*node, 14), 16);
+  EXPECT_EQ(to_artifact(*node, 16), 14);
+  EXPECT_EQ(to_runtime(*node, 4), 4);
+  EXPECT_EQ(to_artifact(*node, 4), 4);
+}
+
+TEST(GlobalFunctions, RefusesATakenName) {
+  GlobalFunctions globals;
+  const auto function = [] {
+    return std::move(
+               new_function({new test::FakeFunction{1, "g", nullptr}, test::fake_function_table()},
+                            {}, 0))
+        .value();
+  };
+  ASSERT_TRUE(globals.add("g", function()).ok());
+
+  const Status again = globals.add("g", function());
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::invalid);
+  EXPECT_EQ(again.error().message, "global function \"g\" is there already");
+  EXPECT_THAT(globals.names(), ElementsAre("g"));
+  EXPECT_TRUE(globals.find("g"));
+  EXPECT_FALSE(globals.find("h"));
+}
+
+}  // namespace
+}  // namespace gantry
