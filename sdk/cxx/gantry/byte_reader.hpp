@@ -66,7 +66,8 @@ class ByteReader {
     if (size > left()) {
       const std::uint64_t room = left();
       at_ = start;
-      return malformed(offset(), field, ": length ", size, ", room for ", room).because("BLOB_TRUNCATED");
+      return malformed(offset(), field, ": length ", size, ", room for ", room)
+          .because("BLOB_TRUNCATED");
     }
     const auto view = bytes_.subspan(at_, size);
     at_ += size;
@@ -81,15 +82,22 @@ class ByteReader {
     if (count > left() / least_bytes) {
       const std::uint64_t room = left() / least_bytes;
       at_ = start;
-      return malformed(offset(), field, ": count ", count, ", room for ", room).because("BLOB_TRUNCATED");
+      return malformed(offset(), field, ": count ", count, ", room for ", room)
+          .because("BLOB_TRUNCATED");
     }
     return count;
   }
 
   // u64 count, then that many numbers.
-  Result<U64Array> read_u64_array(std::string_view field) { return read_array<std::uint64_t>(field); }
-  Result<U32Array> read_u32_array(std::string_view field) { return read_array<std::uint32_t>(field); }
-  Result<I64Array> read_i64_array(std::string_view field) { return read_array<std::int64_t>(field); }
+  Result<U64Array> read_u64_array(std::string_view field) {
+    return read_array<std::uint64_t>(field);
+  }
+  Result<U32Array> read_u32_array(std::string_view field) {
+    return read_array<std::uint32_t>(field);
+  }
+  Result<I64Array> read_i64_array(std::string_view field) {
+    return read_array<std::int64_t>(field);
+  }
 
   // `count` numbers without a count before them.
   template <class T>
@@ -132,7 +140,8 @@ class ByteReader {
     return read_numbers<T>(count, field);
   }
   Error too_short(std::string_view field, std::uint64_t size) const {
-    return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left").because("BLOB_TRUNCATED");
+    return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left")
+        .because("BLOB_TRUNCATED");
   }
 
   std::span<const std::uint8_t> bytes_;
@@ -140,6 +149,7 @@ class ByteReader {
   std::uint64_t at_ = 0;
 };
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is little-endian and so are our hosts");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "the format is little-endian and so are our hosts");
 
 }  // namespace gantry

@@ -42,8 +42,9 @@ enum class Code : gantry_code {
 
 // The name of a code as people write it: "malformed".
 constexpr std::string_view name_of(Code code) {
-  constexpr std::string_view names[] = {"ok",      "malformed", "unsupported", "unavailable", "exhausted",
-                                        "invalid", "not found", "cancelled",   "bug"};
+  constexpr std::string_view names[] = {"ok",          "malformed", "unsupported",
+                                        "unavailable", "exhausted", "invalid",
+                                        "not found",   "cancelled", "bug"};
   const auto index = static_cast<std::size_t>(code);
   return index < std::size(names) ? names[index] : "unknown code";
 }
@@ -86,11 +87,11 @@ std::string concat(const Parts&... parts) {
 
 struct Error {
   Code code = Code::bug;
-  std::string message;                 // one sentence, present tense, no full stop; then lines of place
-  std::uint64_t offset = no_offset;    // into the bytes that the message is about
-  std::string reason;                  // stable tag for machines: "BLOB_TRUNCATED"; empty: the code says it all
-  std::int64_t native_code = 0;        // the driver's or the system's own number
-  std::string native_domain;           // "errno", "CUDA", "OPENCL"; empty: none
+  std::string message;  // one sentence, present tense, no full stop; then lines of place
+  std::uint64_t offset = no_offset;  // into the bytes that the message is about
+  std::string reason;  // stable tag for machines: "BLOB_TRUNCATED"; empty: the code says it all
+  std::int64_t native_code = 0;  // the driver's or the system's own number
+  std::string native_domain;     // "errno", "CUDA", "OPENCL"; empty: none
 
   // Adds one line of place, outermost last: .at("while reading entry 2 \"cuda\" of model.so").
   template <class... Parts>
@@ -125,37 +126,60 @@ Error fail(Code code, const Parts&... parts) {
   return {code, concat(parts...), no_offset, {}, 0, {}};
 }
 template <class... Parts>
-Error unsupported(const Parts&... parts) { return fail(Code::unsupported, parts...); }
+Error unsupported(const Parts&... parts) {
+  return fail(Code::unsupported, parts...);
+}
 template <class... Parts>
-Error unavailable(const Parts&... parts) { return fail(Code::unavailable, parts...); }
+Error unavailable(const Parts&... parts) {
+  return fail(Code::unavailable, parts...);
+}
 template <class... Parts>
-Error exhausted(const Parts&... parts) { return fail(Code::exhausted, parts...); }
+Error exhausted(const Parts&... parts) {
+  return fail(Code::exhausted, parts...);
+}
 template <class... Parts>
-Error invalid(const Parts&... parts) { return fail(Code::invalid, parts...); }
+Error invalid(const Parts&... parts) {
+  return fail(Code::invalid, parts...);
+}
 template <class... Parts>
-Error not_found(const Parts&... parts) { return fail(Code::not_found, parts...); }
+Error not_found(const Parts&... parts) {
+  return fail(Code::not_found, parts...);
+}
 template <class... Parts>
-Error bug(const Parts&... parts) { return fail(Code::bug, parts...); }
+Error bug(const Parts&... parts) {
+  return fail(Code::bug, parts...);
+}
 
 template <class T = void>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   template <class U>
-    requires(std::convertible_to<U &&, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
-             !std::same_as<std::remove_cvref_t<U>, Error> && !std::same_as<std::remove_cvref_t<U>, Result>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  requires(std::convertible_to<U&&, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
+           !std::same_as<std::remove_cvref_t<U>, Error> &&
+           !std::same_as<std::remove_cvref_t<U>, Result>) Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
   // Precondition: ok().
-  T& value() & { assert(ok()); return *std::get_if<0>(&state_); }
-  const T& value() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -163,9 +187,18 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   // Precondition: !ok().
-  Error& error() & { assert(!ok()); return *std::get_if<1>(&state_); }
-  const Error& error() const& { assert(!ok()); return *std::get_if<1>(&state_); }
-  Error&& error() && { assert(!ok()); return std::move(*std::get_if<1>(&state_)); }
+  Error& error() & {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  const Error& error() const& {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::move(*std::get_if<1>(&state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -181,9 +214,18 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  Error& error() & { assert(!ok()); return *error_; }
-  const Error& error() const& { assert(!ok()); return *error_; }
-  Error&& error() && { assert(!ok()); return std::move(*error_); }
+  Error& error() & {
+    assert(!ok());
+    return *error_;
+  }
+  const Error& error() const& {
+    assert(!ok());
+    return *error_;
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;
@@ -197,14 +239,16 @@ using Status = Result<void>;
 #define GANTRY_JOIN(A, B) GANTRY_JOIN_(A, B)
 
 // GANTRY_TRY(declaration, expression): declares the value, or returns the error from the function.
-#define GANTRY_TRY(DECLARATION, ...) GANTRY_TRY_(GANTRY_JOIN(gantry_result_, __COUNTER__), DECLARATION, __VA_ARGS__)
-#define GANTRY_TRY_(RESULT, DECLARATION, ...)          \
-  auto RESULT = (__VA_ARGS__);                         \
-  if (!RESULT.ok()) return std::move(RESULT).error();  \
+#define GANTRY_TRY(DECLARATION, ...) \
+  GANTRY_TRY_(GANTRY_JOIN(gantry_result_, __COUNTER__), DECLARATION, __VA_ARGS__)
+#define GANTRY_TRY_(RESULT, DECLARATION, ...)         \
+  auto RESULT = (__VA_ARGS__);                        \
+  if (!RESULT.ok()) return std::move(RESULT).error(); \
   DECLARATION = std::move(RESULT).value()
 
 // GANTRY_CHECK(expression): for Status, or where the value is not wanted.
-#define GANTRY_CHECK(...)                                                                              \
-  do {                                                                                                 \
-    if (auto gantry_checked = (__VA_ARGS__); !gantry_checked.ok()) return std::move(gantry_checked).error(); \
+#define GANTRY_CHECK(...)                                          \
+  do {                                                             \
+    if (auto gantry_checked = (__VA_ARGS__); !gantry_checked.ok()) \
+      return std::move(gantry_checked).error();                    \
   } while (false)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/kernel_table.hpp - the kernels that a device payload names: what cuda, opencl, vulkan, hip and metal
+// payloads share.
+//
+//   u64  kernel count, then for each
+//     str       kernel name
+//     str       name again, or empty (up to v0.23): never used, kept for writing
+//     u64 n     then n times u8 code, u8 bits, u16 lanes: the parameters' types
+//     vec<str>  launch tags (launch_tags.hpp)
+//     vec<i32>  argument tags, 0 none, 1 tensor map; as many as parameters, or none.  Only since v0.21
+//
+// Whether the last field is there cannot be seen in the field itself; the container's generation tells, but for
+// G4, where both occur: then the reading is right which makes the rest of the payload fit.
+#pragma once
+
+#include <gantry/tensor.h>
+#include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// Is the field of argument tags in the file?
+enum class ArgumentTags { no, yes, either };
+
+// generation   as gantry_blob gives it: 0 to 5, or -1
+constexpr ArgumentTags argument_tags_in(std::int32_t generation) {
+  if (generation == 5) return ArgumentTags::yes;
+  if (generation >= 0 && generation < 4) return ArgumentTags::no;
+  return ArgumentTags::either;
+}
+
+struct KernelInfo {
+  std::string name;
+  std::string stored_name;
+  std::vector<gantry_dtype> parameters;
+  std::vector<std::string> launch_tags;
+  std::optional<std::vector<std::int32_t>> argument_tags;  // nullopt: the file has no such field
+
+  bool is_tensor_map(std::size_t parameter) const {
+    return argument_tags && parameter < argument_tags->size() && (*argument_tags)[parameter] == 1;
+  }
+};
+
+class KernelTable {
+ public:
+  KernelTable() = default;
+
+  // In the order of the file, which is the order they are written in again.
+  const std::vector<KernelInfo>& kernels() const { return kernels_; }
+  std::size_t size() const { return kernels_.size(); }
+  // NULL where there is none.
+  const KernelInfo* find(std::string_view name) const {
+    const auto found = index_.find(name);
+    return found == index_.end() ? nullptr : &kernels_[found->second];
+  }
+
+  // Adds a kernel; false where the name is taken.
+  bool add(KernelInfo kernel) {
+    if (!index_.emplace(kernel.name, kernels_.size()).second) return false;
+    kernels_.push_back(std::move(kernel));
+    return true;
+  }
+
+ private:
+  std::vector<KernelInfo> kernels_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+namespace detail {
+
+inline Result<KernelInfo> read_kernel(ByteReader& in, bool has_argument_tags) {
+  KernelInfo kernel;
+  const std::uint64_t name_at = in.offset();
+  GANTRY_TRY(kernel.name, in.read_string("kernel name"));
+  const auto refuse = [&](std::uint64_t at, const auto&... why) {
+    return malformed(at, "kernel ", quoted(kernel.name), ": ", why...).because("KERNEL_TABLE");
+  };
+  if (kernel.name.empty()) return refuse(name_at, "name is empty");
+  if (kernel.name.find('\0') != std::string::npos) return refuse(name_at, "name holds a NUL");
+  GANTRY_TRY(kernel.stored_name, in.read_string("kernel's own name"));
+
+  GANTRY_TRY(const std::uint64_t parameter_count, in.read_count(4, "kernel parameters"));
+  kernel.parameters.resize(parameter_count);
+  for (gantry_dtype& parameter : kernel.parameters) {
+    GANTRY_TRY(parameter.code, in.read_u8("parameter type code"));
+    GANTRY_TRY(parameter.bits, in.read_u8("parameter type bits"));
+    GANTRY_TRY(parameter.lanes, in.read_u16("parameter type lanes"));
+  }
+  GANTRY_TRY(const std::uint64_t tag_count, in.read_count(8, "launch tags"));
+  kernel.launch_tags.resize(tag_count);
+  for (std::string& tag : kernel.launch_tags) {
+    GANTRY_TRY(tag, in.read_string("launch tag"));
+  }
+  if (!has_argument_tags) return kernel;
+
+  const std::uint64_t tags_at = in.offset();
+  GANTRY_TRY(const std::uint64_t argument_tag_count, in.read_u64("argument tags"));
+  if (argument_tag_count != 0 && argument_tag_count != parameter_count) {
+    return refuse(tags_at, "argument tag count is ", argument_tag_count, ", expected 0 or ",
+                  parameter_count);
+  }
+  GANTRY_TRY(auto tags, in.read_numbers<std::int32_t>(argument_tag_count, "argument tags"));
+  for (std::size_t i = 0; i < tags.value.size(); ++i) {
+    if (tags.value[i] != 0 && tags.value[i] != 1) {
+      return refuse(tags.offset_of(i), "argument tag ", i, " is ", tags.value[i],
+                    ", known are 0 and 1");
+    }
+  }
+  kernel.argument_tags = std::move(tags.value);
+  return kernel;
+}
+
+inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argument_tags) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(has_argument_tags ? 40 : 32, "kernel table"));
+  KernelTable table;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t kernel_at = in.offset();
+    GANTRY_TRY(KernelInfo kernel, read_kernel(in, has_argument_tags));
+    const std::string name = kernel.name;
+    if (!table.add(std::move(kernel))) {
+      return malformed(kernel_at, "kernel ", quoted(name), ": name comes twice")
+          .because("KERNEL_TABLE");
+    }
+  }
+  return table;
+}
+
+}  // namespace detail
+
+// Reads one table.
+//
+// in       at the count on entry, behind the last kernel on success, anywhere on failure
+// tags     [in]   argument_tags_in(blob->generation)
+// rest     [in]   Status rest(ByteReader&): reads what follows in the payload, to the end that it must have. Called
+//                 with a copy of the reader, at most twice, and only where `tags` is either
+// returns  MALFORMED  at the first wrong field; with `either` also where both readings fit, and where none does
+//                     the error of the one that came further
+// costs    time and memory O(bytes)
+// source   apache/tvm src/runtime/meta_data.h (up to v0.23), metadata.h (later)
+template <class Rest>
+Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& rest) {
+  if (tags != ArgumentTags::either)
+    return detail::read_kernel_table_as(in, tags == ArgumentTags::yes);
+
+  const auto attempt = [&](ByteReader& reader, bool has_argument_tags) -> Result<KernelTable> {
+    GANTRY_TRY(KernelTable table, detail::read_kernel_table_as(reader, has_argument_tags));
+    ByteReader behind = reader;
+    GANTRY_CHECK(rest(behind));
+    return table;
+  };
+  const std::uint64_t start = in.offset();
+  ByteReader in_with = in;
+  ByteReader in_without = in;
+  Result<KernelTable> with = attempt(in_with, true);
+  Result<KernelTable> without = attempt(in_without, false);
+  if (with.ok() && without.ok() && with->size() != 0) {
+    return malformed(start, "kernel table reads both with and without argument tags")
+        .because("KERNEL_TABLE");
+  }
+  if (with.ok() || without.ok()) {
+    in = with.ok() ? in_with : in_without;
+    return with.ok() ? std::move(with) : std::move(without);
+  }
+  return with.error().offset >= without.error().offset ? std::move(with) : std::move(without);
+}
+
+// Writes a table in the layout that it was read in.
+//
+// out      a dmlc::Stream, or anything with its Write
+template <class Stream>
+void write_kernel_table(Stream& out, const KernelTable& table) {
+  out.Write(static_cast<std::uint64_t>(table.size()));
+  for (const KernelInfo& kernel : table.kernels()) {
+    out.Write(kernel.name);
+    out.Write(kernel.stored_name);
+    out.Write(static_cast<std::uint64_t>(kernel.parameters.size()));
+    for (const gantry_dtype& parameter : kernel.parameters) {
+      out.Write(parameter.code);
+      out.Write(parameter.bits);
+      out.Write(parameter.lanes);
+    }
+    out.Write(kernel.launch_tags);
+    if (kernel.argument_tags) out.Write(*kernel.argument_tags);
+  }
+}
+
+}  // namespace gantry

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/launch_tags.hpp - which call argument of a kernel is which extent of its launch.
+//
+//     arguments of a call   [ kernel parameters ][ one integer for each axis tag ][ dynamic shared bytes ]
+//     tags in the payload    "blockIdx.x" "threadIdx.x" "tirx.use_cooperative_launch" "tirx.use_dyn_shared_memory"
+//                            flags take no argument; the shared-memory tag is the last
+//
+// The order of the tags is the compiler's, so it is followed, never assumed.
+#pragma once
+
+#include <gantry/value.h>
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// How a kernel is launched: what a call's integers say. An axis that has no tag, or the value 0, is 1.
+struct LaunchExtents {
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};
+  std::array<std::uint32_t, 3> block = {1, 1, 1};
+  std::array<std::uint32_t, 3> cluster = {1, 1, 1};
+  std::array<std::uint32_t, 3> preferred_cluster = {1, 1, 1};
+  std::uint64_t dynamic_shared_bytes = 0;
+};
+
+struct LaunchTags {
+  // For each axis argument, in the order of the arguments: 3 * rank + dimension, where rank 0 is the grid, 1 the
+  // block, 2 the cluster, 3 the preferred cluster.
+  std::vector<std::uint8_t> axes;
+  bool has_dynamic_shared_memory = false;
+  bool is_programmatic_dependent = false;
+  bool is_cooperative = false;
+
+  // Arguments that follow the kernel's parameters.
+  std::size_t argument_count() const { return axes.size() + (has_dynamic_shared_memory ? 1 : 0); }
+  bool has_cluster() const { return has_rank(2); }
+  bool has_preferred_cluster() const { return has_rank(3); }
+  // 1 to 3: the highest dimension of grid and block that has a tag.
+  std::uint32_t work_dimensions() const {
+    std::uint32_t highest = 0;
+    for (const std::uint8_t axis : axes) {
+      if (axis < 6 && axis % 3u > highest) highest = axis % 3u;
+    }
+    return highest + 1;
+  }
+
+  // Reads the launch part of a call's arguments.
+  //
+  // arguments  [in]   those after the kernel's parameters; the caller has checked that there are argument_count()
+  // returns    INVALID  an argument that is no integer, is negative or does not fit in 32 bits (an extent)
+  // costs      O(arguments), no allocation
+  Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
+    static constexpr std::string_view names[] = {"blockIdx", "threadIdx", "clusterCtaIdx",
+                                                 "preferredClusterCtaIdx"};
+    LaunchExtents out;
+    std::array<std::uint32_t, 3>* const ranks[] = {&out.grid, &out.block, &out.cluster,
+                                                   &out.preferred_cluster};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const gantry_value& argument = arguments[i];
+      const std::size_t rank = axes[i] / 3u;
+      const std::size_t dimension = axes[i] % 3u;
+      if (argument.kind != GANTRY_INT) {
+        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " has kind ",
+                       argument.kind, ", expected an integer")
+            .because("ARGUMENT_KIND");
+      }
+      if (argument.i < 0 || argument.i > INT32_MAX) {
+        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", argument.i,
+                       ", range is 0 to ", INT32_MAX)
+            .because("LAUNCH_EXTENT");
+      }
+      if (argument.i != 0) (*ranks[rank])[dimension] = static_cast<std::uint32_t>(argument.i);
+    }
+    if (!has_dynamic_shared_memory) return out;
+    const gantry_value& bytes = arguments[axes.size()];
+    if (bytes.kind != GANTRY_INT) {
+      return invalid("dynamic shared memory has kind ", bytes.kind, ", expected an integer")
+          .because("ARGUMENT_KIND");
+    }
+    if (bytes.i < 0) {
+      return invalid("dynamic shared memory is ", bytes.i, " bytes, fewest is 0")
+          .because("LAUNCH_EXTENT");
+    }
+    out.dynamic_shared_bytes = static_cast<std::uint64_t>(bytes.i);
+    return out;
+  }
+
+ private:
+  bool has_rank(std::uint32_t rank) const {
+    for (const std::uint8_t axis : axes) {
+      if (axis / 3u == rank) return true;
+    }
+    return false;
+  }
+};
+
+namespace detail {
+
+// 3 * rank + dimension, or -1 for a tag that is no axis.
+inline int launch_axis(std::string_view tag) {
+  constexpr std::string_view names[] = {"blockIdx.", "threadIdx.", "clusterCtaIdx.",
+                                        "preferredClusterCtaIdx."};
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string_view name = names[rank];
+    if (tag.size() != name.size() + 1 || !tag.starts_with(name)) continue;
+    const std::size_t dimension = std::string_view("xyz").find(tag.back());
+    if (dimension != std::string_view::npos) return 3 * rank + static_cast<int>(dimension);
+  }
+  return -1;
+}
+
+// A flag without its prefix, which was "tir." up to v0.23 and is "tirx." since; empty: no flag.
+inline std::string_view launch_flag(std::string_view tag) {
+  for (const std::string_view prefix : {"tir.", "tirx."}) {
+    if (tag.starts_with(prefix)) return tag.substr(prefix.size());
+  }
+  return {};
+}
+
+}  // namespace detail
+
+// Reads the tags of one kernel.
+//
+// tags     [in]   in the payload's order
+// kernel   [in]   its name, for messages
+// returns  MALFORMED    an axis twice, or a tag behind the shared-memory tag
+//          UNSUPPORTED  a tag that this version does not know: it could take an argument
+// source   apache/tvm src/runtime/thread_storage_scope.h; "programtic" is how compilers spell it
+inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
+                                            std::string_view kernel) {
+  LaunchTags out;
+  for (const std::string& tag : tags) {
+    if (out.has_dynamic_shared_memory) {
+      return malformed(no_offset, "kernel ", quoted(kernel), ": launch tag ", quoted(tag),
+                       " follows the shared-memory tag, which is the last")
+          .because("LAUNCH_TAG");
+    }
+    const int axis = detail::launch_axis(tag);
+    const std::string_view flag = detail::launch_flag(tag);
+    if (axis >= 0) {
+      for (const std::uint8_t other : out.axes) {
+        if (other == axis) {
+          return malformed(no_offset, "kernel ", quoted(kernel), ": launch tag ", quoted(tag),
+                           " comes twice")
+              .because("LAUNCH_TAG");
+        }
+      }
+      out.axes.push_back(static_cast<std::uint8_t>(axis));
+    } else if (flag == "use_dyn_shared_memory") {
+      out.has_dynamic_shared_memory = true;
+    } else if (flag == "use_programtic_dependent_launch") {
+      out.is_programmatic_dependent = true;
+    } else if (flag == "use_cooperative_launch") {
+      out.is_cooperative = true;
+    } else if (!tag.starts_with("paramWriteAccess:")) {  // of webgpu: says nothing about the launch
+      return unsupported("kernel ", quoted(kernel), ": launch tag ", quoted(tag), " is unknown")
+          .because("LAUNCH_TAG");
+    }
+  }
+  return out;
+}
+
+}  // namespace gantry
