@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/config_option.hpp"
+
+#include "core/manifest/reason.hpp"
+#include "core/yaml/near_name.hpp"
+#include "core/yaml/yaml_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gantry {
+namespace {
+
+YamlValue to_yaml(const ConfigText& text, bool quoted) {
+  YamlValue value;
+  value.kind = YamlKind::scalar;
+  value.text = text.text;
+  value.quoted = quoted;
+  return value;
+}
+
+std::string number_text(double number) {
+  const bool whole = std::abs(number) < 1e15 && number == std::floor(number);
+  return whole ? concat(static_cast<std::int64_t>(number)) : concat(number);
+}
+
+std::string expected(const ConfigOption& option) {
+  std::string text(name_of(option.type));
+  if (option.least && option.most) {
+    text += concat(" ", number_text(*option.least), " to ", number_text(*option.most));
+  } else if (option.least) {
+    text += concat(", at least ", number_text(*option.least));
+  } else if (option.most) {
+    text += concat(", at most ", number_text(*option.most));
+  }
+  for (std::size_t i = 0; i < option.choices.size(); ++i) {
+    text.append(i == 0 ? " " : ", ").append(option.choices[i]);
+  }
+  return text;
+}
+
+bool in_range(const ConfigOption& option, double number) {
+  return !(option.least && number < *option.least) && !(option.most && number > *option.most);
+}
+
+}  // namespace
+
+std::string_view name_of(OptionType type) {
+  constexpr std::string_view names[] = {"bool", "int", "float", "string", "path", "enum"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& text) {
+  const auto wrong = [&] {
+    std::string message = concat("expected ", expected(option));
+    if (option.secret) {
+      message += ", found something else";
+    } else {
+      const std::vector<std::string_view> choices(option.choices.begin(), option.choices.end());
+      message += concat(", found \"", text.text, "\"", did_you_mean(text.text, choices));
+    }
+    return invalid(message).because(reason::config_value.tag);
+  };
+  const YamlValue value = to_yaml(text, text.spelling == Spelling::quoted);
+  switch (option.type) {
+    case OptionType::boolean: {
+      bool truth = false;
+      if (!yaml_boolean(value, truth)) return wrong();
+      return ConfigScalar(truth);
+    }
+    case OptionType::integer: {
+      std::int64_t number = 0;
+      if (!yaml_integer(value, number) || !in_range(option, static_cast<double>(number)))
+        return wrong();
+      return ConfigScalar(number);
+    }
+    case OptionType::number: {
+      double number = 0;
+      if (!yaml_number(value, number) || !in_range(option, number)) return wrong();
+      return ConfigScalar(number);
+    }
+    case OptionType::choice:
+      if (std::find(option.choices.begin(), option.choices.end(), text.text) ==
+          option.choices.end())
+        return wrong();
+      return ConfigScalar(text.text);
+    case OptionType::text:
+    case OptionType::path:
+      if (text.spelling == Spelling::plain && !yaml_text(value)) return wrong();
+      return ConfigScalar(text.text);
+  }
+  return wrong();
+}
+
+ConfigScalar guess_scalar(const ConfigText& text) {
+  if (text.spelling != Spelling::plain) return text.text;
+  const YamlValue value = to_yaml(text, false);
+  bool truth = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  if (yaml_boolean(value, truth)) return truth;
+  if (yaml_integer(value, integer)) return integer;
+  if (yaml_number(value, number)) return number;
+  return text.text;
+}
+
+}  // namespace gantry

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of a plugin: what a manifest declares (config_schema), values as written, values with a type.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace gantry {
+
+enum class OptionType { boolean, integer, number, text, path, choice };
+std::string_view name_of(OptionType type);  // as manifests spell it: "int"
+
+using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
+
+// One entry of config_schema.
+struct ConfigOption {
+  std::string name;
+  OptionType type = OptionType::text;
+  std::optional<ConfigScalar> fallback;  // `default`; of the option's type
+  std::optional<double> least, most;     // integer and number
+  std::vector<std::string> choices;      // choice
+  std::string unit, doc;
+  bool live = false;    // can change without a restart
+  bool secret = false;  // never printed
+};
+
+// A value before it has a type. YAML is strict about spelling; an environment variable or a
+// program's option (raw) is text whatever it says.
+enum class Spelling { plain, quoted, raw };
+struct ConfigText {
+  std::string key, text;
+  Spelling spelling = Spelling::plain;
+};
+
+// Values that come from one place: a manifest, a drop-in, the configuration, the environment, the program.
+struct ConfigLayer {
+  std::string source;  // as doctor prints it
+  std::vector<ConfigText> values;
+};
+
+// Converts and checks.
+//
+// returns  invalid: "expected int 0 to 64, found 99"; a secret's value is not repeated
+Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& text);
+
+// For plugins without a config_schema: true, 3, 2.5 as they read in YAML, else text; raw is always text.
+ConfigScalar guess_scalar(const ConfigText& text);
+
+}  // namespace gantry

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/config_values.hpp"
+
+#include "core/manifest/reason.hpp"
+#include "core/yaml/near_name.hpp"
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+Error expansion_error(std::string_view text, std::string_view why) {
+  return invalid("\"", text, "\" ", why).because(reason::config_value.tag);
+}
+
+Result<std::string> expand_name(std::string_view name, std::string_view whole,
+                                const Manifest& manifest, const ConfigPlaces& places) {
+  if (name == "manifest_dir") return places.manifest_dir;
+  if (name == "library_dir") return places.library_dir;
+  if (name == "state_dir") return places.state_dir;
+  if (!name.starts_with("env:")) {
+    return expansion_error(
+        whole, concat("asks for ${", name,
+                      "}, known are env:NAME, manifest_dir, library_dir and state_dir"));
+  }
+  const std::string_view rest = name.substr(4);
+  const std::size_t dash = rest.find(":-");
+  const std::string variable(rest.substr(0, dash));
+  const auto& allowed = manifest.env_allow;
+  if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end()) {
+    return expansion_error(
+        whole, concat("asks for the environment variable ", variable, ", which env_allow lacks"));
+  }
+  const std::optional<std::string> value =
+      places.environment ? places.environment(variable) : std::nullopt;
+  if (value) return *value;
+  if (dash != std::string_view::npos) return std::string(rest.substr(dash + 2));
+  return expansion_error(
+      whole, concat("asks for the environment variable ", variable, ", which is not set"));
+}
+
+Result<std::string> expand(std::string_view text, const Manifest& manifest,
+                           const ConfigPlaces& places) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t dollar = text.find('$', at);
+    out += text.substr(at, dollar - at);
+    if (dollar == std::string_view::npos) break;
+    if (text.substr(dollar, 2) == "$$") {
+      out += '$';
+      at = dollar + 2;
+      continue;
+    }
+    if (text.substr(dollar, 2) != "${")
+      return expansion_error(text, "has a lone $, write $$ for one");
+    const std::size_t end = text.find('}', dollar);
+    if (end == std::string_view::npos) return expansion_error(text, "has ${ without }");
+    const std::string_view name = text.substr(dollar + 2, end - dollar - 2);
+    if (name.find('$') != std::string_view::npos)
+      return expansion_error(text, "nests ${ inside ${");
+    GANTRY_TRY(const std::string value, expand_name(name, text, manifest, places));
+    out += value;
+    at = end + 1;
+  }
+  return out;
+}
+
+const ConfigOption* find_option(const Manifest& manifest, std::string_view key) {
+  for (const ConfigOption& option : manifest.config_schema) {
+    if (option.name == key) return &option;
+  }
+  return nullptr;
+}
+
+Error unknown_key(const Manifest& manifest, const ConfigText& text, std::string_view source) {
+  std::vector<std::string_view> names;
+  for (const ConfigOption& option : manifest.config_schema) names.push_back(option.name);
+  std::string near = did_you_mean(text.key, names);
+  if (near.empty()) {
+    near = ", options are";
+    for (std::size_t i = 0; i < names.size(); ++i) near += concat(i == 0 ? " " : ", ", names[i]);
+  }
+  return invalid(source, ": plugin ", manifest.id, " has no option \"", text.key, "\"", near)
+      .because(reason::config_key.tag);
+}
+
+class Resolver {
+ public:
+  Resolver(const Manifest& manifest, const ConfigPlaces& places, std::vector<std::string>& warnings)
+      : manifest_(manifest), places_(places), warnings_(warnings) {}
+
+  void add_defaults() {
+    for (const ConfigOption& option : manifest_.config_schema) {
+      if (option.fallback) set(option.name, *option.fallback, "default", &option);
+    }
+  }
+
+  Status add(const ConfigLayer& layer, bool may_bring_keys) {
+    for (const ConfigText& text : layer.values) {
+      const ConfigOption* option = find_option(manifest_, text.key);
+      if (!option && !manifest_.config_schema.empty())
+        return unknown_key(manifest_, text, layer.source);
+      if (!option && !may_bring_keys && !find(text.key)) {
+        warnings_.push_back(concat(layer.source, ": plugin ", manifest_.id,
+                                   " declares no option \"", text.key, "\""));
+      }
+      Result<ConfigScalar> value =
+          option ? to_scalar(*option, text) : Result<ConfigScalar>(guess_scalar(text));
+      if (!value.ok()) return place(std::move(value).error(), layer.source, text.key);
+      set(text.key, std::move(*value), layer.source, option);
+    }
+    return {};
+  }
+
+  // Only what won is expanded: an overridden default may name a variable that is not set. A choice
+  // is one of the listed words as they stand.
+  Result<std::vector<ConfigValue>> expand_all() {
+    for (ConfigValue& value : values_) {
+      const ConfigOption* option = find_option(manifest_, value.key);
+      auto* text = std::get_if<std::string>(&value.value);
+      if (!text || (option && option->type == OptionType::choice)) continue;
+      Result<std::string> expanded = expand(*text, manifest_, places_);
+      if (!expanded.ok()) return place(std::move(expanded).error(), value.source, value.key);
+      *text = std::move(*expanded);
+    }
+    return std::move(values_);
+  }
+
+ private:
+  Error place(Error error, std::string_view source, std::string_view key) const {
+    error.message =
+        concat(source, ": option \"", key, "\" of plugin ", manifest_.id, ": ", error.message);
+    return error;
+  }
+  ConfigValue* find(std::string_view key) {
+    const auto at = std::find_if(values_.begin(), values_.end(),
+                                 [&](const ConfigValue& v) { return v.key == key; });
+    return at == values_.end() ? nullptr : &*at;
+  }
+  void set(const std::string& key, ConfigScalar value, const std::string& source,
+           const ConfigOption* option) {
+    ConfigValue* at = find(key);
+    if (!at) at = &values_.emplace_back();
+    *at = {key, std::move(value), source, option && option->secret, option && option->live};
+  }
+
+  const Manifest& manifest_;
+  const ConfigPlaces& places_;
+  std::vector<std::string>& warnings_;
+  std::vector<ConfigValue> values_;
+};
+
+}  // namespace
+
+Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
+                                                std::span<const ConfigLayer> layers,
+                                                const ConfigPlaces& places,
+                                                std::vector<std::string>& warnings) {
+  Resolver resolver(manifest, places, warnings);
+  resolver.add_defaults();
+  for (const ConfigLayer& layer : manifest.config) GANTRY_CHECK(resolver.add(layer, true));
+  for (const ConfigLayer& layer : layers) GANTRY_CHECK(resolver.add(layer, false));
+  return resolver.expand_all();
+}
+
+std::string config_variable(std::string_view plugin_id, std::string_view key) {
+  std::string name = concat("GANTRY_CONFIG_", plugin_id, "__", key);
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '.' || c == '-') c = '_';
+  }
+  return name;
+}
+
+std::string display_text(const ConfigValue& value) {
+  if (value.secret) return "***";
+  return std::visit([](const auto& scalar) { return concat(scalar); }, value.value);
+}
+
+}  // namespace gantry

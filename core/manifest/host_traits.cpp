@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/host_traits.hpp"
+
+#include "core/manifest/reason.hpp"
+
+#include <gnu/libc-version.h>
+#include <algorithm>
+#include <charconv>
+
+namespace gantry {
+namespace {
+
+bool contains(const std::vector<std::string>& all, std::string_view one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string join(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& one : all) text += concat(text.empty() ? "" : ", ", one);
+  return text;
+}
+
+// "glibc>=2.28", "glibc"
+bool libc_fits(std::string_view wanted, const HostTraits& host) {
+  const std::size_t at = wanted.find(">=");
+  if (wanted.substr(0, at) != host.libc_name) return false;
+  return at == std::string_view::npos || !version_less(host.libc_version, wanted.substr(at + 2));
+}
+
+// Takes the number in front, and the dot behind it.
+std::uint64_t take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  std::from_chars(text.data(), text.data() + dot, number);
+  text.remove_prefix(std::min(dot + 1, text.size()));
+  return number;
+}
+
+}  // namespace
+
+HostTraits host_traits() {
+  HostTraits host;
+  host.os = "linux";
+  host.libc_name = "glibc";
+  host.libc_version = gnu_get_libc_version();
+#if defined(__x86_64__)
+  host.arch = "x86_64";
+  host.isa = {"x86-64-v1"};
+  if (__builtin_cpu_supports("x86-64-v2")) host.isa.push_back("x86-64-v2");
+  if (__builtin_cpu_supports("x86-64-v3")) host.isa.push_back("x86-64-v3");
+  if (__builtin_cpu_supports("x86-64-v4")) host.isa.push_back("x86-64-v4");
+#elif defined(__aarch64__)
+  host.arch = "aarch64";
+  host.isa = {"armv8-a"};
+#endif
+  return host;
+}
+
+Status check_targets(const ManifestTargets& targets, const HostTraits& host) {
+  if (!targets.arch.empty() && !contains(targets.arch, host.arch)) {
+    return unsupported("plugin is made for ", join(targets.arch), ", this host is ", host.arch)
+        .because(reason::target.tag);
+  }
+  if (!targets.os.empty() && !contains(targets.os, host.os)) {
+    return unsupported("plugin is made for ", join(targets.os), ", this host is ", host.os)
+        .because(reason::target.tag);
+  }
+  const auto fits = [&](const std::string& wanted) { return libc_fits(wanted, host); };
+  if (!targets.libc.empty() && std::none_of(targets.libc.begin(), targets.libc.end(), fits)) {
+    return unsupported("plugin is made for ", join(targets.libc), ", this host has ",
+                       host.libc_name, " ", host.libc_version)
+        .because(reason::target.tag);
+  }
+  if (!targets.isa.empty() && !contains(host.isa, targets.isa)) {
+    return unsupported("plugin needs a CPU of level ", targets.isa, ", this one has ",
+                       join(host.isa))
+        .because(reason::isa.tag);
+  }
+  return {};
+}
+
+bool version_less(std::string_view a, std::string_view b) {
+  while (!a.empty() || !b.empty()) {
+    const std::uint64_t left = take_number(a), right = take_number(b);
+    if (left != right) return left < right;
+  }
+  return false;
+}
+
+}  // namespace gantry

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/manifest_fields.hpp"
+
+#include "core/manifest/manifest.hpp"
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t kLongestText = 256;
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kLongestKey = 256;
+constexpr std::size_t kMostItems = 256;
+
+std::string check_id(const YamlValue& value) { return check_plugin_id(value.text); }
+
+std::string check_version(const YamlValue& value) {
+  return Version::parse(value.text).ok() ? ""
+                                         : "major.minor.patch as in \"1.4.0\" or \"2.0.0-rc.1\"";
+}
+
+std::string check_sha256(const YamlValue& value) {
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return value.text.size() == 64 && std::all_of(value.text.begin(), value.text.end(), is_hex)
+             ? ""
+             : "64 lower-case hexadecimal digits";
+}
+
+std::string check_type_key(const YamlValue& value) {
+  return value.text.empty() ? "a type key" : "";
+}
+
+std::string check_type_keys(const YamlValue& value) {
+  const auto empty = [](const YamlValue& item) { return item.text.empty(); };
+  return std::any_of(value.items.begin(), value.items.end(), empty) ? "type keys" : "";
+}
+
+std::string check_layout(const YamlValue& value) {
+  return value.items.empty() ? "at least one field" : "";
+}
+
+std::string check_device_name(const YamlValue& value) {
+  return is_device_name(value.text) ? "" : "a device name, [a-z][a-z0-9_]*";
+}
+
+std::string check_dlpack(const YamlValue& value) {
+  std::int64_t number = 0;
+  const bool fine =
+      value.text == "ext" || (yaml_integer(value, number) && number >= 1 && number <= 63);
+  return fine ? "" : "DLPack's device number, 1 to 63, or ext";
+}
+
+std::string check_absolute(const YamlValue& value) {
+  const auto relative = [](const YamlValue& item) { return !item.text.starts_with('/'); };
+  return std::any_of(value.items.begin(), value.items.end(), relative) ? "absolute paths" : "";
+}
+
+std::string check_libraries(const YamlValue& value) {
+  const auto has_folder = [](const YamlValue& item) {
+    const YamlValue* soname = item.find("soname");
+    return !soname || soname->text.empty() || soname->text.find('/') != std::string::npos;
+  };
+  return std::any_of(value.items.begin(), value.items.end(), has_folder)
+             ? "sonames without a folder"
+             : "";
+}
+
+std::string check_environment_names(const YamlValue& value) {
+  const auto odd = [](const YamlValue& item) {
+    const auto allowed = [](char c) {
+      return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
+    return item.text.empty() || (item.text[0] >= '0' && item.text[0] <= '9') ||
+           !std::all_of(item.text.begin(), item.text.end(), allowed);
+  };
+  return std::any_of(value.items.begin(), value.items.end(), odd) ? "names of environment variables"
+                                                                  : "";
+}
+
+constexpr std::string_view kProbe[] = {"auto", "always", "never"};
+constexpr std::string_view kIsa[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"};
+constexpr std::string_view kOptionTypes[] = {"bool", "int", "float", "string", "path", "enum"};
+
+constexpr YamlField kAbi[] = {
+    {.name = "major", .type = YamlType::integer, .required = true, .least = 1, .most = 1000},
+    {.name = "min_minor", .type = YamlType::integer, .required = true, .least = 0, .most = 1000000},
+    {.name = "max_minor", .type = YamlType::integer, .required = true, .least = 0, .most = 1000000},
+};
+constexpr YamlField kKey[] = {
+    {.name = "key", .required = true, .longest = kLongestKey, .check = check_type_key},
+    {.name = "aliases", .type = YamlType::list, .longest = kMostItems, .check = check_type_keys},
+    {.name = "payload", .type = YamlType::list, .longest = kMostItems, .check = check_layout},
+};
+constexpr YamlField kDevice[] = {
+    {.name = "name", .required = true, .longest = 64, .check = check_device_name},
+    {.name = "kind", .longest = kLongestText},
+    {.name = "vendor_ids", .type = YamlType::list, .longest = kMostItems},
+    {.name = "pci_ids", .type = YamlType::list, .longest = kMostItems},
+    {.name = "dlpack", .type = YamlType::scalar, .check = check_dlpack},
+};
+constexpr YamlField kTargets[] = {
+    {.name = "arch", .type = YamlType::list, .longest = kMostItems},
+    {.name = "os", .type = YamlType::list, .longest = kMostItems},
+    {.name = "libc", .type = YamlType::list, .longest = kMostItems},
+    {.name = "isa", .type = YamlType::choice, .choices = kIsa},
+};
+constexpr YamlField kLibrary[] = {
+    {.name = "soname", .required = true, .longest = kLongestText},
+    {.name = "min_version", .type = YamlType::quoted_text, .longest = kLongestText},
+};
+constexpr YamlField kDriver[] = {
+    {.name = "name", .required = true, .longest = kLongestText},
+    {.name = "min", .type = YamlType::quoted_text, .required = true, .longest = kLongestText},
+    {.name = "max", .type = YamlType::quoted_text, .longest = kLongestText},
+};
+constexpr YamlField kRequires[] = {
+    {.name = "files", .type = YamlType::list, .longest = kMostItems, .check = check_absolute},
+    {.name = "device_nodes",
+     .type = YamlType::list,
+     .longest = kMostItems,
+     .check = check_absolute},
+    {.name = "libraries",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .longest = kMostItems,
+     .fields = kLibrary,
+     .check = check_libraries},
+    {.name = "driver", .type = YamlType::record, .fields = kDriver},
+};
+constexpr YamlField kOption[] = {
+    {.name = "type", .type = YamlType::choice, .required = true, .choices = kOptionTypes},
+    {.name = "default", .type = YamlType::scalar},
+    {.name = "min", .type = YamlType::number},
+    {.name = "max", .type = YamlType::number},
+    {.name = "enum", .type = YamlType::list, .longest = kMostItems},
+    {.name = "unit", .longest = kLongestText},
+    {.name = "doc", .longest = kLongestPath},
+    {.name = "live", .type = YamlType::boolean},
+    {.name = "secret", .type = YamlType::boolean},
+};
+
+// The last six are what a drop-in may change.
+constexpr YamlField kFields[] = {
+    {.name = "schema", .type = YamlType::quoted_text, .required = true, .longest = 16},
+    {.name = "schema_min", .type = YamlType::quoted_text, .longest = 16},
+    {.name = "id", .required = true, .check = check_id},
+    {.name = "version",
+     .type = YamlType::quoted_text,
+     .required = true,
+     .longest = 128,
+     .check = check_version},
+    {.name = "display_name", .longest = kLongestText},
+    {.name = "vendor", .longest = kLongestText},
+    {.name = "license", .longest = kLongestText},
+    {.name = "homepage", .longest = kLongestPath},
+    {.name = "support", .longest = kLongestPath},
+    {.name = "library", .required = true, .longest = kLongestPath},
+    {.name = "sha256", .check = check_sha256},
+    {.name = "signature", .longest = kLongestPath},
+    {.name = "self_contained", .type = YamlType::boolean},
+    {.name = "abi", .type = YamlType::record, .required = true, .fields = kAbi},
+    {.name = "keys",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .longest = kMostItems,
+     .fields = kKey},
+    {.name = "targets", .type = YamlType::record, .fields = kTargets},
+    {.name = "devices",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .longest = kMostItems,
+     .fields = kDevice},
+    {.name = "requires", .type = YamlType::record, .fields = kRequires},
+    {.name = "probe_timeout_ms", .type = YamlType::integer, .least = 100, .most = 120000},
+    {.name = "config_schema",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .longest = kMostItems,
+     .fields = kOption},
+    {.name = "annotations", .type = YamlType::any},
+    {.name = "enabled", .type = YamlType::boolean},
+    {.name = "required", .type = YamlType::boolean},
+    {.name = "priority", .type = YamlType::integer, .least = -1000, .most = 1000},
+    {.name = "probe", .type = YamlType::choice, .choices = kProbe},
+    {.name = "env_allow",
+     .type = YamlType::list,
+     .longest = kMostItems,
+     .check = check_environment_names},
+    {.name = "config", .type = YamlType::map, .items = YamlType::scalar, .longest = kMostItems},
+};
+
+}  // namespace
+
+std::span<const YamlField> manifest_fields() { return kFields; }
+std::span<const YamlField> drop_in_fields() { return std::span(kFields).last(6); }
+
+}  // namespace gantry

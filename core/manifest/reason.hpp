@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a candidate is not the chosen one, as a stable number and a stable tag: GANTRY-D210 ABI_RANGE.
+//
+//   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity   D25x trust
+//   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters   D60x create   D70x selection
+//
+// Numbers and tags are never reused; a tag fits gantry_status::reason. Families that later versions fill keep their
+// numbers free: D251..D259 trust, D430 conflicts, D5xx probe, D13x D64x upgrade and removal, D8xx payloads.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+struct Reason {
+  std::uint16_t number = 0;  // 0: none
+  std::string_view tag;
+
+  explicit operator bool() const { return number != 0; }
+  bool operator==(const Reason&) const = default;
+};
+
+namespace reason {
+constexpr Reason not_found{100, "NOT_FOUND"};    // a manifest named in a list is not there
+constexpr Reason unreadable{101, "UNREADABLE"};  // no permission, no regular file
+constexpr Reason manifest_folder{102, "MANIFEST_FOLDER"};  // a folder with several manifests
+constexpr Reason masked{110, "MASKED"};  // by an empty file or a link to /dev/null
+constexpr Reason replaced_by{111,
+                             "REPLACED_BY"};  // by a file of the same name in a higher directory
+constexpr Reason shadowed_by{120, "SHADOWED_BY"};    // same id, higher place or version
+constexpr Reason duplicate_of{121, "DUPLICATE_OF"};  // same id, same library
+constexpr Reason yaml_syntax{150, "YAML_SYNTAX"};
+constexpr Reason yaml_duplicate_key{151, "YAML_DUPLICATE_KEY"};
+constexpr Reason yaml_too_large{152, "YAML_TOO_LARGE"};
+constexpr Reason yaml_not_utf8{153, "YAML_NOT_UTF8"};
+constexpr Reason yaml_control_character{154, "YAML_CONTROL_CHARACTER"};
+constexpr Reason yaml_tab{155, "YAML_TAB"};
+constexpr Reason yaml_too_deep{156, "YAML_TOO_DEEP"};
+constexpr Reason yaml_alias{157, "YAML_ALIAS"};
+constexpr Reason yaml_tag{158, "YAML_TAG"};
+constexpr Reason yaml_second_document{159, "YAML_SECOND_DOCUMENT"};
+constexpr Reason yaml_type{160, "YAML_TYPE"};
+constexpr Reason yaml_unknown_key{161, "YAML_UNKNOWN_KEY"};
+constexpr Reason yaml_missing_key{162, "YAML_MISSING_KEY"};
+constexpr Reason yaml_range{163, "YAML_RANGE"};
+constexpr Reason schema_version{164, "SCHEMA_VERSION"};
+constexpr Reason manifest_value{165, "MANIFEST_VALUE"};
+constexpr Reason config_key{166, "CONFIG_KEY"};
+constexpr Reason config_value{167, "CONFIG_VALUE"};
+constexpr Reason drop_in_key{168, "DROP_IN_KEY"};
+constexpr Reason abi_range{210, "ABI_RANGE"};
+constexpr Reason struct_size{212, "STRUCT_SIZE"};
+constexpr Reason query_missing{220, "QUERY_MISSING"};
+constexpr Reason function_missing{221, "FUNCTION_MISSING"};
+constexpr Reason table_limit{222, "TABLE_LIMIT"};
+constexpr Reason key_duplicate{223, "KEY_DUPLICATE"};
+constexpr Reason key_not_offered{224, "KEY_NOT_OFFERED"};
+constexpr Reason query_failed{225, "QUERY_FAILED"};
+constexpr Reason id_mismatch{230, "ID_MISMATCH"};
+constexpr Reason version_mismatch{230, "VERSION_MISMATCH"};
+constexpr Reason replaced_during_load{253, "REPLACED_DURING_LOAD"};
+constexpr Reason not_elf{300, "NOT_ELF"};
+constexpr Reason truncated{301, "TRUNCATED"};
+constexpr Reason not_a_file{302, "NOT_A_FILE"};
+constexpr Reason executable{303, "EXECUTABLE"};
+constexpr Reason elf_broken{304, "ELF_BROKEN"};
+constexpr Reason library_missing{305, "LIBRARY_MISSING"};
+constexpr Reason library_path{306, "LIBRARY_PATH"};
+constexpr Reason wrong_machine{310, "WRONG_MACHINE"};
+constexpr Reason exec_stack{320, "EXEC_STACK"};
+constexpr Reason static_tls{321, "STATIC_TLS"};
+constexpr Reason lib_needed_missing{330, "LIB_NEEDED_MISSING"};
+constexpr Reason symbol_missing{331, "SYMBOL_MISSING"};
+constexpr Reason version_needed{332, "VERSION_NEEDED"};
+constexpr Reason linker{333, "LINKER"};  // whatever else the system's loader says
+constexpr Reason isa{350, "ISA"};
+constexpr Reason target{351, "TARGET"};
+constexpr Reason no_device_node{352, "NO_DEVICE_NODE"};
+constexpr Reason driver_missing{353, "DRIVER_MISSING"};
+constexpr Reason file_missing{354, "FILE_MISSING"};
+constexpr Reason filtered{410, "FILTERED"};
+constexpr Reason disabled{411, "DISABLED"};
+constexpr Reason create_failed{600, "CREATE_FAILED"};
+constexpr Reason no_plugin{700, "NO_PLUGIN"};
+constexpr Reason not_chosen{701, "NOT_CHOSEN"};  // another candidate comes first
+constexpr Reason pin_unserved{
+    702, "PIN_UNSERVED"};  // the pin names a plugin that does not serve the key
+}  // namespace reason
+
+// Every reason once, by number.
+std::span<const Reason> all_reasons();
+
+// The reason with that tag; one with number 0 for tags that are no reason of a candidate.
+Reason reason_of(std::string_view tag);
+inline Reason reason_of(const Error& error) { return reason_of(error.reason); }
+
+// "GANTRY-D210 ABI_RANGE"
+std::string name_of(const Reason& reason);
+
+}  // namespace gantry

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Semantic versions: 1.4.0, 2.0.0-rc.1+build7.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+struct Version {
+  std::uint32_t major = 0, minor = 0, patch = 0;
+  std::vector<std::string> before;  // identifiers after "-"; empty: the release itself
+  std::string text;                 // as written
+
+  // invalid: `version "1.4" has no patch number, expected major.minor.patch`
+  static Result<Version> parse(std::string_view text);
+};
+
+// The order of SemVer 2.0 section 11; build metadata counts for nothing.
+std::strong_ordering operator<=>(const Version& a, const Version& b);
+inline bool operator==(const Version& a, const Version& b) { return (a <=> b) == 0; }
+
+}  // namespace gantry

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/yaml/text_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <system_error>
+
+namespace gantry {
+namespace {
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+Error system_error(const std::string& path, int number) {
+  const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::unavailable;
+  return fail(code, path, ": ", std::generic_category().message(number)).native("errno", number);
+}
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::string& path, std::size_t most) {
+  // O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (file.number < 0) return system_error(path, errno);
+  struct stat about {};
+  if (::fstat(file.number, &about) != 0) return system_error(path, errno);
+  if (!S_ISREG(about.st_mode)) {
+    return malformed(no_offset, path, ": not a regular file").because("NOT_A_FILE");
+  }
+
+  // One byte more than allowed, whatever fstat says: the file may grow while it is read.
+  std::string text(most + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file.number, text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path, errno);
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > most) {
+    return malformed(most, path, ": more than ", most, " bytes").because("YAML_TOO_LARGE");
+  }
+  text.resize(size);
+  return text;
+}
+
+}  // namespace gantry
