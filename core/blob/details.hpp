@@ -4,33 +4,14 @@
 // For people; nothing is loaded by it.
 #pragma once
 
-#include "core/blob/container.hpp"
+#include "core/blob/detail.hpp"
+#include "core/blob/entry.hpp"
 #include "core/blob/payload_layout.hpp"
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gantry {
-
-// A small tree that a tool prints as text or JSON. Text comes from the file as it is: escape it.
-struct Detail {
-  enum class Kind : std::uint8_t {
-    text,    // value
-    number,  // value, decimal
-    size,    // value, a count of bytes: the field holds data
-    list,    // children, in order; names repeat nothing and may be empty
-    record,  // children, by name
-  };
-  Kind kind = Kind::record;
-  std::string name;
-  std::string value;
-  std::vector<Detail> children;
-
-  // The child of that name, or null.
-  const Detail* find(std::string_view child) const;
-};
 
 struct PayloadDetails {
   Detail root;                        // a record

@@ -18,7 +18,7 @@
 //            sized<T>                  u64 length, then T, which fills it
 //            rest                      everything up to the payload's end, last field only
 //
-// Example: a graph executor is  graph_json:bytes n:u64 names:vec<str> params:n*ndarray module_name:str
+// Example: a graph executor is  graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str
 #pragma once
 
 #include "core/blob/layout.hpp"

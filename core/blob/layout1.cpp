@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/blob/layout1.hpp"
+
+#include "core/blob/limits.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+// A lost payload. Where a key is unknown, nothing says where its payload ends and the next entry
+// begins. What can still be known:
+//
+//   - The tree is found from the end: its key, then two arrays that fill the rest exactly and count
+//     one row more than there are modules. That is no guess.
+//   - If the unknown payload is the last one, it ends where the tree (or, without one, the container)
+//     begins.
+//   - Else some place behind it begins with a key we know; if from there exactly as many entries as
+//     are missing end exactly at the tree, that is where the payload ends.
+//   - Else the rest is one payload of unknown extent, and its successors are listed without a key.
+class LostPayload {
+ public:
+  // in       at the payload's first byte
+  // missing  entries behind it, without the tree
+  LostPayload(const ByteReader& in, std::uint64_t missing, const PayloadLayouts& layouts,
+              const PayloadContext& context)
+      : in_(in), missing_(missing), layouts_(layouts), context_(context) {}
+
+  // Appends the entry with the unknown key and all behind it; says how in a warning.
+  void recover(std::string_view key, std::uint64_t end, Modules& out) const {
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t room = end - at;
+    const std::uint64_t index = out.entries.size();
+    const std::string what =
+        concat("entry ", index, " ", quoted(key), " has a payload layout that nobody declared: ");
+    if (missing_ == 0) {
+      out.entries.push_back({key, at, in_.peek(room), Extent::recovered});
+      out.warnings.push_back(concat(what, "its ", room, " bytes follow from what lies behind it"));
+      return;
+    }
+    std::vector<Entry> behind;
+    if (const auto next = find_next(room, behind)) {
+      out.entries.push_back({key, at, in_.peek(*next), Extent::recovered});
+      out.entries.insert(out.entries.end(), behind.begin(), behind.end());
+      out.warnings.push_back(concat(what, "its ", *next, " bytes follow from the ", missing_,
+                                    missing_ == 1 ? " entry" : " entries", " behind it"));
+      return;
+    }
+    out.entries.push_back({key, at, in_.peek(room), Extent::unknown});
+    for (std::uint64_t i = 0; i < missing_; ++i) {
+      out.entries.push_back({{}, end, {}, Extent::unknown});
+    }
+    out.warnings.push_back(concat(what, room, " bytes belong to it and to ", missing_, " more ",
+                                  missing_ == 1 ? "entry" : "entries",
+                                  " that cannot be told apart"));
+  }
+
+ private:
+  // Distance from the payload's first byte to the next entry; fills `behind`.
+  std::optional<std::uint64_t> find_next(std::uint64_t room, std::vector<Entry>& behind) const {
+    const auto bytes = in_.peek(room);
+    std::uint64_t trials_left = limits::recovery_trials;
+    for (std::uint64_t p = 0; p + 8 < bytes.size() && trials_left != 0; ++p) {
+      std::uint64_t size;
+      std::memcpy(&size, bytes.data() + p, sizeof size);
+      if (size == 0 || size > limits::type_key_bytes || size > bytes.size() - p - 8) continue;
+      const std::string_view key(reinterpret_cast<const char*>(bytes.data() + p + 8), size);
+      if (key != library_key && !layouts_.knows(key)) continue;
+      if (read_behind(ByteReader(bytes.subspan(p), in_.offset() + p), behind, trials_left))
+        return p;
+    }
+    return std::nullopt;
+  }
+
+  bool read_behind(ByteReader in, std::vector<Entry>& behind, std::uint64_t& trials_left) const {
+    behind.clear();
+    for (std::uint64_t i = 0; i < missing_; ++i) {
+      if (trials_left == 0) return false;
+      --trials_left;
+      const auto key = in.read_string("type key");
+      if (!key.ok()) return false;
+      if (*key == library_key) {
+        behind.push_back({*key, in.offset(), {}, Extent::exact});
+        continue;
+      }
+      const auto measured = layouts_.measure(*key, in, context_);
+      if (!measured.ok()) return false;
+      behind.push_back({*key, in.offset(), in.peek(measured->size), Extent::laid_out});
+      if (!in.skip(measured->size, "payload").ok()) return false;
+    }
+    return in.at_end();
+  }
+
+  ByteReader in_;
+  std::uint64_t missing_;
+  const PayloadLayouts& layouts_;
+  const PayloadContext& context_;
+};
+
+struct FoundTree {
+  std::uint64_t at;   // of its key
+  std::uint64_t end;  // behind its last edge
+  ImportTree tree;
+};
+
+// Looks for the tree from the end: `modules` + 1 rows, and nothing behind the edges.
+std::optional<FoundTree> find_tree(const ByteReader& in, std::uint64_t modules) {
+  const auto bytes = in.rest();
+  const std::uint64_t key_bytes = 8 + tree_key.size();
+  const std::uint64_t fixed_bytes = key_bytes + 8 + 8 + 8;  // both counts, row 0
+  if (bytes.size() < fixed_bytes) return std::nullopt;
+  std::uint64_t trials_left = limits::recovery_trials;
+  for (std::uint64_t p = bytes.size() - fixed_bytes + 1; p-- > 0 && trials_left != 0;) {
+    std::uint64_t size, rows;
+    std::memcpy(&size, bytes.data() + p, sizeof size);
+    if (size != tree_key.size() ||
+        std::memcmp(bytes.data() + p + 8, tree_key.data(), tree_key.size()) != 0) {
+      continue;
+    }
+    std::memcpy(&rows, bytes.data() + p + key_bytes, sizeof rows);
+    if (rows != modules + 1) continue;
+    --trials_left;
+    ByteReader tree_in(bytes.subspan(p + key_bytes), in.offset() + p + key_bytes);
+    auto tree = ImportTree::parse(tree_in);
+    if (tree.ok() && tree_in.at_end()) {
+      return FoundTree{in.offset() + p, tree_in.offset(), std::move(tree).value()};
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_library(const std::vector<Entry>& entries) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const Entry& entry) { return entry.is_library(); });
+}
+
+// Place lines for errors: which entry it was, and that the fault may lie in the one before.
+Error place(Error error, std::uint64_t index, std::string_view key, std::uint64_t at) {
+  return std::move(error).at("while reading entry ", index, " ", quoted(key), " at ", Hex{at});
+}
+
+}  // namespace
+
+Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
+                             const PayloadContext& context) {
+  Modules out;
+  const std::uint64_t count_at = in.offset();
+  // The shortest entry is a key of one character.
+  GANTRY_TRY(const std::uint64_t count, in.read_count(8 + 1, "entry count"));
+
+  bool lost = false;
+  for (std::uint64_t i = 0; i < count && !lost; ++i) {
+    const std::uint64_t key_at = in.offset();
+    GANTRY_TRY(const auto key, in.read_string(concat("type key of entry ", i)));
+    GANTRY_CHECK(check_type_key(key, key_at, i));
+    if (key == tree_key) {
+      if (i + 1 != count) {
+        return malformed(key_at, "import tree is entry ", i, " of ", count, ", expected the last")
+            .because("TREE_PLACE");
+      }
+      const std::uint64_t tree_at = in.offset();
+      auto tree = ImportTree::parse(in);
+      if (!tree.ok()) return place(std::move(tree).error(), i, key, tree_at);
+      out.tree = std::move(tree).value();
+      continue;
+    }
+    const std::uint64_t at = in.offset();
+    if (key == library_key) {
+      out.entries.push_back({key, at, {}, Extent::exact});
+      continue;
+    }
+    const auto measured = layouts.measure(key, in, context);
+    if (!measured.ok() && measured.error().code == Code::not_found) {
+      lost = true;
+      auto tree = find_tree(in, count - 1);
+      const std::uint64_t modules = tree ? count - 1 : count;
+      const std::uint64_t end = tree ? tree->at : at + in.left();
+      if (i + 1 > modules) {
+        // The tree that was found counts this entry as itself, so the bytes are something else.
+        return malformed(key_at, "entry ", i, " ", quoted(key), " stands where the import tree is")
+            .because("TREE_PLACE");
+      }
+      if (!tree && has_library(out.entries)) break;  // judged below
+      LostPayload(in, modules - i - 1, layouts, context).recover(key, end, out);
+      if (tree) out.tree = std::move(tree->tree);
+      GANTRY_CHECK(in.skip(in.left(), "payloads"));
+      continue;
+    }
+    if (!measured.ok()) return place(measured.error(), i, key, at);
+    out.entries.push_back({key, at, in.peek(measured->size), Extent::laid_out});
+    GANTRY_CHECK(in.skip(measured->size, "payload"));
+  }
+
+  if (!out.tree && has_library(out.entries)) {
+    return malformed(count_at, "container has a _lib entry but no import tree")
+        .because("TREE_MISSING");
+  }
+  if (out.tree && out.tree->module_count() != out.entries.size()) {
+    return malformed(count_at, "import tree has ", out.tree->module_count(),
+                     " modules, container has ", out.entries.size())
+        .because("TREE_ROWS");
+  }
+  if (!in.at_end()) {
+    out.warnings.push_back(concat(in.left(), " bytes follow the last entry"));
+  }
+  return out;
+}
+
+}  // namespace gantry

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/blob/layout2.hpp"
+
+#include "core/blob/payload_layout.hpp"
+
+#include <gantry/quoted.hpp>
+
+namespace gantry {
+
+Result<Modules> read_layout2(ByteReader in) {
+  Modules out;
+  GANTRY_TRY(out.tree, ImportTree::parse(in));
+  const std::uint64_t count = out.tree->module_count();
+  // The shortest entry is a key of one character; checked before anything is kept for the entries.
+  if (count > in.left() / (8 + 1)) {
+    return malformed(in.offset(), "entry count ", count, " of the import tree, room for ",
+                     in.left() / (8 + 1))
+        .because("BLOB_TRUNCATED");
+  }
+  out.entries.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t key_at = in.offset();
+    GANTRY_TRY(const auto key, in.read_string(concat("type key of entry ", i)));
+    GANTRY_CHECK(check_type_key(key, key_at, i));
+    if (key == library_key) {
+      out.entries.push_back({key, in.offset(), {}, Extent::exact});
+      continue;
+    }
+    const auto payload = in.read_string(concat("payload of entry ", i));
+    if (!payload.ok()) {
+      return Error(payload.error()).at("while reading entry ", i, " ", quoted(key));
+    }
+    const std::uint64_t at = in.offset() - payload->size();
+    if (payload->empty()) {
+      out.warnings.push_back(concat("entry ", i, " ", quoted(key),
+                                    " has an empty payload, which TVM's own loader refuses"));
+    }
+    out.entries.push_back(
+        {key,
+         at,
+         {reinterpret_cast<const std::uint8_t*>(payload->data()), payload->size()},
+         Extent::exact});
+  }
+  if (!in.at_end()) {
+    out.warnings.push_back(concat(in.left(), " bytes follow the last entry"));
+  }
+  return out;
+}
+
+}  // namespace gantry

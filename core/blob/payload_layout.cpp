@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/blob/payload_layout.hpp"
+
+#include "core/blob/limits.hpp"
+#include "core/blob/payload_walk.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+bool ends_in_rest(const PayloadLayout& layout) {
+  return !layout.fields().empty() && layout.fields().back().kind == PayloadField::Kind::rest;
+}
+
+// How much what follows looks like the next entry. Nothing at all is as good as a known key: the last
+// payload of a container without a tree ends so.
+enum class Likeness { none, some_key, known_key };
+
+}  // namespace
+
+PayloadContext payload_context(const ContainerSymbols& symbols, ContainerLayout layout) {
+  using Family = ContainerSymbols::Family;
+  using ExtraTags = PayloadContext::ExtraTags;
+  PayloadContext context;
+  context.layout = layout;
+  context.private_float_codes = symbols.family == Family::legacy;
+  if (symbols.family == Family::legacy) {
+    context.extra_tags = ExtraTags::no;
+  } else if (layout == ContainerLayout::two) {
+    context.extra_tags = ExtraTags::yes;
+  }
+  return context;
+}
+
+Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry) {
+  if (key.empty()) {
+    return malformed(offset, "type key of entry ", entry,
+                     " is empty: the entry before it does not end here")
+        .because("BLOB_KEY");
+  }
+  if (key.size() > limits::type_key_bytes) {
+    return malformed(offset, "type key of entry ", entry, " has ", key.size(), " bytes, most is ",
+                     limits::type_key_bytes)
+        .because("BLOB_KEY");
+  }
+  const auto bad =
+      std::find_if(key.begin(), key.end(), [](char c) { return c < 0x20 || c > 0x7e; });
+  if (bad != key.end()) {
+    return malformed(offset, "type key of entry ", entry, " is ", quoted(key),
+                     ", expected printable ASCII")
+        .because("BLOB_KEY");
+  }
+  return {};
+}
+
+bool plausible_entry(ByteReader in) {
+  if (in.at_end()) return true;
+  const auto key = in.read_string("type key");
+  return key.ok() && check_type_key(*key, 0, 0).ok();
+}
+
+void PayloadLayouts::add(std::string_view key, PayloadLayout layout) {
+  alternatives_[std::string(key)].push_back(std::move(layout));
+}
+
+Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
+  const auto found = alternatives_.find(key);
+  if (found == alternatives_.end()) {
+    std::string known;
+    for (const std::string_view each : keys()) known += concat(known.empty() ? "" : ", ", each);
+    return not_found("payload layout of ", quoted(key), " is not known; known: ", known);
+  }
+  std::vector<PayloadLayout> copy = found->second;
+  auto& all = alternatives_[std::string(alias)];
+  all.insert(all.end(), std::make_move_iterator(copy.begin()), std::make_move_iterator(copy.end()));
+  return {};
+}
+
+std::span<const PayloadLayout> PayloadLayouts::alternatives(std::string_view key) const {
+  const auto found = alternatives_.find(key);
+  if (found == alternatives_.end()) return {};
+  return found->second;
+}
+
+std::vector<std::string_view> PayloadLayouts::keys() const {
+  std::vector<std::string_view> all;
+  for (const auto& [key, layouts] : alternatives_) all.push_back(key);
+  return all;
+}
+
+Result<Measured> PayloadLayouts::measure(std::string_view key, const ByteReader& in,
+                                         const PayloadContext& context) const {
+  using ExtraTags = PayloadContext::ExtraTags;
+  const bool delimited = context.layout == ContainerLayout::two;
+  const auto likeness = [this](ByteReader next) {
+    if (next.at_end()) return Likeness::known_key;
+    if (!plausible_entry(next)) return Likeness::none;
+    const std::string_view following = *next.read_string("type key");
+    const bool known = knows(following) || following == "_lib" || following == "_import_tree";
+    return known ? Likeness::known_key : Likeness::some_key;
+  };
+
+  std::optional<Measured> best;
+  Likeness best_likeness = Likeness::none;
+  std::optional<Error> furthest;
+  const auto fails = [&](Error error) {
+    if (!furthest || error.offset > furthest->offset) furthest = std::move(error);
+  };
+  bool tried = false;
+  for (const PayloadLayout& layout : alternatives(key)) {
+    if (!delimited && ends_in_rest(layout)) continue;  // only a length could say where it ends
+    tried = true;
+    for (const bool extra_tags : {false, true}) {
+      if (context.extra_tags == (extra_tags ? ExtraTags::no : ExtraTags::yes)) continue;
+      ByteReader at = in;
+      Status walked = walk_payload(at, layout, extra_tags);
+      if (!walked.ok()) {
+        fails(std::move(walked).error());
+        continue;
+      }
+      const Measured measured{at.offset() - in.offset(), &layout, extra_tags};
+      if (delimited) {
+        if (at.at_end()) return measured;
+        fails(malformed(at.offset(), "payload has ", at.left(), " bytes behind its last field")
+                  .because("BLOB_TRAILING"));
+        continue;
+      }
+      const Likeness found = likeness(at);
+      if (!best || found > best_likeness) {
+        best = measured;
+        best_likeness = found;
+      }
+      if (best_likeness == Likeness::known_key) return *best;
+    }
+  }
+  if (best) return *best;
+  if (furthest) return *furthest;
+  return not_found(tried ? "payload layout of " : "no payload layout is known for ", quoted(key));
+}
+
+}  // namespace gantry
