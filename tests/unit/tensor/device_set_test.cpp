@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/device_set.hpp"
+
+#include "core/tensor/cpu_device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+
+gantry_device_table table_of(std::int32_t type) {
+  gantry_device_table table = *cpu_device_table();
+  table.type = type;
+  return table;
+}
+
+TEST(DeviceName, HasIndexZeroUnlessItSaysMore) {
+  EXPECT_EQ(parse_device_name("cpu")->kind, "cpu");
+  EXPECT_EQ(parse_device_name("cpu")->index, 0);
+  EXPECT_EQ(parse_device_name("acme.npu:12")->kind, "acme.npu");
+  EXPECT_EQ(parse_device_name("acme.npu:12")->index, 12);
+  EXPECT_EQ(parse_device_name("cuda:2147483647")->index, 2147483647);
+}
+
+struct BadName {
+  const char* name;
+  const char* text;
+  const char* message;
+};
+
+class DeviceNameRefuses : public ::testing::TestWithParam<BadName> {};
+
+TEST_P(DeviceNameRefuses, WhatIsNoDevice) {
+  const Result<DeviceName> name = parse_device_name(GetParam().text);
+
+  ASSERT_FALSE(name.ok());
+  EXPECT_EQ(name.error().code, Code::invalid);
+  EXPECT_EQ(name.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, DeviceNameRefuses,
+    ::testing::Values(
+        BadName{"Empty", "", "device \"\" has no kind, expected a form like \"cpu:0\""},
+        BadName{"NoKind", ":1", "device \":1\" has no kind, expected a form like \"cpu:0\""},
+        BadName{"NoIndex",
+                "cpu:", "device \"cpu:\": index \"\" is not a number from 0 to 2147483647"},
+        BadName{"Negative", "cpu:-1",
+                "device \"cpu:-1\": index \"-1\" is not a number from 0 to 2147483647"},
+        BadName{"MinusZero", "cpu:-0",
+                "device \"cpu:-0\": index \"-0\" is not a number from 0 to 2147483647"},
+        BadName{"Plus", "cpu:+1",
+                "device \"cpu:+1\": index \"+1\" is not a number from 0 to 2147483647"},
+        BadName{"Behind", "cpu:1x",
+                "device \"cpu:1x\": index \"1x\" is not a number from 0 to 2147483647"},
+        BadName{"TwoIndices", "cpu:1:2",
+                "device \"cpu:1:2\": index \"1:2\" is not a number from 0 to 2147483647"},
+        BadName{"TooLarge", "cpu:2147483648",
+                "device \"cpu:2147483648\": index \"2147483648\" is not a number from 0 to "
+                "2147483647"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DeviceSet, HoldsTheCpu) {
+  const DeviceSet devices;
+
+  ASSERT_NE(devices.find(kCpu), nullptr);
+  EXPECT_EQ((*devices.find(kCpu))->name, "cpu");
+  EXPECT_EQ((*devices.find("cpu"))->table, cpu_device_table());
+}
+
+TEST(DeviceSet, KeepsTheNumberOfATable) {
+  DeviceSet devices;
+  const gantry_device_table opencl = table_of(4);
+  int self = 0;
+
+  const Result<std::int32_t> number = devices.add("opencl", &self, &opencl, {});
+
+  ASSERT_TRUE(number.ok()) << number.error().message;
+  EXPECT_EQ(*number, 4);
+  EXPECT_EQ((*devices.find(4))->self, &self);
+  EXPECT_EQ((*devices.find("opencl"))->table, &opencl);
+}
+
+TEST(DeviceSet, NumbersTablesWithoutOneInOrder) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+
+  EXPECT_EQ(*devices.add("acme.npu", nullptr, &table, {}), 64);
+  EXPECT_EQ(*devices.add("acme.dsp", nullptr, &table, {}), 65);
+}
+
+TEST(DeviceSet, ListsDevicesByNumber) {
+  DeviceSet devices;
+  const gantry_device_table own = table_of(0), vulkan = table_of(7);
+  ASSERT_TRUE(devices.add("acme.npu", nullptr, &own, {}).ok());
+  ASSERT_TRUE(devices.add("vulkan", nullptr, &vulkan, {}).ok());
+
+  std::vector<std::string> names;
+  for (const auto& device : devices.all()) names.push_back(device->name);
+
+  EXPECT_THAT(names, ElementsAre("cpu", "vulkan", "acme.npu"));
+}
+
+TEST(DeviceSet, KeepsWhatIsBehindADevice) {
+  bool gone = false;
+  {
+    DeviceSet devices;
+    const gantry_device_table table = table_of(0);
+    std::shared_ptr<const void> keeper(&gone, [](bool* flag) { *flag = true; });
+    ASSERT_TRUE(devices.add("acme.npu", nullptr, &table, std::move(keeper)).ok());
+    EXPECT_FALSE(gone);
+  }
+  EXPECT_TRUE(gone);
+}
+
+struct BadDevice {
+  const char* name;
+  const char* device;
+  std::int32_t type;
+  const char* message;
+};
+
+class DeviceSetRefuses : public ::testing::TestWithParam<BadDevice> {};
+
+// Into a set of cpu 1 and opencl 4.
+TEST_P(DeviceSetRefuses, WhatDoesNotFit) {
+  DeviceSet devices;
+  const gantry_device_table opencl = table_of(4), table = table_of(GetParam().type);
+  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl, {}).ok());
+
+  const Result<std::int32_t> number = devices.add(GetParam().device, nullptr, &table, {});
+
+  ASSERT_FALSE(number.ok());
+  EXPECT_EQ(number.error().code, Code::invalid);
+  EXPECT_EQ(number.error().message, GetParam().message);
+  EXPECT_EQ(devices.all().size(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Devices, DeviceSetRefuses,
+    ::testing::Values(
+        BadDevice{"NoName", "", 0, "device name \"\" is empty or has a colon"},
+        BadDevice{"Colon", "npu:0", 0, "device name \"npu:0\" is empty or has a colon"},
+        BadDevice{"NameTaken", "opencl", 0, "device opencl: the name is taken"},
+        BadDevice{"NumberTaken", "acme.npu", 4, "device acme.npu: number 4 is opencl's"},
+        BadDevice{"Negative", "acme.npu", -1,
+                  "device acme.npu: number -1 is not DLPack's (1 to 63) and not 0"},
+        BadDevice{"Assigned", "acme.npu", 64,
+                  "device acme.npu: number 64 is not DLPack's (1 to 63) and not 0"},
+        BadDevice{"OtherNumberOfAKnownName", "vulkan", 8,
+                  "device vulkan: number is 8, DLPack's is 7"},
+        BadDevice{"NoNumberOfAKnownName", "vulkan", 0,
+                  "device vulkan: number is 0, DLPack's is 7"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+  for (int i = 64; i < 128; ++i) {
+    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table, {}).ok()) << i;
+  }
+
+  const Result<std::int32_t> number = devices.add("one more", nullptr, &table, {});
+
+  ASSERT_FALSE(number.ok());
+  EXPECT_EQ(number.error().code, Code::exhausted);
+  EXPECT_EQ(number.error().message, "device one more: the numbers 64 to 127 are all taken");
+}
+
+TEST(DeviceSet, KnowsNumbersOfDevicesThatAreNotThereYet) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+  ASSERT_TRUE(devices.add("acme.npu", nullptr, &table, {}).ok());
+
+  EXPECT_EQ(*devices.number_of("cpu"), 1);
+  EXPECT_EQ(*devices.number_of("vulkan"), 7);
+  EXPECT_EQ(*devices.number_of("acme.npu"), 64);
+}
+
+TEST(DeviceSet, ListsWhatIsThereWhereANameIsNot) {
+  const Result<std::int32_t> number = DeviceSet().number_of("npu");
+
+  ASSERT_FALSE(number.ok());
+  EXPECT_EQ(number.error().code, Code::not_found);
+  EXPECT_EQ(number.error().message, "device \"npu\" is not there; devices: cpu");
+}
+
+TEST(DeviceSet, ListsWhatIsThereWhereANumberIsNot) {
+  DeviceSet devices;
+  const gantry_device_table opencl = table_of(4);
+  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl, {}).ok());
+
+  const auto known = devices.get(7);
+  const auto unknown = devices.get(99);
+
+  ASSERT_FALSE(known.ok());
+  EXPECT_EQ(known.error().code, Code::not_found);
+  EXPECT_EQ(known.error().message, "device number 7 (vulkan) is not there; devices: cpu, opencl");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().message, "device number 99 is not there; devices: cpu, opencl");
+}
+
+TEST(DeviceSet, FindsNothingOutsideItsNumbers) {
+  const DeviceSet devices;
+
+  EXPECT_EQ(devices.find(-1), nullptr);
+  EXPECT_EQ(devices.find(0), nullptr);
+  EXPECT_EQ(devices.find(128), nullptr);
+  EXPECT_EQ(devices.find(INT32_MIN), nullptr);
+  EXPECT_EQ(devices.find("none"), nullptr);
+}
+
+TEST(DeviceSet, IsReadWhileDevicesAreAdded) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    while (!done) {
+      for (std::int32_t type = 64; type < 128; ++type) {
+        const auto* device = devices.find(type);
+        if (device != nullptr) {
+          ASSERT_EQ((*device)->type, type);
+        }
+      }
+    }
+  });
+
+  for (int i = 64; i < 128; ++i) {
+    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table, {}).ok());
+  }
+  done = true;
+  reader.join();
+
+  EXPECT_EQ(devices.all().size(), 65u);
+}
+
+TEST(DlpackName, IsEmptyWhereThereIsNone) {
+  EXPECT_EQ(dlpack_name(2), "cuda");
+  EXPECT_EQ(dlpack_name(4), "opencl");
+  EXPECT_EQ(dlpack_name(7), "vulkan");
+  EXPECT_EQ(dlpack_name(5), "");
+  EXPECT_EQ(dlpack_name(0), "");
+}
+
+}  // namespace
+}  // namespace gantry
