@@ -46,8 +46,8 @@ typedef struct gantry_threads {
   //          may be left out, those that had are waited for
   // thread   any
   // costs    about a microsecond to wake the pool; give pieces that are worth it
-  gantry_code (*parallel_for)(const gantry_host* host, int64_t count, gantry_parallel_body body, void* self,
-                              gantry_status* status);
+  gantry_code (*parallel_for)(const gantry_host* host, int64_t count, gantry_parallel_body body,
+                              void* self, gantry_status* status);
 } gantry_threads;
 
 GANTRY_END

@@ -32,7 +32,8 @@ typedef struct gantry_trace {
   // name      [in]  what was done: "clBuildProgram"; copied
   // category  [in]  what a viewer groups by: "load", "run", "copy"; copied
   // thread    any
-  void (*span_end)(const gantry_host* host, int64_t begun, gantry_bytes name, gantry_bytes category);
+  void (*span_end)(const gantry_host* host, int64_t begun, gantry_bytes name,
+                   gantry_bytes category);
 } gantry_trace;
 
 GANTRY_END
