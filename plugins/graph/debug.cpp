@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "functions.hpp"
+
+#include <chrono>
+
+namespace gantry::graph {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const gantry_value& key) {
+  const Graph& graph = executor.graph();
+  if (const auto name = value_text(key)) {
+    for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.nodes[n].name == *name) return n;
+    }
+    return not_found("no node of ", graph.nodes.size(), " is called ", quoted(*name))
+        .because("NODE");
+  }
+  if (const auto index = value_int(key)) {
+    if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.nodes.size())
+      return static_cast<std::uint32_t>(*index);
+    return call.refuse("node index is ", *index, ", node count is ", graph.nodes.size());
+  }
+  return call.refuse("key is ", kind_name(key.kind), ", expected a name or an index");
+}
+
+}  // namespace
+
+// Runs up to and with a node and gives its first output: by its entry, not by the node's number.
+Result<Value> debug_get_output(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(1, 2));
+  GANTRY_TRY(const std::uint32_t n, node_of(executor, call, call.args[0]));
+  const Node& node = executor.graph().nodes[n];
+  if (node.output_count == 0) return call.refuse("node ", quoted(node.name), " has no output");
+  StatusBuffer status;
+  if (const gantry_code code = executor.run_until(std::size_t{n} + 1, call.env, status.get())) {
+    return status.error(code, "run");
+  }
+  if (call.args.size() == 1) return executor.memory().tensor(node.first_entry);
+  GANTRY_TRY(const gantry_tensor* to, call.tensor(1));
+  GANTRY_CHECK(
+      executor.host().tensor_copy(executor.memory().cell(node.first_entry), *to, call.env));
+  return Value();
+}
+
+Result<Value> profile(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(0, 0));
+  const Host& host = executor.host();
+  std::vector<Host::Entry> times;
+  Status collected;
+  GANTRY_CHECK(executor.profile(call.env, [&](const Node& node, std::int64_t ns) {
+    if (!collected.ok()) return;
+    Result<Value> name = host.text(node.name);
+    if (!name.ok()) {
+      collected = std::move(name).error();
+      return;
+    }
+    times.emplace_back(std::move(name).value(), Value::adopt(host.table(), int_value(ns)));
+  }));
+  GANTRY_CHECK(collected);
+  return host.map(times);
+}
+
+// One run with a wait behind each operator. A wait before the first one keeps earlier work out of its time.
+Status Executor::profile(const gantry_env* given,
+                         const std::function<void(const Node&, std::int64_t)>& seen) {
+  const gantry_env outer = env_of(given);
+  const auto finish = [&](const gantry_env& env) -> Status {
+    const gantry_host* table = host().table();
+    gantry_device device{};
+    StatusBuffer status;
+    if (const gantry_code code = table->device_get(table, env.device, &device, status.get())) {
+      return status.error(code, "host function device_get");
+    }
+    if (const gantry_code code =
+            device.table->synchronize(device.self, env.device.index, env.stream, status.get())) {
+      return status.error(code, "synchronize");
+    }
+    return {};
+  };
+  gantry_env env = outer;
+  for (const Op& op : ops_) {
+    env.device = op.device;
+    env.stream = stream_of(op, outer);
+    GANTRY_CHECK(finish(env));
+    StatusBuffer status;
+    const Clock::time_point begun = Clock::now();
+    if (const gantry_code code = run_op(op, env, status.get())) return status.error(code, "run");
+    GANTRY_CHECK(finish(env));
+    seen(graph().nodes[op.node], std::chrono::nanoseconds(Clock::now() - begun).count());
+  }
+  return {};
+}
+
+}  // namespace gantry::graph

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <utility>
+
+namespace gantry::graph {
+namespace {
+
+constexpr std::size_t most_names_shown = 8;
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
+                                                   std::span<const gantry_device_id> devices,
+                                                   const gantry_env* env) {
+  std::unique_ptr<Executor> executor(new Executor(source));
+  GANTRY_CHECK(executor->memory_.create(source, devices, env));
+  GANTRY_CHECK(executor->make_ops(source));
+  const Graph& graph = executor->graph();
+  executor->is_parameter.resize(graph.inputs.size());
+  if (source.with_parameters) {
+    for (const Parameter& parameter : source.payload->parameters) {
+      const auto input = graph.input_by_name.find(parameter.name);
+      if (input != graph.input_by_name.end()) executor->is_parameter[input->second] = true;
+    }
+  }
+  const gantry_host* table = source.host.table();
+  executor->trace_ = static_cast<const gantry_trace*>(table->get_extension(table, GANTRY_TRACE_1));
+  return executor;
+}
+
+// Looks each name up once, and tells of all that are missing in one error.
+Status Executor::find_functions(const Source& source,
+                                std::map<std::string_view, gantry_object*>& by_name) {
+  for (const Node& node : graph().nodes) {
+    if (node.act == Act::call) by_name.emplace(node.function, nullptr);
+  }
+  std::string missing;
+  std::size_t missing_count = 0;
+  std::optional<Error> first;
+  for (auto& [name, object] : by_name) {
+    Result<ObjectRef> found = source.host.find(source.node, GANTRY_FIND_IMPORTS, name);
+    if (found.ok()) {
+      object = found->get();
+      functions_.push_back(std::move(found).value());
+      continue;
+    }
+    if (found.error().code != Code::not_found) return std::move(found).error();
+    if (++missing_count <= most_names_shown)
+      missing += concat(missing_count == 1 ? "" : ", ", quoted(name));
+    if (!first) first = std::move(found).error();
+  }
+  if (missing_count == 0) return {};
+  if (missing_count > most_names_shown) missing += ", ...";
+  return not_found("graph calls ", by_name.size(), " functions, ", missing_count,
+                   " are in no import: ", missing)
+      .because("FUNCTION")
+      .at("look-up of the first says: ", first->message);
+}
+
+Status Executor::make_ops(const Source& source) {
+  std::map<std::string_view, gantry_object*> by_name;
+  GANTRY_CHECK(find_functions(source, by_name));
+  for (std::uint32_t n = 0; n < graph().nodes.size(); ++n) {
+    const Node& node = graph().nodes[n];
+    if (node.act != Act::call && node.act != Act::copy) continue;
+    Op op{node.act == Act::copy ? nullptr : by_name[node.function],
+          static_cast<std::uint32_t>(args_.size()),
+          0,
+          {1, 0},
+          n};
+    const auto add = [&](std::uint32_t entry) {
+      args_.push_back(
+          tensor_ref_value(node.flatten ? &memory_.flat_cell(entry) : &memory_.cell(entry)));
+      op.device =
+          memory_.cell(entry).device;  // the last argument's: an output's where there is one
+    };
+    for (const std::uint32_t entry : node.inputs) add(entry);
+    for (std::uint32_t i = 0; i < node.output_count; ++i) add(node.first_entry + i);
+    op.arg_count = static_cast<std::int32_t>(args_.size() - op.first_arg);
+    ops_.push_back(op);
+  }
+  return {};
+}
+
+gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
+  const gantry_host* host = memory_.host().table();
+  gantry_code code;
+  if (op.function == nullptr) {
+    code = host->tensor_copy(host, args_[op.first_arg].tensor, args_[op.first_arg + 1].tensor, &env,
+                             status);
+  } else {
+    gantry_value result{};
+    code = host->call(host, op.function, &env, &args_[op.first_arg], op.arg_count, &result, status);
+    if (result.kind >= GANTRY_OBJECT) host->release(host, result.object);
+  }
+  if (code != GANTRY_OK && status != nullptr) {
+    const std::string place =
+        concat("\n  in node ", op.node, " ", quoted(graph().nodes[op.node].name));
+    gantry_status_add(status, place.c_str());
+  }
+  return code;
+}
+
+gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantry_status* status) {
+  const gantry_env outer = env_of(given);
+  const gantry_host* table = host().table();
+  // A span for each operator while somebody records: what the host records of a call knows no node.
+  const gantry_trace* trace =
+      trace_ != nullptr && trace_->span_begin(table) >= 0 ? trace_ : nullptr;
+  gantry_env env = outer;
+  for (const Op& op : ops_) {
+    if (op.node >= node) break;
+    if (outer.task != nullptr && host().is_cancelled(&outer)) {
+      return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
+    }
+    env.device = op.device;
+    env.stream = stream_of(op, outer);
+    const std::int64_t begun = trace != nullptr ? trace->span_begin(table) : -1;
+    const gantry_code code = run_op(op, env, status);
+    if (trace != nullptr)
+      trace->span_end(table, begun, bytes_of(graph().nodes[op.node].name), gantry_text("op"));
+    if (code != GANTRY_OK) return code;
+  }
+  return GANTRY_OK;
+}
+
+}  // namespace gantry::graph

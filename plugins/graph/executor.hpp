@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One running copy of a graph: its memory and its operators, ready to be called.
+//
+//     ops   {function, first argument, count, device}      one after the other
+//     args  tensor references to the memory's cells         built once, never touched again
+//
+// One call at a time over all functions of an executor; the caller keeps that (GANTRY_MODULE_SERIAL).
+#pragma once
+
+#include "memory.hpp"
+
+#include <gantry/trace.h>
+
+#include <functional>
+
+namespace gantry::graph {
+
+class Executor {
+ public:
+  // Makes an executor: memory, parameters, and every operator's function.
+  //
+  // devices  [in]   at least one
+  // env      [in]   where parameters are uploaded
+  // returns  INVALID, EXHAUSTED  see Memory::create
+  //          NOT_FOUND           functions that no import has: the first few of them, and how many there are
+  static Result<std::unique_ptr<Executor>> create(const Source& source,
+                                                  std::span<const gantry_device_id> devices,
+                                                  const gantry_env* env);
+
+  const Graph& graph() const { return memory_.graph(); }
+  const Host& host() const { return memory_.host(); }
+  Memory& memory() { return memory_; }
+
+  // Runs all operators in order. On devices that work asynchronously it returns after the last one is enqueued.
+  //
+  // returns  OK, or the failing operator's code and text with a line that names its node; CANCELLED between operators
+  // costs    one host->call and two stores for each operator; no allocation
+  gantry_code run(const gantry_env* env, gantry_status* status) {
+    return run_until(graph().nodes.size(), env, status);
+  }
+
+  // Runs the operators of the nodes before `node`.
+  gantry_code run_until(std::size_t node, const gantry_env* env, gantry_status* status);
+
+  // Runs everything once, waiting for each operator's device, and tells how long each took.
+  //
+  // seen     [in]   called with a node and its nanoseconds, in order
+  Status profile(const gantry_env* env, const std::function<void(const Node&, std::int64_t)>& seen);
+
+  // Inputs that hold a parameter, by input index: given by the factory or by load_params.
+  std::vector<bool> is_parameter;
+
+ private:
+  struct Op {
+    gantry_object*
+        function;  // NULL: a copy from its first argument to its second; kept by functions_
+    std::uint32_t first_arg;
+    std::int32_t arg_count;
+    gantry_device_id device;
+    std::uint32_t node;
+  };
+
+  explicit Executor(const Source& source) : memory_(source) {}
+  Status make_ops(const Source& source);
+  Status find_functions(const Source& source, std::map<std::string_view, gantry_object*>& by_name);
+  gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
+  static gantry_env env_of(const gantry_env* given) {
+    return given != nullptr ? *given : gantry_env{{1, 0}, nullptr, nullptr};
+  }
+  // The caller's stream on the caller's device, the default one elsewhere.
+  static void* stream_of(const Op& op, const gantry_env& outer) {
+    const bool same = op.device.type == outer.device.type && op.device.index == outer.device.index;
+    return same ? outer.stream : nullptr;
+  }
+
+  Memory memory_;
+  std::vector<ObjectRef> functions_;
+  std::vector<Op> ops_;
+  std::vector<gantry_value> args_;
+  const gantry_trace* trace_ = nullptr;
+};
+
+}  // namespace gantry::graph

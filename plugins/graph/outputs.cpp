@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "functions.hpp"
+
+#include <algorithm>
+
+namespace gantry::graph {
+namespace {
+
+std::string numbered_name(const Graph& graph, const Head& head) {
+  return concat(graph.nodes[head.node].name, ":", head.index);
+}
+
+std::string output_names(const Graph& graph) {
+  constexpr std::size_t most = 16;
+  std::string names;
+  for (std::size_t i = 0; i < graph.heads.size() && i < most; ++i) {
+    names += concat(i == 0 ? "" : ", ", quoted(output_name(graph, graph.heads[i])));
+  }
+  if (graph.heads.size() > most) names += concat(", ... (", graph.heads.size(), " in all)");
+  return names.empty() ? "none" : names;
+}
+
+// The index of the output that a key names. "<node>" is what v0.8 and v0.9 wrote, "<node>:<output>" what came later.
+Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
+                                const gantry_value& key) {
+  const Graph& graph = executor.graph();
+  if (const auto name = value_text(key)) {
+    for (std::uint32_t i = 0; i < graph.heads.size(); ++i) {
+      if (*name == numbered_name(graph, graph.heads[i])) return i;
+    }
+    for (std::uint32_t i = 0; i < graph.heads.size(); ++i) {
+      if (*name == graph.nodes[graph.heads[i].node].name) return i;
+    }
+    return not_found("no output is called ", quoted(*name), ", outputs are ", output_names(graph))
+        .because("OUTPUT");
+  }
+  if (const auto index = value_int(key)) {
+    if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.heads.size())
+      return static_cast<std::uint32_t>(*index);
+    return call.refuse("output index is ", *index, ", output count is ", graph.heads.size());
+  }
+  return call.refuse("key is ", kind_name(key.kind), ", expected a name or an index");
+}
+
+std::string output_title(const Executor& executor, const Head& head) {
+  const Graph& graph = executor.graph();
+  return concat("output ", quoted(output_name(graph, head)), " ",
+                describe(graph.entries[head.entry]));
+}
+
+}  // namespace
+
+std::string output_name(const Graph& graph, const Head& head) {
+  const Node& node = graph.nodes[head.node];
+  return node.output_count == 1 ? node.name : numbered_name(graph, head);
+}
+
+Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(2, 2));
+  GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
+  GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
+  const Head& head = executor.graph().heads[output];
+  Memory& memory = executor.memory();
+  Status fits = memory.check_fits(head.entry, *tensor);
+  if (!fits.ok()) return std::move(fits).error().at("while binding ", output_title(executor, head));
+  // Where no operator will write the output because it is an input, the value moves along.
+  if (memory.holds_input(head.entry)) {
+    GANTRY_CHECK(executor.host().tensor_copy(memory.cell(head.entry), *tensor, call.env));
+  }
+  gantry_object* keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
+  GANTRY_CHECK(memory.bind(head.entry, *tensor, keeper, Owner::output));
+  return Value();
+}
+
+Result<Value> get_output(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(1, 2));
+  GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
+  const Head& head = executor.graph().heads[output];
+  if (call.args.size() == 1) return executor.memory().tensor(head.entry);
+
+  GANTRY_TRY(const gantry_tensor* to, call.tensor(1));
+  const Entry& entry = executor.graph().entries[head.entry];
+  if (to->ndim != static_cast<std::int32_t>(entry.shape.size()) ||
+      !std::equal(entry.shape.begin(), entry.shape.end(), to->shape)) {
+    return call.refuse("tensor has another shape than ", output_title(executor, head));
+  }
+  Status copied = executor.host().tensor_copy(executor.memory().cell(head.entry), *to, call.env);
+  if (!copied.ok())
+    return std::move(copied).error().at("while copying ", output_title(executor, head));
+  return Value();
+}
+
+Result<Value> get_num_outputs(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(0, 0));
+  return Value::adopt(executor.host().table(),
+                      int_value(static_cast<std::int64_t>(executor.graph().heads.size())));
+}
+
+}  // namespace gantry::graph

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters from a list of their own, as people keep them beside the model.
+//
+//   u64 magic 0xF7E58D4F05049CB7 ; u64 0 ; vec<str> names ; u64 count ; count array records
+//
+// source   apache/tvm src/runtime/file_utils.cc
+#include "functions.hpp"
+
+#include <gantry/byte_reader.hpp>
+
+namespace gantry::graph {
+namespace {
+
+constexpr std::uint64_t list_magic = 0xF7E58D4F05049CB7;
+
+Result<std::vector<std::string_view>> read_names(ByteReader& in) {
+  GANTRY_TRY(const std::uint64_t magic, in.read_u64("parameter list magic"));
+  if (magic != list_magic) {
+    return malformed(0, "parameter list magic is ", Hex{magic}, ", expected ", Hex{list_magic})
+        .because("PARAMETERS");
+  }
+  GANTRY_CHECK(in.read_u64("parameter list reserved word"));
+  GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
+  std::vector<std::string_view> names(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    GANTRY_TRY(names[i], in.read_string(concat("name of parameter ", i)));
+  }
+  const std::uint64_t count_at = in.offset();
+  GANTRY_TRY(const std::uint64_t array_count, in.read_u64("parameter count"));
+  if (array_count != count) {
+    return malformed(count_at, "parameter count is ", array_count, ", name count is ", count)
+        .because("PARAMETERS");
+  }
+  return names;
+}
+
+ByteReader reader_of(std::string_view bytes) {
+  return ByteReader(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
+// All records are read before the first one is copied: a list that ends early changes nothing.
+Result<Value> load_params(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(1, 1));
+  GANTRY_TRY(const std::string_view bytes, call.text(0));
+  ByteReader in = reader_of(bytes);
+  GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
+  std::vector<Parameter> parameters;
+  for (const std::string_view name : names) {
+    GANTRY_TRY(ArrayRecord array, read_array_record(in, concat("parameter ", quoted(name))));
+    parameters.push_back({name, std::move(array)});
+    GANTRY_CHECK(check_parameter(executor.graph(), parameters.back()));
+  }
+  for (const Parameter& parameter : parameters) {
+    const auto input = executor.graph().input_by_name.find(parameter.name);
+    if (input == executor.graph().input_by_name.end()) continue;
+    const std::uint32_t entry = executor.graph().input_entry(input->second);
+    GANTRY_CHECK(executor.memory().copy_in(entry, view_of_parameter(parameter), call.env));
+    executor.is_parameter[input->second] = true;
+  }
+  return Value();
+}
+
+Result<Value> share_params(Executor& executor, const Call& call) {
+  GANTRY_CHECK(call.count_is(2, 2));
+  if (call.args[0].kind != GANTRY_MODULE) return call.wrong(0, "a module");
+  GANTRY_TRY(const std::string_view bytes, call.text(1));
+  ByteReader in = reader_of(bytes);
+  GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
+
+  const Host& host = executor.host();
+  Result<ObjectRef> get = host.find(call.args[0].object, GANTRY_FIND_SELF, "get_input");
+  if (!get.ok())
+    return call.refuse("argument 0 is a module without get_input, expected an executor");
+  for (const std::string_view name : names) {
+    const auto input = executor.graph().input_by_name.find(name);
+    if (input == executor.graph().input_by_name.end()) continue;
+    const std::uint32_t entry = executor.graph().input_entry(input->second);
+    const gantry_bytes text = bytes_of(name);
+    const gantry_value key = bytes_ref_value(&text);
+    GANTRY_TRY(const Value theirs, host.call(get->get(), call.env, {&key, 1}));
+    if (theirs.kind() != GANTRY_TENSOR) {
+      return call.refuse("get_input of argument 0 gives ", kind_name(theirs.kind()),
+                         ", expected a tensor");
+    }
+    Status fits = executor.memory().check_fits(entry, *theirs.tensor());
+    if (!fits.ok()) return std::move(fits).error().at("while sharing parameter ", quoted(name));
+    GANTRY_CHECK(executor.memory().bind(entry, *theirs.tensor(), theirs.object(), Owner::lender));
+    executor.is_parameter[input->second] = true;
+  }
+  return Value();
+}
+
+}  // namespace gantry::graph

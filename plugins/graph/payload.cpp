@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "payload.hpp"
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry::graph {
+namespace {
+
+Result<std::vector<Parameter>> read_parameters(ByteReader& in) {
+  const std::uint64_t count_at = in.offset();
+  GANTRY_TRY(const std::uint64_t count, in.read_u64("parameter count"));
+  const std::uint64_t names_at = in.offset();
+  GANTRY_TRY(const std::uint64_t name_count,
+             in.read_count(sizeof(std::uint64_t), "parameter names"));
+  if (name_count != count) {
+    return malformed(names_at, "parameter names are ", name_count, ", the count at ", Hex{count_at},
+                     " is ", count)
+        .because("GRAPH");
+  }
+  std::vector<Parameter> parameters(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    GANTRY_TRY(parameters[i].name, in.read_string(concat("name of parameter ", i)));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    GANTRY_TRY(parameters[i].array, read_array_record(in, concat("parameter ", i)));
+  }
+  return parameters;
+}
+
+Status check_names(const std::vector<Parameter>& parameters) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return malformed(no_offset, "parameter ", quoted(*twice), " is given twice").because("GRAPH");
+}
+
+}  // namespace
+
+Status check_parameter(const Graph& graph, const Parameter& parameter) {
+  const auto found = graph.input_by_name.find(parameter.name);
+  if (found == graph.input_by_name.end()) return {};
+  const Entry& entry = graph.entries[graph.input_entry(found->second)];
+  Entry array;
+  array.dtype = parameter.array.dtype;
+  array.shape = parameter.array.shape;
+  if (parameter.array.data.size() != entry.bytes || !same_dtype(array.dtype, entry.dtype)) {
+    return malformed(parameter.array.data_at, "parameter ", quoted(parameter.name), " is ",
+                     describe(array), " in ", parameter.array.data.size(), " bytes, its input is ",
+                     describe(entry), " in ", entry.bytes)
+        .because("GRAPH");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob& blob,
+                                                    std::uint64_t* consumed) {
+  ByteReader in(std::span(blob.data, blob.size));
+  auto payload = std::make_shared<Payload>();
+  GANTRY_TRY(payload->graph_json, in.read_string("graph_json"));
+  GANTRY_TRY(payload->parameters, read_parameters(in));
+  GANTRY_TRY(payload->module_name, in.read_string("module_name"));
+  if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !in.at_end()) {
+    return malformed(in.offset(), in.left(), " bytes follow the module name, expected none")
+        .because("BLOB_TRAILING");
+  }
+  GANTRY_TRY(payload->graph, read_graph(payload->graph_json, sizeof(std::uint64_t)));
+  std::erase_if(payload->parameters, [](const Parameter& parameter) {
+    return parameter.name.starts_with(filler_prefix);
+  });
+  GANTRY_CHECK(check_names(payload->parameters));
+  for (const Parameter& parameter : payload->parameters)
+    GANTRY_CHECK(check_parameter(payload->graph, parameter));
+
+  // v0.7 laid out its memory by 128 bytes; later releases, by 64 or 128, cannot be told apart and run on 64.
+  if (view_of(blob.type_key) == "GraphRuntimeFactory") payload->pointer_alignment = 128;
+  payload->pin = host.share(blob.pin);
+  *consumed = in.offset();
+  return std::shared_ptr<const Payload>(std::move(payload));
+}
+
+gantry_tensor view_of_parameter(const Parameter& parameter) {
+  gantry_tensor tensor{};
+  tensor.data = const_cast<std::uint8_t*>(parameter.array.data.data());
+  tensor.device = {1, 0};
+  tensor.ndim = static_cast<std::int32_t>(parameter.array.shape.size());
+  tensor.dtype = parameter.array.dtype;
+  tensor.shape = const_cast<std::int64_t*>(parameter.array.shape.data());
+  return tensor;
+}
+
+}  // namespace gantry::graph

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of a graph factory, as they lie in the artifact.
+//
+//   str  graph_json
+//   u64  count ; vec<str> names ; count array records     parameters: names first, then the arrays
+//   str  module_name                                      "default"
+//
+// Written under two type keys, GraphRuntimeFactory (v0.7) and GraphExecutorFactory (v0.8 to v0.19).
+#pragma once
+
+#include "graph.hpp"
+
+#include <gantry/loader.h>
+#include <gantry/array_record.hpp>
+#include <gantry/handle.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace gantry::graph {
+
+struct Parameter {
+  std::string_view name;
+  ArrayRecord array;  // its data lie in the payload
+};
+
+struct Payload {
+  std::string_view graph_json;
+  std::vector<Parameter> parameters;  // as in the file, without fillers
+  std::string_view module_name;
+  Graph graph;
+  std::uint64_t pointer_alignment =
+      64;         // bytes: what this compiler's code expects of memory bound to it
+  ObjectRef pin;  // keeps the bytes that all views above look into
+};
+
+// Parameters whose names begin so hold no data of the model: they are as long as it takes to bring the next one's data
+// to an aligned place. Other runtimes skip parameters that are no inputs: files with fillers are readable everywhere.
+constexpr std::string_view filler_prefix = "__gantry_fill_";
+
+// A parameter that is an input must be what the graph says of that input: dtype and number of bytes.
+//
+// returns  MALFORMED with both; OK for a parameter that is no input
+Status check_parameter(const Graph& graph, const Parameter& parameter);
+
+// Reads a payload and proves its graph.
+//
+// blob     [in]   its pin is retained
+// consumed [out]  bytes, all of them where the blob is EXACT
+// returns  MALFORMED at the first wrong field, with its offset
+// costs    O(bytes of graph and headers); parameter data are not touched
+// source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
+Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob& blob,
+                                                    std::uint64_t* consumed);
+
+// Writes a payload: the same parameters in the same order, each one's data at a multiple of 128 bytes in the file by
+// means of fillers. The same payload at the same position gives the same bytes.
+//
+// parameters [in]  those to write: the payload's own, or none
+// sink       [in]  its position is what alignment is counted from
+Status write_payload(const Payload& payload, std::span<const Parameter> parameters,
+                     const gantry_sink& sink);
+
+// A tensor that describes a parameter where it lies, on the CPU.
+gantry_tensor view_of_parameter(const Parameter& parameter);
+
+// Bytes to which parameter data must be aligned to be used in place: what the pickiest known compiler's code expects.
+constexpr std::uint64_t in_place_alignment = 128;
+
+}  // namespace gantry::graph
