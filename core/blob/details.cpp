@@ -27,11 +27,12 @@ void drop(Detail& root, std::string_view name) {
 // Names and arrays are stored apart, in one order; people want them together.
 void name_params(PayloadDetails& details) {
   Detail* const names = child_of(details.root, "names");
-  Detail* const params = child_of(details.root, "params");
+  Detail* params = child_of(details.root, "params");
+  if (params == nullptr) params = child_of(details.root, "constants");
   if (names == nullptr || params == nullptr) return;
   if (names->children.size() != params->children.size()) {
-    details.warnings.push_back(concat(names->children.size(), " parameter names for ",
-                                      params->children.size(), " parameters"));
+    details.warnings.push_back(
+        concat(names->children.size(), " names for ", params->children.size(), " arrays"));
     return;
   }
   for (std::size_t i = 0; i < names->children.size(); ++i) {

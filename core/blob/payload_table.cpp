@@ -31,7 +31,7 @@ constexpr Row rows[] = {
 
     // Constants and executors.
     {"const_loader metadata",
-     "names:vec<str> params:vec<ndarray> symbols:vec<str> wanted:vec<vec<str>>"},
+     "names:vec<str> constants:vec<ndarray> symbols:vec<str> wanted:vec<vec<str>>"},
     {"GraphExecutorFactory GraphRuntimeFactory",
      "graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str"},
     {"AotExecutorFactory", "count:u64 names:vec<str> params:count*ndarray module_name:str"},
@@ -46,7 +46,9 @@ constexpr Row rows[] = {
     {"coreml", "symbol:str archive:bytes"},
     {"torch", "symbol:str archive:bytes"},
     {"ethos-n",
-     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,outputs:u64,outputs*u32}>"},
+
+     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,"
+     "outputs:u64,outputs*u32}>"},
     {"ethos-n",
      "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,inputs*u32,outputs:u64,"
      "outputs*u32,"

@@ -242,17 +242,18 @@ class Walk {
                        limits::array_dimensions);
     }
     GANTRY_TRY(const std::string type, dtype(name));
-    std::string shape;
+    Detail shape{Detail::Kind::list, "shape", {}, {}};
     for (std::uint32_t i = 0; i < ndim; ++i) {
       GANTRY_TRY(const std::int64_t extent, in_.read_i64(name));
-      if (out != nullptr) shape += concat(i == 0 ? "" : ",", extent);
+      if (out == nullptr) continue;
+      if (Detail* each = add(shape)) *each = {Detail::Kind::number, {}, concat(extent), {}};
     }
     GANTRY_TRY(const std::uint64_t size, in_.read_u64(name));
     GANTRY_CHECK(in_.skip(size, name));
     if (out != nullptr) {
       out->kind = Detail::Kind::record;
       out->children.push_back({Detail::Kind::text, "dtype", type, {}});
-      out->children.push_back({Detail::Kind::text, "shape", concat("[", shape, "]"), {}});
+      out->children.push_back(std::move(shape));
       out->children.push_back({Detail::Kind::size, "size", concat(size), {}});
     }
     return {};
@@ -262,21 +263,19 @@ class Walk {
   Status signature(Detail* out) {
     GANTRY_CHECK(in_.read_string("kernel name"));
     GANTRY_TRY(const std::uint64_t arguments, in_.read_count(4, "kernel argument types"));
-    std::string types, tags;
+    Detail types{Detail::Kind::list, "args", {}, {}};
     if (out == nullptr) {
       GANTRY_CHECK(in_.skip(arguments * 4, "kernel argument types"));
-    } else {
-      for (std::uint64_t i = 0; i < arguments; ++i) {
-        GANTRY_TRY(const std::string type, dtype("kernel argument type"));
-        if (types.size() < limits::detail_text_bytes) types += concat(i == 0 ? "" : ", ", type);
-      }
     }
+    for (std::uint64_t i = 0; out != nullptr && i < arguments; ++i) {
+      GANTRY_TRY(const std::string type, dtype("kernel argument type"));
+      say(add(types), type);
+    }
+    Detail tags{Detail::Kind::list, "launch", {}, {}};
     GANTRY_TRY(const std::uint64_t launch, in_.read_count(8, "launch tags"));
     for (std::uint64_t i = 0; i < launch; ++i) {
       GANTRY_TRY(const auto tag, in_.read_string("launch tag"));
-      if (out != nullptr && tags.size() < limits::detail_text_bytes) {
-        tags += concat(i == 0 ? "" : ", ", tag.substr(0, limits::detail_text_bytes));
-      }
+      if (out != nullptr) say(add(tags), tag);
     }
     if (extra_tags_) {
       const std::uint64_t at = in_.offset();
@@ -288,8 +287,8 @@ class Walk {
     }
     if (out != nullptr) {
       out->kind = Detail::Kind::record;
-      out->children.push_back({Detail::Kind::text, "args", types, {}});
-      out->children.push_back({Detail::Kind::text, "launch", tags, {}});
+      out->children.push_back(std::move(types));
+      out->children.push_back(std::move(tags));
     }
     return {};
   }

@@ -76,9 +76,12 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   Detail functions{Detail::Kind::list, "functions", {}, {}};
   const auto add_all = [&]() -> Status {
     for (std::uint64_t i = 0; i < count; ++i) {
-      DetailSink one;
+      DetailSink one = {{}, sink.items, false, sink.private_float_codes};
       const std::uint64_t at = in.offset();
       GANTRY_CHECK(walk_words(in, {"header:vec<str>", "params:vec<str>", "vec<i64>"}, one));
+      sink.items = one.items;
+      sink.cut |= one.cut;
+      if (sink.cut) return {};  // nobody sees more
       std::vector<Detail>& header = one.root.children[0].children;
       std::uint64_t instructions = 0;
       if (header.size() >= 3) {
@@ -182,7 +185,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
   } else {
     GANTRY_CHECK(describe_relax(code, magic == magic_second, context, sink));
   }
-  if (!code.at_end()) {
+  if (!code.at_end() && !sink.cut) {
     return malformed(code.offset(), "virtual machine code has ", code.left(),
                      " bytes behind its last field");
   }

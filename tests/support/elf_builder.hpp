@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds small 64-bit little-endian ELF files from words: shared libraries of any machine, with the
+// dynamic segment that loaders and readers go by, without a compiler.
+//
+//     const auto file = ElfBuilder().machine(183).object("__tvm_dev_mblob", blob).build();
+//
+// One segment holds everything; an address is base_address plus the offset in the file. Functions
+// have a symbol and no code: nothing built here is meant to run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::test {
+
+class ElfBuilder {
+ public:
+  enum class Hash { gnu, sysv, both, none };
+  static constexpr std::uint64_t base_address = 0x10000;
+
+  ElfBuilder& machine(std::uint16_t number);  // default: this machine
+  ElfBuilder& type(std::uint16_t number);     // default: 3, shared
+  ElfBuilder& hash(Hash kind);                // default: gnu
+  ElfBuilder& sections();                     // adds a section table: null, .dynsym, .dynstr
+
+  // A symbol with bytes behind it; `size` other than the bytes' for tests that lie.
+  ElfBuilder& object(std::string_view name, std::span<const std::uint8_t> content);
+  ElfBuilder& object(std::string_view name, std::span<const std::uint8_t> content,
+                     std::uint64_t size);
+  ElfBuilder& function(std::string_view name);
+  ElfBuilder& undefined(std::string_view name);
+
+  ElfBuilder& needed(std::string_view library);
+  ElfBuilder& soname(std::string_view name);
+  ElfBuilder& rpath(std::string_view path);
+  ElfBuilder& runpath(std::string_view path);
+  ElfBuilder& interpreter(std::string_view path);
+  ElfBuilder& version_need(std::string_view library, std::vector<std::string> versions);
+  ElfBuilder& note(std::string_view owner, std::uint32_t type,
+                   std::span<const std::uint8_t> content);
+  ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);  // as it stands, before the end
+  ElfBuilder& executable_stack();
+  ElfBuilder& tls(std::uint64_t size);
+  ElfBuilder& memory_behind(std::uint64_t size);  // the segment's memory exceeds its file part
+
+  std::vector<std::uint8_t> build() const;
+
+ private:
+  struct Symbol {
+    std::string name;
+    std::vector<std::uint8_t> content;
+    std::uint64_t size = 0;
+    std::uint8_t type = 0;  // STT_*
+    bool defined = false;
+  };
+  struct VersionNeed {
+    std::string library;
+    std::vector<std::string> versions;
+  };
+  struct Note {
+    std::string owner;
+    std::uint32_t type;
+    std::vector<std::uint8_t> content;
+  };
+  struct Entry {
+    std::uint64_t tag, value;
+  };
+
+  std::uint16_t machine_;
+  std::uint16_t type_ = 3;
+  Hash hash_ = Hash::gnu;
+  bool sections_ = false;
+  bool executable_stack_ = false;
+  std::uint64_t tls_ = 0;
+  std::uint64_t memory_behind_ = 0;
+  std::string soname_, rpath_, runpath_, interpreter_;
+  std::vector<std::string> needed_;
+  std::vector<Symbol> symbols_;
+  std::vector<VersionNeed> version_needs_;
+  std::vector<Note> notes_;
+  std::vector<Entry> dynamic_;
+
+ public:
+  ElfBuilder();
+};
+
+}  // namespace gantry::test
