@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/container.hpp"
 
+#include "core/blob/entry.hpp"
+#include "core/blob/limits.hpp"
+
 namespace gantry {
 namespace {
 
-constexpr std::string_view library_key = "_lib";
 constexpr std::string_view tree_key = "_import_tree";
-constexpr std::size_t longest_key = 256;
 
 Status check_key(std::string_view key) {
   if (key == library_key || key == tree_key) {
     return invalid("type key \"", key, "\" is reserved by the container");
   }
-  if (key.size() > longest_key) {
-    return invalid("type key has ", key.size(), " bytes, most is ", longest_key);
+  if (key.size() > limits::type_key_bytes) {
+    return invalid("type key has ", key.size(), " bytes, most is ", limits::type_key_bytes);
   }
   for (const char c : key) {
     if (c < 0x20 || c > 0x7e) {

@@ -31,11 +31,12 @@ Error with_diagnostics(Error error, const ProgramEnd& end) {
 
 Status link_library(const LinkJob& job) {
   std::vector<std::string> words = job.compiler;
-  // What debug information says of a file in our folder, and of the folder itself, is relative.
-  words.insert(words.end(), {"-shared", "-fPIC", "-O2",
-                             concat("-ffile-prefix-map=", job.folder.native(), "=.")});
+  words.insert(words.end(), {"-shared", "-fPIC", "-O2"});
+  for (const std::filesystem::path& folder : {job.folder, job.scratch}) {
+    words.push_back(concat("-ffile-prefix-map=", folder.native(), "=."));
+  }
   words.insert(words.end(), job.flags.begin(), job.flags.end());
-  words.insert(words.end(), {"-o", job.output});
+  words.insert(words.end(), {"-o", job.output.native()});
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 

@@ -13,17 +13,18 @@ namespace gantry {
 
 struct LinkJob {
   std::vector<std::string> compiler = {
-      "cc"};                     // a program, looked up in PATH, and words to give it first
-  std::filesystem::path folder;  // where it works; its own files go there
-  std::vector<std::string>
-      sources;  // any that the compiler knows by suffix: absolute, or in `folder`
+      "cc"};  // a program, looked up in PATH, and words to give it first
+  std::filesystem::path
+      folder;  // where it works: paths in `sources` and `flags` are relative to it
+  std::filesystem::path
+      scratch;  // where its own files are; stays out of the bytes, as does `folder`
+  std::vector<std::string> sources;    // whatever the compiler knows by suffix
   std::vector<std::string> flags;      // before the sources, after ours: they win
   std::vector<std::string> libraries;  // after the sources: "-lm"
-  std::string output;                  // in `folder`
+  std::filesystem::path output;
 };
 
-// Compiles and links in one run: -shared -fPIC -O2.  The same input gives the same bytes: the folder's name stays
-// out of them.
+// Compiles and links in one run: -shared -fPIC -O2. The same input gives the same bytes.
 //
 // returns  unavailable  the compiler cannot be started, or is ended by a signal
 //          invalid      COMPILE_FAILED: it ends with another status than 0; its diagnostics, up to 16 KiB, follow

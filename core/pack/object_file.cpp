@@ -4,6 +4,26 @@
 #include <gantry/result.hpp>
 
 namespace gantry {
+namespace {
+
+// A file name in quotes, as assemblers read it: what is no plain character goes by its octal number.
+std::string quoted_path(std::string_view path) {
+  std::string text = "\"";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_' || c == '-' || c == '/';
+    if (plain) {
+      text.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    text.push_back('\\');
+    for (const int shift : {6, 3, 0}) text.push_back(static_cast<char>('0' + (byte >> shift & 7)));
+  }
+  return text + "\"";
+}
+
+}  // namespace
 
 std::string container_assembly(std::string_view file, std::uint64_t size) {
   constexpr std::uint64_t largest_small_data = std::uint64_t{1} << 30;
@@ -19,7 +39,7 @@ std::string container_assembly(std::string_view file, std::uint64_t size) {
                 "\t.type ", container_symbol, ", %object\n",                     //
                 "\t.balign 128\n",                                               //
                 container_symbol, ":\n",                                         //
-                "\t.incbin \"", file, "\"\n",                                    //
+                "\t.incbin ", quoted_path(file), "\n",                           //
                 "\t.size ", container_symbol, ", . - ", container_symbol, "\n",  //
                 "\t.section .note.GNU-stack, \"\", %progbits\n");
 }

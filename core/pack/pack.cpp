@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/pack.hpp"
+
+#include "core/elf/elf_file.hpp"
+#include "core/pack/container.hpp"
+#include "core/pack/device_payload.hpp"
+#include "core/pack/graph_payload.hpp"
+#include "core/pack/graph_wants.hpp"
+#include "core/pack/link.hpp"
+#include "core/pack/object_file.hpp"
+#include "core/pack/parameter_file.hpp"
+#include "core/pack/temp_folder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTensor>& parameters) {
+  if (const auto* written = std::get_if<GraphDescription>(&recipe.graph)) {
+    return write_graph_json(*written, parameters);
+  }
+  GANTRY_TRY(const auto file, MappedFile::open(std::get<fs::path>(recipe.graph)));
+  return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+}
+
+// The graph's payload, and the functions it calls.
+struct GraphPart {
+  GraphPayload payload;
+  std::vector<std::string> functions;
+};
+
+Result<GraphPart> build_graph(const Recipe& recipe) {
+  GraphPart part;
+  ParameterFiles files;
+  std::vector<GraphTensor> parameters;
+  for (const ParameterSource& source : recipe.parameters) {
+    GANTRY_TRY(Parameter parameter, files.find(source));
+    parameters.push_back({parameter.name, {parameter.dtype, parameter.shape}});
+    part.payload.parameters.push_back(std::move(parameter));
+  }
+  GANTRY_TRY(part.payload.graph_json, graph_json(recipe, parameters));
+  GANTRY_TRY(GraphWants wants, read_graph_wants(part.payload.graph_json));
+  GANTRY_CHECK(check_parameters(wants, parameters));
+  part.payload.module_name = recipe.module_name;
+  part.functions = std::move(wants.functions);
+  return part;
+}
+
+// The module graph: the graph, where there is one, imports the host code, which imports what runs on devices.
+std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph) {
+  std::vector<ContainerModule> modules;
+  if (graph != nullptr) {
+    modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
+                         return write_graph_payload(graph->payload, out);
+                       }});
+  }
+  const std::size_t host_code = modules.size();
+  modules.push_back({});
+  for (const DeviceModuleSource& source : recipe.device_modules) {
+    modules[host_code].imports.push_back(modules.size());
+    modules.push_back({source.type_key, {}, [&source](Pieces& out) {
+                         return write_device_payload(source, out);
+                       }});
+  }
+  return modules;
+}
+
+Status write_file(const fs::path& path, const Pieces& pieces) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    return unavailable(path.native(), ": ", std::strerror(errno), " while making it")
+        .native("errno", errno);
+  }
+  DescriptorStream stream(descriptor, path.native());
+  Status written = pieces.write_to(stream);
+  ::close(descriptor);
+  if (!written.ok()) return written;
+  return stream.status();
+}
+
+// Writes the container and the assembler text that includes it; adds the latter to the sources.
+Status write_container_source(const Pieces& container, const TempFolder& folder, LinkJob& job) {
+  const fs::path bytes = folder / "container.bin";
+  const fs::path text = folder / "container.S";
+  GANTRY_CHECK(write_file(bytes, container));
+  Pieces assembly;
+  const std::string lines = container_assembly(bytes.native(), container.size());
+  assembly.Write(lines.data(), lines.size());
+  GANTRY_CHECK(write_file(text, assembly));
+  job.sources.push_back(text.native());
+  return {};
+}
+
+// Every function that the graph calls is there: the linker does not know of these calls.
+Status check_functions(const ElfFile& library, const std::vector<std::string>& functions) {
+  for (const std::string& function : functions) {
+    const ElfSymbol* symbol = library.find(function);
+    if (symbol != nullptr && symbol->defined()) continue;
+    std::string there;
+    for (const ElfSymbol& other : library.symbols()) {
+      if (!other.defined() || other.name.starts_with('_')) continue;
+      there.append(there.empty() ? "" : ", ").append(other.name);
+    }
+    return not_found("graph calls function ", quoted(function), ", the host code has ",
+                     there.empty() ? "none" : there);
+  }
+  return {};
+}
+
+Status check_library(const fs::path& file, std::uint64_t container_bytes, const GraphPart* graph,
+                     const Recipe& recipe) {
+  GANTRY_TRY(const auto mapped, MappedFile::open(file));
+  GANTRY_TRY(const ElfFile library, ElfFile::parse(mapped));
+  const ElfSymbol* container = library.find(container_symbol);
+  if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
+    return bug("library has ", container == nullptr ? 0 : container->size, " bytes of container, ",
+               container_bytes, " were written");
+  }
+  // A device's module may answer for functions of its own: only its plugin knows.
+  if (graph == nullptr || !recipe.device_modules.empty()) return {};
+  return check_functions(library, graph->functions);
+}
+
+}  // namespace
+
+Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& options) {
+  const auto tell = [&](const auto&... words) {
+    if (options.progress) options.progress(concat(words...));
+  };
+  std::optional<GraphPart> graph;
+  if (!std::holds_alternative<std::monostate>(recipe.graph)) {
+    tell("reading the graph and ", recipe.parameters.size(), " parameters");
+    GANTRY_TRY(graph, build_graph(recipe));
+  }
+  const GraphPart* const graph_part = graph ? &*graph : nullptr;
+  const std::vector<ContainerModule> modules = module_graph(recipe, graph_part);
+
+  GANTRY_TRY(const TempFolder folder, TempFolder::beside(output));
+  const fs::path library = folder / "library.so";
+  LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
+              recipe.flags,     recipe.libraries, library.native()};
+  std::uint64_t container_bytes = 0;
+  if (modules.size() > 1) {  // host code alone needs no container
+    GANTRY_TRY(const Pieces container, write_container(modules));
+    container_bytes = container.size();
+    tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
+    GANTRY_CHECK(write_container_source(container, folder, job));
+  }
+  tell("compiling ", recipe.sources.size(), " sources");
+  GANTRY_CHECK(link_library(job));
+  GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
+  return move_into_place(library, output);
+}
+
+}  // namespace gantry

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/recipe.hpp"
+
+#include "core/elf/mapped_file.hpp"
+#include "core/yaml/yaml_record.hpp"
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Fields with a tensor type, "float32[1, 64]", are read by tensor_type() below: only there the place is known.
+constexpr YamlField operator_fields[] = {
+    {.name = "function", .type = YamlType::text, .required = true},
+    {.name = "inputs", .type = YamlType::list, .required = true, .items = YamlType::text},
+    {.name = "outputs", .type = YamlType::map, .required = true, .items = YamlType::text},
+};
+constexpr YamlField graph_fields[] = {
+    {.name = "file", .type = YamlType::text},
+    {.name = "inputs", .type = YamlType::map, .items = YamlType::text},
+    {.name = "operators",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .fields = operator_fields},
+    {.name = "outputs", .type = YamlType::list, .items = YamlType::text},
+};
+constexpr YamlField parameter_fields[] = {
+    {.name = "file", .type = YamlType::text, .required = true},
+    {.name = "member", .type = YamlType::text},
+    {.name = "transpose", .type = YamlType::boolean},
+    {.name = "type", .type = YamlType::text},
+};
+constexpr YamlField kernel_fields[] = {
+    {.name = "arguments", .type = YamlType::list, .required = true, .items = YamlType::text},
+    {.name = "launch", .type = YamlType::list, .required = true, .items = YamlType::text},
+};
+constexpr YamlField device_module_fields[] = {
+    {.name = "type_key", .type = YamlType::text, .required = true},
+    {.name = "format", .type = YamlType::text},
+    {.name = "data", .type = YamlType::text, .required = true},
+    {.name = "kernels", .type = YamlType::map, .items = YamlType::record, .fields = kernel_fields},
+};
+constexpr YamlField recipe_fields[] = {
+    {.name = "schema", .type = YamlType::quoted_text, .required = true},
+    {.name = "name", .type = YamlType::text},
+    {.name = "sources", .type = YamlType::list, .items = YamlType::text},
+    {.name = "flags", .type = YamlType::list, .items = YamlType::text},
+    {.name = "libraries", .type = YamlType::list, .items = YamlType::text},
+    {.name = "graph", .type = YamlType::record, .fields = graph_fields},
+    {.name = "parameters",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .fields = parameter_fields},
+    {.name = "device_modules",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .fields = device_module_fields},
+};
+
+// A recipe may hold the graph of a large model.
+constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
+
+class RecipeReader {
+ public:
+  RecipeReader(const YamlDocument& document, fs::path folder)
+      : document_(document), folder_(std::move(folder)) {}
+
+  Result<Recipe> read() {
+    GANTRY_TRY(const YamlRecord root, read_record(document_, recipe_fields));
+    if (!root.text("schema").starts_with("1.")) {
+      return unsupported(document_.file, ": schema is ", quoted(root.text("schema")),
+                         ", this version reads 1.x");
+    }
+    Recipe recipe;
+    recipe.folder = folder_;
+    recipe.module_name = root.text("name", "default");
+    recipe.sources = root.texts("sources");
+    recipe.flags = root.texts("flags");
+    recipe.libraries = root.texts("libraries");
+    GANTRY_TRY(recipe.graph, read_graph(root));
+    GANTRY_CHECK(read_parameters(root, recipe));
+    GANTRY_CHECK(read_device_modules(root, recipe));
+    if (!recipe.parameters.empty() && std::holds_alternative<std::monostate>(recipe.graph)) {
+      return root.error("parameters", "parameters belong to a graph, and there is no graph");
+    }
+    if (recipe.sources.empty() && recipe.device_modules.empty() &&
+        std::holds_alternative<std::monostate>(recipe.graph)) {
+      return root.error("sources",
+                        "there is nothing to pack: no sources, no graph, no device modules");
+    }
+    return recipe;
+  }
+
+ private:
+  Result<TensorType> tensor_type(const YamlValue& value, const std::string& path) const {
+    Result<TensorType> type = parse_type(value.text);
+    if (!type.ok()) return yaml_error(document_.file, value.place, path, type.error().message);
+    return type;
+  }
+
+  // A map of names to types.
+  Result<std::vector<GraphTensor>> tensors(const YamlRecord& record, std::string_view key) const {
+    std::vector<GraphTensor> all;
+    for (const YamlEntry& entry : record.entries(key)) {
+      GANTRY_TRY(TensorType type,
+                 tensor_type(entry.value, yaml_path(record.path_of(key), entry.key)));
+      all.push_back({entry.key, std::move(type)});
+    }
+    return all;
+  }
+
+  Result<GraphSource> read_graph(const YamlRecord& root) const {
+    const YamlRecord graph = root.record("graph");
+    if (!graph) return GraphSource();
+    const bool written = graph.has("inputs") || graph.has("operators") || graph.has("outputs");
+    if (graph.has("file") == written) {
+      return root.error("graph", "a graph is either a file, or inputs, operators and outputs");
+    }
+    if (!written) return GraphSource(folder_ / graph.text("file"));
+    GraphDescription description;
+    GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
+    for (const YamlRecord& step : graph.records("operators")) {
+      GANTRY_TRY(std::vector<GraphTensor> outputs, tensors(step, "outputs"));
+      description.operators.push_back(
+          {step.text("function"), step.texts("inputs"), std::move(outputs)});
+    }
+    description.outputs = graph.texts("outputs");
+    return GraphSource(std::move(description));
+  }
+
+  Status read_parameters(const YamlRecord& root, Recipe& recipe) const {
+    for (const YamlEntry& entry : root.entries("parameters")) {
+      const std::string path = yaml_path("parameters", entry.key);
+      const YamlRecord fields(document_, entry.value, path);
+      ParameterSource source;
+      source.name = entry.key;
+      source.file = folder_ / fields.text("file");
+      source.member = fields.text("member");
+      source.transpose = fields.boolean("transpose");
+      source.place =
+          concat(document_.file, ":", entry.place.line, ":", entry.place.column, ": ", path);
+      if (const YamlValue* type = fields.find("type")) {
+        GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
+      }
+      recipe.parameters.push_back(std::move(source));
+    }
+    return {};
+  }
+
+  Status read_device_modules(const YamlRecord& root, Recipe& recipe) const {
+    for (const YamlRecord& fields : root.records("device_modules")) {
+      DeviceModuleSource module;
+      module.type_key = fields.text("type_key");
+      module.format = fields.text("format");
+      module.data = folder_ / fields.text("data");
+      if (module.format.empty() != !fields.has("kernels")) {
+        return fields.error("kernels",
+                            "kernels and format come together: without both, data is the payload");
+      }
+      for (const YamlEntry& entry : fields.entries("kernels")) {
+        const YamlRecord kernel(document_, entry.value,
+                                yaml_path(fields.path_of("kernels"), entry.key));
+        KernelSource source{entry.key, {}, kernel.texts("launch")};
+        for (const std::string& argument : kernel.texts("arguments")) {
+          const Result<gantry_dtype> dtype = parse_dtype(argument);
+          if (!dtype.ok()) return kernel.error("arguments", dtype.error().message);
+          source.arguments.push_back(*dtype);
+        }
+        module.kernels.push_back(std::move(source));
+      }
+      recipe.device_modules.push_back(std::move(module));
+    }
+    return {};
+  }
+
+  const YamlDocument& document_;
+  fs::path folder_;
+};
+
+}  // namespace
+
+Result<Recipe> parse_recipe(std::string_view text, std::string file_name, const fs::path& folder) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, std::move(file_name), recipe_limits));
+  return RecipeReader(document, folder).read();
+}
+
+Result<Recipe> read_recipe(const fs::path& file) {
+  GANTRY_TRY(const auto mapped, MappedFile::open(file));
+  const auto* text = reinterpret_cast<const char*>(mapped->bytes().data());
+  std::error_code failed;
+  fs::path folder = fs::absolute(file, failed).parent_path();
+  if (failed) return unavailable(file.native(), ": its folder is not known: ", failed.message());
+  return parse_recipe({text, mapped->bytes().size()}, file.native(), folder);
+}
+
+}  // namespace gantry

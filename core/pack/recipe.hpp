@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an artifact is made of, as its author writes it.
+//
+//     schema: "1.0"
+//     name: default                      # the function that creates the executor
+//     sources: [dense.c, softmax.c]      # host code; paths here and below are relative to the recipe
+//     flags: [-O3]
+//     libraries: [-lm]
+//     graph:
+//       inputs: {x: "float32[1, 64]"}
+//       operators:
+//         - {function: dense, inputs: [x, w0, b0], outputs: {hidden: "float32[1, 10]"}}
+//         - {function: softmax, inputs: [hidden], outputs: {digits: "float32[1, 10]"}}
+//       outputs: [digits]
+//     parameters:
+//       w0: {file: weights.npz, member: w0}
+//       b0: {file: b0.npy}
+//     device_modules:                    # what the host code imports
+//       - {type_key: cuda, format: ptx, data: kernels.ptx,
+//          kernels: {add: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}}}
+#pragma once
+
+#include "core/pack/graph_text.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <variant>
+
+namespace gantry {
+
+// Where a parameter comes from.
+struct ParameterSource {
+  std::string name;
+  std::filesystem::path file;      // .npy, .npz or .params
+  std::string member;              // of an .npz or .params file
+  bool transpose = false;          // swap the two axes of a matrix
+  std::optional<TensorType> type;  // what it must be, after that; none: whatever it is
+  std::string place;               // "digits.yaml:20:3: parameters.w0", for messages
+};
+
+// One function of a device module.
+struct KernelSource {
+  std::string name;
+  std::vector<gantry_dtype> arguments;
+  std::vector<std::string> launch;  // tags, one packed argument each: "blockIdx.x"
+};
+
+// A module for a device's loader: its kernels' code and table, or, without a format, a ready payload.
+struct DeviceModuleSource {
+  std::string type_key;
+  std::string format;  // "ptx", "cl"; empty: `data` is the whole payload
+  std::filesystem::path data;
+  std::vector<KernelSource> kernels;
+};
+
+// A graph written in the recipe, or a file of graph JSON; neither: a library of functions.
+using GraphSource = std::variant<std::monostate, GraphDescription, std::filesystem::path>;
+
+struct Recipe {
+  std::filesystem::path folder;  // of the recipe; the compiler works there
+  std::string module_name = "default";
+  std::vector<std::string> sources;
+  std::vector<std::string> flags;
+  std::vector<std::string> libraries;
+  GraphSource graph;
+  std::vector<ParameterSource> parameters;
+  std::vector<DeviceModuleSource> device_modules;
+};
+
+// Reads and checks a recipe; opens no other file.
+//
+// returns  malformed with file, line, column and key path; not_found, unavailable as the file system says;
+//          unsupported for a schema that is not 1.x
+Result<Recipe> read_recipe(const std::filesystem::path& file);
+
+// The same from a text. Files are relative to `folder`.
+Result<Recipe> parse_recipe(std::string_view text, std::string file_name,
+                            const std::filesystem::path& folder);
+
+}  // namespace gantry

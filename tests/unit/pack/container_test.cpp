@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/container.hpp"
+#include "core/pack/device_payload.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::bytes_of;
+using test::TempDir;
+using test::Words;
+using ::testing::ElementsAreArray;
+
+std::function<Status(Pieces&)> payload(std::string bytes) {
+  return [bytes](Pieces& out) -> Status {
+    out.Write(bytes.data(), bytes.size());
+    return {};
+  };
+}
+
+// Host code that imports a module of this key.
+std::vector<ContainerModule> importing(std::string key) {
+  return {{"", {1}, nullptr}, {std::move(key), {}, payload("p")}};
+}
+
+// Worked example A.1 of the format: host code, one cuda child with the kernel add_kernel0(handle, handle, int32).
+constexpr std::string_view worked_example =
+    "e0000000000000000300000000000000"
+    "04000000000000005f6c696204000000"
+    "00000000637564610300000000000000"
+    "707478010000000000000"
+    "00b00000000000000"
+    "6164645f6b65726e656c30"
+    "0000000000000000"
+    "0300000000000000"
+    "03400100"
+    "03400100"
+    "00200100"
+    "0200000000000000"
+    "0a00000000000000"
+    "626c6f636b4964782e78"
+    "0b00000000000000"
+    "7468726561644964782e78"
+    "0500000000000000"
+    "2f2f707478"
+    "0c00000000000000"
+    "5f696d706f72745f74726565"
+    "0300000000000000"
+    "0000000000000000"
+    "0100000000000000"
+    "0100000000000000"
+    "0100000000000000"
+    "0100000000000000";
+
+std::vector<std::uint8_t> from_hex(std::string_view hex) {
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(
+        static_cast<std::uint8_t>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+TEST(Container, IsTheWorkedExampleByteForByte) {
+  const TempDir folder;
+  test::write_file(folder / "add.ptx", "//ptx");
+  const gantry_dtype handle{3, 64, 1};
+  const DeviceModuleSource cuda{
+      "cuda",
+      "ptx",
+      folder / "add.ptx",
+      {{"add_kernel0", {handle, handle, {0, 32, 1}}, {"blockIdx.x", "threadIdx.x"}}}};
+  const std::vector<ContainerModule> modules = {
+      {"", {1}, nullptr},
+      {"cuda", {}, [&](Pieces& out) { return write_device_payload(cuda, out); }}};
+
+  const Result<Pieces> container = write_container(modules);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_THAT(bytes_of(*container), ElementsAreArray(from_hex(worked_example)));
+}
+
+TEST(Container, OfHostCodeAloneIsEmpty) {
+  const std::vector<ContainerModule> modules = {{"", {}, nullptr}};
+
+  const Result<Pieces> container = write_container(modules);
+
+  ASSERT_TRUE(container.ok());
+  EXPECT_THAT(bytes_of(*container), ElementsAreArray(Words().u64(8).u64(0).bytes()));
+}
+
+TEST(Container, TellsAPayloadWhereItStands) {
+  std::uint64_t at = 0;
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules[1].write_payload = [&](Pieces& out) -> Status {
+    at = out.offset();
+    return {};
+  };
+
+  ASSERT_TRUE(write_container(modules).ok());
+
+  EXPECT_EQ(at, 8u + 8 + 12 + 12);  // length, count, "_lib", "cuda"
+}
+
+struct BadKey {
+  std::string name;
+  std::string key;
+  std::string message;
+};
+class ContainerRefuses : public ::testing::TestWithParam<BadKey> {};
+
+TEST_P(ContainerRefuses, TheKey) {
+  const Result<Pieces> container = write_container(importing(GetParam().key));
+
+  ASSERT_FALSE(container.ok());
+  EXPECT_EQ(container.error().code, Code::invalid);
+  EXPECT_EQ(container.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, ContainerRefuses,
+    ::testing::Values(
+        BadKey{"Library", "_lib", "type key \"_lib\" is reserved by the container"},
+        BadKey{"Tree", "_import_tree", "type key \"_import_tree\" is reserved by the container"},
+        BadKey{"Long", std::string(257, 'k'), "type key has 257 bytes, most is 256"},
+        BadKey{"Control", "cu\nda", "type key has byte 0xa, it must be printable ASCII"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Container, SaysWhichEntryFailed) {
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules[1].write_payload = [](Pieces&) -> Status { return invalid("no kernels"); };
+
+  const Result<Pieces> container = write_container(modules);
+
+  ASSERT_FALSE(container.ok());
+  EXPECT_EQ(container.error().message, "no kernels\n  while writing entry 1 \"cuda\"");
+}
+
+TEST(DevicePayload, RefusesTwoKernelsOfOneName) {
+  Pieces out;
+  const Status written =
+      write_device_payload({"cuda", "ptx", "x", {{"k", {}, {}}, {"k", {}, {}}}}, out);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "kernel \"k\" is given twice");
+}
+
+TEST(DevicePayload, WithoutAFormatIsTheFile) {
+  const TempDir folder;
+  test::write_file(folder / "ready", "whole payload");
+  Pieces out;
+  ASSERT_TRUE(write_device_payload({"npu", "", folder / "ready", {}}, out).ok());
+
+  EXPECT_THAT(bytes_of(out), ElementsAreArray(Words().text("whole payload").bytes()));
+}
+
+}  // namespace
+}  // namespace gantry

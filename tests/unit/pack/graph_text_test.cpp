@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/graph_text.hpp"
+#include "core/pack/graph_wants.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace gantry {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+
+GraphTensor tensor(std::string name, std::vector<std::int64_t> shape) {
+  return {std::move(name), {{2, 32, 1}, std::move(shape)}};
+}
+
+// x -> dense(x, w) -> a -> split(a) -> b, c -> add(b, c) -> d; outputs d.
+GraphDescription diamond() {
+  return {{tensor("x", {1, 4})},
+          {{"dense", {"x", "w"}, {tensor("a", {1, 8})}},
+           {"split", {"a"}, {tensor("b", {1, 4}), tensor("c", {1, 4})}},
+           {"add", {"b", "c"}, {tensor("d", {1, 4})}}},
+          {"d"}};
+}
+
+Json written(const GraphDescription& graph) {
+  const std::vector<GraphTensor> parameters = {tensor("w", {8, 4})};
+  const Result<std::string> text = write_graph_json(graph, parameters);
+  EXPECT_TRUE(text.ok()) << text.error().message;
+  return Json::parse(*text);
+}
+
+TEST(GraphText, ListsNodesInTheOrderTheyRun) {
+  const Json graph = written(diamond());
+
+  const Json expected = Json::parse(R"([
+    {"op": "null", "name": "x", "inputs": []},
+    {"op": "null", "name": "w", "inputs": []},
+    {"op": "tvm_op", "name": "a", "inputs": [[0, 0, 0], [1, 0, 0]],
+     "attrs": {"func_name": "dense", "num_inputs": "2", "num_outputs": "1", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "b", "inputs": [[2, 0, 0]],
+     "attrs": {"func_name": "split", "num_inputs": "1", "num_outputs": "2", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "d", "inputs": [[3, 0, 0], [3, 1, 0]],
+     "attrs": {"func_name": "add", "num_inputs": "2", "num_outputs": "1", "flatten_data": "0"}}])");
+  EXPECT_EQ(graph["nodes"], expected);
+  EXPECT_EQ(graph["arg_nodes"], Json({0, 1}));
+  EXPECT_EQ(graph["heads"], Json::parse("[[4, 0, 0]]"));
+}
+
+// One attribute for each output of each node, not for each node.
+TEST(GraphText, ListsAttributesByEntry) {
+  const Json graph = written(diamond());
+
+  EXPECT_EQ(graph["node_row_ptr"], Json({0, 1, 2, 3, 5, 6}));
+  EXPECT_EQ(graph["attrs"]["shape"],
+            Json::parse(R"(["list_shape", [[1,4], [8,4], [1,8], [1,4], [1,4], [1,4]]])"));
+  EXPECT_EQ(graph["attrs"]["dltype"][1].size(), 6u);
+  EXPECT_EQ(graph["attrs"]["dltype"][1][0], "float32");
+  // d is an output: it keeps a slot of its own, although a's is free.
+  EXPECT_EQ(graph["attrs"]["storage_id"], Json::parse(R"(["list_int", [0, 1, 2, 3, 4, 5]])"));
+}
+
+TEST(GraphText, ReusesTheMemoryOfWhatIsNoLongerRead) {
+  GraphDescription graph = diamond();
+  graph.operators.push_back({"halve", {"d"}, {tensor("e", {1, 4})}});
+  graph.outputs = {"e"};
+
+  EXPECT_EQ(written(graph)["attrs"]["storage_id"][1], Json({0, 1, 2, 3, 4, 2, 5}));
+}
+
+TEST(GraphText, WritesKeysInTheOrderOfCompilers) {
+  const std::string text = write_graph_json(diamond(), std::vector{tensor("w", {8, 4})}).value();
+
+  const auto graph = nlohmann::ordered_json::parse(text);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : graph.items()) keys.push_back(key);
+  EXPECT_THAT(keys, ElementsAre("nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"));
+}
+
+struct Refused {
+  std::string name;
+  void (*spoil)(GraphDescription&);
+  Code code;
+  std::string message;
+};
+class GraphTextRefuses : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(GraphTextRefuses, TheGraph) {
+  GraphDescription graph = diamond();
+  GetParam().spoil(graph);
+
+  const Result<std::string> text = write_graph_json(graph, std::vector{tensor("w", {8, 4})});
+
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().code, GetParam().code);
+  EXPECT_EQ(text.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, GraphTextRefuses,
+    ::testing::Values(
+        Refused{"NoOutputs", [](GraphDescription& g) { g.outputs.clear(); }, Code::invalid,
+                "graph has no outputs, fewest is 1"},
+        Refused{"UnknownOutput", [](GraphDescription& g) { g.outputs = {"z"}; }, Code::not_found,
+                "outputs names tensor \"z\", defined before it are a, b, c, d, w, x"},
+        Refused{"UsedBeforeMade", [](GraphDescription& g) { g.operators[0].inputs[0] = "d"; },
+                Code::not_found, "operator 0 names tensor \"d\", defined before it are w, x"},
+        Refused{"DefinedTwice", [](GraphDescription& g) { g.operators[2].outputs[0].name = "x"; },
+                Code::invalid, "tensor \"x\" is defined twice"},
+        Refused{"InputIsParameter", [](GraphDescription& g) { g.inputs[0].name = "w"; },
+                Code::invalid, "tensor \"w\" is defined twice"},
+        Refused{"NothingComesOut", [](GraphDescription& g) { g.operators[1].outputs.clear(); },
+                Code::invalid, "operator 1 \"split\" has no output, fewest is 1"},
+        Refused{"Reserved", [](GraphDescription& g) { g.operators[1].function = "__nop"; },
+                Code::invalid, "function \"__nop\" is reserved for compilers"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(GraphWants, SaysWhatTheGraphIsMadeOf) {
+  const Result<GraphWants> wants = read_graph_wants(written(diamond()).dump());
+
+  ASSERT_TRUE(wants.ok()) << wants.error().message;
+  ASSERT_EQ(wants->arguments.size(), 2u);
+  EXPECT_EQ(wants->arguments[0].name, "x");
+  EXPECT_EQ(type_text(wants->arguments[1].type), "float32[8, 4]");
+  EXPECT_THAT(wants->functions, ElementsAre("add", "dense", "split"));
+}
+
+// Executors do these two themselves.
+TEST(GraphWants, LeavesOutWhatIsNoFunction) {
+  Json graph = written(diamond());
+  graph["nodes"][2]["attrs"]["func_name"] = "__copy";
+  graph["nodes"][3]["attrs"]["func_name"] = "__nop";
+
+  EXPECT_THAT(read_graph_wants(graph.dump()).value().functions, ElementsAre("add"));
+}
+
+struct BadJson {
+  std::string name;
+  std::string pointer;  // of the value to be replaced
+  std::string value;    // empty: removed
+  std::string message;
+};
+class GraphWantsRefuses : public ::testing::TestWithParam<BadJson> {};
+
+TEST_P(GraphWantsRefuses, TheText) {
+  Json graph = written(diamond());
+  const Json::json_pointer at(GetParam().pointer);
+  if (GetParam().value.empty()) {
+    graph.at(at.parent_pointer()).erase(at.back());
+  } else {
+    graph[at] = Json::parse(GetParam().value);
+  }
+
+  const Result<GraphWants> wants = read_graph_wants(graph.dump());
+
+  ASSERT_FALSE(wants.ok());
+  EXPECT_EQ(wants.error().code, Code::malformed);
+  EXPECT_EQ(wants.error().reason, "GRAPH");
+  EXPECT_EQ(wants.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, GraphWantsRefuses,
+    ::testing::Values(
+        BadJson{"NoNodes", "/nodes", "", "graph: the graph has no \"nodes\""},
+        BadJson{"NodesNoList", "/nodes", "{}",
+                "graph: the graph has object as \"nodes\", expected array"},
+        BadJson{"NoAttrs", "/attrs", "", "graph: the graph has no \"attrs\""},
+        BadJson{"NoPair", "/attrs/shape", "[1]",
+                "graph: attribute \"shape\" is no pair of a tag and a list"},
+        BadJson{"NoList", "/attrs/dltype", "[\"list_str\", 1]",
+                "graph: attribute \"dltype\" is no pair of a tag and a list"},
+        BadJson{"NodeOutOfRange", "/arg_nodes/1", "5", "graph: arg_nodes 1 is no index below 5"},
+        BadJson{"NegativeNode", "/arg_nodes/1", "-1", "graph: arg_nodes 1 is no index below 5"},
+        BadJson{"EntryOutOfRange", "/node_row_ptr/1", "6",
+                "graph: node_row_ptr 1 is no index below 6"},
+        BadJson{"RowsTooFew", "/node_row_ptr", "[0]", "graph: node_row_ptr 1 is no index below 6"},
+        BadJson{"TypeNoText", "/attrs/dltype/1/1", "7", "graph: dltype 1 is no string"},
+        BadJson{"ShapeNoList", "/attrs/shape/1/1", "7", "graph: shape 1 is no list"},
+        BadJson{"ShapeOfTexts", "/attrs/shape/1/1", "[\"8\"]", "graph: shape 1 holds no integers"},
+        BadJson{"NoName", "/nodes/0/name", "", "graph: node 0 has no \"name\""},
+        BadJson{"NoOp", "/nodes/4/op", "", "graph: node 4 has no \"op\""},
+        BadJson{"NodeNoObject", "/nodes/4", "[]", "graph: node 4 has no \"op\""},
+        BadJson{"NoFunction", "/nodes/4/attrs/func_name", "",
+                "graph: node 4 \"attrs\" has no \"func_name\""}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(GraphWants, RefusesWhatIsNoJson) {
+  const Result<GraphWants> wants = read_graph_wants("{");
+
+  ASSERT_FALSE(wants.ok());
+  EXPECT_EQ(wants.error().message, "graph: the text is no JSON");
+}
+
+TEST(CheckParameters, WantsAnArgumentOfThatName) {
+  const GraphWants wants = read_graph_wants(written(diamond()).dump()).value();
+
+  const Status checked = check_parameters(wants, std::vector{tensor("v", {8, 4})});
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::not_found);
+  EXPECT_EQ(checked.error().message,
+            "parameter \"v\" is no argument of the graph, its arguments are x, w");
+}
+
+TEST(CheckParameters, WantsTheSameType) {
+  const GraphWants wants = read_graph_wants(written(diamond()).dump()).value();
+
+  const Status checked = check_parameters(wants, std::vector{tensor("w", {4, 8})});
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::invalid);
+  EXPECT_EQ(checked.error().message,
+            "parameter \"w\" is float32[4, 8], the graph wants float32[8, 4]");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/link.hpp"
+#include "core/pack/child_process.hpp"
+#include "core/pack/temp_folder.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::TempDir;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A shell stands in for programs that misbehave.
+std::vector<std::string> shell(std::string script) { return {"sh", "-c", std::move(script)}; }
+
+TEST(Program, RunsInItsFolderWithNothingToRead) {
+  const TempDir folder;
+  const Result<ProgramEnd> end = run_program(shell("pwd; cat; echo said >&2"), folder.path(), 1000);
+
+  ASSERT_TRUE(end.ok()) << end.error().message;
+  EXPECT_EQ(end->exit_status, 0);
+  EXPECT_EQ(end->output, std::filesystem::canonical(folder.path()).native() + "\nsaid\n");
+}
+
+TEST(Program, PassesWordsWithoutAShell) {
+  const TempDir folder;
+  const Result<ProgramEnd> end = run_program({"echo", "$HOME", "a b; c"}, folder.path(), 1000);
+
+  EXPECT_EQ(end.value().output, "$HOME a b; c\n");
+}
+
+TEST(Program, KeepsTheBeginningOfALongOutputAndDoesNotHang) {
+  const TempDir folder;
+  const Result<ProgramEnd> end =
+      run_program(shell("i=0; while [ $i -lt 3000 ]; do echo "
+                        "0123456789012345678901234567890123456789; i=$((i+1)); done"),
+                  folder.path(), 100);
+
+  EXPECT_EQ(end.value().output.size(), 100u);
+  EXPECT_EQ(end.value().dropped_bytes, 3000u * 41 - 100);
+}
+
+TEST(Program, TellsStatusAndSignalApart) {
+  const TempDir folder;
+  EXPECT_EQ(run_program(shell("exit 3"), folder.path(), 10).value().exit_status, 3);
+  EXPECT_EQ(run_program(shell("kill -9 $$"), folder.path(), 10).value().signal, 9);
+}
+
+TEST(Program, SaysThatItIsNotThere) {
+  const TempDir folder;
+  const Result<ProgramEnd> end = run_program({"no-such-compiler"}, folder.path(), 10);
+
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, Code::unavailable);
+  EXPECT_EQ(end.error().native_code, ENOENT);
+  EXPECT_EQ(end.error().message,
+            "program \"no-such-compiler\" cannot be started: No such file or directory");
+}
+
+TEST(Program, NeedsAName) {
+  EXPECT_EQ(run_program({}, ".", 10).error().message, "program to run has no name");
+}
+
+TEST(Link, ShowsWhatTheCompilerSays) {
+  const TempDir folder;
+  test::write_file(folder / "bad.c", "int f(void) { return missing; }\n");
+  LinkJob job;
+  job.folder = folder.path();
+  job.scratch = folder.path();
+  job.sources = {"bad.c"};
+  job.output = folder / "out.so";
+
+  const Status linked = link_library(job);
+
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(linked.error().code, Code::invalid);
+  EXPECT_EQ(linked.error().reason, "COMPILE_FAILED");
+  EXPECT_THAT(linked.error().message,
+              StartsWith("C compiler \"cc\" ends with status 1, expected 0\n"));
+  EXPECT_THAT(linked.error().message, HasSubstr("\n  bad.c:1:22: error: "));
+  EXPECT_FALSE(std::filesystem::exists(job.output));
+}
+
+TEST(Link, LetsNoControlCharacterThrough) {
+  const TempDir folder;
+  LinkJob job;
+  job.compiler = shell("printf 'a\\033[2Jb\\n\\nc'; exit 4");
+  job.folder = folder.path();
+
+  const Status linked = link_library(job);
+
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(linked.error().message,
+            "C compiler \"sh\" ends with status 4, expected 0\n  a [2Jb\n  c");
+}
+
+TEST(Link, SaysWhichSignalEndedTheCompiler) {
+  const TempDir folder;
+  LinkJob job;
+  job.compiler = shell("kill -11 $$");
+  job.folder = folder.path();
+
+  const Status linked = link_library(job);
+
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(linked.error().code, Code::unavailable);
+  EXPECT_EQ(linked.error().message, "C compiler \"sh\" is ended by signal 11");
+}
+
+TEST(TempFolder, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
+  const TempDir folder;
+  std::filesystem::path path;
+  {
+    const Result<TempFolder> made = TempFolder::beside(folder / "model.so");
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    path = made->path();
+    EXPECT_EQ(path.parent_path(), folder.path());
+    EXPECT_THAT(path.filename().native(), StartsWith(".model.so."));
+    test::write_file(*made / "inside", "x");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(TempFolder, SaysWhichFolderIsMissing) {
+  const TempDir folder;
+  const Result<TempFolder> made = TempFolder::beside(folder / "none" / "model.so");
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::not_found);
+  EXPECT_EQ(made.error().message,
+            (folder / "none").native() + ": No such file or directory while making a folder in it");
+}
+
+TEST(MoveIntoPlace, ReplacesTheTarget) {
+  const TempDir folder;
+  test::write_file(folder / "new", "new");
+  test::write_file(folder / "target", "old");
+
+  ASSERT_TRUE(move_into_place(folder / "new", folder / "target").ok());
+
+  EXPECT_EQ(test::read_file(folder / "target").size(), 3u);
+  EXPECT_EQ(test::read_file(folder / "target")[0], 'n');
+  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+}
+
+TEST(MoveIntoPlace, LeavesATargetThatCannotBeReplaced) {
+  const TempDir folder;
+  test::write_file(folder / "new", "new");
+  std::filesystem::create_directories(folder / "target" / "full");
+
+  const Status moved = move_into_place(folder / "new", folder / "target");
+
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code, Code::unavailable);
+  EXPECT_THAT(moved.error().message, HasSubstr("Is a directory while replacing it"));
+}
+
+}  // namespace
+}  // namespace gantry

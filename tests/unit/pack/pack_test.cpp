@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/pack.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/pack/graph_payload.hpp"
+#include "core/pack/object_file.hpp"
+#include "core/tensor/npz.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/array_record.hpp>
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <array>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
+
+// A model of one operator, twice(x, w) -> out, as small as one can be.
+constexpr std::string_view recipe_text = R"(schema: "1.0"
+sources: [twice.c]
+graph:
+  inputs: {x: "float32[3]"}
+  operators:
+    - {function: twice, inputs: [x, w], outputs: {out: "float32[3]"}}
+  outputs: [out]
+parameters:
+  w: {file: w.npz, member: w}
+)";
+
+class Pack : public ::testing::Test {
+ protected:
+  Pack() {
+    fs::create_directory(in());
+    fs::create_directory(out());
+    test::write_file(in() / "twice.c", "int twice(void) { return 2; }\n");
+    const std::vector<std::int64_t> shape = {3};
+    const std::array<float, 3> data = {1, 2, 3};
+    const NpzItem item{
+        "w", {2, 32, 1}, shape, {reinterpret_cast<const std::uint8_t*>(data.data()), sizeof data}};
+    EXPECT_TRUE(write_npz(in() / "w.npz", std::span(&item, 1)).ok());
+  }
+
+  fs::path in() const { return folder_ / "in"; }
+  fs::path out() const { return folder_ / "out"; }
+  fs::path target() const { return out() / "model.so"; }
+
+  Status pack_text(std::string_view text, const PackOptions& options = {}) const {
+    GANTRY_TRY(const Recipe recipe, parse_recipe(text, "r.yaml", in()));
+    return pack(recipe, target(), options);
+  }
+  static std::string with(std::string_view before, std::string_view after) {
+    std::string text(recipe_text);
+    text.replace(text.find(before), before.size(), after);
+    return text;
+  }
+  std::vector<std::string> files_out() const {
+    std::vector<std::string> names;
+    for (const auto& file : fs::directory_iterator(out())) names.push_back(file.path().filename());
+    return names;
+  }
+
+ private:
+  const TempDir folder_;
+};
+
+// A library that this process has opened.
+class Opened {
+ public:
+  explicit Opened(const fs::path& path) : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    EXPECT_NE(handle_, nullptr) << ::dlerror();
+  }
+  ~Opened() {
+    if (handle_ != nullptr) ::dlclose(handle_);
+  }
+  template <class T>
+  T symbol(const char* name) const {
+    return reinterpret_cast<T>(handle_ != nullptr ? ::dlsym(handle_, name) : nullptr);
+  }
+
+ private:
+  void* handle_;
+};
+
+TEST_F(Pack, MakesALibraryThatOpensWithItsFunctionAndItsContainer) {
+  const Status packed = pack_text(recipe_text);
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const Opened library(target());
+  const auto twice = library.symbol<int (*)()>("twice");
+  ASSERT_NE(twice, nullptr);
+  EXPECT_EQ(twice(), 2);
+  const auto* container = library.symbol<const std::uint8_t*>("__tvm_dev_mblob");
+  ASSERT_NE(container, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(container) % parameter_alignment, 0u);
+  const ElfFile file = ElfFile::parse(MappedFile::open(target()).value()).value();
+  std::uint64_t length = 0;
+  std::memcpy(&length, container, sizeof length);
+  EXPECT_EQ(file.find(container_symbol)->size, length + 8);
+  EXPECT_EQ(file.find(container_symbol)->type, SymbolType::object);
+}
+
+// In memory, where an executor wants it, not only counted from the container's first byte.
+TEST_F(Pack, LaysParametersOnTheBoundary) {
+  ASSERT_TRUE(pack_text(recipe_text).ok());
+
+  const Opened library(target());
+  const auto* container = library.symbol<const std::uint8_t*>("__tvm_dev_mblob");
+  std::uint64_t length = 0;
+  std::memcpy(&length, container, sizeof length);
+  ByteReader in({container, length + 8});
+  ASSERT_TRUE(in.skip(16, "length and count").ok());
+  EXPECT_EQ(in.read_string("key").value(), "GraphExecutorFactory");
+  EXPECT_TRUE(in.read_string("graph").ok());
+  EXPECT_EQ(in.read_u64("records").value(), 2u);
+  EXPECT_EQ(in.read_u64("names").value(), 2u);
+  EXPECT_EQ(in.read_string("name").value(), "__gantry_fill_0");
+  EXPECT_EQ(in.read_string("name").value(), "w");
+  ASSERT_TRUE(read_array_record(in, "filler").ok());
+  const ArrayRecord w = read_array_record(in, "w").value();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(w.data.data()) % parameter_alignment, 0u);
+  std::array<float, 3> values{};
+  ASSERT_EQ(w.data.size(), sizeof values);
+  std::memcpy(values.data(), w.data.data(), sizeof values);
+  EXPECT_THAT(values, ElementsAre(1, 2, 3));
+}
+
+TEST_F(Pack, LeavesNothingButTheTarget) {
+  ASSERT_TRUE(pack_text(recipe_text).ok());
+
+  EXPECT_THAT(files_out(), ElementsAre("model.so"));
+}
+
+TEST_F(Pack, GivesTheSameBytesAgainAndElsewhere) {
+  const std::string text = with("sources: [twice.c]", "sources: [twice.c]\nflags: [-g]");
+  ASSERT_TRUE(pack_text(text).ok());
+  const std::vector<std::uint8_t> first = test::read_file(target());
+  const TempDir elsewhere;
+  fs::copy(in(), elsewhere / "copy");
+
+  const Recipe copy = parse_recipe(text, "r.yaml", elsewhere / "copy").value();
+  ASSERT_TRUE(pack(copy, elsewhere / "other.so").ok());
+
+  EXPECT_EQ(test::read_file(elsewhere / "other.so"), first);
+}
+
+TEST_F(Pack, TellsWhatItDoes) {
+  std::vector<std::string> lines;
+  PackOptions options;
+  options.progress = [&](std::string_view line) { lines.emplace_back(line); };
+
+  ASSERT_TRUE(pack_text(recipe_text, options).ok());
+
+  EXPECT_THAT(lines, ElementsAre("reading the graph and 1 parameters",
+                                 StartsWith("writing a container of "), "compiling 1 sources"));
+}
+
+TEST_F(Pack, OfSourcesAloneHasNoContainer) {
+  ASSERT_TRUE(pack_text("schema: \"1.0\"\nsources: [twice.c]\n").ok());
+
+  const ElfFile file = ElfFile::parse(MappedFile::open(target()).value()).value();
+  EXPECT_EQ(file.find(container_symbol), nullptr);
+  EXPECT_NE(file.find("twice"), nullptr);
+}
+
+TEST_F(Pack, CarriesDeviceModulesBelowTheHostCode) {
+  test::write_file(in() / "k.ptx", "//ptx");
+
+  const Status packed = pack_text(
+      "schema: \"1.0\"\nsources: [twice.c]\n"
+      "device_modules: [{type_key: cuda, data: k.ptx, format: ptx, kernels: {k: {arguments: "
+      "[handle], "
+      "launch: [blockIdx.x]}}}]\n");
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const Opened library(target());
+  ByteReader in({library.symbol<const std::uint8_t*>("__tvm_dev_mblob"), 44});
+  EXPECT_TRUE(in.read_u64("length").ok());
+  EXPECT_EQ(in.read_u64("count").value(), 3u);
+  EXPECT_EQ(in.read_string("key").value(), "_lib");
+  EXPECT_EQ(in.read_string("key").value(), "cuda");
+}
+
+TEST_F(Pack, TakesAReadyGraph) {
+  const std::string graph = R"({"nodes": [{"op": "null", "name": "w", "inputs": []}],
+    "arg_nodes": [0], "heads": [[0, 0, 0]], "node_row_ptr": [0, 1],
+    "attrs": {"dltype": ["list_str", ["float32"]], "shape": ["list_shape", [[3]]],
+              "storage_id": ["list_int", [0]]}})";
+  test::write_file(in() / "g.json", graph);
+
+  const Status packed = pack_text(
+      "schema: \"1.0\"\ngraph: {file: g.json}\nparameters: {w: {file: w.npz, member: w}}\n");
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const std::vector<std::uint8_t> bytes = test::read_file(target());
+  EXPECT_THAT(std::string(bytes.begin(), bytes.end()), HasSubstr(graph));
+}
+
+// Every failure leaves the target as it was and nothing beside it.
+struct Failure {
+  std::string name;
+  std::string before;  // in the recipe
+  std::string after;
+  std::vector<std::string> compiler;
+  Code code;
+  std::string message;  // a part of it
+};
+class PackFails : public Pack, public ::testing::WithParamInterface<Failure> {};
+
+TEST_P(PackFails, AndLeavesNothingBehind) {
+  const Failure& failure = GetParam();
+  test::write_file(in() / "bad.c", "int f(void) { return missing; }\n");
+  test::write_file(target(), "old");
+  PackOptions options;
+  if (!failure.compiler.empty()) options.compiler = failure.compiler;
+
+  const Status packed = pack_text(with(failure.before, failure.after), options);
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, failure.code);
+  EXPECT_THAT(packed.error().message, HasSubstr(failure.message));
+  EXPECT_THAT(files_out(), ElementsAre("model.so"));
+  EXPECT_EQ(test::read_file(target()).size(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, PackFails,
+    ::testing::Values(
+        Failure{"NoCompiler",
+                "",
+                "",
+                {"no-such-compiler"},
+                Code::unavailable,
+                "program \"no-such-compiler\" cannot be started: No such file or directory"},
+        Failure{"CompileError", "twice.c", "bad.c", {}, Code::invalid, "\n  bad.c:1:22: error: "},
+        Failure{"MissingSource", "twice.c", "none.c", {}, Code::invalid, "none.c"},
+        Failure{"MissingFunction",
+                "function: twice",
+                "function: thrice",
+                {},
+                Code::not_found,
+                "graph calls function \"thrice\", the host code has twice"},
+        Failure{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
+        Failure{"MissingMember", "member: w", "member: v", {}, Code::not_found, "v"},
+        Failure{"ParameterNotOfItsType",
+                "member: w",
+                "member: w, type: \"float32[4]\"",
+                {},
+                Code::invalid,
+                "array is float32[3], the recipe says float32[4]"},
+        Failure{"UnknownTensor",
+                "inputs: [x, w]",
+                "inputs: [x, v]",
+                {},
+                Code::not_found,
+                "operator 0 names tensor \"v\", defined before it are w, x"},
+        Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
+    [](const auto& test) { return test.param.name; });
+
+// The graph is a file, so its shapes are not made from the parameters.
+TEST_F(Pack, RefusesAParameterThatIsNotWhatTheGraphWants) {
+  test::write_file(in() / "g.json", R"({"nodes": [{"op": "null", "name": "w", "inputs": []}],
+    "arg_nodes": [0], "heads": [[0, 0, 0]], "node_row_ptr": [0, 1],
+    "attrs": {"dltype": ["list_str", ["float32"]], "shape": ["list_shape", [[4]]],
+              "storage_id": ["list_int", [0]]}})");
+
+  const Status packed = pack_text(
+      "schema: \"1.0\"\ngraph: {file: g.json}\nparameters: {w: {file: w.npz, member: w}}\n");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::invalid);
+  EXPECT_EQ(packed.error().message, "parameter \"w\" is float32[3], the graph wants float32[4]");
+  EXPECT_TRUE(files_out().empty());
+}
+
+TEST_F(Pack, SaysThatTheFolderOfTheTargetIsMissing) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+
+  const Status packed = pack(recipe, out() / "none" / "model.so");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::not_found);
+  EXPECT_FALSE(fs::exists(out() / "none"));
+}
+
+// A folder that nobody can write to, root included.
+TEST_F(Pack, SaysThatTheDiskCannotBeWritten) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+
+  const Status packed = pack(recipe, "/proc/model.so");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_THAT(packed.error().message, HasSubstr("while making a folder in it"));
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/parameter_file.hpp"
+#include "core/tensor/npz.hpp"
+#include "core/tensor/params.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+namespace gantry {
+namespace {
+
+using test::TempDir;
+using ::testing::ElementsAre;
+
+constexpr gantry_dtype int16{0, 16, 1};
+
+// A matrix int16[2, 3] with the elements 1 to 6, in every kind of file.
+class ParameterFile : public ::testing::Test {
+ protected:
+  ParameterFile() {
+    std::vector<std::int16_t> numbers(6);
+    std::iota(numbers.begin(), numbers.end(), std::int16_t{1});
+    const auto* first = reinterpret_cast<const std::uint8_t*>(numbers.data());
+    const std::vector<std::uint8_t> data(first, first + 12);
+    const std::vector<std::int64_t> shape = {2, 3};
+    test::write_file(folder / "m.npy", npy_bytes(int16, shape, data).value());
+    const NpzItem items[] = {{"m", int16, shape, data}, {"other", int16, shape, data}};
+    EXPECT_TRUE(write_npz(folder / "m.npz", items).ok());
+    const Param param{"m", {int16, shape, data, 0}};
+    test::write_file(folder / "m.params", params_bytes(std::span(&param, 1)).value());
+    test::write_file(folder / "text", "not an array");
+  }
+
+  Result<Parameter> find(std::string file, std::string member, bool transpose = false) {
+    ParameterSource source;
+    source.name = "w";
+    source.file = folder / file;
+    source.member = std::move(member);
+    source.transpose = transpose;
+    source.place = "r.yaml:1:1: parameters.w";
+    return ParameterFiles().find(source);
+  }
+
+  std::string error_of(std::string file, std::string member, bool transpose = false) {
+    return find(std::move(file), std::move(member), transpose).error().message;
+  }
+  std::string below(std::string_view file) {
+    return "\n  in " + (folder / file).native() + "\n  for r.yaml:1:1: parameters.w";
+  }
+
+  // The elements that would be written.
+  static std::vector<std::int16_t> elements(const Parameter& parameter) {
+    Pieces pieces;
+    if (const auto* range = std::get_if<FileRange>(&parameter.data)) pieces.append(*range);
+    if (const auto* made = std::get_if<MadeBytes>(&parameter.data)) pieces.append(*made);
+    std::string text;
+    dmlc::MemoryStringStream stream(&text);
+    EXPECT_TRUE(pieces.write_to(stream).ok());
+    std::vector<std::int16_t> numbers(text.size() / 2);
+    std::memcpy(numbers.data(), text.data(), numbers.size() * 2);
+    return numbers;
+  }
+
+  const TempDir folder;
+};
+
+TEST_F(ParameterFile, IsTheSameArrayInEveryKind) {
+  for (const auto& [file, member] : {std::pair("m.npy", ""), {"m.npz", "m"}, {"m.params", "m"}}) {
+    const Result<Parameter> found = find(file, member);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(found->name, "w");
+    EXPECT_EQ(type_text({found->dtype, found->shape}), "int16[2, 3]");
+    EXPECT_EQ(data_bytes(*found), 12u);
+    EXPECT_THAT(elements(*found), ElementsAre(1, 2, 3, 4, 5, 6)) << file;
+  }
+}
+
+// What is not packed is not read before it is written.
+TEST_F(ParameterFile, StaysInItsFile) {
+  EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.npy", "").value().data));
+  EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.params", "m").value().data));
+}
+
+TEST_F(ParameterFile, IsTransposedOnRequest) {
+  for (const auto& [file, member] : {std::pair("m.npy", ""), {"m.npz", "m"}, {"m.params", "m"}}) {
+    const Result<Parameter> found = find(file, member, true);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(type_text({found->dtype, found->shape}), "int16[3, 2]");
+    EXPECT_THAT(elements(*found), ElementsAre(1, 4, 2, 5, 3, 6)) << file;
+  }
+}
+
+TEST_F(ParameterFile, MustBeOfTheTypeThatTheRecipeSays) {
+  ParameterSource source{"w",   folder / "m.npy", "", true, parse_type("int16[2, 3]").value(),
+                         "here"};
+
+  const Result<Parameter> found = ParameterFiles().find(source);
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::invalid);
+  EXPECT_EQ(found.error().message, "array is int16[3, 2], the recipe says int16[2, 3]\n  in " +
+                                       source.file.native() + "\n  for here");
+}
+
+TEST_F(ParameterFile, SaysWhichMembersThereAre) {
+  EXPECT_EQ(find("m.params", "n").error().code, Code::not_found);
+  EXPECT_EQ(error_of("m.params", "n"),
+            "member \"n\" is not there, the file has m" + below("m.params"));
+  EXPECT_EQ(error_of("m.npz", ""), "no member is named, the file has m, other" + below("m.npz"));
+  EXPECT_EQ(error_of("m.params", ""), "no member is named, the file has m" + below("m.params"));
+  EXPECT_EQ(find("m.npz", "n").error().code, Code::not_found);
+}
+
+TEST_F(ParameterFile, HasNoMembersAsNpy) {
+  EXPECT_EQ(find("m.npy", "m").error().code, Code::invalid);
+  EXPECT_EQ(error_of("m.npy", "m"),
+            "member \"m\" is wanted, a .npy file has none" + below("m.npy"));
+}
+
+TEST_F(ParameterFile, IsRecognisedByItsBytes) {
+  EXPECT_EQ(find("text", "").error().code, Code::malformed);
+  EXPECT_EQ(error_of("text", ""), "file is none of .npy, .npz and .params" + below("text"));
+}
+
+TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {
+  const std::vector<std::int64_t> shape = {6};
+  test::write_file(folder / "v.npy",
+                   npy_bytes(int16, shape, std::vector<std::uint8_t>(12)).value());
+
+  EXPECT_EQ(error_of("v.npy", "", true),
+            "array is int16[6], only a matrix can be transposed" + below("v.npy"));
+}
+
+TEST_F(ParameterFile, MustBeThere) {
+  EXPECT_EQ(find("none.npy", "").error().code, Code::not_found);
+}
+
+}  // namespace
+}  // namespace gantry

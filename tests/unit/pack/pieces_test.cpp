@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/pieces.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace gantry {
+namespace {
+
+using test::bytes_of;
+using test::TempDir;
+using test::Words;
+using ::testing::ElementsAreArray;
+
+std::shared_ptr<const MappedFile> mapped(const std::filesystem::path& path) {
+  return MappedFile::open(path).value();
+}
+
+TEST(Pieces, HasTheWireFormOfTheSerializer) {
+  Pieces pieces;
+  pieces.Write<std::uint64_t>(7);
+  pieces.Write(std::vector<std::string>{"a", ""});
+  pieces.Write(std::vector<std::uint64_t>{1, 2});
+  pieces.write_text("lib");
+
+  const Words expected = Words().u64(7).strs({"a", ""}).u64s({1, 2}).str("lib");
+  EXPECT_THAT(bytes_of(pieces), ElementsAreArray(expected.bytes()));
+}
+
+TEST(Pieces, KeepsMemoryFilesAndMadeBytesInOrder) {
+  const TempDir folder;
+  test::write_file(folder / "f", "0123456789");
+  Pieces pieces;
+  pieces.write_text("");
+  pieces.append(FileRange{mapped(folder / "f"), 2, 3});
+  pieces.append(MadeBytes{2, [] { return Result(std::vector<std::uint8_t>{'x', 'y'}); }});
+  pieces.Write("!", 1);
+
+  EXPECT_EQ(pieces.size(), 14u);
+  EXPECT_THAT(bytes_of(pieces), ElementsAreArray(Words().u64(0).text("234xy!").bytes()));
+}
+
+TEST(Pieces, HoldsNothingOfAFile) {
+  const TempDir folder;
+  test::write_file(folder / "f", std::string(3'000'000, 'f'));
+  Pieces pieces;
+  pieces.Write<std::uint64_t>(1);
+  pieces.append(FileRange{mapped(folder / "f"), 1, 2'999'999});
+
+  EXPECT_EQ(pieces.memory_bytes(), 8u);
+  EXPECT_EQ(bytes_of(pieces).size(), 3'000'007u);
+}
+
+TEST(Pieces, CountsItsOffsetFromTheBase) {
+  Pieces inner(8);
+  inner.write_text("abc");
+  EXPECT_EQ(inner.offset(), 19u);
+  Pieces outer;
+  outer.append(std::move(inner));
+  EXPECT_EQ(outer.offset(), 11u);
+}
+
+TEST(Pieces, SaysWhereAFileEndsTooEarly) {
+  const TempDir folder;
+  const std::string path = (folder / "f").native();
+  test::write_file(path, "0123");
+  Pieces pieces;
+  pieces.append(FileRange{mapped(path), 2, 5});
+  std::string out;
+  dmlc::MemoryStringStream stream(&out);
+
+  const Status written = pieces.write_to(stream);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::malformed);
+  EXPECT_EQ(written.error().offset, 4u);
+  EXPECT_EQ(written.error().message, path + ": ends at 4, needs 7 bytes");
+}
+
+TEST(Pieces, RefusesMadeBytesOfAnotherSize) {
+  Pieces pieces;
+  pieces.append(MadeBytes{3, [] { return Result(std::vector<std::uint8_t>{1}); }});
+  std::string out;
+  dmlc::MemoryStringStream stream(&out);
+
+  const Status written = pieces.write_to(stream);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "made piece has 1 bytes, 3 were promised");
+}
+
+TEST(Pieces, PassesOnWhyBytesCannotBeMade) {
+  Pieces pieces;
+  pieces.append(
+      MadeBytes{3, []() -> Result<std::vector<std::uint8_t>> { return not_found("gone"); }});
+  std::string out;
+  dmlc::MemoryStringStream stream(&out);
+
+  const Status written = pieces.write_to(stream);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "gone");
+}
+
+TEST(DescriptorStream, WritesThrough) {
+  const TempDir folder;
+  const int descriptor = ::open((folder / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+  DescriptorStream stream(descriptor, "out");
+  stream.Write("abc", 3);
+  ::close(descriptor);
+
+  EXPECT_TRUE(stream.status().ok());
+  EXPECT_THAT(test::read_file(folder / "out"), ElementsAreArray({'a', 'b', 'c'}));
+}
+
+TEST(DescriptorStream, KeepsTheFirstFailure) {
+  const int descriptor = ::open("/dev/full", O_WRONLY);
+  DescriptorStream stream(descriptor, "the disk");
+  stream.Write("abc", 3);
+  ::close(descriptor);
+  stream.Write("abc", 3);  // now the descriptor is bad as well
+
+  ASSERT_FALSE(stream.status().ok());
+  EXPECT_EQ(stream.status().error().code, Code::unavailable);
+  EXPECT_EQ(stream.status().error().native_code, ENOSPC);
+  EXPECT_EQ(stream.status().error().message, "the disk: No space left on device while writing");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/recipe.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::TempDir;
+using ::testing::ElementsAre;
+
+// The recipe of the header comment.
+constexpr std::string_view whole = R"(schema: "1.0"
+name: digits
+sources: [dense.c, softmax.c]
+flags: [-O3]
+libraries: [-lm]
+graph:
+  inputs: {x: "float32[1, 64]"}
+  operators:
+    - {function: dense, inputs: [x, w0, b0], outputs: {hidden: "float32[1, 10]"}}
+    - {function: softmax, inputs: [hidden], outputs: {digits: "float32[1, 10]"}}
+  outputs: [digits]
+parameters:
+  w0: {file: weights.npz, member: w0, transpose: true, type: "float32[10, 64]"}
+  b0: {file: b0.npy}
+device_modules:
+  - type_key: cuda
+    format: ptx
+    data: kernels.ptx
+    kernels: {add: {arguments: [handle, int32], launch: [blockIdx.x, threadIdx.x]}}
+  - {type_key: npu, data: ready.bin}
+)";
+
+TEST(Recipe, ReadsEverySection) {
+  const Result<Recipe> recipe = parse_recipe(whole, "r.yaml", "/models");
+
+  ASSERT_TRUE(recipe.ok()) << recipe.error().message;
+  EXPECT_EQ(recipe->folder, "/models");
+  EXPECT_EQ(recipe->module_name, "digits");
+  EXPECT_THAT(recipe->sources, ElementsAre("dense.c", "softmax.c"));
+  EXPECT_THAT(recipe->flags, ElementsAre("-O3"));
+  EXPECT_THAT(recipe->libraries, ElementsAre("-lm"));
+}
+
+TEST(Recipe, ReadsTheGraph) {
+  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+  const auto& graph = std::get<GraphDescription>(recipe.graph);
+
+  ASSERT_EQ(graph.inputs.size(), 1u);
+  EXPECT_EQ(graph.inputs[0].name, "x");
+  EXPECT_EQ(type_text(graph.inputs[0].type), "float32[1, 64]");
+  ASSERT_EQ(graph.operators.size(), 2u);
+  EXPECT_EQ(graph.operators[0].function, "dense");
+  EXPECT_THAT(graph.operators[0].inputs, ElementsAre("x", "w0", "b0"));
+  ASSERT_EQ(graph.operators[1].outputs.size(), 1u);
+  EXPECT_EQ(graph.operators[1].outputs[0].name, "digits");
+  EXPECT_THAT(graph.outputs, ElementsAre("digits"));
+}
+
+TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
+  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+
+  ASSERT_EQ(recipe.parameters.size(), 2u);
+  const ParameterSource& w0 = recipe.parameters[0];
+  EXPECT_EQ(w0.name, "w0");
+  EXPECT_EQ(w0.file, "/models/weights.npz");
+  EXPECT_EQ(w0.member, "w0");
+  EXPECT_TRUE(w0.transpose);
+  EXPECT_EQ(type_text(w0.type.value()), "float32[10, 64]");
+  EXPECT_EQ(w0.place, "r.yaml:13:3: parameters.w0");
+  EXPECT_FALSE(recipe.parameters[1].type.has_value());
+}
+
+TEST(Recipe, ReadsDeviceModules) {
+  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+
+  ASSERT_EQ(recipe.device_modules.size(), 2u);
+  const DeviceModuleSource& cuda = recipe.device_modules[0];
+  EXPECT_EQ(cuda.type_key, "cuda");
+  EXPECT_EQ(cuda.format, "ptx");
+  EXPECT_EQ(cuda.data, "/models/kernels.ptx");
+  ASSERT_EQ(cuda.kernels.size(), 1u);
+  EXPECT_EQ(cuda.kernels[0].name, "add");
+  ASSERT_EQ(cuda.kernels[0].arguments.size(), 2u);
+  EXPECT_EQ(dtype_text(cuda.kernels[0].arguments[0]), "handle");
+  EXPECT_THAT(cuda.kernels[0].launch, ElementsAre("blockIdx.x", "threadIdx.x"));
+  EXPECT_EQ(recipe.device_modules[1].format, "");
+}
+
+TEST(Recipe, TakesAFileOfGraphJson) {
+  const Recipe recipe =
+      parse_recipe("schema: \"1.0\"\ngraph: {file: sub/graph.json}\n", "r.yaml", "/models").value();
+
+  EXPECT_EQ(std::get<std::filesystem::path>(recipe.graph), "/models/sub/graph.json");
+  EXPECT_EQ(recipe.module_name, "default");
+}
+
+TEST(Recipe, FindsItsFolderByItsPath) {
+  const TempDir folder;
+  test::write_file(folder / "r.yaml", "schema: \"1.0\"\nsources: [a.c]\n");
+
+  EXPECT_EQ(read_recipe(folder / "r.yaml").value().folder, folder.path());
+}
+
+TEST(Recipe, SaysThatItIsNotThere) {
+  const TempDir folder;
+
+  EXPECT_EQ(read_recipe(folder / "r.yaml").error().code, Code::not_found);
+}
+
+struct Refused {
+  std::string name;
+  std::string text;  // behind the schema's line
+  std::string message;
+};
+class RecipeRefuses : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(RecipeRefuses, TheText) {
+  const Result<Recipe> recipe =
+      parse_recipe("schema: \"1.0\"\n" + GetParam().text, "r.yaml", "/models");
+
+  ASSERT_FALSE(recipe.ok());
+  EXPECT_EQ(recipe.error().code, Code::malformed);
+  EXPECT_EQ(recipe.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, RecipeRefuses,
+    ::testing::Values(
+        Refused{"Nothing", "name: a\n",
+                "r.yaml:1:1: sources: there is nothing to pack: no sources, no graph, no device "
+                "modules"},
+        Refused{"UnknownKey", "sources: [a.c]\nsource: b.c\n",
+                "r.yaml:3:1: source: unknown key, did you mean \"sources\""},
+        Refused{"ParametersWithoutGraph", "sources: [a.c]\nparameters: {w: {file: w.npy}}\n",
+                "r.yaml:3:13: parameters: parameters belong to a graph, and there is no graph"},
+        Refused{"GraphBothWays", "graph: {file: g.json, outputs: [a]}\n",
+                "r.yaml:2:8: graph: a graph is either a file, or inputs, operators and outputs"},
+        Refused{"GraphNeitherWay", "graph: {}\n",
+                "r.yaml:2:8: graph: a graph is either a file, or inputs, operators and outputs"},
+        Refused{"TypeOfInput", "graph: {inputs: {x: float32}, outputs: [x]}\n",
+                "r.yaml:2:21: graph.inputs.x: tensor type \"float32\" is not like float32[1, 64]"},
+        Refused{
+            "TypeOfOutput",
+            "graph: {operators: [{function: f, inputs: [], outputs: {a: \"int[1]\"}}], outputs: "
+            "[a]}\n",
+            "r.yaml:2:60: graph.operators[0].outputs.a: dtype \"int\": width is not one that int "
+            "comes in"},
+        Refused{"TypeOfParameter",
+                "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
+                "r.yaml:3:37: parameters.w.type: extent \"x\" is no number from 0 on"},
+        Refused{"KernelsWithoutFormat",
+                "device_modules: [{type_key: cuda, data: k, kernels: {}}]\n",
+                "r.yaml:2:53: device_modules[0].kernels: kernels and format come together: without "
+                "both, data is the payload"},
+        Refused{"FormatWithoutKernels",
+                "device_modules: [{type_key: cuda, data: k, format: ptx}]\n",
+                "r.yaml:2:18: device_modules[0].kernels: kernels and format come together: without "
+                "both, data is the payload"},
+        Refused{
+            "KernelArgument",
+            "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: [in], "
+            "launch: []}}}]\n",
+            "r.yaml:2:77: device_modules[0].kernels.a.arguments: dtype \"in\": no such type, known "
+            "are int, uint, float, bfloat, complex, bool, handle and the names of small floats"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Recipe, RefusesANewerSchema) {
+  const Result<Recipe> recipe =
+      parse_recipe("schema: \"2.0\"\nsources: [a.c]\n", "r.yaml", "/models");
+
+  ASSERT_FALSE(recipe.ok());
+  EXPECT_EQ(recipe.error().code, Code::unsupported);
+  EXPECT_EQ(recipe.error().message, "r.yaml: schema is \"2.0\", this version reads 1.x");
+}
+
+}  // namespace
+}  // namespace gantry

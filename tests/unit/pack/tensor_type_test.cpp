@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/tensor_type.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+struct Read {
+  std::string_view text;
+  std::string_view canonical;
+};
+
+TEST(TensorType, ReadsWhatPeopleWrite) {
+  for (const Read& read :
+       {Read{"float32[1, 64]", "float32[1, 64]"}, Read{"float32[1,64]", "float32[1, 64]"},
+        Read{"int64[]", "int64[]"}, Read{"uint8 [ 3 ]", "uint8[3]"},
+        Read{"float16[0, 2]", "float16[0, 2]"}}) {
+    const Result<TensorType> type = parse_type(read.text);
+    ASSERT_TRUE(type.ok()) << type.error().message;
+    EXPECT_EQ(type_text(*type), read.canonical);
+  }
+}
+
+struct Refused {
+  std::string text;
+  std::string message;
+};
+
+TEST(TensorType, RefusesTheRest) {
+  std::string many = "int8[1";
+  for (int i = 0; i < 32; ++i) many += ",1";
+  for (const Refused& refused : {
+           Refused{"float32", "tensor type \"float32\" is not like float32[1, 64]"},
+           Refused{"float32[1", "tensor type \"float32[1\" is not like float32[1, 64]"},
+           Refused{"float32[1] ", "tensor type \"float32[1] \" is not like float32[1, 64]"},
+           Refused{"float32[1,]", "tensor type \"float32[1,]\" ends in a comma"},
+           Refused{"float32[a]", "extent \"a\" is no number from 0 on"},
+           Refused{"float32[-1]", "extent \"-1\" is no number from 0 on"},
+           Refused{"float32[1 2]", "extent \"1 2\" is no number from 0 on"},
+           Refused{"float32[99999999999999999999]",
+                   "extent \"99999999999999999999\" is no number from 0 on"},
+           Refused{many + "]", "tensor type has 33 dimensions, most is 32"},
+       }) {
+    const Result<TensorType> type = parse_type(refused.text);
+    ASSERT_FALSE(type.ok()) << refused.text;
+    EXPECT_EQ(type.error().code, Code::malformed);
+    EXPECT_EQ(type.error().message, refused.message);
+  }
+}
+
+TEST(TensorType, RefusesMoreBytesThanThereCanBe) {
+  EXPECT_FALSE(parse_type("float32[4611686018427387904, 2]").ok());
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// packed.h - what host code in an artifact of the packed dialect (TVM v0.7 to v0.20) and its runtime agree on.
+//
+//     int f(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, void* resource)
+//
+// returns 0, or -1 with a text in the runtime's last-error slot.  Nothing here needs a header or a library of TVM:
+// the runtime is reached through the variables at the end, which it fills when it loads the file.
+#ifndef GANTRY_DEMO_PACKED_H
+#define GANTRY_DEMO_PACKED_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// One argument; the code beside it says which member counts.
+typedef union TVMValue {
+  int64_t v_int64;
+  double v_float64;
+  void* v_handle;
+  const char* v_str;
+} TVMValue;
+
+enum packed_code {
+  PACKED_INT = 0,
+  PACKED_FLOAT = 2,
+  PACKED_NULL = 4,
+  PACKED_TENSOR = 7,   // DLTensor*
+  PACKED_NDARRAY = 13  // begins as a DLTensor does
+};
+
+enum { DL_CPU = 1, DL_FLOAT = 2 };
+
+typedef struct DLTensor {
+  void* data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  uint8_t dtype_code;
+  uint8_t dtype_bits;
+  uint16_t dtype_lanes;
+  int64_t* shape;
+  int64_t* strides;  // in elements; NULL: compact, row-major
+  uint64_t byte_offset;
+} DLTensor;
+
+static_assert(sizeof(TVMValue) == 8, "an argument is 8 bytes");
+static_assert(sizeof(DLTensor) == 48, "DLPack's struct on a 64-bit host");
+static_assert(offsetof(DLTensor, shape) == 24, "DLPack's struct on a 64-bit host");
+
+typedef struct TVMParallelGroupEnv {
+  void* sync_handle;
+  int32_t num_task;
+} TVMParallelGroupEnv;
+
+typedef int (*packed_task)(int task_id, TVMParallelGroupEnv* group, void* closure);
+
+#define PACKED_EXPORT __attribute__((visibility("default")))
+
+// The signature that the runtime calls.
+#define PACKED_FUNCTION(NAME)                                                                           \
+  PACKED_EXPORT int NAME(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, \
+                         void* resource)
+
+// Context pointers: NULL until the runtime has opened the file.  Weak, so that every source may bring them along and
+// the file has one of each.  The names are the format's, double underscores included.
+PACKED_EXPORT __attribute__((weak)) void (*__TVMAPISetLastError)(const char* text);
+PACKED_EXPORT __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
+                                                                      int task_count);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// softmax(x, out): each row of x as probabilities: exp(x) over the sum of exp(x).
+#include "arguments.h"
+
+#include <math.h>
+
+// The largest element is taken off first: exp() of it is 1, and none overflows.
+static void softmax_row(const float* restrict x, float* restrict out, int64_t count) {
+  float largest = x[0];
+  for (int64_t i = 1; i < count; ++i) largest = x[i] > largest ? x[i] : largest;
+  float sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = expf(x[i] - largest);
+    sum += out[i];
+  }
+  for (int64_t i = 0; i < count; ++i) out[i] /= sum;
+}
+
+PACKED_FUNCTION(softmax) {
+  (void)ret, (void)ret_code, (void)resource;
+  const int ndim[2] = {2, 2};
+  matrix m[2];
+  if (read_matrices("softmax", args, type_codes, n, 2, ndim, m) != 0) return -1;
+  if (m[0].rows != m[1].rows || m[0].columns != m[1].columns) {
+    return refuse("softmax: out is %lld x %lld, x is %lld x %lld", (long long)m[1].rows,
+                  (long long)m[1].columns, (long long)m[0].rows, (long long)m[0].columns);
+  }
+  if (m[0].columns == 0) return 0;
+  for (int64_t row = 0; row < m[0].rows; ++row) {
+    softmax_row(m[0].at + row * m[0].columns, m[1].at + row * m[1].columns, m[0].columns);
+  }
+  return 0;
+}
