@@ -50,6 +50,10 @@ std::string_view name_of(OptionType type) {
   return names[static_cast<std::size_t>(type)];
 }
 
+ConfigText to_config_text(std::string key, const YamlValue& value) {
+  return {std::move(key), value.text, value.quoted ? Spelling::quoted : Spelling::plain};
+}
+
 Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& text) {
   const auto wrong = [&] {
     std::string message = concat("expected ", expected(option));

@@ -3,6 +3,8 @@
 // Options of a plugin: what a manifest declares (config_schema), values as written, values with a type.
 #pragma once
 
+#include "core/yaml/yaml_text.hpp"
+
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -37,6 +39,8 @@ struct ConfigText {
   std::string key, text;
   Spelling spelling = Spelling::plain;
 };
+
+ConfigText to_config_text(std::string key, const YamlValue& value);  // precondition: a scalar
 
 // Values that come from one place: a manifest, a drop-in, the configuration, the environment, the program.
 struct ConfigLayer {

@@ -32,8 +32,7 @@ void apply_switches(const YamlRecord& record, Manifest& manifest) {
 void apply_config(const YamlRecord& record, const std::string& source, Manifest& manifest) {
   ConfigLayer layer{source, {}};
   for (const YamlEntry& entry : record.entries("config")) {
-    const Spelling spelling = entry.value.quoted ? Spelling::quoted : Spelling::plain;
-    layer.values.push_back({entry.key, entry.value.text, spelling});
+    layer.values.push_back(to_config_text(entry.key, entry.value));
   }
   if (!layer.values.empty()) manifest.config.push_back(std::move(layer));
 }

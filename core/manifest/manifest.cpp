@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/manifest.hpp"
 
+#include "core/blob/payload_layout.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/manifest_fields.hpp"
 #include "core/manifest/reason.hpp"
@@ -86,6 +87,10 @@ Status read_keys(const YamlRecord& root, Manifest& manifest) {
         return value_error(record, "aliases", concat("type key \"", alias, "\" is offered twice"));
       }
     }
+    if (!key.payload.empty()) {
+      const Result<PayloadLayout> layout = parse_payload_layout(key.payload);
+      if (!layout.ok()) return value_error(record, "payload", layout.error().message);
+    }
     manifest.keys.push_back(std::move(key));
   }
   return {};
@@ -157,8 +162,7 @@ Result<ConfigOption> read_option(const YamlDocument& document, const YamlEntry& 
                                               : "only type enum has values here");
   }
   if (const YamlValue* fallback = record.find("default")) {
-    const ConfigText text{entry.key, fallback->text,
-                          fallback->quoted ? Spelling::quoted : Spelling::plain};
+    const ConfigText text = to_config_text(entry.key, *fallback);
     Result<ConfigScalar> value = to_scalar(option, text);
     if (!value.ok()) return value_error(record, "default", value.error().message);
     option.fallback = std::move(*value);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/table_copy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace gantry {
+namespace {
+
+using AnyFunction = void (*)();
+
+enum class Rule : std::uint8_t {
+  required,  // empty is refused
+  optional,  // empty is filled with the stub
+  text,      // a C string that must be there
+  note,      // a C string that is for display: empty becomes ""
+};
+
+// One pointer of a table.
+struct Place {
+  std::size_t offset;
+  const char* name;
+  Rule rule;
+  AnyFunction stub = nullptr;
+  // Offered together or not at all: the offset of the place that asks for this one; 0: none does.
+  std::size_t asked_by = 0;
+};
+
+// ---- stubs ------------------------------------------------------------------------------------------------------
+
+template <class Last>
+gantry_status* last_of(Last status) {
+  return status;
+}
+template <class First, class... Rest>
+gantry_status* last_of(First, Rest... rest) {
+  return last_of(rest...);
+}
+
+// The function of any type that refuses in its name. Made from the place's own type, so that a call through the
+// table is a call of the right type.
+template <const char* text, class Function>
+struct Absent;
+template <const char* text, class... Arguments>
+struct Absent<text, gantry_code (*)(Arguments...)> {
+  static gantry_code call(Arguments... arguments) {
+    return gantry_fail(last_of(arguments...), GANTRY_UNSUPPORTED, "FUNCTION_ABSENT", text);
+  }
+};
+
+template <class Function>
+struct Quiet;
+template <class Answer, class... Arguments>
+struct Quiet<Answer (*)(Arguments...)> {
+  static Answer call(Arguments...) { return Answer(); }  // void, GANTRY_OK or NULL
+};
+
+// TABLE and MEMBER become offset, name and stub of the very same member.
+#define GANTRY_REQUIRED(TABLE, NOUN, MEMBER) \
+  Place { offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::required }
+#define GANTRY_QUIET(TABLE, NOUN, MEMBER, ...)                                              \
+  Place {                                                                                   \
+    offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::optional,                  \
+        reinterpret_cast<AnyFunction>(&Quiet<decltype(TABLE::MEMBER)>::call) __VA_OPT__(, ) \
+            __VA_ARGS__                                                                     \
+  }
+#define GANTRY_ABSENT(TABLE, NOUN, MEMBER)                                                \
+  Place {                                                                                 \
+    offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::optional,                \
+        reinterpret_cast<AnyFunction>(&Absent<k_##MEMBER, decltype(TABLE::MEMBER)>::call) \
+  }
+#define GANTRY_ABSENT_TEXT(NOUN, MEMBER) \
+  constexpr char k_##MEMBER[] = "gantry." NOUN "/1." #MEMBER " is not offered by this plugin";
+
+GANTRY_ABSENT_TEXT("loader", check_binary)
+GANTRY_ABSENT_TEXT("module", list_functions)
+GANTRY_ABSENT_TEXT("module", save_binary)
+GANTRY_ABSENT_TEXT("device", attribute)
+GANTRY_ABSENT_TEXT("device", stream_create)
+GANTRY_ABSENT_TEXT("device", event_create)
+GANTRY_ABSENT_TEXT("device", event_record)
+GANTRY_ABSENT_TEXT("device", event_wait)
+GANTRY_ABSENT_TEXT("device", event_elapsed)
+GANTRY_ABSENT_TEXT("device", capture_begin)
+GANTRY_ABSENT_TEXT("device", capture_end)
+GANTRY_ABSENT_TEXT("device", capture_launch)
+
+// ---- which places there are ---------------------------------------------------------------------------------------
+
+const Place kPlugin[] = {
+    {offsetof(gantry_plugin_table, id), "gantry.plugin/1.id", Rule::text},
+    {offsetof(gantry_plugin_table, version), "gantry.plugin/1.version", Rule::text},
+    {offsetof(gantry_plugin_table, vendor), "gantry.plugin/1.vendor", Rule::note},
+    {offsetof(gantry_plugin_table, display_name), "gantry.plugin/1.display_name", Rule::note},
+    {offsetof(gantry_plugin_table, license), "gantry.plugin/1.license", Rule::note},
+    GANTRY_REQUIRED(gantry_plugin_table, "plugin", create),
+    GANTRY_REQUIRED(gantry_plugin_table, "plugin", destroy),
+    GANTRY_QUIET(gantry_plugin_table, "plugin", get_extension),
+};
+
+const Place kLoader[] = {
+    {offsetof(gantry_loader_table, type_key), "gantry.loader/1.type_key", Rule::text},
+    GANTRY_REQUIRED(gantry_loader_table, "loader", load_binary),
+    GANTRY_ABSENT(gantry_loader_table, "loader", check_binary),
+};
+
+const Place kModule[] = {
+    {offsetof(gantry_module_table, type_name), "gantry.module/1.type_name", Rule::text},
+    GANTRY_REQUIRED(gantry_module_table, "module", destroy),
+    GANTRY_REQUIRED(gantry_module_table, "module", get_function),
+    GANTRY_ABSENT(gantry_module_table, "module", list_functions),
+    GANTRY_ABSENT(gantry_module_table, "module", save_binary),
+};
+
+const Place kFunction[] = {
+    GANTRY_QUIET(gantry_function_table, "function", destroy),
+    GANTRY_REQUIRED(gantry_function_table, "function", call),
+};
+
+// Whoever makes streams, events or graphs must end them, and must be able to wait for a stream.
+const Place kDevice[] = {
+    {offsetof(gantry_device_table, name), "gantry.device/1.name", Rule::text},
+    GANTRY_REQUIRED(gantry_device_table, "device", count),
+    GANTRY_ABSENT(gantry_device_table, "device", attribute),
+    GANTRY_REQUIRED(gantry_device_table, "device", alloc),
+    GANTRY_REQUIRED(gantry_device_table, "device", free),
+    GANTRY_REQUIRED(gantry_device_table, "device", copy),
+    GANTRY_QUIET(gantry_device_table, "device", synchronize,
+                 offsetof(gantry_device_table, stream_create)),
+    GANTRY_ABSENT(gantry_device_table, "device", stream_create),
+    GANTRY_QUIET(gantry_device_table, "device", stream_destroy,
+                 offsetof(gantry_device_table, stream_create)),
+    GANTRY_ABSENT(gantry_device_table, "device", event_create),
+    GANTRY_QUIET(gantry_device_table, "device", event_destroy,
+                 offsetof(gantry_device_table, event_create)),
+    GANTRY_ABSENT(gantry_device_table, "device", event_record),
+    GANTRY_ABSENT(gantry_device_table, "device", event_wait),
+    GANTRY_ABSENT(gantry_device_table, "device", event_elapsed),
+    GANTRY_ABSENT(gantry_device_table, "device", capture_begin),
+    GANTRY_ABSENT(gantry_device_table, "device", capture_end),
+    GANTRY_ABSENT(gantry_device_table, "device", capture_launch),
+    GANTRY_QUIET(gantry_device_table, "device", capture_destroy,
+                 offsetof(gantry_device_table, capture_end)),
+};
+
+// ---- copying --------------------------------------------------------------------------------------------------------
+
+AnyFunction pointer_at(const void* table, std::size_t offset) {
+  AnyFunction pointer = nullptr;
+  std::memcpy(&pointer, static_cast<const char*>(table) + offset, sizeof pointer);
+  return pointer;
+}
+
+void set_pointer(void* table, std::size_t offset, const void* pointer) {
+  std::memcpy(static_cast<char*>(table) + offset, pointer, sizeof(void*));
+}
+
+Error missing(std::string_view subject, const Place& place, std::string_view why) {
+  return malformed(no_offset, subject, ": ", place.name, " is empty", why)
+      .because("FUNCTION_MISSING");
+}
+
+Status fill(void* copy, std::span<const Place> places, std::string_view subject) {
+  for (const Place& place : places) {
+    if (pointer_at(copy, place.offset)) continue;
+    switch (place.rule) {
+      case Rule::required:
+      case Rule::text:
+        return missing(subject, place, "");
+      case Rule::note: {
+        const char* const empty = "";
+        set_pointer(copy, place.offset, &empty);
+        break;
+      }
+      case Rule::optional:
+        break;
+    }
+  }
+  // Before the first stub goes in: a stub must not count as an offer.
+  for (const Place& place : places) {
+    if (place.asked_by == 0 || pointer_at(copy, place.offset) || !pointer_at(copy, place.asked_by))
+      continue;
+    const auto asker = std::find_if(places.begin(), places.end(), [&](const Place& other) {
+      return other.offset == place.asked_by;
+    });
+    return missing(subject, place, concat(", which goes with ", asker->name));
+  }
+  for (const Place& place : places) {
+    if (place.rule == Rule::optional && !pointer_at(copy, place.offset)) {
+      set_pointer(copy, place.offset, &place.stub);
+    }
+  }
+  return {};
+}
+
+// Only the size is read before it is known to be one.
+template <class Table>
+Result<Table> copy_any(const Table* table, std::string_view name, std::span<const Place> places,
+                       std::string_view subject) {
+  if (!table)
+    return malformed(no_offset, subject, ": ", name, " is empty").because("FUNCTION_MISSING");
+  if (reinterpret_cast<std::uintptr_t>(table) % alignof(Table) != 0) {
+    return malformed(no_offset, subject, ": ", name, " lies at ",
+                     Hex{reinterpret_cast<std::uintptr_t>(table)}, ", no multiple of ",
+                     alignof(Table))
+        .because("STRUCT_SIZE");
+  }
+  const std::uint32_t size = table->struct_size;
+  if (size < kLeastTableSize<Table> || size > kMostTableSize) {
+    const bool small = size < kLeastTableSize<Table>;
+    return malformed(no_offset, subject, ": ", name, " says its size is ", size, ", ",
+                     small ? "least" : "most", " is ",
+                     small ? kLeastTableSize<Table> : kMostTableSize, small ? " (ABI 1.0)" : "")
+        .because("STRUCT_SIZE");
+  }
+  Table copy{};
+  std::memcpy(&copy, table, std::min<std::size_t>(size, sizeof copy));
+  copy.struct_size = sizeof copy;
+  GANTRY_CHECK(fill(&copy, places, subject));
+  return copy;
+}
+
+}  // namespace
+
+Result<gantry_plugin_table> copy_table(const gantry_plugin_table* table, std::string_view subject) {
+  return copy_any(table, "gantry_plugin_table", kPlugin, subject);
+}
+Result<gantry_loader_table> copy_table(const gantry_loader_table* table, std::string_view subject) {
+  return copy_any(table, "gantry_loader_table", kLoader, subject);
+}
+Result<gantry_module_table> copy_table(const gantry_module_table* table, std::string_view subject) {
+  return copy_any(table, "gantry_module_table", kModule, subject);
+}
+Result<gantry_function_table> copy_table(const gantry_function_table* table,
+                                         std::string_view subject) {
+  return copy_any(table, "gantry_function_table", kFunction, subject);
+}
+Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject) {
+  return copy_any(table, "gantry_device_table", kDevice, subject);
+}
+
+}  // namespace gantry
