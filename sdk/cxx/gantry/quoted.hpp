@@ -37,11 +37,14 @@ inline std::string quoted(std::string_view text, std::size_t most = 80) {
   return out.append(concat("...\" (", text.size(), " bytes)"));
 }
 
-// Strings are in namespace std, and <filesystem> brings std::quoted: without these two it would be the one called.
+// std::quoted is found for strings too, by their namespace, once <iomanip> is there: these match better.
 inline std::string quoted(const std::string& text, std::size_t most = 80) {
   return quoted(std::string_view(text), most);
 }
 inline std::string quoted(std::string& text, std::size_t most = 80) {
+  return quoted(std::string_view(text), most);
+}
+inline std::string quoted(const char* text, std::size_t most = 80) {
   return quoted(std::string_view(text), most);
 }
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iomanip>
+#include <string>
+
 namespace gantry {
 namespace {
 
@@ -21,6 +24,15 @@ TEST(Quoted, ShowsOtherBytesAsNumbers) {
 TEST(Quoted, CutsALongTextAndTellsItsLength) {
   EXPECT_EQ(quoted("abcd", 4), "\"abcd\"");
   EXPECT_EQ(quoted("abcde", 4), "\"abcd...\" (5 bytes)");
+}
+
+// A string brings std::quoted along.
+TEST(Quoted, IsOursForStringsToo) {
+  std::string text = "a\n";
+  const std::string constant = text;
+
+  EXPECT_EQ(quoted(text), R"("a\n")");
+  EXPECT_EQ(quoted(constant, 1), R"("a..." (2 bytes))");
 }
 
 }  // namespace
