@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gantry/gantry.h>
+
+// Members that a shorter struct of the other side does not reach are absent.
+int32_t reaches_find(uint32_t struct_size);
+int32_t reaches_find(uint32_t struct_size) {
+  gantry_host host = {0};
+  host.struct_size = struct_size;
+  return GANTRY_HAS(&host, find);
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout of ABI version 1, as numbers. What compiles here is what plugins of any age were built with: a number
+// changes only together with the ABI's major. A struct that grows (append only) gets a new size and new lines at
+// its end, and a line in sdk/ABI.md, in the same commit. Every member is named and padding is explicit, so nothing
+// can move unnoticed.
+#include <gantry/gantry.h>
+
+#ifdef __cplusplus
+#define GANTRY_CHECK(CONDITION) static_assert(CONDITION, #CONDITION)
+#else
+#define GANTRY_CHECK(CONDITION) _Static_assert(CONDITION, #CONDITION)
+#endif
+#define SIZE(TYPE, BYTES) GANTRY_CHECK(sizeof(TYPE) == (BYTES))
+#define AT(TYPE, MEMBER, OFFSET) GANTRY_CHECK(offsetof(TYPE, MEMBER) == (OFFSET))
+#define IS(NAME, NUMBER) GANTRY_CHECK((NAME) == (NUMBER))
+
+// 64-bit little-endian hosts only: offsets below hold nowhere else.
+GANTRY_CHECK(sizeof(void*) == 8);
+GANTRY_CHECK(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+IS(GANTRY_ABI_MAJOR, 1);
+IS(GANTRY_ABI_MINOR, 0);
+
+// gantry/bytes.h
+SIZE(gantry_bytes, 16);
+AT(gantry_bytes, data, 0);
+AT(gantry_bytes, size, 8);
+
+// gantry/status.h
+SIZE(gantry_code, 4);
+IS(GANTRY_OK, 0);
+IS(GANTRY_MALFORMED, 1);
+IS(GANTRY_UNSUPPORTED, 2);
+IS(GANTRY_UNAVAILABLE, 3);
+IS(GANTRY_EXHAUSTED, 4);
+IS(GANTRY_INVALID, 5);
+IS(GANTRY_NOT_FOUND, 6);
+IS(GANTRY_CANCELLED, 7);
+IS(GANTRY_BUG, 8);
+
+SIZE(gantry_status, 88);
+AT(gantry_status, struct_size, 0);
+AT(gantry_status, code, 4);
+AT(gantry_status, native_code, 8);
+AT(gantry_status, native_domain, 16);
+AT(gantry_status, reason, 32);
+AT(gantry_status, offset, 64);
+AT(gantry_status, text, 72);
+AT(gantry_status, text_capacity, 80);
+AT(gantry_status, text_size, 84);
+
+// gantry/tensor.h
+SIZE(gantry_dtype, 4);
+AT(gantry_dtype, code, 0);
+AT(gantry_dtype, bits, 1);
+AT(gantry_dtype, lanes, 2);
+
+SIZE(gantry_device_id, 8);
+AT(gantry_device_id, type, 0);
+AT(gantry_device_id, index, 4);
+
+SIZE(gantry_tensor, 48);
+AT(gantry_tensor, data, 0);
+AT(gantry_tensor, device, 8);
+AT(gantry_tensor, ndim, 16);
+AT(gantry_tensor, dtype, 20);
+AT(gantry_tensor, shape, 24);
+AT(gantry_tensor, strides, 32);
+AT(gantry_tensor, byte_offset, 40);
+
+// gantry/value.h
+IS(GANTRY_NONE, 0);
+IS(GANTRY_INT, 1);
+IS(GANTRY_BOOL, 2);
+IS(GANTRY_FLOAT, 3);
+IS(GANTRY_POINTER, 4);
+IS(GANTRY_DTYPE, 5);
+IS(GANTRY_DEVICE, 6);
+IS(GANTRY_TENSOR_REF, 7);
+IS(GANTRY_CSTRING, 8);
+IS(GANTRY_BYTES_REF, 9);
+IS(GANTRY_SMALL_STRING, 11);
+IS(GANTRY_SMALL_BYTES, 12);
+IS(GANTRY_OBJECT, 64);
+IS(GANTRY_STRING, 65);
+IS(GANTRY_BYTES, 66);
+IS(GANTRY_FUNCTION, 68);
+IS(GANTRY_SHAPE, 69);
+IS(GANTRY_TENSOR, 70);
+IS(GANTRY_ARRAY, 71);
+IS(GANTRY_MAP, 72);
+IS(GANTRY_MODULE, 73);
+
+SIZE(gantry_object, 24);
+AT(gantry_object, counts, 0);
+AT(gantry_object, kind, 8);
+AT(gantry_object, zero, 12);
+AT(gantry_object, deleter, 16);
+
+SIZE(gantry_value, 16);
+AT(gantry_value, kind, 0);
+AT(gantry_value, small_size, 4);
+AT(gantry_value, i, 8);
+AT(gantry_value, f, 8);
+AT(gantry_value, p, 8);
+AT(gantry_value, cstring, 8);
+AT(gantry_value, bytes, 8);
+AT(gantry_value, tensor, 8);
+AT(gantry_value, dtype, 8);
+AT(gantry_value, device, 8);
+AT(gantry_value, small, 8);
+AT(gantry_value, object, 8);
+
+SIZE(gantry_shape, 16);
+AT(gantry_shape, dims, 0);
+AT(gantry_shape, count, 8);
+
+// gantry/function.h
+SIZE(gantry_env, 24);
+AT(gantry_env, device, 0);
+AT(gantry_env, stream, 8);
+AT(gantry_env, task, 16);
+
+SIZE(gantry_function_table, 24);
+AT(gantry_function_table, struct_size, 0);
+AT(gantry_function_table, flags, 4);
+AT(gantry_function_table, destroy, 8);
+AT(gantry_function_table, call, 16);
+
+SIZE(gantry_function, 16);
+AT(gantry_function, self, 0);
+AT(gantry_function, table, 8);
+
+// gantry/module.h
+SIZE(gantry_function_info, 40);
+AT(gantry_function_info, struct_size, 0);
+AT(gantry_function_info, flags, 4);
+AT(gantry_function_info, name, 8);
+AT(gantry_function_info, doc, 24);
+
+SIZE(gantry_visitor, 24);
+AT(gantry_visitor, struct_size, 0);
+AT(gantry_visitor, zero, 4);
+AT(gantry_visitor, self, 8);
+AT(gantry_visitor, visit, 16);
+
+SIZE(gantry_sink, 32);
+AT(gantry_sink, struct_size, 0);
+AT(gantry_sink, zero, 4);
+AT(gantry_sink, self, 8);
+AT(gantry_sink, position, 16);
+AT(gantry_sink, write, 24);
+
+IS(GANTRY_MODULE_SERIAL, 1);
+
+SIZE(gantry_module_table, 48);
+AT(gantry_module_table, struct_size, 0);
+AT(gantry_module_table, flags, 4);
+AT(gantry_module_table, type_name, 8);
+AT(gantry_module_table, destroy, 16);
+AT(gantry_module_table, get_function, 24);
+AT(gantry_module_table, list_functions, 32);
+AT(gantry_module_table, save_binary, 40);
+
+SIZE(gantry_module, 16);
+AT(gantry_module, self, 0);
+AT(gantry_module, table, 8);
+
+// gantry/loader.h
+IS(GANTRY_BLOB_EXACT, 1);
+
+SIZE(gantry_blob, 72);
+AT(gantry_blob, struct_size, 0);
+AT(gantry_blob, flags, 4);
+AT(gantry_blob, type_key, 8);
+AT(gantry_blob, origin, 24);
+AT(gantry_blob, data, 40);
+AT(gantry_blob, size, 48);
+AT(gantry_blob, generation, 56);
+AT(gantry_blob, zero, 60);
+AT(gantry_blob, pin, 64);
+
+IS(GANTRY_VERDICT_NO, 0);
+IS(GANTRY_VERDICT_RECOMPILE, 1);
+IS(GANTRY_VERDICT_USABLE, 2);
+IS(GANTRY_VERDICT_OPTIMAL, 3);
+
+IS(GANTRY_LOADER_PARALLEL, 1);
+
+SIZE(gantry_loader_table, 40);
+AT(gantry_loader_table, struct_size, 0);
+AT(gantry_loader_table, flags, 4);
+AT(gantry_loader_table, type_key, 8);
+AT(gantry_loader_table, device, 16);
+AT(gantry_loader_table, load_binary, 24);
+AT(gantry_loader_table, check_binary, 32);
+
+// gantry/device.h
+SIZE(gantry_alloc, 56);
+AT(gantry_alloc, struct_size, 0);
+AT(gantry_alloc, ndim, 4);
+AT(gantry_alloc, size, 8);
+AT(gantry_alloc, alignment, 16);
+AT(gantry_alloc, shape, 24);
+AT(gantry_alloc, dtype, 32);
+AT(gantry_alloc, zero, 36);
+AT(gantry_alloc, scope, 40);
+
+SIZE(gantry_place, 24);
+AT(gantry_place, data, 0);
+AT(gantry_place, byte_offset, 8);
+AT(gantry_place, device, 16);
+
+IS(GANTRY_COPY_BLOCKING, 1);
+
+SIZE(gantry_copy, 64);
+AT(gantry_copy, struct_size, 0);
+AT(gantry_copy, flags, 4);
+AT(gantry_copy, from, 8);
+AT(gantry_copy, to, 32);
+AT(gantry_copy, size, 56);
+
+IS(GANTRY_DEVICE_OPAQUE_DATA, 1);
+IS(GANTRY_DEVICE_HOST_ACCESS, 2);
+
+IS(GANTRY_ATTRIBUTE_EXISTS, 0);
+IS(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1);
+IS(GANTRY_ATTRIBUTE_WARP_SIZE, 2);
+IS(GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 3);
+IS(GANTRY_ATTRIBUTE_COMPUTE_VERSION, 4);
+IS(GANTRY_ATTRIBUTE_DEVICE_NAME, 5);
+IS(GANTRY_ATTRIBUTE_MAX_CLOCK_RATE, 6);
+IS(GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT, 7);
+IS(GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS, 8);
+IS(GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 9);
+IS(GANTRY_ATTRIBUTE_GCN_ARCH, 10);
+IS(GANTRY_ATTRIBUTE_API_VERSION, 11);
+IS(GANTRY_ATTRIBUTE_DRIVER_VERSION, 12);
+IS(GANTRY_ATTRIBUTE_L2_CACHE_SIZE, 13);
+IS(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY, 14);
+IS(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY, 15);
+IS(GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT, 16);
+IS(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 1000);
+
+SIZE(gantry_device_table, 160);
+AT(gantry_device_table, struct_size, 0);
+AT(gantry_device_table, flags, 4);
+AT(gantry_device_table, name, 8);
+AT(gantry_device_table, type, 16);
+AT(gantry_device_table, zero, 20);
+AT(gantry_device_table, count, 24);
+AT(gantry_device_table, attribute, 32);
+AT(gantry_device_table, alloc, 40);
+AT(gantry_device_table, free, 48);
+AT(gantry_device_table, copy, 56);
+AT(gantry_device_table, synchronize, 64);
+AT(gantry_device_table, stream_create, 72);
+AT(gantry_device_table, stream_destroy, 80);
+AT(gantry_device_table, event_create, 88);
+AT(gantry_device_table, event_destroy, 96);
+AT(gantry_device_table, event_record, 104);
+AT(gantry_device_table, event_wait, 112);
+AT(gantry_device_table, event_elapsed, 120);
+AT(gantry_device_table, capture_begin, 128);
+AT(gantry_device_table, capture_end, 136);
+AT(gantry_device_table, capture_launch, 144);
+AT(gantry_device_table, capture_destroy, 152);
+
+SIZE(gantry_device, 24);
+AT(gantry_device, self, 0);
+AT(gantry_device, table, 8);
+AT(gantry_device, id, 16);
+
+// gantry/host.h
+IS(GANTRY_FIND_SELF, 1);
+IS(GANTRY_FIND_IMPORTS, 2);
+IS(GANTRY_FIND_GLOBALS, 4);
+
+IS(GANTRY_LOG_ERROR, 0);
+IS(GANTRY_LOG_WARNING, 1);
+IS(GANTRY_LOG_INFO, 2);
+IS(GANTRY_LOG_DEBUG, 3);
+
+SIZE(gantry_host, 168);
+AT(gantry_host, struct_size, 0);
+AT(gantry_host, abi_minor, 4);
+AT(gantry_host, get_extension, 8);
+AT(gantry_host, log, 16);
+AT(gantry_host, config_get, 24);
+AT(gantry_host, is_cancelled, 32);
+AT(gantry_host, retain, 40);
+AT(gantry_host, release, 48);
+AT(gantry_host, text_new, 56);
+AT(gantry_host, shape_new, 64);
+AT(gantry_host, items_new, 72);
+AT(gantry_host, items_get, 80);
+AT(gantry_host, tensor_new, 88);
+AT(gantry_host, tensor_view, 96);
+AT(gantry_host, tensor_copy, 104);
+AT(gantry_host, module_new, 112);
+AT(gantry_host, function_new, 120);
+AT(gantry_host, find, 128);
+AT(gantry_host, call, 136);
+AT(gantry_host, device_type, 144);
+AT(gantry_host, device_type_in, 152);
+AT(gantry_host, device_get, 160);
+
+// gantry/plugin.h
+SIZE(gantry_abi_range, 16);
+AT(gantry_abi_range, major, 0);
+AT(gantry_abi_range, min_minor, 4);
+AT(gantry_abi_range, max_minor, 8);
+AT(gantry_abi_range, sanitizer, 12);
+
+SIZE(gantry_host_info, 32);
+AT(gantry_host_info, struct_size, 0);
+AT(gantry_host_info, flags, 4);
+AT(gantry_host_info, abi, 8);
+AT(gantry_host_info, core_version, 24);
+
+SIZE(gantry_plugin_table, 112);
+AT(gantry_plugin_table, struct_size, 0);
+AT(gantry_plugin_table, flags, 4);
+AT(gantry_plugin_table, abi, 8);
+AT(gantry_plugin_table, id, 24);
+AT(gantry_plugin_table, version, 32);
+AT(gantry_plugin_table, vendor, 40);
+AT(gantry_plugin_table, display_name, 48);
+AT(gantry_plugin_table, license, 56);
+AT(gantry_plugin_table, loaders, 64);
+AT(gantry_plugin_table, devices, 72);
+AT(gantry_plugin_table, loader_count, 80);
+AT(gantry_plugin_table, device_count, 84);
+AT(gantry_plugin_table, create, 88);
+AT(gantry_plugin_table, destroy, 96);
+AT(gantry_plugin_table, get_extension, 104);
+
+// gantry/threads.h
+SIZE(gantry_threads, 24);
+AT(gantry_threads, struct_size, 0);
+AT(gantry_threads, zero, 4);
+AT(gantry_threads, thread_count, 8);
+AT(gantry_threads, parallel_for, 16);
+
+// gantry/trace.h
+SIZE(gantry_trace, 24);
+AT(gantry_trace, struct_size, 0);
+AT(gantry_trace, zero, 4);
+AT(gantry_trace, span_begin, 8);
+AT(gantry_trace, span_end, 16);
+
+// Members of records have fixed types too: an offset alone does not show that a number became unsigned.
+#ifndef __cplusplus
+#define TYPE_IS(EXPRESSION, TYPE) GANTRY_CHECK(_Generic((EXPRESSION), TYPE : 1, default : 0))
+TYPE_IS(((gantry_bytes*)0)->size, uint64_t);
+TYPE_IS(((gantry_status*)0)->code, int32_t);
+TYPE_IS(((gantry_status*)0)->native_code, int64_t);
+TYPE_IS(((gantry_status*)0)->offset, uint64_t);
+TYPE_IS(((gantry_dtype*)0)->lanes, uint16_t);
+TYPE_IS(((gantry_device_id*)0)->type, int32_t);
+TYPE_IS(((gantry_tensor*)0)->ndim, int32_t);
+TYPE_IS(((gantry_tensor*)0)->byte_offset, uint64_t);
+TYPE_IS(((gantry_value*)0)->kind, int32_t);
+TYPE_IS(((gantry_value*)0)->small_size, uint32_t);
+TYPE_IS(((gantry_value*)0)->i, int64_t);
+TYPE_IS(((gantry_value*)0)->f, double);
+TYPE_IS(((gantry_object*)0)->kind, int32_t);
+TYPE_IS(((gantry_shape*)0)->count, uint64_t);
+TYPE_IS(((gantry_blob*)0)->size, uint64_t);
+TYPE_IS(((gantry_blob*)0)->generation, int32_t);
+TYPE_IS(((gantry_sink*)0)->position, uint64_t);
+TYPE_IS(((gantry_copy*)0)->size, uint64_t);
+TYPE_IS(((gantry_alloc*)0)->alignment, uint64_t);
+TYPE_IS(((gantry_host*)0)->struct_size, uint32_t);
+TYPE_IS(((gantry_plugin_table*)0)->struct_size, uint32_t);
+#endif
+
+int main(void) { return 0; }
