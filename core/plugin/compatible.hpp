@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which minor of the ABI two sides speak, from a range each: the highest common one. Nothing is compared with ==.
+#pragma once
+
+#include <gantry/plugin.h>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+struct PluginName {
+  std::string_view id, version;
+};
+
+// v = min(maxima), usable if v >= max(minima).
+//
+// returns  the minor to hand to the plugin as host->abi_minor
+//          unsupported, reason ABI_RANGE: "plugin acme.npu 2.3.1 speaks ABI 1.4-1.6, this core speaks 1.0-1.3: the
+//          plugin is newer, update the core to one with ABI 1.4 or install an older acme.npu"
+Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range& theirs,
+                                const gantry_abi_range& ours);
+
+// "1.0-1.3", or "1.0" where both ends are equal.
+std::string describe(const gantry_abi_range& range);
+
+}  // namespace gantry

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugins of one runtime: who serves a type key or a device, in which order they are tried, what became of each.
+//
+// Lazy: a plugin is opened when something it serves is asked for. Nothing is ever chosen silently: a plugin that was
+// named (pinned, or asked for by id) fails for good; one that was chosen is followed by the next, with one warning.
+#pragma once
+
+#include "core/manifest/candidate.hpp"
+#include "core/manifest/merge.hpp"
+#include "core/manifest/search_path.hpp"
+#include "core/plugin/plugin.hpp"
+#include "core/trace/log.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// A plugin in use. Whoever holds it keeps the instance.
+struct ActivePlugin {
+  std::shared_ptr<const LoadedPlugin> plugin;
+  Manifest manifest;
+  std::shared_ptr<void> instance;  // core/runtime's: host table, self, what destroys it
+};
+
+// Creates an opened plugin: core/runtime's part. Called without a lock held, once for each plugin that is opened.
+using Activate = std::function<Result<std::shared_ptr<void>>(
+    const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
+
+struct PluginSetOptions {
+  std::vector<std::pair<std::string, std::string>> pins;  // type key or device name -> plugin id
+  gantry_host_info core{};                                // static for the life of the set
+  Activate activate;
+  const Log* log = nullptr;  // borrowed; NULL: silent
+};
+
+// One way to serve a wish, in the order of choice.
+struct Choice {
+  std::size_t candidate = 0;  // index of candidates()
+  bool pinned = false;
+};
+
+class PluginSet {
+ public:
+  // found    [in]   for display: what was searched
+  PluginSet(SearchResult found, MergeResult merged, PluginSetOptions options);
+  ~PluginSet();
+  PluginSet(const PluginSet&) = delete;
+  PluginSet& operator=(const PluginSet&) = delete;
+
+  // Adds a plugin that is part of the program, before all others: like tier 1.
+  Status add_program_plugin(decltype(&gantry_plugin_query_v1) query);
+
+  // The plugin that serves a type key or a kind of device, opened and created if it was not. Tried in the order of
+  // choices_for().
+  //
+  // returns  unavailable, reason NO_PLUGIN, where nobody offers it; else the last candidate's error. The whole story is
+  //          explain()'s (explain.hpp)
+  // thread   any; waits while another thread opens the same plugin
+  Result<std::shared_ptr<const ActivePlugin>> for_key(std::string_view type_key);
+  Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
+  // The plugin with that id, and no other.
+  Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
+
+  // Who offers it, in order: pin, priority, version, id. A candidate that is pinned stands alone; a pin that nobody
+  // answers gives an empty list. Stopped candidates are left out but for those that failed when opened: they are
+  // tried again, for what they lacked may be there now.
+  std::vector<Choice> choices_for_key(std::string_view type_key) const;
+  std::vector<Choice> choices_for_device(std::string_view name) const;
+  // "a and b are equal in priority and version, a was taken by its id"; empty where the order is clear.
+  std::string tie_for(const std::vector<Choice>& choices) const;
+
+  // Type keys (aliases too) and devices that eligible candidates offer, bytewise, each once.
+  std::vector<std::string> served_keys() const;
+  std::vector<std::string> served_devices() const;
+
+  // Snapshots.
+  std::vector<Candidate> candidates() const;
+  const SearchResult& found() const { return found_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const PluginSetOptions& options() const { return options_; }
+  // The pin of a type key or device, or empty.
+  std::string pin_of(std::string_view what) const;
+  // How often a chosen plugin failed and the next was taken.
+  std::size_t fallback_count() const;
+
+  // Checks every eligible candidate without running its code, and keeps what that says as its state.
+  void inspect_all();
+
+ private:
+  struct State;
+  std::vector<Choice> choices(std::string_view what, bool device) const;
+  Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);
+  Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
+  void warn(std::string text) const;
+
+  SearchResult found_;
+  std::vector<std::string> warnings_;
+  PluginSetOptions options_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gantry
