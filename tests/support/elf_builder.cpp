@@ -272,4 +272,33 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
   return file;
 }
 
+std::vector<std::uint8_t> relocatable_object(std::string_view symbol,
+                                             std::span<const std::uint8_t> content) {
+  constexpr std::uint64_t header_bytes = 64, before_symbol = 8, symbol_bytes = 24;
+  const std::uint64_t data_size = before_symbol + content.size();
+  const std::uint64_t symbols_at = (header_bytes + data_size + 7) / 8 * 8;
+  const std::uint64_t strings_at = symbols_at + 2 * symbol_bytes;
+  const std::uint64_t strings_size = symbol.size() + 2;
+  const std::uint64_t sections_at = (strings_at + strings_size + 7) / 8 * 8;
+  Words file;
+  file.u8(0x7f).text("ELF").u8(2).u8(1).u8(1).u8(0).u64(0);
+  file.u16(1).u16(62).u32(1).u64(0).u64(0).u64(sections_at);
+  file.u32(0).u16(header_bytes).u16(0).u16(0).u16(64).u16(4).u16(0);
+  file.u64(0).bytes(content);
+  pad(file, 8);
+  file.u64(0).u64(0).u64(0);
+  file.u32(1).u8(1 << 4 | 1).u8(0).u16(1).u64(before_symbol).u64(content.size());
+  file.u8(0).text(symbol).u8(0);
+  pad(file, 8);
+  const auto section = [&](std::uint32_t type, std::uint64_t at, std::uint64_t size,
+                           std::uint32_t link) {
+    file.u32(0).u32(type).u64(2).u64(0).u64(at).u64(size).u32(link).u32(1).u64(8).u64(0);
+  };
+  section(0, 0, 0, 0);
+  section(1, header_bytes, data_size, 0);
+  section(2, symbols_at, 2 * symbol_bytes, 3);
+  section(3, strings_at, strings_size, 0);
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
 }  // namespace gantry::test

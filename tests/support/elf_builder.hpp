@@ -88,4 +88,9 @@ class ElfBuilder {
   ElfBuilder();
 };
 
+// A relocatable object for x86-64 whose only section of data holds `content` under one symbol, eight
+// bytes in.
+std::vector<std::uint8_t> relocatable_object(std::string_view symbol,
+                                             std::span<const std::uint8_t> content);
+
 }  // namespace gantry::test

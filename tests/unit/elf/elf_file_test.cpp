@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/elf/elf_file.hpp"
+
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using test::ElfBuilder;
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr std::uint8_t content[] = {1, 2, 3, 4, 5};
+
+std::vector<std::string_view> names_of(const ElfFile& file) {
+  std::vector<std::string_view> names;
+  for (const ElfSymbol& symbol : file.symbols()) names.push_back(symbol.name);
+  return names;
+}
+
+TEST(ElfFile, ReadsALibraryOfAnotherMachine) {
+  const auto bytes = ElfBuilder().machine(183).object("data", content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->machine(), ElfMachine::aarch64);
+  EXPECT_EQ(name_of(file->machine()), "aarch64");
+  EXPECT_EQ(file->type(), ElfType::shared);
+}
+
+TEST(ElfFile, NamesAMachineThatItDoesNotKnowByItsNumber) {
+  const auto bytes = ElfBuilder().machine(1234).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(name_of(file->machine()), "machine 1234");
+}
+
+TEST(ElfFile, NamesEveryMachineItKnows) {
+  EXPECT_EQ(name_of(ElfMachine::i386), "i386");
+  EXPECT_EQ(name_of(ElfMachine::arm), "arm");
+  EXPECT_EQ(name_of(ElfMachine::x86_64), "x86-64");
+  EXPECT_EQ(name_of(ElfMachine::ppc64), "ppc64");
+  EXPECT_EQ(name_of(ElfMachine::s390), "s390x");
+  EXPECT_EQ(name_of(ElfMachine::hexagon), "hexagon");
+  EXPECT_EQ(name_of(ElfMachine::cuda), "cuda");
+  EXPECT_EQ(name_of(ElfMachine::amdgpu), "amdgpu");
+  EXPECT_EQ(name_of(ElfMachine::riscv), "riscv");
+  EXPECT_EQ(name_of(ElfMachine::loongarch), "loongarch");
+}
+
+TEST(ElfFile, SaysWhichMachineThisProgramIs) {
+  const auto self = MappedFile::open("/proc/self/exe");
+  ASSERT_TRUE(self.ok()) << self.error().message;
+
+  const auto file = ElfFile::parse(*self);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->machine(), host_machine());
+}
+
+TEST(ElfFile, TellsAProgramFromALibrary) {
+  const auto self = MappedFile::open("/proc/self/exe");
+  ASSERT_TRUE(self.ok()) << self.error().message;
+
+  const auto program = ElfFile::parse(*self);
+  const auto library = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  EXPECT_TRUE(program->flags().pie);
+  EXPECT_THAT(program->interpreter(), HasSubstr("ld-"));
+  EXPECT_FALSE(ElfFile::parse(library)->flags().pie);
+  EXPECT_EQ(ElfFile::parse(library)->interpreter(), "");
+}
+
+TEST(ElfFile, GivesSymbolsWithTypeAndPlace) {
+  const auto bytes = ElfBuilder().undefined("puts").object("data", content).function("run").build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(names_of(*file), ElementsAre("puts", "data", "run"));
+  const ElfSymbol& data = *file->find("data");
+  EXPECT_TRUE(data.defined());
+  EXPECT_TRUE(data.exported());
+  EXPECT_EQ(data.type, SymbolType::object);
+  EXPECT_EQ(data.binding, SymbolBinding::global);
+  EXPECT_EQ(data.size, sizeof content);
+  EXPECT_EQ(file->find("run")->type, SymbolType::function);
+  EXPECT_FALSE(file->find("puts")->defined());
+  EXPECT_FALSE(file->find("puts")->exported());
+  EXPECT_EQ(file->find("put"), nullptr);
+  EXPECT_EQ(file->find("putss"), nullptr);
+}
+
+TEST(ElfFile, PrefersTheDefinedSymbolOfAName) {
+  const auto bytes = ElfBuilder().undefined("data").object("data", content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file->find("data")->defined());
+}
+
+TEST(ElfFile, GivesTheBytesOfASymbol) {
+  const auto bytes = ElfBuilder().object("data", content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_of(*file->find("data"));
+  ASSERT_TRUE(view.ok()) << view.error().message;
+  EXPECT_THAT(*view, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(std::memcmp(bytes.data() + file->offset_in_file(*view), content, sizeof content), 0);
+}
+
+TEST(ElfFile, RefusesBytesOfASymbolThatSaysTooMuch) {
+  const auto bytes = ElfBuilder().object("data", content, 1 << 20).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_of(*file->find("data"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::malformed);
+  EXPECT_THAT(view.error().message, StartsWith("symbol data has 1048576 bytes, room for "));
+}
+
+TEST(ElfFile, RefusesBytesOfAnUndefinedSymbol) {
+  const auto bytes = ElfBuilder().undefined("puts").build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_of(*file->find("puts"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::not_found);
+  EXPECT_EQ(view.error().message, "symbol puts is not defined in this file");
+}
+
+TEST(ElfFile, RefusesMemoryThatIsNotFile) {
+  const auto bytes = ElfBuilder().memory_behind(64).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const std::uint64_t end = ElfBuilder::base_address + bytes.size();
+  const auto view = file->bytes_at(end + 8, 8);
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().message,
+            concat("address ", Hex{end + 8}, " lies ", bytes.size() + 8,
+                   " bytes into segment 0, which has ", bytes.size(), " bytes of file"));
+}
+
+TEST(ElfFile, RefusesAnAddressOutsideEverySegment) {
+  const auto bytes = ElfBuilder().build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->bytes_at(0x10, 8).error().message, "address 0x10 lies in no loaded segment");
+  EXPECT_EQ(file->bytes_at(UINT64_MAX, 8).error().message,
+            "address 0xffffffffffffffff lies in no loaded segment");
+}
+
+TEST(ElfFile, RefusesARangeThatLeavesItsSegment) {
+  const auto bytes = ElfBuilder().build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const std::uint64_t last = ElfBuilder::base_address + bytes.size() - 4;
+  const auto view = file->bytes_at(last, 8);
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().offset, bytes.size() - 4);
+  EXPECT_EQ(view.error().message,
+            concat("address ", Hex{last}, " has 4 bytes of file behind it, 8 wanted"));
+  EXPECT_FALSE(file->bytes_at(last, UINT64_MAX).ok());
+}
+
+TEST(ElfFile, GivesWhatTheLoaderWillNeed) {
+  const auto bytes = ElfBuilder()
+                         .needed("liba.so.1")
+                         .needed("libb.so")
+                         .soname("me.so")
+                         .rpath("/old")
+                         .runpath("$ORIGIN/../lib")
+                         .version_need("liba.so.1", {"A_1", "A_2"})
+                         .version_need("libb.so", {"B_1"})
+                         .build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(file->needed(), ElementsAre("liba.so.1", "libb.so"));
+  EXPECT_EQ(file->soname(), "me.so");
+  EXPECT_EQ(file->rpath(), "/old");
+  EXPECT_EQ(file->runpath(), "$ORIGIN/../lib");
+  ASSERT_EQ(file->version_needs().size(), 3u);
+  EXPECT_EQ(file->version_needs()[1].file, "liba.so.1");
+  EXPECT_EQ(file->version_needs()[1].version, "A_2");
+  EXPECT_EQ(file->version_needs()[2].version, "B_1");
+  EXPECT_FALSE(file->version_needs()[2].weak);
+}
+
+TEST(ElfFile, GivesNotes) {
+  const auto bytes = ElfBuilder().note("GANTRY", 1, content).note("GNU", 3, content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file->notes().size(), 2u);
+  EXPECT_EQ(file->notes()[0].owner, "GANTRY");
+  EXPECT_EQ(file->notes()[0].type, 1u);
+  EXPECT_THAT(file->notes()[0].content, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(file->notes()[1].owner, "GNU");
+}
+
+// Flags come from three places: program headers, DT_FLAGS, DT_FLAGS_1.
+struct Flag {
+  std::string name;
+  ElfBuilder file;
+  bool ElfFlags::*flag;
+};
+
+class ElfFlag : public ::testing::TestWithParam<Flag> {};
+
+TEST_P(ElfFlag, IsSetByItsEntryAndNotOtherwise) {
+  const auto with = GetParam().file.build();
+  const auto without = ElfBuilder().build();
+
+  EXPECT_TRUE(ElfFile::parse(with)->flags().*GetParam().flag);
+  EXPECT_FALSE(ElfFile::parse(without)->flags().*GetParam().flag);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ElfFlag,
+    ::testing::Values(
+        Flag{"Pie", ElfBuilder().dynamic(0x6ffffffb, 0x08000000), &ElfFlags::pie},
+        Flag{"BindNowTag", ElfBuilder().dynamic(24, 0), &ElfFlags::bind_now},
+        Flag{"BindNowFlag", ElfBuilder().dynamic(30, 8), &ElfFlags::bind_now},
+        Flag{"BindNowFlag1", ElfBuilder().dynamic(0x6ffffffb, 1), &ElfFlags::bind_now},
+        Flag{"TextRelTag", ElfBuilder().dynamic(22, 0), &ElfFlags::text_relocations},
+        Flag{"TextRelFlag", ElfBuilder().dynamic(30, 4), &ElfFlags::text_relocations},
+        Flag{"StaticTls", ElfBuilder().dynamic(30, 16), &ElfFlags::static_tls},
+        Flag{"ExecutableStack", ElfBuilder().executable_stack(), &ElfFlags::executable_stack}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ElfFile, MeasuresStaticThreadLocals) {
+  const auto bytes = ElfBuilder().tls(0x100000).build();
+
+  EXPECT_EQ(ElfFile::parse(bytes)->tls_size(), 0x100000u);
+}
+
+TEST(ElfFile, SeesRelroAndTheStackHeaderOfARealLibrary) {
+  const auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file->flags().relro);
+  EXPECT_TRUE(file->flags().stack_header);
+  EXPECT_FALSE(file->flags().executable_stack);
+}
+
+TEST(ElfFile, CountsSymbolsByEitherHashTable) {
+  for (const ElfBuilder::Hash hash :
+       {ElfBuilder::Hash::gnu, ElfBuilder::Hash::sysv, ElfBuilder::Hash::both}) {
+    const auto bytes =
+        ElfBuilder().undefined("a").object("b", content).object("c", content).hash(hash).build();
+
+    const auto file = ElfFile::parse(bytes);
+
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_THAT(names_of(*file), ElementsAre("a", "b", "c"));
+  }
+}
+
+TEST(ElfFile, CountsUndefinedSymbolsThatNothingHashes) {
+  const auto bytes = ElfBuilder().undefined("a").undefined("b").build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(names_of(*file), ElementsAre("a", "b"));
+}
+
+TEST(ElfFile, RefusesSymbolsThatCannotBeCounted) {
+  const auto bytes = ElfBuilder().object("b", content).hash(ElfBuilder::Hash::none).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().reason, "ELF_HASH");
+  EXPECT_EQ(file.error().message,
+            "dynamic symbols cannot be counted: neither DT_HASH nor DT_GNU_HASH is there");
+}
+
+TEST(ElfFile, ReadsSymbolsOfARelocatableObject) {
+  const auto bytes = test::relocatable_object("blob", content);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->type(), ElfType::relocatable);
+  ASSERT_NE(file->find("blob"), nullptr);
+  const auto view = file->bytes_of(*file->find("blob"));
+  ASSERT_TRUE(view.ok()) << view.error().message;
+  EXPECT_THAT(*view, ElementsAre(1, 2, 3, 4, 5));
+}
+
+// A symbol table needs no section of its own: dynamic symbols of a stripped file are all there.
+TEST(ElfFile, NeedsNoSectionHeadersInALibrary) {
+  auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_opencl.so"));
+  const auto whole = ElfFile::parse(bytes);
+  auto stripped_bytes = bytes;
+  std::memset(stripped_bytes.data() + 0x28, 0, 8);  // e_shoff
+  std::memset(stripped_bytes.data() + 0x3c, 0, 4);  // e_shnum, e_shstrndx
+
+  const auto stripped = ElfFile::parse(stripped_bytes);
+
+  ASSERT_TRUE(stripped.ok()) << stripped.error().message;
+  EXPECT_THAT(stripped->image().sections(), IsEmpty());
+  EXPECT_EQ(names_of(*stripped), names_of(*whole));
+  EXPECT_TRUE(stripped->check_complete().ok());
+}
+
+}  // namespace
+}  // namespace gantry

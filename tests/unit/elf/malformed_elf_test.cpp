@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that lie. Each row changes one number of a sound file and states the byte at fault and the
+// whole text.
+#include "core/elf/elf_file.hpp"
+
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using test::ElfBuilder;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::uint8_t content[] = {1, 2, 3, 4, 5};
+
+// A sound file with everything that can be broken, and where its parts lie.
+std::vector<std::uint8_t> sound() {
+  return ElfBuilder()
+      .object("data", content)
+      .needed("liba.so")
+      .version_need("liba.so", {"A_1"})
+      .hash(ElfBuilder::Hash::both)
+      .sections()
+      .build();
+}
+
+template <class T>
+void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// Where the value of a dynamic entry stands in the file.
+std::size_t dynamic_value(const std::vector<std::uint8_t>& bytes, std::uint64_t wanted) {
+  std::uint64_t at;
+  std::memcpy(&at, bytes.data() + 64 + 56 + 8, sizeof at);
+  for (;; at += 16) {
+    std::uint64_t tag;
+    std::memcpy(&tag, bytes.data() + at, sizeof tag);
+    if (tag == wanted) return at + 8;
+    if (tag == 0) return 0;
+  }
+}
+
+// The offset that a dynamic entry's address stands for.
+std::size_t target_of(const std::vector<std::uint8_t>& bytes, std::uint64_t tag) {
+  std::uint64_t address;
+  std::memcpy(&address, bytes.data() + dynamic_value(bytes, tag), sizeof address);
+  return address - ElfBuilder::base_address;
+}
+
+struct BadElf {
+  std::string name;
+  void (*spoil)(std::vector<std::uint8_t>&);
+  Code code;
+  std::string message;  // a prefix
+};
+
+class ElfRefuses : public ::testing::TestWithParam<BadElf> {};
+
+TEST_P(ElfRefuses, AFileThatLies) {
+  std::vector<std::uint8_t> bytes = sound();
+  GetParam().spoil(bytes);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, GetParam().code);
+  EXPECT_THAT(file.error().message, StartsWith(GetParam().message));
+}
+
+using Bytes = std::vector<std::uint8_t>;
+
+INSTANTIATE_TEST_SUITE_P(
+    Header, ElfRefuses,
+    ::testing::Values(
+        BadElf{"Text",
+               [](Bytes& b) {
+                 b = {'h', 'e', 'l', 'l', 'o'};
+               },
+               Code::malformed, "not an ELF file: first bytes are 68 65 6c 6c 6f"},
+        BadElf{"Nothing", [](Bytes& b) { b.clear(); }, Code::malformed,
+               "not an ELF file: first bytes are none"},
+        BadElf{"HeaderCut", [](Bytes& b) { b.resize(40); }, Code::malformed,
+               "ELF header needs 64 bytes, file has 40"},
+        BadElf{"Class32", [](Bytes& b) { b[4] = 1; }, Code::unsupported,
+               "ELF file is 32-bit, expected 64-bit"},
+        BadElf{"NoClass", [](Bytes& b) { b[4] = 7; }, Code::malformed,
+               "ELF class is 7, expected 2 (64-bit)"},
+        BadElf{"BigEndian", [](Bytes& b) { b[5] = 2; }, Code::unsupported,
+               "ELF file is big-endian, expected little-endian"},
+        BadElf{"NoEncoding", [](Bytes& b) { b[5] = 0; }, Code::malformed,
+               "ELF data encoding is 0, expected 1 (little-endian)"},
+        BadElf{"Version", [](Bytes& b) { b[6] = 9; }, Code::malformed,
+               "ELF version is 9, expected 1"},
+        BadElf{"ProgramHeaderSize", [](Bytes& b) { put<std::uint16_t>(b, 0x36, 32); },
+               Code::malformed, "program header table has entries of 32 bytes, expected 56"},
+        BadElf{"ProgramHeadersOutside", [](Bytes& b) { put<std::uint64_t>(b, 0x20, 1 << 30); },
+               Code::malformed, "program header table ends at 0x400000a8, file ends at "},
+        BadElf{"ProgramHeadersFarOutside", [](Bytes& b) { put<std::uint64_t>(b, 0x20, ~0ull); },
+               Code::malformed, "program header table of 3 entries at 0xffffffffffffffff leaves"},
+        BadElf{"ProgramHeadersElsewhere", [](Bytes& b) { put<std::uint16_t>(b, 0x38, 0xffff); },
+               Code::unsupported, "ELF file has more than 65,534 program headers"},
+        BadElf{"MoreFileThanMemory", [](Bytes& b) { put<std::uint64_t>(b, 64 + 40, 5); },
+               Code::malformed, "segment 0 has "},
+        BadElf{"NoDynamicSegment", [](Bytes& b) { put<std::uint32_t>(b, 64 + 56, 0x70000000); },
+               Code::malformed, "shared object has no dynamic segment"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Dynamic, ElfRefuses,
+    ::testing::Values(
+        BadElf{"SymbolSize", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 11), 16); },
+               Code::malformed, "dynamic symbols have 16 bytes each, expected 24"},
+        BadElf{"SymbolsNowhere", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 6), 1); },
+               Code::malformed, "address 0x1 lies in no loaded segment"},
+        BadElf{"StringsTooLong",
+               [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 10), 1 << 20); },
+               Code::malformed, "address 0x10"},
+        BadElf{"NameOutside", [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 6) + 24, 0xffff); },
+               Code::malformed, "symbol name lies at 65535 of a string table of "},
+        BadElf{"NameWithoutEnd", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 10), 4); },
+               Code::malformed, "needed library lies at "},
+        BadElf{"NeededOutside", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 1), 999); },
+               Code::malformed, "needed library lies at 999 of a string table of "},
+        BadElf{"HashCountsTooMany",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 4) + 4, 1u << 30); },
+               Code::malformed, "DT_HASH has 1 buckets and 1073741824 chains, room for "},
+        BadElf{"HashesDisagree", [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 4) + 4, 1); },
+               Code::malformed, "DT_GNU_HASH counts 2 symbols, DT_HASH counts 1"},
+        BadElf{"GnuBuckets",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5), 1u << 30); },
+               Code::malformed, "DT_GNU_HASH has 1073741824 buckets, room for "},
+        BadElf{"GnuBloom",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 8, 1u << 30); },
+               Code::malformed, "DT_GNU_HASH bloom filter: needs 8589934592 bytes, "},
+        BadElf{"GnuBucketBelowFirst",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 4, 9); },
+               Code::malformed, "DT_GNU_HASH bucket names symbol 1, first hashed symbol is 9"},
+        BadElf{"GnuBucketFar",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 24, 1u << 30); },
+               Code::malformed, "DT_GNU_HASH chain: needs 4294967292 bytes, "},
+        BadElf{"VersionNeedFar",
+               [](Bytes& b) {
+                 put<std::uint64_t>(b, dynamic_value(b, 0x6fffffff), 2);
+                 put<std::uint32_t>(b, target_of(b, 0x6ffffffe) + 12, 0xffffff00);
+               },
+               Code::malformed, "version need 1 lies at 4294967040 of "},
+        BadElf{"VersionFar",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffffe) + 8, 0xffffff00); },
+               Code::malformed, "version need 0 has 1 versions, which leave their table"}),
+    [](const auto& test) { return test.param.name; });
+
+// A chain in the GNU table whose end mark is missing runs to the end of the segment, not for ever.
+TEST(ElfFile, EndsAGnuHashChainThatHasNoEnd) {
+  auto bytes = ElfBuilder().object("data", content).build();
+  const std::size_t chain = target_of(bytes, 0x6ffffef5) + 28;
+  for (std::size_t i = chain; i < bytes.size(); ++i) bytes[i] = 0;
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+}
+
+// Version needs that name themselves as their successor.
+TEST(ElfFile, EndsAVersionChainThatLoops) {
+  auto bytes = sound();
+  const std::size_t needs = target_of(bytes, 0x6ffffffe);
+  put<std::uint64_t>(bytes, dynamic_value(bytes, 0x6fffffff), ~0ull);
+  put<std::uint32_t>(bytes, needs + 12, 0);
+  put<std::uint16_t>(bytes, needs + 2, 0xffff);
+  put<std::uint32_t>(bytes, needs + 16 + 12, 0);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->version_needs().size(), 1u);
+}
+
+// Names that all share one long tail: without a limit, 20,000 symbols of up to 20,000 characters.
+TEST(ElfFile, RefusesNamesThatOverlapWithoutEnd) {
+  constexpr std::uint32_t length = 20000;
+  ElfBuilder builder;
+  builder.hash(ElfBuilder::Hash::sysv).object(std::string(length, 'a'), content);
+  for (std::uint32_t i = 1; i < length; ++i) builder.undefined("u");
+  auto bytes = builder.build();
+  const std::size_t symbols = target_of(bytes, 6);
+  for (std::uint32_t i = 1; i < length; ++i) {
+    put<std::uint32_t>(bytes, symbols + std::size_t{24} * i, 1 + i);
+  }
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message, HasSubstr("is one of too many long names"));
+}
+
+TEST(ElfFile, SaysWhereACutSegmentEnds) {
+  auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+  bytes.resize(0x1800);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().reason, "ELF_TRUNCATED");
+  EXPECT_EQ(file.error().offset, 0x1800u);
+  EXPECT_THAT(file.error().message,
+              ::testing::MatchesRegex("segment 2 ends at 0x2[0-9a-f]+, file ends at 0x1800"));
+}
+
+TEST(ElfFile, SaysThatTheSectionTableIsCut) {
+  auto bytes = sound();
+  const std::size_t whole = bytes.size();
+  bytes.resize(whole - 1);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;  // a loader does not mind
+  const Status complete = file->check_complete();
+  ASSERT_FALSE(complete.ok());
+  EXPECT_EQ(complete.error().message,
+            concat("section header table ends at ", Hex{whole}, ", file ends at ", Hex{whole - 1}));
+}
+
+// ---- sweeps: refused or read, never a fault (the sanitizer build is the judge) -------------------
+
+void touch_everything(std::span<const std::uint8_t> bytes) {
+  const auto file = ElfFile::parse(bytes);
+  if (!file.ok()) {
+    EXPECT_FALSE(file.error().message.empty());
+    return;
+  }
+  for (const ElfSymbol& symbol : file->symbols()) {
+    EXPECT_LE(symbol.name.size(), bytes.size());
+    (void)file->bytes_of(symbol);
+  }
+  (void)file->check_complete();
+}
+
+TEST(ElfFile, SurvivesEveryTruncation) {
+  const auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+  for (std::size_t size = 0; size < bytes.size(); size += size < 0x600 ? 1 : 13) {
+    touch_everything(std::span(bytes).first(size));
+  }
+}
+
+TEST(ElfFile, RefusesEveryTruncationBeforeItsLastSegmentEnds) {
+  const auto bytes = ElfBuilder().object("data", content).build();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto cut = std::span(bytes).first(size);
+    EXPECT_FALSE(ElfFile::parse(cut).ok()) << "accepted the first " << size << " bytes";
+  }
+}
+
+TEST(ElfFile, SurvivesEveryBitFlipInItsTables) {
+  auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+  const auto file = ElfFile::parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  std::vector<std::pair<std::size_t, std::size_t>> places{{0, 0x600}};
+  for (const ElfSegment& segment : file->image().segments()) {
+    if (segment.type == 2) places.push_back({segment.offset, segment.offset + segment.file_size});
+  }
+  for (const auto& [first, last] : places) {
+    for (std::size_t i = first; i < last; ++i) {
+      for (int bit = 0; bit < 8; ++bit) {
+        bytes[i] ^= static_cast<std::uint8_t>(1 << bit);
+        touch_everything(bytes);
+        bytes[i] ^= static_cast<std::uint8_t>(1 << bit);
+      }
+    }
+  }
+}
+
+TEST(ElfFile, SurvivesEveryByteOfABuiltFile) {
+  auto bytes = sound();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::uint8_t was = bytes[i];
+    for (int value = 0; value < 256; ++value) {
+      bytes[i] = static_cast<std::uint8_t>(value);
+      touch_everything(bytes);
+    }
+    bytes[i] = was;
+  }
+}
+
+TEST(ElfFile, SurvivesEveryBitOfARelocatableObject) {
+  auto bytes = test::relocatable_object("blob", content);
+  for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
+    bytes[i / 8] ^= static_cast<std::uint8_t>(1 << i % 8);
+    touch_everything(bytes);
+    bytes[i / 8] ^= static_cast<std::uint8_t>(1 << i % 8);
+  }
+}
+
+}  // namespace
+}  // namespace gantry
