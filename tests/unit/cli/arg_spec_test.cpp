@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/arg_spec.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(ArgSpec, ReadsNumbers) {
+  EXPECT_EQ(std::get<std::int64_t>(parse_arg("int:-9223372036854775808").value()), INT64_MIN);
+  EXPECT_EQ(std::get<double>(parse_arg("float:0.5").value()), 0.5);
+  EXPECT_EQ(std::get<double>(parse_arg("float:-1e-3").value()), -1e-3);
+}
+
+TEST(ArgSpec, ReadsAnyText) {
+  EXPECT_EQ(std::get<std::string>(parse_arg("str:").value()), "");
+  EXPECT_EQ(std::get<std::string>(parse_arg("str:int:3.npy").value()), "int:3.npy");
+}
+
+TEST(ArgSpec, ReadsNone) {
+  EXPECT_TRUE(std::holds_alternative<NoneArg>(parse_arg("none").value()));
+}
+
+TEST(ArgSpec, ReadsAFileBySuffix) {
+  EXPECT_EQ(std::get<FileArg>(parse_arg("a/b.npy").value()).path, "a/b.npy");
+  EXPECT_EQ(std::get<FileArg>(parse_arg("./int:3.npy").value()).path, "./int:3.npy");
+}
+
+TEST(ArgSpec, ReadsZerosOfATypeAndShape) {
+  const auto zeros = std::get<ZerosArg>(parse_arg("zeros:float32[2, 0,16]").value());
+
+  EXPECT_EQ(dtype_text(zeros.dtype), "float32");
+  EXPECT_THAT(zeros.shape, ElementsAre(2, 0, 16));
+}
+
+TEST(ArgSpec, TakesEmptyBracketsAsAScalar) {
+  EXPECT_THAT(std::get<ZerosArg>(parse_arg("zeros:int8[]").value()).shape, IsEmpty());
+}
+
+struct BadArg {
+  std::string text;
+  std::string message;
+};
+
+class ArgSpecRefuses : public ::testing::TestWithParam<BadArg> {};
+
+TEST_P(ArgSpecRefuses, NamingWhatIsWrong) {
+  const auto arg = parse_arg(GetParam().text);
+
+  ASSERT_FALSE(arg.ok());
+  EXPECT_EQ(arg.error().code, Code::invalid);
+  EXPECT_EQ(arg.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, ArgSpecRefuses,
+    ::testing::Values(
+        BadArg{"int:3.5", R"(argument "int:3.5": "3.5" is no 64-bit integer)"},
+        BadArg{"int:9223372036854775808",
+               R"(argument "int:9223372036854775808": "9223372036854775808" is no 64-bit integer)"},
+        BadArg{"int:", R"(argument "int:": "" is no 64-bit integer)"},
+        BadArg{"float:x", R"(argument "float:x": "x" is no number)"},
+        BadArg{"float:1 ", R"(argument "float:1 ": "1 " is no number)"},
+        BadArg{"zeros:float32",
+               R"(argument "zeros:float32" has no shape, expected zeros:float32[2, 16])"},
+        BadArg{"zeros:float32[2",
+               R"(argument "zeros:float32[2" has no shape, expected zeros:float32[2, 16])"},
+        BadArg{"zeros:int8[-1]",
+               R"(argument "zeros:int8[-1]": extent 0 is "-1", expected a number from 0 on)"},
+        BadArg{"zeros:int8[2,]",
+               R"(argument "zeros:int8[2,]": extent 1 is "", expected a number from 0 on)"},
+        BadArg{
+            "a.npz",
+            R"(argument "a.npz" has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"},
+        BadArg{
+            ".npy",
+            R"(argument ".npy" has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"}));
+
+TEST(ArgSpec, SaysWhichArgumentHasAnUnknownType) {
+  const auto arg = parse_arg("zeros:float33x[2]");
+
+  ASSERT_FALSE(arg.ok());
+  EXPECT_THAT(arg.error().message, ::testing::EndsWith("\n  in argument \"zeros:float33x[2]\""));
+}
+
+TEST(NamedFile, SplitsAtTheFirstEquals) {
+  const auto named = parse_named_file("x=a=b.npy");
+
+  EXPECT_EQ(named.value().name, "x");
+  EXPECT_EQ(named.value().path, "a=b.npy");
+}
+
+TEST(NamedFile, RefusesWhatHasNoNameOrNoFile) {
+  for (const char* text : {"x", "=a.npy", "x="}) {
+    const auto named = parse_named_file(text);
+
+    ASSERT_FALSE(named.ok()) << text;
+    EXPECT_EQ(named.error().message, concat("input \"", text,
+                                            "\" has no known form, expected NAME=FILE.npy or "
+                                            "NAME=FILE.npz"));
+  }
+}
+
+}  // namespace
+}  // namespace gantry::cli

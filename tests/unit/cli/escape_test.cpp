@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/escape.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gantry::cli {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(Escaped, LeavesPrintableAsciiAsItIs) {
+  EXPECT_EQ(escaped("fused_nn.dense+bias \"1\""), "fused_nn.dense+bias \"1\"");
+}
+
+TEST(Escaped, ShowsEveryOtherByteInHex) {
+  EXPECT_EQ(escaped("\x1b[31m\n\0\x7f\xc3\xa9"sv), "\\x1b[31m\\x0a\\x00\\x7f\\xc3\\xa9");
+}
+
+TEST(Escaped, TellsABackslashFromAnEscape) {
+  EXPECT_EQ(escaped("\\x1b"), "\\\\x1b");
+  EXPECT_NE(escaped("\\x1b"), escaped("\x1b"));
+}
+
+TEST(EscapedLines, KeepsLineBreaksAndBackslashes) {
+  EXPECT_EQ(escaped_lines("\"a\\x00\"\n  in \x1b[0m"), "\"a\\x00\"\n  in \\x1b[0m");
+}
+
+TEST(JsonText, KeepsUtf8AndEscapesWhatIsNone) {
+  EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(json_text("a\xff"), "a\\xff");
+}
+
+TEST(DotText, KeepsAQuoteInsideTheLabel) { EXPECT_EQ(dot_text("a\"];x\\"), "a\\\"];x\\\\\\\\"); }
+
+TEST(MermaidText, KeepsQuotesAndMarkupInsideTheLabel) {
+  EXPECT_EQ(mermaid_text("a\"]<b>#&`"), "a#quot;]#lt;b#gt;#35;#amp;#96;");
+}
+
+TEST(FileNameText, LeavesNothingThatIsMoreThanAName) {
+  EXPECT_EQ(file_name_text("relax.VMExecutable"), "relax.VMExecutable");
+  EXPECT_EQ(file_name_text("../../etc/passwd"), "_._.._etc_passwd");
+  EXPECT_EQ(file_name_text(".hidden"), "_hidden");
+  EXPECT_EQ(file_name_text(".."), "_.");
+  EXPECT_EQ(file_name_text("a\0b\n"sv), "a_b_");
+}
+
+TEST(FileNameText, IsNeverEmptyAndNeverLong) {
+  EXPECT_EQ(file_name_text(""), "_");
+  EXPECT_EQ(file_name_text(std::string(300, 'k')), std::string(64, 'k'));
+}
+
+struct Utf8Case {
+  std::string_view text;
+  bool valid;
+};
+
+class Utf8 : public ::testing::TestWithParam<Utf8Case> {};
+
+TEST_P(Utf8, IsJudgedByTheWholeSequence) { EXPECT_EQ(is_utf8(GetParam().text), GetParam().valid); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, Utf8,
+    ::testing::Values(Utf8Case{"", true}, Utf8Case{"a\0b"sv, true}, Utf8Case{"\xc2\x80", true},
+                      Utf8Case{"\xe2\x82\xac", true}, Utf8Case{"\xf0\x9f\x98\x80", true},
+                      Utf8Case{"\x80", false},              // a tail alone
+                      Utf8Case{"\xc1\x81", false},          // overlong
+                      Utf8Case{"\xe0\x9f\xbf", false},      // overlong
+                      Utf8Case{"\xf0\x8f\xbf\xbf", false},  // overlong
+                      Utf8Case{"\xed\xa0\x80", false},      // surrogate
+                      Utf8Case{"\xf4\x90\x80\x80", false},  // past U+10FFFF
+                      Utf8Case{"\xf5\x80\x80\x80", false}, Utf8Case{"\xe2\x82", false},  // cut
+                      Utf8Case{"\xe2\x28\xa1", false}));                                 // no tail
+
+}  // namespace
+}  // namespace gantry::cli

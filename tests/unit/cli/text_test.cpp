@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables, sizes, times, progress and error texts.
+#include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/common/statistics.hpp"
+#include "tools/gantry/common/text_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace gantry::cli {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr Terminal no_terminal{};
+
+TEST(TextTable, MakesColumnsAsWideAsTheirWidestCell) {
+  TextTable table({{"index", Align::right}, {"type key"}, {"bytes", Align::right}});
+  table.add({"0", "GraphExecutorFactory", "12"});
+  table.add({"10", "_lib", "1234567"});
+
+  EXPECT_EQ(table.text(no_terminal),
+            "  index  type key                bytes\n"
+            "      0  GraphExecutorFactory       12\n"
+            "     10  _lib                  1234567\n");
+}
+
+TEST(TextTable, LeavesNoBlanksAtTheEndOfALine) {
+  TextTable table({{"a"}, {"b"}, {"c"}});
+  table.add({"long cell", "", ""});
+  table.add({"x", "", "y"});
+
+  EXPECT_EQ(table.text(no_terminal, 0),
+            "a          b  c\n"
+            "long cell\n"
+            "x             y\n");
+}
+
+TEST(TextTable, CutsOnlyTheLastColumnAndOnlyOnATerminal) {
+  TextTable table({{"a"}, {"name"}});
+  table.add({"0123456789", "abcdefghijklmnopqrstuvwxyz"});
+
+  EXPECT_EQ(table.text(Terminal{true, false, 30}, 0),
+            "a           name\n"
+            "0123456789  abcdefghijklmno...\n");
+  EXPECT_EQ(table.text(no_terminal, 0),
+            "a           name\n"
+            "0123456789  abcdefghijklmnopqrstuvwxyz\n");
+}
+
+TEST(TextTable, PaintsWithoutMovingColumns) {
+  TextTable table({{"a"}, {"b"}});
+  table.add({TextTable::Cell("x", Tone::bad), "y"});
+
+  EXPECT_EQ(table.text(Terminal{true, true, 80}, 0),
+            "\x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m\n"
+            "\x1b[31mx\x1b[0m  y\n");
+}
+
+TEST(HumanSize, TakesTheUnitThatKeepsTheNumberShort) {
+  EXPECT_EQ(human_size(0), "0 B");
+  EXPECT_EQ(human_size(1023), "1023 B");
+  EXPECT_EQ(human_size(1024), "1.0 KiB");
+  EXPECT_EQ(human_size(1536), "1.5 KiB");
+  EXPECT_EQ(human_size((1 << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(human_size(UINT64_MAX), "16.0 EiB");
+}
+
+TEST(HumanTime, ShowsThreeFigures) {
+  EXPECT_EQ(human_time(0), "0 ns");
+  EXPECT_EQ(human_time(870.4), "870 ns");
+  EXPECT_EQ(human_time(999.6), "1.00 us");
+  EXPECT_EQ(human_time(12345), "12.3 us");
+  EXPECT_EQ(human_time(9996), "10.0 us");
+  EXPECT_EQ(human_time(123.4e6), "123 ms");
+  EXPECT_EQ(human_time(75e9), "75.0 s");
+}
+
+TEST(ShapeText, ReadsAsPeopleWriteIt) {
+  EXPECT_EQ(shape_text("float32", std::vector<std::int64_t>{1, 64}), "float32[1, 64]");
+  EXPECT_EQ(shape_text("int8", std::vector<std::int64_t>{}), "int8[]");
+}
+
+TEST(ProgressText, FillsTheBarInProportion) {
+  EXPECT_EQ(progress_text("run", 0, 4, 24), "run [             ] 0/4");
+  EXPECT_EQ(progress_text("run", 2, 4, 24), "run [######       ] 2/4");
+  EXPECT_EQ(progress_text("run", 4, 4, 24), "run [#############] 4/4");
+}
+
+TEST(ProgressText, DropsTheBarWhereThereIsNoRoom) {
+  EXPECT_EQ(progress_text("run", 2, 4, 8), "run 2/4");
+  EXPECT_EQ(progress_text("run", 2, 4, 5), "run 2");
+}
+
+TEST(Statistics, AreOfTheSortedValues) {
+  std::vector<double> values(200);
+  std::iota(values.rbegin(), values.rend(), 1);
+
+  const Statistics found = statistics_of(values);
+
+  EXPECT_EQ(found.least, 1);
+  EXPECT_EQ(found.median, 100.5);
+  EXPECT_EQ(found.p99, 198);
+  EXPECT_EQ(found.most, 200);
+}
+
+TEST(Statistics, OfOneValueAreThatValue) {
+  const Statistics found = statistics_of({7});
+
+  EXPECT_EQ(found.median, 7);
+  EXPECT_EQ(found.p99, 7);
+}
+
+TEST(ErrorText, BeginsWithTheProgramAndKeepsLinesOfPlace) {
+  EXPECT_EQ(error_text(malformed(8, "row pointer 0 is 1, expected 0").at("in \"m.so\"")),
+            "gantry: row pointer 0 is 1, expected 0\n  in \"m.so\"\n");
+}
+
+TEST(ErrorText, SaysWhenTheFaultIsOurs) {
+  EXPECT_EQ(error_text(bug("slot 3 is taken")),
+            "gantry: this is an error of gantry: slot 3 is taken\n");
+}
+
+TEST(ErrorText, LetsNoTextDriveTheTerminal) {
+  EXPECT_EQ(error_text(unavailable("driver says \x1b[2J\rok")),
+            "gantry: driver says \\x1b[2J\\x0dok\n");
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every sub-command is given and gives: options of its own to the parser, and what to do once
+// they are known. Nothing but the parser runs before that.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+// Options that stand before or behind any sub-command.
+struct Globals {
+  std::string config;
+  std::vector<std::string> plugins;
+  int threads = 0;
+  std::string log;  // level; empty: the configuration's
+  bool quiet = false;
+};
+
+struct Invocation {
+  Globals globals;
+  std::function<int()> action;  // returns the exit status; set by the sub-command that was named
+};
+
+void add_inspect(CLI::App& app, Invocation& invocation);
+
+}  // namespace gantry::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/archive_members.hpp"
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
+
+#include <charconv>
+#include <optional>
+
+namespace gantry::cli {
+namespace {
+
+constexpr std::uint64_t ar_magic_bytes = 8;
+constexpr std::uint64_t tar_block = 512;
+constexpr std::uint64_t most_long_name = 64 * 1024;  // a GNU long name, a pax header
+
+std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view without_tail(std::string_view text, char filler) {
+  const std::size_t last = text.find_last_not_of(filler);
+  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+std::string_view up_to(std::string_view text, char end) { return text.substr(0, text.find(end)); }
+
+std::optional<std::uint64_t> number_in(std::string_view text, int base) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(first);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end == text.data()) return std::nullopt;
+  const bool clean = std::string_view(end, text.data() + text.size())
+                         .find_first_not_of(std::string_view(" \0", 2)) == std::string_view::npos;
+  return clean ? std::optional(value) : std::nullopt;
+}
+
+// The name of an ar member: "a.o/", "/17" (offset into the name table), "#1/20" (the first 20 bytes
+// of the content).
+Result<std::string> ar_name(std::string_view field, std::string_view long_names,
+                            std::span<const std::uint8_t>& content, std::uint64_t at) {
+  if (field.starts_with("#1/")) {
+    const auto size = number_in(field.substr(3), 10);
+    if (!size || *size > content.size()) {
+      return malformed(at, "archive member name ", quoted(field), " has no length that fits");
+    }
+    const auto name = content.first(*size);
+    content = content.subspan(*size);
+    return std::string(up_to(text_of(name), '\0'));
+  }
+  if (field.starts_with('/')) {
+    const auto offset = number_in(field.substr(1), 10);
+    if (!offset || *offset >= long_names.size()) {
+      return malformed(at, "archive member name ", quoted(field), " is not in the name table of ",
+                       long_names.size(), " bytes");
+    }
+    std::string_view name = up_to(long_names.substr(*offset), '\n');
+    if (name.ends_with('/')) name.remove_suffix(1);
+    return std::string(name);
+  }
+  return std::string(up_to(field, '/'));
+}
+
+struct TarHeader {
+  std::string name;
+  std::uint64_t size = 0;
+  char type = 0;
+};
+
+// One header block; nothing for the block of zeros that ends the archive.
+Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar header"));
+  const std::string_view text = text_of(block);
+  if (text.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
+
+  std::uint64_t sum = 8 * ' ';  // the checksum's own field counts as blanks
+  for (std::size_t i = 0; i < block.size(); ++i) sum += i >= 148 && i < 156 ? 0 : block[i];
+  const auto stored = number_in(text.substr(148, 8), 8);
+  if (!stored || *stored != sum) {
+    return malformed(at, "tar header checksum is ", quoted(text.substr(148, 8)), ", computed is ",
+                     sum);
+  }
+  TarHeader header;
+  header.type = text[156];
+  if (block[124] == 0x80) {  // GNU: too large for octal, big-endian binary
+    for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
+  } else if (const auto size = number_in(text.substr(124, 12), 8)) {
+    header.size = *size;
+  } else {
+    return malformed(at + 124, "tar member size is ", quoted(text.substr(124, 12)));
+  }
+  const std::string_view prefix = up_to(text.substr(345, 155), '\0');
+  const bool ustar = text.substr(257, 6) == std::string_view("ustar\0", 6);
+  if (ustar && !prefix.empty()) header.name = concat(prefix, "/");
+  header.name += up_to(text.substr(0, 100), '\0');
+  return std::optional(std::move(header));
+}
+
+// The path in a pax header, "27 path=a/b\n" among other records; empty: none.
+std::string_view pax_path(std::string_view records) {
+  while (!records.empty()) {
+    const auto length = number_in(up_to(records, ' '), 10);
+    if (!length || *length == 0 || *length > records.size()) return {};
+    std::string_view record = records.substr(0, *length);
+    records.remove_prefix(*length);
+    record.remove_prefix(std::min(record.size(), record.find(' ') + 1));
+    if (record.starts_with("path=")) return without_tail(record.substr(5), '\n');
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes) {
+  ByteReader in(bytes);
+  GANTRY_CHECK(in.skip(ar_magic_bytes, "archive magic"));
+  std::vector<ArchiveMember> members;
+  std::string_view long_names;
+  while (!in.at_end()) {
+    const std::uint64_t at = in.offset();
+    GANTRY_TRY(const auto header, in.read_bytes(60, "archive member header"));
+    const std::string_view text = text_of(header);
+    const auto size = number_in(text.substr(48, 10), 10);
+    if (text.substr(58) != "`\n" || !size) {
+      return malformed(at, "archive member ", members.size(), " has no header");
+    }
+    GANTRY_TRY(auto content, in.read_bytes(*size, "archive member"));
+    if (*size % 2 == 1 && !in.at_end()) GANTRY_CHECK(in.skip(1, "archive padding"));
+
+    const std::string_view field = without_tail(text.substr(0, 16), ' ');
+    if (field == "//") {
+      long_names = text_of(content);
+    } else if (field != "/" && field != "/SYM64/") {
+      GANTRY_TRY(std::string name, ar_name(field, long_names, content, at));
+      members.push_back({std::move(name), content.size()});
+    }
+  }
+  return members;
+}
+
+Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes) {
+  ByteReader in(bytes);
+  std::vector<ArchiveMember> members;
+  std::string long_name;
+  while (!in.at_end()) {
+    GANTRY_TRY(const auto header, read_tar_header(in));
+    if (!header) break;
+    const std::uint64_t at = in.offset();
+    const bool is_name = header->type == 'L' || header->type == 'x';
+    if (is_name && header->size > most_long_name) {
+      return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
+                       most_long_name);
+    }
+    const bool has_content =
+        header->type < '1' || header->type > '6';  // links and devices have none
+    const std::uint64_t size = has_content ? header->size : 0;
+    GANTRY_TRY(const auto content, in.read_bytes(size, "tar member"));
+    const std::uint64_t padding = (tar_block - size % tar_block) % tar_block;
+    GANTRY_CHECK(in.skip(std::min(padding, in.left()), "tar padding"));
+
+    if (header->type == 'L') {
+      long_name = up_to(text_of(content), '\0');
+    } else if (header->type == 'x') {
+      long_name = pax_path(text_of(content));
+    } else if (header->type == '0' || header->type == '\0') {
+      members.push_back({long_name.empty() ? header->name : long_name, size});
+      long_name.clear();
+    } else {
+      long_name.clear();
+    }
+  }
+  return members;
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/arg_spec.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <charconv>
+
+namespace gantry::cli {
+namespace {
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+template <class T>
+bool parse_whole(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
+}
+
+Result<std::vector<std::int64_t>> parse_shape(std::string_view list, std::string_view whole) {
+  std::vector<std::int64_t> shape;
+  if (trimmed(list).empty()) return shape;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string_view item = trimmed(list.substr(0, comma));
+    std::int64_t extent = 0;
+    if (!parse_whole(item, extent) || extent < 0) {
+      return invalid("argument ", quoted(whole), ": extent ", shape.size(), " is ", quoted(item),
+                     ", expected a number from 0 on");
+    }
+    shape.push_back(extent);
+    if (comma == std::string_view::npos) return shape;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// "float32[16]"
+Result<ArgSpec> parse_zeros(std::string_view text, std::string_view whole) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') {
+    return invalid("argument ", quoted(whole), " has no shape, expected zeros:float32[2, 16]");
+  }
+  auto dtype = parse_dtype(text.substr(0, open));
+  if (!dtype.ok()) return std::move(dtype).error().at("in argument ", quoted(whole));
+  GANTRY_TRY(auto shape, parse_shape(text.substr(open + 1, text.size() - open - 2), whole));
+  return ArgSpec(ZerosArg{dtype.value(), std::move(shape)});
+}
+
+}  // namespace
+
+Result<ArgSpec> parse_arg(std::string_view text) {
+  std::string_view rest = text;
+  if (rest == "none") return ArgSpec(NoneArg{});
+  if (take_prefix(rest, "str:")) return ArgSpec(std::string(rest));
+  if (take_prefix(rest, "zeros:")) return parse_zeros(rest, text);
+  if (take_prefix(rest, "int:")) {
+    std::int64_t value = 0;
+    if (parse_whole(rest, value)) return ArgSpec(value);
+    return invalid("argument ", quoted(text), ": ", quoted(rest), " is no 64-bit integer");
+  }
+  if (take_prefix(rest, "float:")) {
+    double value = 0;
+    if (parse_whole(rest, value)) return ArgSpec(value);
+    return invalid("argument ", quoted(text), ": ", quoted(rest), " is no number");
+  }
+  if (rest.size() > 4 && rest.ends_with(".npy")) return ArgSpec(FileArg{std::string(rest)});
+  return invalid("argument ", quoted(text),
+                 " has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, "
+                 "str:text or none");
+}
+
+Result<NamedFile> parse_named_file(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    return invalid("input ", quoted(text),
+                   " has no known form, expected NAME=FILE.npy or "
+                   "NAME=FILE.npz");
+  }
+  return NamedFile{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/compare.hpp"
+
+#include "tools/gantry/common/element_value.hpp"
+#include "tools/gantry/common/human.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace gantry::cli {
+namespace {
+
+// What the elements of two arrays of one type and shape come to.
+struct Difference {
+  std::uint64_t elements = 0;
+  std::uint64_t different = 0;
+  std::uint64_t first = 0;   // of the different ones, in row-major order
+  long double absolute = 0;  // largest among the different ones
+  long double relative = 0;  // to |expected|; infinite where that is 0
+};
+
+// NaN is larger than anything: it must not hide behind a small difference.
+long double larger(long double a, long double b) { return std::isnan(a) || a > b ? a : b; }
+
+Difference find_difference(const ArrayView& found, const ArrayView& expected,
+                           std::optional<ElementReader> reader, Tolerance tolerance) {
+  const std::uint64_t size = element_bytes(found.dtype);
+  Difference difference{.elements = size == 0 ? 0 : found.bytes.size() / size};
+  for (std::uint64_t i = 0; i < difference.elements; ++i) {
+    const std::uint8_t* a = found.bytes.data() + i * size;
+    const std::uint8_t* b = expected.bytes.data() + i * size;
+    if (std::memcmp(a, b, size) == 0) continue;
+    if (reader) {
+      const long double wanted = (*reader)(b);
+      const long double apart = std::fabs((*reader)(a)-wanted);
+      const long double allowed =
+          tolerance.atol + static_cast<long double>(tolerance.rtol) * std::fabs(wanted);
+      if (!tolerance.exact() && apart <= allowed) continue;
+      difference.absolute = larger(apart, difference.absolute);
+      difference.relative = larger(apart == 0 ? 0 : apart / std::fabs(wanted), difference.relative);
+    }
+    if (difference.different++ == 0) difference.first = i;
+  }
+  return difference;
+}
+
+std::string index_text(std::uint64_t element, std::span<const std::int64_t> shape) {
+  std::vector<std::uint64_t> index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    index[i] = element % static_cast<std::uint64_t>(shape[i]);
+    element /= static_cast<std::uint64_t>(shape[i]);
+  }
+  std::string text = "[";
+  for (std::size_t i = 0; i < index.size(); ++i) text += concat(i == 0 ? "" : ", ", index[i]);
+  return text + "]";
+}
+
+std::string short_number(long double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.4Lg", value);
+  return text;
+}
+
+Error different(std::string text) { return invalid(text).because("DIFFERENT"); }
+
+}  // namespace
+
+Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tolerance) {
+  if (!same_dtype(found.dtype, expected.dtype) || found.shape != expected.shape) {
+    return different(concat(quoted(found.name), " is ",
+                            shape_text(dtype_text(found.dtype), found.shape), ", expected ",
+                            shape_text(dtype_text(expected.dtype), expected.shape)));
+  }
+  const auto reader = element_reader(found.dtype);
+  if (!reader && !tolerance.exact()) {
+    return unsupported(quoted(found.name), " is ", dtype_text(found.dtype),
+                       ", which cannot be compared with a tolerance");
+  }
+  const Difference difference = find_difference(found, expected, reader, tolerance);
+  if (difference.different == 0) return {};
+
+  const std::uint64_t at = difference.first * element_bytes(found.dtype);
+  std::string text =
+      concat(quoted(found.name), " differs at ", index_text(difference.first, found.shape),
+             ": found ", element_text(found.bytes.data() + at, found.dtype), ", expected ",
+             element_text(expected.bytes.data() + at, found.dtype), "; ", difference.different,
+             " of ", difference.elements, " elements differ");
+  if (reader) {
+    text += concat(", by at most ", short_number(difference.absolute), " absolute and ",
+                   short_number(difference.relative), " relative");
+  }
+  if (!tolerance.exact()) {
+    text += concat(" (rtol ", tolerance.rtol, ", atol ", tolerance.atol, ")");
+  }
+  return different(std::move(text));
+}
+
+Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
+                   Tolerance tolerance) {
+  const auto names = [](std::span<const ArrayView> arrays) {
+    std::string text;
+    for (const ArrayView& array : arrays)
+      text += concat(text.empty() ? "" : ", ", quoted(array.name));
+    return text.empty() ? std::string("none") : text;
+  };
+  const auto by_name = [](std::span<const ArrayView> arrays, const std::string& name) {
+    return std::find_if(arrays.begin(), arrays.end(),
+                        [&](const ArrayView& array) { return array.name == name; });
+  };
+  for (const ArrayView& array : found) {
+    if (by_name(expected, array.name) == expected.end()) {
+      return different(
+          concat(quoted(array.name), " is not expected; expected are: ", names(expected)));
+    }
+  }
+  for (const ArrayView& array : expected) {
+    const auto match = by_name(found, array.name);
+    if (match == found.end()) {
+      return different(
+          concat(quoted(array.name), " is expected and not found; found are: ", names(found)));
+    }
+    GANTRY_CHECK(compare(*match, array, tolerance));
+  }
+  return {};
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/escape.hpp"
+
+#include <cstdint>
+
+namespace gantry::cli {
+namespace {
+
+bool printable(char c) { return c >= 0x20 && c <= 0x7e; }
+
+void append_hex(std::string& out, char c) {
+  constexpr char digits[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
+}
+
+bool word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+// Length of the UTF-8 sequence at the front of `text`; 0 where there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xed && byte(1) > 0x9f;
+  const bool too_high = first == 0xf4 && byte(1) > 0x8f;
+  return overlong || surrogate || too_high ? 0 : length;
+}
+
+}  // namespace
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  out.reserve(name.size());
+  for (const char c : name) {
+    if (c == '\\') {
+      out.append("\\\\");
+    } else if (printable(c)) {
+      out.push_back(c);
+    } else {
+      append_hex(out, c);
+    }
+  }
+  return out;
+}
+
+std::string escaped_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (printable(c) || c == '\n') {
+      out.push_back(c);
+    } else {
+      append_hex(out, c);
+    }
+  }
+  return out;
+}
+
+std::string json_text(std::string_view name) {
+  return is_utf8(name) ? std::string(name) : escaped(name);
+}
+
+std::string dot_text(std::string_view name) {
+  std::string out;
+  for (const char c : escaped(name)) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out;
+}
+
+std::string mermaid_text(std::string_view name) {
+  std::string out;
+  for (const char c : escaped(name)) {
+    switch (c) {  // entity codes of Mermaid, which also keep HTML out
+      case '"':
+        out += "#quot;";
+        break;
+      case '#':
+        out += "#35;";
+        break;
+      case '<':
+        out += "#lt;";
+        break;
+      case '>':
+        out += "#gt;";
+        break;
+      case '&':
+        out += "#amp;";
+        break;
+      case '`':
+        out += "#96;";
+        break;
+      default:
+        out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string file_name_text(std::string_view key) {
+  constexpr std::size_t most = 64;
+  std::string out;
+  for (const char c : key.substr(0, most)) {
+    out.push_back(word_character(c) && !(out.empty() && c == '.') ? c : '_');
+  }
+  return out.empty() ? "_" : out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace gantry::cli

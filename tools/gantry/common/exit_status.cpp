@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/exit_status.hpp"
+
+#include "tools/gantry/common/escape.hpp"
+
+#include <cstdio>
+
+namespace gantry::cli {
+namespace {
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+}  // namespace
+
+std::string error_text(const Error& error) {
+  std::string text = "gantry: ";
+  if (error.code == Code::bug) text += "this is an error of gantry: ";
+  return text + escaped_lines(error.message) + "\n";
+}
+
+int report(const Error& error) {
+  print(error_text(error));
+  return error.code == Code::bug ? kOurError : kFailed;
+}
+
+int report_usage(std::string_view command, std::string_view message) {
+  print(concat("gantry: ", escaped_lines(message), "\n  see: ", command, " --help\n"));
+  return kWrongUsage;
+}
+
+void warn(std::string_view text) { print(concat("gantry: warning: ", escaped_lines(text), "\n")); }
+
+}  // namespace gantry::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/file_kind.hpp"
+
+#include "tools/gantry/common/archive_members.hpp"
+#include "tools/gantry/common/escape.hpp"
+
+#include "core/blob/container.hpp"
+#include "core/elf/elf_types.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace gantry::cli {
+namespace {
+
+struct KindName {
+  FileKind kind;
+  std::string_view name;
+  std::string_view words;
+};
+constexpr KindName kind_names[] = {
+    {FileKind::shared_library, "shared-library", "a shared library"},
+    {FileKind::program, "program", "a program"},
+    {FileKind::object, "object", "an object file"},
+    {FileKind::elf, "elf", "an ELF file"},
+    {FileKind::archive, "archive", "an archive of the linker"},
+    {FileKind::tar, "tar", "a tar archive"},
+    {FileKind::model_library, "model-library", "a model library archive"},
+    {FileKind::parameters, "parameters", "a parameter file"},
+    {FileKind::npy, "npy", "a numpy array"},
+    {FileKind::npz, "npz", "an archive of numpy arrays"},
+    {FileKind::container, "container", "a bare container"},
+    {FileKind::unknown, "unknown", "of unknown kind"},
+};
+
+struct Magic {
+  std::string_view bytes;
+  std::string_view words;
+};
+constexpr Magic other_files[] = {
+    {std::string_view("\x1f\x8b", 2), "a gzip file"},
+    {std::string_view("BZh", 3), "a bzip2 file"},
+    {std::string_view("\xfd"
+                      "7zXZ",
+                      5),
+     "an xz file"},
+    {std::string_view("\x28\xb5\x2f\xfd", 4), "a zstd file"},
+    {std::string_view("MZ", 2), "a Windows program or library"},
+    {std::string_view("\xcf\xfa\xed\xfe", 4), "a Mach-O file"},
+    {std::string_view("\xca\xfe\xba\xbe", 4), "a Mach-O or Java file"},
+    {std::string_view("\0asm", 4), "a WebAssembly file"},
+    {std::string_view("#!", 2), "a script"},
+    {std::string_view("\x89HDF", 4), "an HDF5 file"},
+};
+
+constexpr std::string_view parameter_magic("\xb7\x9c\x04\x05\x4f\x8d\xe5\xf7", 8);
+constexpr std::size_t elf_type_at = 16;
+
+std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+FileKind kind_of_elf(std::span<const std::uint8_t> bytes) {
+  if (bytes.size() < elf_type_at + 2) return FileKind::elf;
+  const bool big_endian = bytes[5] == 2;
+  const int type = bytes[elf_type_at + (big_endian ? 1 : 0)];
+  switch (static_cast<ElfType>(type)) {
+    case ElfType::shared:
+      return FileKind::shared_library;
+    case ElfType::executable:
+      return FileKind::program;
+    case ElfType::relocatable:
+      return FileKind::object;
+    default:
+      return FileKind::elf;
+  }
+}
+
+bool is_model_library(std::span<const std::uint8_t> bytes) {
+  const auto members = read_tar_members(bytes);
+  return members.ok() &&
+         std::any_of(members.value().begin(), members.value().end(), [](const ArchiveMember& m) {
+           return m.name == "metadata.json" || m.name == "./metadata.json";
+         });
+}
+
+}  // namespace
+
+std::string_view name_of(FileKind kind) { return kind_names[static_cast<std::size_t>(kind)].name; }
+std::string_view words_for(FileKind kind) {
+  return kind_names[static_cast<std::size_t>(kind)].words;
+}
+
+FileKind kind_of(std::span<const std::uint8_t> bytes) {
+  const std::string_view text = text_of(bytes.first(std::min<std::size_t>(bytes.size(), 512)));
+  if (text.starts_with("\x7f"
+                       "ELF"))
+    return kind_of_elf(bytes);
+  if (text.starts_with("!<arch>\n")) return FileKind::archive;
+  if (text.size() >= 262 && text.substr(257, 5) == "ustar") {
+    return is_model_library(bytes) ? FileKind::model_library : FileKind::tar;
+  }
+  if (text.starts_with(parameter_magic)) return FileKind::parameters;
+  if (text.starts_with("\x93NUMPY")) return FileKind::npy;
+  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return FileKind::npz;
+  return looks_like_container(bytes) ? FileKind::container : FileKind::unknown;
+}
+
+std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t most_text = 64;
+  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), most_text)));
+  for (const Magic& magic : other_files) {
+    if (text.starts_with(magic.bytes)) return std::string(magic.words);
+  }
+  const auto is_text = [](char c) {
+    return (c >= 0x20 && c <= 0x7e) || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (std::all_of(text.begin(), text.end(), is_text)) {
+    const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
+    return concat("text that begins with ", quoted(line));
+  }
+  constexpr char digits[] = "0123456789abcdef";
+  std::string shown = "bytes that begin with";
+  for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 8))) {
+    shown.append({' ', digits[byte >> 4], digits[byte & 15]});
+  }
+  return shown;
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/human.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdio>
+
+namespace gantry::cli {
+
+std::string human_size(std::uint64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return concat(bytes, " B");
+  auto size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (size >= 1023.95) {  // what would print as 1024.0
+    size /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", size, units[unit]);
+  return text;
+}
+
+std::string human_time(double nanoseconds) {
+  constexpr const char* units[] = {"ns", "us", "ms", "s"};
+  std::size_t unit = 0;
+  while (nanoseconds >= 999.5 && unit + 1 < std::size(units)) {
+    nanoseconds /= 1000;
+    ++unit;
+  }
+  const int decimals = unit == 0 || nanoseconds >= 99.95 ? 0 : nanoseconds >= 9.995 ? 1 : 2;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, nanoseconds, units[unit]);
+  return text;
+}
+
+std::string shape_text(std::string_view dtype, std::span<const std::int64_t> shape) {
+  std::string text = concat(dtype, "[");
+  for (std::size_t i = 0; i < shape.size(); ++i) text += concat(i == 0 ? "" : ", ", shape[i]);
+  return text + "]";
+}
+
+}  // namespace gantry::cli

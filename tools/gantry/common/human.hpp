@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes and times as people read them. JSON holds bytes and nanoseconds instead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace gantry::cli {
+
+// "0 B", "1023 B", "1.0 KiB", "12.3 MiB".
+std::string human_size(std::uint64_t bytes);
+// "870 ns", "12.3 us", "4.56 ms", "1.23 s": three figures.
+std::string human_time(double nanoseconds);
+// "float32[1, 64]".
+std::string shape_text(std::string_view dtype, std::span<const std::int64_t> shape);
+
+}  // namespace gantry::cli

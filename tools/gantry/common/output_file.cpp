@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/output_file.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gantry::cli {
+namespace {
+
+constexpr int most_tries = 100;  // for a free temporary name
+
+Error cannot(std::string_view verb, const std::filesystem::path& path, int number) {
+  const Code code = number == ENOENT ? Code::not_found : Code::unavailable;
+  return fail(code, "cannot ", verb, " ", quoted(path.string()), ": ", std::strerror(number))
+      .native("errno", number);
+}
+
+Status write_all(int descriptor, std::span<const std::uint8_t> bytes,
+                 const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return cannot("write", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  if (::fsync(descriptor) != 0) return cannot("write", path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<OutputFolder> OutputFolder::create(const std::filesystem::path& path) {
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
+    return cannot("create the folder", path, errno);
+  }
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor >= 0) return OutputFolder(path, descriptor);
+
+  const int number = errno;
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
+    return invalid(quoted(path.string()), " is a symbolic link, expected a folder");
+  }
+  if (number == ENOTDIR) return invalid(quoted(path.string()), " is no folder");
+  return cannot("open the folder", path, number);
+}
+
+OutputFolder::~OutputFolder() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status OutputFolder::write(std::string_view name, std::span<const std::uint8_t> bytes) const {
+  const std::string target(name);
+  const std::filesystem::path path = path_ / target;
+  struct stat found {};
+  if (::fstatat(descriptor_, target.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISREG(found.st_mode)) {
+    return invalid(quoted(path.string()), " is there and is no regular file");
+  }
+
+  std::string temporary;
+  int file = -1;
+  for (int i = 0; i < most_tries && file < 0; ++i) {
+    temporary = concat(".", target, ".", ::getpid(), "-", i);
+    file = ::openat(descriptor_, temporary.c_str(),
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  if (file < 0) return cannot("create", path, errno);
+
+  Status status = write_all(file, bytes, path);
+  if (::close(file) != 0 && status.ok()) status = cannot("write", path, errno);
+  if (status.ok() && ::renameat(descriptor_, temporary.c_str(), descriptor_, target.c_str()) != 0) {
+    status = cannot("write", path, errno);
+  }
+  if (!status.ok()) ::unlinkat(descriptor_, temporary.c_str(), 0);
+  return status;
+}
+
+Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
+  if (!path.has_filename()) return invalid(quoted(path.string()), " is no file name");
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return cannot("open the folder", folder, errno);
+  return OutputFolder(folder, descriptor).write(path.filename().string(), bytes);
+}
+
+Status write_output(const std::filesystem::path& path, std::string_view text) {
+  return write_output(path,
+                      std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/text_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace gantry::cli {
+namespace {
+
+constexpr std::size_t gap = 2;         // columns between two columns
+constexpr std::size_t least_cut = 12;  // a column is never cut below this
+
+}  // namespace
+
+void TextTable::add(std::vector<Cell> row) {
+  assert(row.size() == columns_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string TextTable::text(const Terminal& terminal, int indent) const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(column.title.size());
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].text.size());
+    }
+  }
+
+  std::size_t before_last = static_cast<std::size_t>(indent);
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + gap;
+  const auto screen = static_cast<std::size_t>(terminal.width);
+  const std::size_t most_last =
+      screen == 0 ? SIZE_MAX : std::max(least_cut, screen > before_last ? screen - before_last : 0);
+
+  std::string out;
+  const auto add_line = [&](const std::vector<Cell>& row) {
+    std::string line(static_cast<std::size_t>(indent), ' ');
+    std::size_t owed = 0;  // blanks that are written only if something follows
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string cell = row[i].text;
+      if (i + 1 == row.size() && cell.size() > most_last) {
+        cell.replace(most_last - 3, std::string::npos, "...");
+      }
+      const std::size_t padding = widths[i] - std::min(widths[i], cell.size());
+      const bool right = columns_[i].align == Align::right;
+      if (!cell.empty()) {
+        line.append(owed + (right ? padding : 0), ' ').append(terminal.paint(cell, row[i].tone));
+        owed = (right ? 0 : padding) + gap;
+      } else {
+        owed += widths[i] + gap;
+      }
+    }
+    out.append(line).append("\n");
+  };
+
+  std::vector<Cell> titles;
+  for (const Column& column : columns_) titles.emplace_back(column.title, Tone::heading);
+  add_line(titles);
+  for (const auto& row : rows_) add_line(row);
+  return out;
+}
+
+}  // namespace gantry::cli

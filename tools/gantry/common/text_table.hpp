@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Columns of text, as wide as what is in them.
+//
+//     index  type key  bytes
+//         0  _lib          0
+#pragma once
+
+#include "tools/gantry/common/terminal.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+class TextTable {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+  struct Cell {
+    Cell(std::string cell_text, Tone cell_tone = Tone::plain)  // NOLINT: implicit by design
+        : text(std::move(cell_text)), tone(cell_tone) {}
+    Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: implicit by design
+    std::string text;  // printable ASCII: escape names from files first
+    Tone tone = Tone::plain;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // Precondition: as many cells as columns.
+  void add(std::vector<Cell> row);
+  bool empty() const { return rows_.empty(); }
+
+  // indent   columns left free before each line
+  // returns  header and rows, each ended by a line break, no trailing blanks. Where the terminal is
+  //          too narrow the last column is cut and marked by "..."
+  std::string text(const Terminal& terminal, int indent = 2) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace gantry::cli

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/inspect_report.hpp"
+
+#include "tools/gantry/common/digest.hpp"
+#include "tools/gantry/common/progress.hpp"
+
+#include "core/elf/elf_file.hpp"
+#include "core/tensor/npz.hpp"
+#include "core/tensor/params.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+
+namespace gantry::cli {
+namespace {
+
+constexpr std::string_view ffi_prefix = "__tvm_ffi_";
+constexpr std::string_view entry_symbol = "__tvm_main__";
+constexpr std::size_t most_entry_bytes = 256;
+
+// The name by which host code can be called; empty for symbols that are not for callers.
+//
+// source   of `_metadata_` and `_doc_`: apache/tvm-ffi, functions that describe another function
+std::string_view callable_name(std::string_view symbol, Dialect dialect) {
+  if (dialect == Dialect::ffi && symbol.starts_with(ffi_prefix)) {
+    const std::string_view name = symbol.substr(ffi_prefix.size());
+    return name.starts_with("_metadata_") || name.starts_with("_doc_") ? std::string_view() : name;
+  }
+  if (symbol.starts_with("__") || symbol == "_init" || symbol == "_fini") return {};
+  return symbol;
+}
+
+std::vector<std::string> functions_of(const ElfFile& elf, Dialect dialect) {
+  std::vector<std::string> names;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    const bool code = symbol.type == SymbolType::function || symbol.type == SymbolType::ifunc;
+    if (!code || !symbol.exported()) continue;
+    const std::string_view name = callable_name(symbol.name, dialect);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+// Compilers leave the name of the entry function as a text behind this symbol; where it is a
+// function, it is the entry itself.
+std::optional<std::string> entry_of(const ElfFile& elf) {
+  const ElfSymbol* symbol = elf.find(entry_symbol);
+  if (symbol == nullptr || symbol->type != SymbolType::object) return std::nullopt;
+  const auto bytes = elf.bytes_from(*symbol);
+  if (!bytes.ok()) return std::nullopt;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.value().data()),
+                              std::min(bytes.value().size(), most_entry_bytes));
+  return std::string(text.substr(0, text.find('\0')));
+}
+
+Status add_modules(InspectReport& report, const InspectOptions& options) {
+  const Container& container = report.container;
+  report.warnings.insert(report.warnings.end(), container.warnings.begin(),
+                         container.warnings.end());
+  Progress progress("inspect", container.entries.size(), options.quiet);
+  for (std::size_t i = 0; i < container.entries.size(); ++i) {
+    ModuleReport module{.entry = container.entries[i]};
+    const auto children = container.tree.children_of(i);
+    module.imports.assign(children.begin(), children.end());
+    if (!module.entry.is_library()) {
+      module.sha256 = sha256_hex(module.entry.payload);
+      module.served_by = options.served_by(module.entry.type_key);
+      PayloadDetails details = describe_payload(module.entry, container.context, *options.layouts);
+      for (const std::string& warning : details.warnings) {
+        report.warnings.push_back(
+            concat("module ", i, " ", quoted(module.entry.type_key), ": ", warning));
+      }
+      module.details = std::move(details.root);
+    }
+    report.modules.push_back(std::move(module));
+    progress.advance();
+  }
+  return {};
+}
+
+Status inspect_elf(InspectReport& report, const InspectOptions& options) {
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
+  GANTRY_CHECK(elf.check_complete());
+  report.machine = name_of(elf.machine());
+  report.soname = elf.soname();
+  report.needed.assign(elf.needed().begin(), elf.needed().end());
+  report.entry = entry_of(elf);
+  GANTRY_TRY(report.container, read_container(elf, *options.layouts));
+  report.functions = functions_of(elf, report.container.dialect);
+  return add_modules(report, options);
+}
+
+Status inspect_container(InspectReport& report, const InspectOptions& options) {
+  GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *options.layouts));
+  return add_modules(report, options);
+}
+
+void add_array(InspectReport& report, std::string_view name, gantry_dtype dtype,
+               const std::vector<std::int64_t>& shape, std::uint64_t size) {
+  report.arrays.push_back({std::string(name), dtype_text(dtype), shape, size});
+}
+
+Status inspect_parameters(InspectReport& report) {
+  GANTRY_TRY(const auto params, read_params(report.bytes->bytes()));
+  for (const Param& param : params) {
+    add_array(report, param.name, param.array.dtype, param.array.shape, param.array.data.size());
+  }
+  return {};
+}
+
+Status inspect_npy(InspectReport& report) {
+  GANTRY_TRY(const NpyArray array, read_npy(report.bytes->bytes()));
+  add_array(report, "", array.dtype, array.shape, array.data.size());
+  return {};
+}
+
+Status inspect_npz(InspectReport& report, const InspectOptions& options) {
+  GANTRY_TRY(NpzReader reader, NpzReader::over(report.bytes->bytes()));
+  Progress progress("inspect", reader.members().size(), options.quiet);
+  for (const NpzMember& member : reader.members()) {
+    GANTRY_TRY(const NpzArray read, reader.read(member.name));
+    add_array(report, member.name, read.array.dtype, read.array.shape, read.array.data.size());
+    progress.advance();
+  }
+  return {};
+}
+
+Status inspect_archive(InspectReport& report) {
+  const auto bytes = report.bytes->bytes();
+  GANTRY_TRY(report.members,
+             report.kind == FileKind::archive ? read_ar_members(bytes) : read_tar_members(bytes));
+  return {};
+}
+
+Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
+  switch (report.kind) {
+    case FileKind::shared_library:
+    case FileKind::program:
+    case FileKind::object:
+    case FileKind::elf:
+      return inspect_elf(report, options);
+    case FileKind::container:
+      return inspect_container(report, options);
+    case FileKind::archive:
+    case FileKind::tar:
+    case FileKind::model_library:
+      return inspect_archive(report);
+    case FileKind::parameters:
+      return inspect_parameters(report);
+    case FileKind::npy:
+      return inspect_npy(report);
+    case FileKind::npz:
+      return inspect_npz(report, options);
+    case FileKind::unknown:
+      break;
+  }
+  return unsupported(quoted(report.file), " is ", first_bytes_text(report.bytes->bytes()),
+                     "; expected a shared library, an object file, an archive, a parameter file, "
+                     "numpy arrays or a bare container")
+      .because("FILE_KIND");
+}
+
+}  // namespace
+
+std::vector<ImportNode> InspectReport::import_graph() const {
+  std::vector<ImportNode> nodes;
+  for (const ModuleReport& module : modules) {
+    nodes.push_back({std::string(module.entry.type_key), module.imports});
+  }
+  return nodes;
+}
+
+Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options) {
+  InspectReport report;
+  report.file = path;
+  GANTRY_TRY(report.bytes, MappedFile::open(path));
+  report.size = report.bytes->bytes().size();
+  report.kind = kind_of(report.bytes->bytes());
+  Status status = inspect_by_kind(report, options);
+  if (!status.ok()) {
+    if (report.kind == FileKind::unknown) return std::move(status).error();
+    return std::move(status).error().at("in ", quoted(path), ", ", words_for(report.kind));
+  }
+  return report;
+}
+
+}  // namespace gantry::cli
