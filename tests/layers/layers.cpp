@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/layers/layers.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+namespace gantry::layers {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string spdx = "// SPDX-License-Identifier: Apache-2.0";
+
+// The only file of the core that may ask the environment.
+const std::string environment_file = "core/runtime/environment.cpp";
+
+// A library's headers, and the one folder of core, tools, sdk whose files may include them.
+struct Restricted {
+  std::string_view prefix;
+  std::string_view folder;
+};
+const Restricted restricted[] = {
+    {"yaml-cpp/", "core/yaml/"},    {"boost/dll", "core/plugin/"},  {"CLI/", "tools/gantry/"},
+    {"gtest/", "sdk/conformance/"}, {"gmock/", "sdk/conformance/"},
+};
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool is_header(const fs::path& path) {
+  return path.extension() == ".h" || path.extension() == ".hpp";
+}
+bool is_source(const fs::path& path) {
+  return is_header(path) || path.extension() == ".c" || path.extension() == ".cpp";
+}
+
+// Comments become blanks, so that lines keep their numbers; strings stay.
+std::string without_comments(std::string_view source) {
+  std::string out(source);
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) {
+    if (out[i] == '"') {
+      for (++i; i < out.size() && out[i] != '"' && out[i] != '\n'; ++i) {
+        if (out[i] == '\\') ++i;
+      }
+    } else if (out[i] == '/' && out[i + 1] == '/') {
+      for (; i < out.size() && out[i] != '\n'; ++i) out[i] = ' ';
+    } else if (out[i] == '/' && out[i + 1] == '*') {
+      const std::size_t end = std::min(out.find("*/", i + 2), out.size() - 2) + 2;
+      for (; i < end; ++i) {
+        if (out[i] != '\n') out[i] = ' ';
+      }
+      --i;
+    }
+  }
+  return out;
+}
+
+std::string first_parts(const std::string& path, std::size_t count) {
+  std::size_t at = 0;
+  while (count-- > 0) {
+    at = path.find('/', at);
+    if (at == std::string::npos) return path;
+    ++at;
+  }
+  return path.substr(0, at);
+}
+
+class Checker {
+ public:
+  explicit Checker(const fs::path& root) : root_(root) {
+    rooms_ = read_rooms(read_text(root / "core/CMakeLists.txt"));
+  }
+
+  std::vector<std::string> run() {
+    for (const std::string folder : {"core", "plugins", "sdk", "tools", "tests"}) {
+      if (!fs::exists(root_ / folder)) continue;
+      for (const auto& entry : fs::recursive_directory_iterator(root_ / folder)) {
+        if (entry.is_regular_file() && is_source(entry.path())) check(entry.path());
+      }
+    }
+    std::sort(breaches_.begin(), breaches_.end());
+    return std::move(breaches_);
+  }
+
+ private:
+  void check(const fs::path& file) {
+    path_ = fs::relative(file, root_).generic_string();
+    const std::string text = read_text(file);
+    if (!text.starts_with(spdx + "\n")) report(1, "does not begin with the SPDX line");
+    if (path_.starts_with("tests/")) return;
+
+    const std::string code = without_comments(text);
+    if (is_header(file)) check_guard(code);
+    if (path_.starts_with("core/") && path_ != environment_file) check_environment(code);
+    for (const Include& include : read_includes(text)) check_include(include);
+  }
+
+  void report(int line, const std::string& what) {
+    std::ostringstream out;
+    out << path_ << ':' << line << ": " << what;
+    breaches_.push_back(out.str());
+  }
+  void refuse(const Include& include, const std::string& why) {
+    report(include.line, "includes " + include.path + ", " + why);
+  }
+
+  void check_guard(const std::string& code) {
+    static const std::regex guard(R"(#ifndef (\w+)\s*\n#define (\w+)\s*\n)");
+    std::smatch found;
+    if (code.find("#pragma once\n") != std::string::npos) return;
+    if (std::regex_search(code, found, guard) && found[1] == found[2]) return;
+    report(1, "has neither #pragma once nor an include guard");
+  }
+
+  void check_environment(const std::string& code) {
+    static const std::regex word(R"(\b(getenv|secure_getenv|setenv|putenv)\b)");
+    std::istringstream lines(code);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      std::smatch found;
+      if (std::regex_search(line, found, word)) {
+        report(number, "uses " + found[1].str() + ", which only " + environment_file + " may");
+      }
+    }
+  }
+
+  void check_include(const Include& include) {
+    const std::string& what = include.path;
+    for (const Restricted& rule : restricted) {
+      if (what.starts_with(rule.prefix) && !path_.starts_with(rule.folder) &&
+          !path_.starts_with("plugins/")) {
+        return refuse(include, "which only " + std::string(rule.folder) + " may");
+      }
+    }
+    if (what.find("..") != std::string::npos)
+      return refuse(include, "which climbs out of its folder");
+    if (what.starts_with("tests/")) return refuse(include, "but nothing includes tests");
+    if (path_.starts_with("core/")) return check_core(include);
+    if (path_.starts_with("plugins/")) return check_own_folder(include, first_parts(path_, 2));
+    if (path_.starts_with("tools/")) return check_tools(include);
+    check_sdk(include);
+  }
+
+  bool is_sdk_header(const std::string& what) const {
+    return what.starts_with("gantry/") &&
+           (fs::exists(root_ / "sdk/include" / what) || fs::exists(root_ / "sdk/cxx" / what));
+  }
+
+  // A room includes itself, the SDK, trace, and the rooms of its line.
+  void check_core(const Include& include) {
+    const std::string& what = include.path;
+    const std::string room = first_parts(path_.substr(5), 1);
+    if (what.starts_with("gantry/") && !is_sdk_header(what))
+      return refuse(include, "which the SDK has not");
+    if (what.starts_with("gantry/") && include.is_quoted)
+      return refuse(include, "which is written <gantry/...>");
+    if (!include.is_quoted) {
+      if (what.starts_with("core/")) refuse(include, "which is written \"core/...\"");
+      return;
+    }
+    if (!what.starts_with("core/")) return refuse(include, "which is no path from the root");
+    const std::string name = room.substr(0, room.size() - 1);
+    const std::string other = first_parts(what.substr(5), 1);
+    const std::string other_name = other.substr(0, other.size() - 1);
+    const auto line = rooms_.find(name);
+    if (line == rooms_.end())
+      return refuse(include, "from a room that core/CMakeLists.txt does not have");
+    if (other_name == name || other_name == "trace" || line->second.contains(other_name)) return;
+    refuse(include, "but " + name + " may not include " + other_name);
+  }
+
+  // Plugins, templates and examples: the SDK, their own files by name or by path from the root, and libraries.
+  void check_own_folder(const Include& include, const std::string& folder) {
+    const std::string& what = include.path;
+    if (what.starts_with("gantry/")) {
+      if (!is_sdk_header(what)) refuse(include, "which the SDK has not");
+      return;
+    }
+    if (!include.is_quoted) {
+      for (const std::string_view ours : {"core/", "tools/", "sdk/", "plugins/"}) {
+        if (what.starts_with(ours))
+          return refuse(include, "but " + folder + " sees nothing of ours but the SDK");
+      }
+      return;
+    }
+    const std::string beside = (fs::path(path_).parent_path() / what).generic_string();
+    if (fs::exists(root_ / beside) && beside.starts_with(folder)) return;
+    if (what.starts_with(folder) && fs::exists(root_ / what)) return;
+    refuse(include, "but " + folder + " sees nothing of ours but the SDK");
+  }
+
+  void check_tools(const Include& include) {
+    const std::string& what = include.path;
+    if (what.starts_with("plugins/")) return refuse(include, "but tools know no plugin");
+    if (!path_.starts_with("tools/demo/") || !what.starts_with("core/")) return;
+    if (what.starts_with("core/runtime/") || what.starts_with("core/tensor/")) return;
+    refuse(include, "but the demo sees core/runtime and core/tensor only");
+  }
+
+  void check_sdk(const Include& include) {
+    const std::string& what = include.path;
+    if (path_.starts_with("sdk/include/")) {
+      if (include.is_quoted && fs::exists((root_ / path_).parent_path() / what)) return;
+      if (what == "stdint.h" || what == "stddef.h") return;
+      return refuse(include, "but the ABI needs <stdint.h> and <stddef.h> only");
+    }
+    if (path_.starts_with("sdk/cxx/")) {
+      if (is_sdk_header(what)) return;
+      if (what.starts_with("dmlc/") && path_ == "sdk/cxx/gantry/dmlc_stream.hpp") return;
+      if (!include.is_quoted && what.find('/') == std::string::npos) return;
+      return refuse(include, "but sdk/cxx needs the ABI and the standard library only");
+    }
+    if (path_.starts_with("sdk/conformance/")) {
+      for (const std::string_view room :
+           {"core/runtime/", "core/elf/", "core/manifest/", "core/plugin/", "sdk/conformance/"}) {
+        if (what.starts_with(room)) return;
+      }
+      if (!include.is_quoted && !what.starts_with("core/")) return;
+    }
+    check_own_folder(include, first_parts(path_, 2));
+  }
+
+  fs::path root_;
+  RoomTable rooms_;
+  std::string path_;  // of the file being checked, from the root
+  std::vector<std::string> breaches_;
+};
+
+}  // namespace
+
+RoomTable read_rooms(std::string_view cmake) {
+  static const std::regex comment("#[^\n]*");
+  static const std::regex call(R"(\bgantry_room\s*\(([^)]*)\))");
+  const std::string text = std::regex_replace(std::string(cmake), comment, "");
+  RoomTable rooms;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator();
+       ++it) {
+    std::istringstream words((*it)[1].str());
+    std::string name, word;
+    words >> name;
+    std::set<std::string>& others = rooms[name];
+    bool in_rooms = false;
+    while (words >> word) {
+      const bool is_keyword = word == "ROOMS" || word == "LIBRARIES" || word == "EXCLUDE";
+      if (is_keyword) {
+        in_rooms = word == "ROOMS";
+      } else if (in_rooms) {
+        others.insert(word);
+      }
+    }
+  }
+  return rooms;
+}
+
+std::vector<Include> read_includes(std::string_view source) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> all;
+  std::istringstream lines(without_comments(source));
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::smatch found;
+    if (std::regex_search(line, found, pattern)) {
+      all.push_back({number, found[1].str() == "\"", found[2].str()});
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> breaches(const fs::path& root) { return Checker(root).run(); }
+
+}  // namespace gantry::layers

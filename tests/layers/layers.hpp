@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layering and the house rules that a program can check, read from the sources.
+//
+//     sdk/include <- sdk/cxx <- core <- tools        inside core: the table in core/CMakeLists.txt
+//          ^             ^
+//          +-- plugins --+                           nothing includes tests
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::layers {
+
+// One gantry_room() line: the rooms that a room may include beside itself and trace.
+using RoomTable = std::map<std::string, std::set<std::string>>;
+
+// Reads the gantry_room() calls of a CMake file.
+RoomTable read_rooms(std::string_view cmake);
+
+struct Include {
+  int line;  // from 1
+  bool is_quoted;
+  std::string path;
+};
+
+// The #include lines of a source text, those in comments left out.
+std::vector<Include> read_includes(std::string_view source);
+
+// Checks every source below core, plugins, sdk, tools (and the SPDX line below tests).
+//
+// root     [in]   a checkout, or a small tree that looks like one
+// returns  one line for each breach, sorted: "core/blob/x.cpp:3: includes ..., which ..."; empty: all is well
+std::vector<std::string> breaches(const std::filesystem::path& root);
+
+}  // namespace gantry::layers

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/layers/layers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/files.hpp"
+
+namespace gantry::layers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+// What this test is there for.
+TEST(Layers, HoldInThisTree) {
+  const std::vector<std::string> found = breaches(GANTRY_SOURCE_DIR);
+
+  std::string all;
+  for (const std::string& breach : found) all += breach + "\n";
+  EXPECT_THAT(found, IsEmpty()) << all;
+}
+
+// The table is the source of truth: were it not understood, everything would pass.
+TEST(Layers, ReadTheTableOfThisTree) {
+  const auto bytes = test::read_file(std::string(GANTRY_SOURCE_DIR) + "/core/CMakeLists.txt");
+  const RoomTable rooms = read_rooms({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+
+  EXPECT_GE(rooms.size(), 11u);
+  EXPECT_THAT(rooms.at("trace"), IsEmpty());
+  EXPECT_TRUE(rooms.at("manifest").contains("yaml"));
+  EXPECT_FALSE(rooms.at("elf").contains("runtime"));
+}
+
+TEST(RoomTable, IsReadFromCalls) {
+  const RoomTable rooms = read_rooms(
+      "# gantry_room(none ROOMS x)\n"
+      "gantry_room(trace)\n"
+      "gantry_room(host ROOMS trace module  # a comment\n"
+      "            LIBRARIES Threads::Threads EXCLUDE tvm_symbols.cpp)\n"
+      "my_gantry_rooms(no ROOMS x)\n");
+
+  EXPECT_THAT(rooms, ElementsAre(Pair("host", UnorderedElementsAre("trace", "module")),
+                                 Pair("trace", IsEmpty())));
+}
+
+TEST(Includes, AreReadOutsideOfComments) {
+  const std::vector<Include> includes = read_includes(
+      "// #include <a>\n"
+      "/* text\n"
+      "#include <b>\n"
+      "*/\n"
+      "#include <c>  // why\n"
+      "const char* url = \"https://x\";\n"
+      "  #  include \"d/e.hpp\"\n");
+
+  ASSERT_EQ(includes.size(), 2u);
+  EXPECT_EQ(includes[0].line, 5);
+  EXPECT_EQ(includes[0].path, "c");
+  EXPECT_FALSE(includes[0].is_quoted);
+  EXPECT_EQ(includes[1].line, 7);
+  EXPECT_EQ(includes[1].path, "d/e.hpp");
+  EXPECT_TRUE(includes[1].is_quoted);
+}
+
+// A small tree that breaks no rule; each case adds one file that does.
+class FakeTree {
+ public:
+  FakeTree() {
+    write("core/CMakeLists.txt",
+          "gantry_room(trace)\ngantry_room(elf ROOMS trace)\ngantry_room(yaml ROOMS trace)\n"
+          "gantry_room(manifest ROOMS trace yaml)\ngantry_room(runtime ROOMS elf manifest)\n");
+    source("sdk/include/gantry/abi.h",
+           "#ifndef A_H\n#define A_H\n#include <stddef.h>\n#include <stdint.h>\n#endif\n");
+    source("sdk/include/gantry/host.h", "#ifndef H_H\n#define H_H\n#include \"abi.h\"\n#endif\n");
+    source("sdk/cxx/gantry/result.hpp",
+           "#pragma once\n#include <gantry/abi.h>\n#include <string>\n#include <dlfcn.h>\n");
+    source("sdk/cxx/gantry/dmlc_stream.hpp", "#pragma once\n#include <dmlc/io.h>\n");
+    source("sdk/template/null.c", "#include <gantry/host.h>\n#include <string.h>\n");
+    source("sdk/conformance/kit.cpp", "#include \"core/elf/elf.hpp\"\n#include <gtest/gtest.h>\n");
+    source("core/trace/log.hpp", "#pragma once\n");
+    source("core/elf/elf.hpp",
+           "#pragma once\n#include \"core/trace/log.hpp\"\n#include <gantry/result.hpp>\n");
+    source("core/yaml/text.cpp", "#include <yaml-cpp/yaml.h>\n");
+    source("core/manifest/m.cpp", "#include \"core/yaml/text.hpp\"\n// getenv(\"x\")\n");
+    source("core/runtime/environment.cpp", "#include <cstdlib>\nchar* e = getenv(\"HOME\");\n");
+    source("plugins/cuda/payload.hpp",
+           "#pragma once\n#include <gantry/result.hpp>\n#include <vulkan/vulkan.h>\n");
+    source("plugins/cuda/payload.cpp",
+           "#include \"payload.hpp\"\n#include \"plugins/cuda/payload.hpp\"\n");
+    source("tools/gantry/main.cpp",
+           "#include \"core/runtime/runtime.hpp\"\n#include <CLI/CLI.hpp>\n");
+    source("tools/demo/demo.cpp", "#include \"core/runtime/runtime.hpp\"\n");
+    source("tests/unit/elf/elf_test.cpp",
+           "#include \"core/runtime/runtime.hpp\"\n#include \"tests/x.hpp\"\n");
+  }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((dir_ / path).parent_path());
+    test::write_file(dir_ / path, std::string_view(text));
+  }
+  void source(const std::string& path, const std::string& text) {
+    write(path, "// SPDX-License-Identifier: Apache-2.0\n" + text);
+  }
+  std::vector<std::string> breaches() const { return layers::breaches(dir_.path()); }
+
+ private:
+  test::TempDir dir_;
+};
+
+TEST(Layers, HoldInATreeThatBreaksNoRule) { EXPECT_THAT(FakeTree().breaches(), IsEmpty()); }
+
+struct Breach {
+  std::string name;
+  std::string path;
+  std::string text;
+  std::string message;
+};
+void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
+
+class LayersRefuse : public ::testing::TestWithParam<Breach> {};
+
+TEST_P(LayersRefuse, AndSayWhere) {
+  const Breach& breach = GetParam();
+  FakeTree tree;
+  tree.source(breach.path, breach.text);
+
+  EXPECT_THAT(tree.breaches(), ElementsAre(breach.path + breach.message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LayersRefuse,
+    ::testing::Values(
+        Breach{"RoomAbove", "core/elf/x.cpp", "#include \"core/runtime/runtime.hpp\"\n",
+               ":2: includes core/runtime/runtime.hpp, but elf may not include runtime"},
+        Breach{"RoomNotTransitive", "core/runtime/x.cpp", "\n#include \"core/yaml/text.hpp\"\n",
+               ":3: includes core/yaml/text.hpp, but runtime may not include yaml"},
+        Breach{"RoomWithoutALine", "core/secret/x.cpp", "#include \"core/elf/elf.hpp\"\n",
+               ":2: includes core/elf/elf.hpp, from a room that core/CMakeLists.txt does not have"},
+        Breach{"RoomInAngles", "core/elf/x.cpp", "#include <core/trace/log.hpp>\n",
+               ":2: includes core/trace/log.hpp, which is written \"core/...\""},
+        Breach{"RoomByName", "core/elf/x.cpp", "#include \"elf.hpp\"\n",
+               ":2: includes elf.hpp, which is no path from the root"},
+        Breach{"RoomUpwards", "core/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
+               ":2: includes ../trace/log.hpp, which climbs out of its folder"},
+        Breach{"CoreIncludesAPlugin", "core/elf/x.cpp", "#include \"plugins/cuda/payload.hpp\"\n",
+               ":2: includes plugins/cuda/payload.hpp, which is no path from the root"},
+        Breach{"CoreIncludesTests", "core/elf/x.cpp", "#include \"tests/x.hpp\"\n",
+               ":2: includes tests/x.hpp, but nothing includes tests"},
+        Breach{"CoreIncludesWhatTheSdkHasNot", "core/elf/x.cpp", "#include <gantry/runtime.hpp>\n",
+               ":2: includes gantry/runtime.hpp, which the SDK has not"},
+        Breach{"CoreQuotesTheSdk", "core/elf/x.cpp", "#include \"gantry/result.hpp\"\n",
+               ":2: includes gantry/result.hpp, which is written <gantry/...>"},
+        Breach{"YamlOutsideItsRoom", "core/manifest/x.cpp", "#include <yaml-cpp/yaml.h>\n",
+               ":2: includes yaml-cpp/yaml.h, which only core/yaml/ may"},
+        Breach{"BoostDllOutsideItsRoom", "core/runtime/x.cpp", "#include <boost/dll.hpp>\n",
+               ":2: includes boost/dll.hpp, which only core/plugin/ may"},
+        Breach{"GoogleTestInTheProduct", "tools/gantry/x.cpp", "#include <gtest/gtest.h>\n",
+               ":2: includes gtest/gtest.h, which only sdk/conformance/ may"},
+        Breach{"PluginIncludesTheCore", "plugins/cuda/x.cpp", "#include \"core/elf/elf.hpp\"\n",
+               ":2: includes core/elf/elf.hpp, but plugins/cuda/ sees nothing of ours but the SDK"},
+        Breach{"PluginIncludesTheCoreInAngles", "plugins/cuda/x.cpp",
+               "#include <core/elf/elf.hpp>\n",
+               ":2: includes core/elf/elf.hpp, but plugins/cuda/ sees nothing of ours but the SDK"},
+        Breach{"PluginIncludesAnother", "plugins/opencl/x.cpp",
+               "#include \"plugins/cuda/payload.hpp\"\n",
+               ":2: includes plugins/cuda/payload.hpp, but plugins/opencl/ sees nothing of ours "
+               "but the SDK"},
+        Breach{"PluginIncludesTheEmbeddersHeader", "plugins/cuda/x.cpp",
+               "#include <gantry/runtime.hpp>\n",
+               ":2: includes gantry/runtime.hpp, which the SDK has not"},
+        Breach{"TemplateIncludesTheCore", "sdk/template/x.c", "#include \"core/elf/elf.hpp\"\n",
+               ":2: includes core/elf/elf.hpp, but sdk/template/ sees nothing of ours but the SDK"},
+        Breach{"AbiIncludesMoreThanIntegers", "sdk/include/gantry/x.h",
+               "#pragma once\n#include <stdbool.h>\n",
+               ":3: includes stdbool.h, but the ABI needs <stdint.h> and <stddef.h> only"},
+        Breach{"SdkIncludesTheCore", "sdk/cxx/gantry/x.hpp",
+               "#pragma once\n#include \"core/elf/elf.hpp\"\n",
+               ":3: includes core/elf/elf.hpp, but sdk/cxx needs the ABI and the standard library "
+               "only"},
+        Breach{"SdkIncludesDmlcElsewhere", "sdk/cxx/gantry/x.hpp",
+               "#pragma once\n#include <dmlc/io.h>\n",
+               ":3: includes dmlc/io.h, but sdk/cxx needs the ABI and the standard library only"},
+        Breach{"KitIncludesAnotherRoom", "sdk/conformance/x.cpp",
+               "#include \"core/yaml/text.hpp\"\n",
+               ":2: includes core/yaml/text.hpp, but sdk/conformance/ sees nothing of ours but the "
+               "SDK"},
+        Breach{"ToolIncludesAPlugin", "tools/gantry/x.cpp",
+               "#include \"plugins/cuda/payload.hpp\"\n",
+               ":2: includes plugins/cuda/payload.hpp, but tools know no plugin"},
+        Breach{
+            "DemoIncludesMore", "tools/demo/x.cpp", "#include \"core/elf/elf.hpp\"\n",
+            ":2: includes core/elf/elf.hpp, but the demo sees core/runtime and core/tensor only"},
+        Breach{"HeaderWithoutAGuard", "core/elf/x.hpp", "struct X {};\n",
+               ":1: has neither #pragma once nor an include guard"},
+        Breach{"HeaderWithAWrongGuard", "core/elf/x.hpp", "#ifndef A_H\n#define B_H\n#endif\n",
+               ":1: has neither #pragma once nor an include guard"},
+        Breach{"SecondFileThatReadsTheEnvironment", "core/elf/x.cpp",
+               "\nchar* e = std::getenv(\"HOME\");\n",
+               ":3: uses getenv, which only core/runtime/environment.cpp may"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Layers, WantTheLicenceOnTheFirstLineOfEverySource) {
+  FakeTree tree;
+  tree.write("tests/unit/elf/x_test.cpp", "\n// SPDX-License-Identifier: Apache-2.0\n");
+  tree.write("core/elf/x.cpp", "// SPDX-License-Identifier: Apache-2.0 or so\n");
+
+  EXPECT_THAT(tree.breaches(),
+              ElementsAre("core/elf/x.cpp:1: does not begin with the SPDX line",
+                          "tests/unit/elf/x_test.cpp:1: does not begin with the SPDX line"));
+}
+
+}  // namespace
+}  // namespace gantry::layers
