@@ -70,17 +70,18 @@ std::string_view dlpack_name(std::int32_t type) {
 
 DeviceSet::DeviceSet() {
   slots_[kCpu] =
-      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
+      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table()});
   present_[kCpu].store(true, std::memory_order_release);
 }
 
-Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_device_table* table,
-                                    std::shared_ptr<const void> keeper) {
+Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table) {
   const std::lock_guard lock(mutex_);
   if (name.empty() || name.find(':') != std::string::npos) {
     return invalid("device name ", quoted(name), " is empty or has a colon");
   }
-  if (find(std::string_view(name)) != nullptr) {
+  for (const auto& slot : slots_) {
+    if (!slot || slot->name != name) continue;
+    if (slot->table == table && find(slot->type) == nullptr) return slot->type;
     return invalid("device ", name, ": the name is taken");
   }
   std::int32_t type = table->type;
@@ -91,8 +92,8 @@ Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_d
   if (const std::int32_t known = dlpack_number(name); known != 0 && type != known) {
     return invalid("device ", name, ": number is ", type, ", DLPack's is ", known);
   }
-  if (type != 0 && find(type) != nullptr) {
-    return invalid("device ", name, ": number ", type, " is ", (*find(type))->name, "'s");
+  if (const auto& slot = slots_[static_cast<std::size_t>(type)]; type != 0 && slot) {
+    return invalid("device ", name, ": number ", type, " is ", slot->name, "'s");
   }
   if (type == 0) {
     if (next_assigned_ == kDeviceTypeCount) {
@@ -101,15 +102,33 @@ Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_d
     }
     type = next_assigned_++;
   }
-  const auto slot = static_cast<std::size_t>(type);
-  slots_[slot] =
-      std::make_shared<const Device>(Device{std::move(name), type, self, table, std::move(keeper)});
-  present_[slot].store(true, std::memory_order_release);  // find() may look from now on
+  slots_[static_cast<std::size_t>(type)] =
+      std::make_shared<const Device>(Device{std::move(name), type, nullptr, table});
+  return type;
+}
+
+void DeviceSet::serve(std::int32_t type, void* self) {
+  const std::lock_guard lock(mutex_);
+  const auto at = static_cast<std::size_t>(type);
+  Device served = *slots_[at];
+  served.self = self;
+  slots_[at] = std::make_shared<const Device>(std::move(served));
+  present_[at].store(true, std::memory_order_release);  // find() may look from now on
+}
+
+Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_device_table* table) {
+  GANTRY_TRY(const std::int32_t type, reserve(std::move(name), table));
+  serve(type, self);
   return type;
 }
 
 Result<std::int32_t> DeviceSet::number_of(std::string_view name) const {
-  if (const auto* device = find(name)) return (*device)->type;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& slot : slots_) {
+      if (slot && slot->name == name) return slot->type;
+    }
+  }
   if (const std::int32_t known = dlpack_number(name); known != 0) return known;
   return not_found("device ", quoted(name), " is not there; devices: ", names_of(*this));
 }
@@ -133,6 +152,13 @@ Result<std::shared_ptr<const Device>> DeviceSet::get(std::int32_t type) const {
   const std::string_view known = dlpack_name(type);
   return not_found("device number ", type, known.empty() ? "" : concat(" (", known, ")"),
                    " is not there; devices: ", names_of(*this));
+}
+
+Result<std::shared_ptr<const Device>> DeviceSet::lend(std::int32_t type) const {
+  GANTRY_TRY(std::shared_ptr<const Device> device, get(type));
+  const std::shared_ptr<const void> owner = owner_.lock();
+  if (owner == nullptr) return device;
+  return std::shared_ptr<const Device>(owner, device.get());
 }
 
 std::vector<std::shared_ptr<const Device>> DeviceSet::all() const {

@@ -25,13 +25,12 @@ constexpr std::int32_t kCpu = 1;
 constexpr std::int32_t kFirstAssignedType = 64;
 constexpr std::int32_t kDeviceTypeCount = 128;
 
-// One kind of device. Lives as long as anything allocated through it: tensors share it.
+// One kind of device.
 struct Device {
   std::string name;
   std::int32_t type = 0;
   void* self = nullptr;
   const gantry_device_table* table = nullptr;  // complete: empty places hold stubs
-  std::shared_ptr<const void> keeper;          // the plugin instance behind it
 };
 
 // A device as people write it: "cpu", "opencl:1".
@@ -50,15 +49,24 @@ class DeviceSet {
   // Holds the CPU.
   DeviceSet();
 
-  // Adds a kind of device. Its table's type decides the number, 0: the next of 64..127.
+  // Adds a kind of device in two steps, because a plugin asks for its number while it is created: reserve() gives the
+  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. A number
+  // once reserved for a name and table is given to them again.
   //
   // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
   // thread   any
-  Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table,
-                           std::shared_ptr<const void> keeper);
+  Result<std::int32_t> reserve(std::string name, const gantry_device_table* table);
+  // Precondition: `type` was reserved and is not served yet.
+  void serve(std::int32_t type, void* self);
+  // Both at once.
+  Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table);
 
-  // Gives a name its number before the plugin that serves it is opened: host->device_type(), configuration.
+  // The number of a name: of a device that is there or reserved, else DLPack's; not_found listing what there is.
   Result<std::int32_t> number_of(std::string_view name) const;
+
+  // What lend() keeps: the runtime that owns this set. Held weakly, or the set would keep its owner.
+  // thread   before the set is shared
+  void keep(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
   // returns  nullptr where no such device is registered
   // thread   any; lock-free
@@ -68,6 +76,8 @@ class DeviceSet {
 
   // not_found listing the devices there are: "device number 7 (vulkan) is not there; devices: cpu"
   Result<std::shared_ptr<const Device>> get(std::int32_t type) const;
+  // The same for whoever may outlive the runtime's handle: the pointer keeps the owner given to keep().
+  Result<std::shared_ptr<const Device>> lend(std::int32_t type) const;
 
   std::vector<std::shared_ptr<const Device>> all() const;
 
@@ -76,6 +86,7 @@ class DeviceSet {
   std::array<std::shared_ptr<const Device>, kDeviceTypeCount> slots_;
   std::array<std::atomic<bool>, kDeviceTypeCount> present_{};
   std::int32_t next_assigned_ = kFirstAssignedType;
+  std::weak_ptr<const void> owner_;
 };
 
 }  // namespace gantry

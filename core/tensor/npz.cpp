@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 constexpr std::uint64_t kMostDeflateRatio = 1032;   // source: zlib's technical notes
-constexpr std::uint64_t kLeastArchive = 22;         // an end record alone
+constexpr std::uint64_t kLeastArchive = 98;         // of one member: its two headers, end record
 constexpr std::uint64_t kLeastDirectoryEntry = 46;  // without a name
 constexpr unsigned kStored = 0, kDeflated = 8;
 constexpr unsigned kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;  // flags: plain, strong, directory

@@ -37,7 +37,7 @@ class NpzReader {
   // one is unpacked: deflate gives at most 1032 bytes for one, so a larger claim is no archive.
   //
   // returns  not_found, unavailable  the file
-  //          malformed    no zip archive; a name twice; sizes that cannot be
+  //          malformed    no zip archive, or an empty one; a name twice; sizes that cannot be
   //          unsupported  an encrypted member, a compression other than deflate, no .npy member
   //          exhausted    beyond `limits`
   // thread   one at a time for each reader
@@ -80,7 +80,8 @@ struct NpzItem {
 // Writes the archive beside `path`, then renames. Members are stored as they are and dated
 // 1980-01-01: the same arrays give the same bytes.
 //
-// returns  invalid  a name is empty, taken twice, above 1024 bytes or holds NUL; see npy_bytes()
+// returns  invalid  no items; a name is empty, taken twice, above 1024 bytes or holds NUL; see
+//                   npy_bytes()
 //          not_found, unavailable  the file; what was at `path` is untouched
 Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> items);
 

@@ -26,6 +26,7 @@ struct CloseZip {
 using Zip = std::unique_ptr<void, CloseZip>;
 
 Status check_items(std::span<const NpzItem> items) {
+  if (items.empty()) return invalid("npz of no arrays: not every reader takes an empty archive");
   std::set<std::string_view> names;
   for (const NpzItem& item : items) {
     if (item.name.empty() || item.name.size() > kMostName ||

@@ -146,7 +146,7 @@ std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
 Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like,
                                      std::string_view scope) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(like));
-  GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(like.device.type));
+  GANTRY_TRY(std::shared_ptr<const Device> device, devices.lend(like.device.type));
   gantry_tensor compact = like;
   compact.data = nullptr;
   compact.strides = nullptr;

@@ -79,7 +79,7 @@ TEST(DeviceSet, KeepsTheNumberOfATable) {
   const gantry_device_table opencl = table_of(4);
   int self = 0;
 
-  const Result<std::int32_t> number = devices.add("opencl", &self, &opencl, {});
+  const Result<std::int32_t> number = devices.add("opencl", &self, &opencl);
 
   ASSERT_TRUE(number.ok()) << number.error().message;
   EXPECT_EQ(*number, 4);
@@ -91,15 +91,15 @@ TEST(DeviceSet, NumbersTablesWithoutOneInOrder) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
 
-  EXPECT_EQ(*devices.add("acme.npu", nullptr, &table, {}), 64);
-  EXPECT_EQ(*devices.add("acme.dsp", nullptr, &table, {}), 65);
+  EXPECT_EQ(*devices.add("acme.npu", nullptr, &table), 64);
+  EXPECT_EQ(*devices.add("acme.dsp", nullptr, &table), 65);
 }
 
 TEST(DeviceSet, ListsDevicesByNumber) {
   DeviceSet devices;
   const gantry_device_table own = table_of(0), vulkan = table_of(7);
-  ASSERT_TRUE(devices.add("acme.npu", nullptr, &own, {}).ok());
-  ASSERT_TRUE(devices.add("vulkan", nullptr, &vulkan, {}).ok());
+  ASSERT_TRUE(devices.add("acme.npu", nullptr, &own).ok());
+  ASSERT_TRUE(devices.add("vulkan", nullptr, &vulkan).ok());
 
   std::vector<std::string> names;
   for (const auto& device : devices.all()) names.push_back(device->name);
@@ -107,16 +107,44 @@ TEST(DeviceSet, ListsDevicesByNumber) {
   EXPECT_THAT(names, ElementsAre("cpu", "vulkan", "acme.npu"));
 }
 
-TEST(DeviceSet, KeepsWhatIsBehindADevice) {
-  bool gone = false;
-  {
-    DeviceSet devices;
-    const gantry_device_table table = table_of(0);
-    std::shared_ptr<const void> keeper(&gone, [](bool* flag) { *flag = true; });
-    ASSERT_TRUE(devices.add("acme.npu", nullptr, &table, std::move(keeper)).ok());
-    EXPECT_FALSE(gone);
-  }
-  EXPECT_TRUE(gone);
+TEST(DeviceSet, GivesANumberBeforeTheDeviceIsServed) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+  int self = 0;
+
+  const std::int32_t type = devices.reserve("acme.npu", &table).value();
+  EXPECT_EQ(devices.find(type), nullptr);
+  EXPECT_EQ(*devices.number_of("acme.npu"), type);
+  devices.serve(type, &self);
+
+  ASSERT_NE(devices.find(type), nullptr);
+  EXPECT_EQ((*devices.find(type))->self, &self);
+}
+
+TEST(DeviceSet, GivesAReservedNumberAgainToTheSameTable) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0), other = table_of(0);
+
+  const std::int32_t type = devices.reserve("acme.npu", &table).value();
+
+  EXPECT_EQ(*devices.reserve("acme.npu", &table), type);
+  EXPECT_EQ(devices.reserve("acme.npu", &other).error().message,
+            "device acme.npu: the name is taken");
+}
+
+TEST(DeviceSet, LendsDevicesThatKeepItsOwner) {
+  auto owner = std::make_shared<DeviceSet>();
+  owner->keep(owner);
+  const std::weak_ptr<DeviceSet> watched = owner;
+
+  const auto plain = owner->get(kCpu).value();
+  auto lent = owner->lend(kCpu).value();
+  owner.reset();
+  EXPECT_FALSE(watched.expired());
+  lent.reset();
+
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(plain->name, "cpu");
 }
 
 struct BadDevice {
@@ -132,9 +160,9 @@ class DeviceSetRefuses : public ::testing::TestWithParam<BadDevice> {};
 TEST_P(DeviceSetRefuses, WhatDoesNotFit) {
   DeviceSet devices;
   const gantry_device_table opencl = table_of(4), table = table_of(GetParam().type);
-  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl, {}).ok());
+  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl).ok());
 
-  const Result<std::int32_t> number = devices.add(GetParam().device, nullptr, &table, {});
+  const Result<std::int32_t> number = devices.add(GetParam().device, nullptr, &table);
 
   ASSERT_FALSE(number.ok());
   EXPECT_EQ(number.error().code, Code::invalid);
@@ -163,10 +191,10 @@ TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
   for (int i = 64; i < 128; ++i) {
-    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table, {}).ok()) << i;
+    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table).ok()) << i;
   }
 
-  const Result<std::int32_t> number = devices.add("one more", nullptr, &table, {});
+  const Result<std::int32_t> number = devices.add("one more", nullptr, &table);
 
   ASSERT_FALSE(number.ok());
   EXPECT_EQ(number.error().code, Code::exhausted);
@@ -176,7 +204,7 @@ TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
 TEST(DeviceSet, KnowsNumbersOfDevicesThatAreNotThereYet) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
-  ASSERT_TRUE(devices.add("acme.npu", nullptr, &table, {}).ok());
+  ASSERT_TRUE(devices.add("acme.npu", nullptr, &table).ok());
 
   EXPECT_EQ(*devices.number_of("cpu"), 1);
   EXPECT_EQ(*devices.number_of("vulkan"), 7);
@@ -194,7 +222,7 @@ TEST(DeviceSet, ListsWhatIsThereWhereANameIsNot) {
 TEST(DeviceSet, ListsWhatIsThereWhereANumberIsNot) {
   DeviceSet devices;
   const gantry_device_table opencl = table_of(4);
-  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl, {}).ok());
+  ASSERT_TRUE(devices.add("opencl", nullptr, &opencl).ok());
 
   const auto known = devices.get(7);
   const auto unknown = devices.get(99);
@@ -232,7 +260,7 @@ TEST(DeviceSet, IsReadWhileDevicesAreAdded) {
   });
 
   for (int i = 64; i < 128; ++i) {
-    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table, {}).ok());
+    ASSERT_TRUE(devices.add(concat("npu", i), nullptr, &table).ok());
   }
   done = true;
   reader.join();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device that writes down every call. Its memory is the host's, handed out as opaque handles: the
+// data of a tensor point to a Block, never to bytes.
+#pragma once
+
+#include "core/tensor/device_set.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace gantry::test {
+
+class FakeDevice {
+ public:
+  explicit FakeDevice(std::string name) : name_(std::move(name)) {
+    table_.struct_size = sizeof table_;
+    table_.flags = GANTRY_DEVICE_OPAQUE_DATA;
+    table_.alloc = alloc;
+    table_.free = free;
+    table_.copy = copy;
+  }
+  FakeDevice(const FakeDevice&) = delete;
+  FakeDevice& operator=(const FakeDevice&) = delete;
+
+  // Registers it.
+  std::int32_t add_to(DeviceSet& devices) {
+    type_ = devices.add(name_, this, &table_).value();
+    return type_;
+  }
+
+  // "alloc 16 bytes at 256, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on 0".
+  std::vector<std::string> calls;
+  gantry_code fails_with = GANTRY_OK;  // every alloc and copy, with "the fake is told to fail"
+  bool gives_null = false;             // alloc succeeds without memory
+  void* last_stream = nullptr;
+  std::uint32_t last_flags = 0;
+  int blocks = 0;  // allocated now
+
+ private:
+  struct Block {
+    std::vector<std::uint8_t> bytes;
+  };
+
+  static gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
+                           gantry_status* status) {
+    auto* const fake = static_cast<FakeDevice*>(self);
+    const std::string_view scope(what->scope.data, what->scope.size);
+    fake->calls.push_back(concat("alloc ", what->size, " bytes at ", what->alignment, ", rank ",
+                                 what->ndim, ", scope ", scope, ", on ", i));
+    if (fake->fails_with != GANTRY_OK) return fake->fail(status);
+    if (fake->gives_null) return GANTRY_OK;
+    *data = new Block{std::vector<std::uint8_t>(what->size)};
+    ++fake->blocks;
+    return GANTRY_OK;
+  }
+
+  static void free(void* self, std::int32_t i, void* data) {
+    auto* const fake = static_cast<FakeDevice*>(self);
+    fake->calls.push_back(concat("free on ", i));
+    delete static_cast<Block*>(data);
+    --fake->blocks;
+  }
+
+  static gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
+                          gantry_status* status) {
+    auto* const fake = static_cast<FakeDevice*>(self);
+    fake->calls.push_back(concat("copy ", what->size, " bytes ", fake->text(what->from), " -> ",
+                                 fake->text(what->to), " on ", i));
+    fake->last_stream = stream;
+    fake->last_flags = what->flags;
+    if (fake->fails_with != GANTRY_OK) return fake->fail(status);
+    std::memmove(address(what->to), address(what->from), what->size);
+    return GANTRY_OK;
+  }
+
+  gantry_code fail(gantry_status* status) const {
+    return gantry_fail(status, fails_with, "FAKE", "the fake is told to fail");
+  }
+  std::string text(const gantry_place& place) const {
+    const std::string_view side = place.device.type == kCpu ? "host" : name_;
+    return concat(side, "+", place.byte_offset);
+  }
+  static std::uint8_t* address(const gantry_place& place) {
+    auto* const base = place.device.type == kCpu ? static_cast<std::uint8_t*>(place.data)
+                                                 : static_cast<Block*>(place.data)->bytes.data();
+    return base + place.byte_offset;
+  }
+
+  std::string name_;
+  std::int32_t type_ = 0;
+  gantry_device_table table_{};
+};
+
+}  // namespace gantry::test

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/tensor/fake_device.hpp"
+#include "tests/unit/tensor/like.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace gantry {
+namespace {
+
+using test::FakeDevice;
+using test::kByte;
+using test::Like;
+using test::make;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// uint8 tensor on the host with the given bytes.
+Ref<TensorObject> host_bytes(const DeviceSet& devices, const std::vector<std::uint8_t>& bytes) {
+  auto tensor = make(devices, Like({static_cast<std::int64_t>(bytes.size())}, kByte));
+  std::memcpy(tensor->tensor.data, bytes.data(), bytes.size());
+  return tensor;
+}
+
+std::vector<std::uint8_t> bytes_of(const TensorObject& tensor) {
+  const auto* const data = static_cast<const std::uint8_t*>(tensor.tensor.data);
+  return {data, data + tensor.bytes};
+}
+
+TEST(TensorCopy, CopiesBetweenHostTensors) {
+  const DeviceSet devices;
+  const auto from = host_bytes(devices, {1, 2, 3, 4});
+  const auto to = host_bytes(devices, {0, 0, 0, 0});
+
+  const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  EXPECT_THAT(bytes_of(*to), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(TensorCopy, HonoursOffsetsAndReshapes) {
+  const DeviceSet devices;
+  const auto from = host_bytes(devices, {1, 2, 3, 4, 5, 6});
+  const auto to = host_bytes(devices, {0, 0, 0, 0, 0, 0});
+  const Like middle = Like({2, 2}, kByte).over(from->tensor.data, 1);
+  const Like end = Like({4}, kByte).with_strides({1}).over(to->tensor.data, 2);
+
+  ASSERT_TRUE(tensor_copy(devices, middle.tensor, end.tensor, nullptr).ok());
+
+  EXPECT_THAT(bytes_of(*to), ElementsAre(0, 0, 2, 3, 4, 5));
+}
+
+TEST(TensorCopy, IsCompleteWhereASideIsTheHosts) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const gantry_device_id id = {npu.add_to(devices), 3};
+  const auto from = host_bytes(devices, {1, 2, 3, 4});
+  const auto there = make(devices, Like({4}, kByte, id));
+  const auto back = host_bytes(devices, {0, 0, 0, 0});
+  npu.calls.clear();
+
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, there->tensor, nullptr).ok());
+  EXPECT_EQ(npu.last_flags, GANTRY_COPY_BLOCKING);
+  npu.last_flags = 0;
+  ASSERT_TRUE(tensor_copy(devices, there->tensor, back->tensor, nullptr).ok());
+
+  EXPECT_EQ(npu.last_flags, GANTRY_COPY_BLOCKING);
+  EXPECT_THAT(bytes_of(*back), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(npu.calls, ElementsAre("copy 4 bytes host+0 -> npu+0 on 3",
+                                     "copy 4 bytes npu+0 -> host+0 on 3"));
+}
+
+TEST(TensorCopy, IsOrderedByTheDeviceWithinOneKind) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = make(devices, Like({4}, kByte, {type, 0}));
+  const auto to = make(devices, Like({4}, kByte, {type, 1}));
+  npu.calls.clear();
+
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
+
+  EXPECT_THAT(npu.calls, ElementsAre("copy 4 bytes npu+0 -> npu+0 on 0"));
+  EXPECT_EQ(npu.last_flags, 0u);
+}
+
+TEST(TensorCopy, TakesTheStreamOfTheDeviceThatItNames) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = host_bytes(devices, {1, 2});
+  const auto to = make(devices, Like({2}, kByte, {type, 1}));
+  int stream = 0;
+  gantry_env env{};
+  env.stream = &stream;
+
+  env.device = {type, 1};
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
+  EXPECT_EQ(npu.last_stream, &stream);
+  env.device = {type, 0};
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
+  EXPECT_EQ(npu.last_stream, nullptr) << "the stream is another device's";
+  env.device = {kCpu, 1};
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
+  EXPECT_EQ(npu.last_stream, nullptr);
+}
+
+TEST(TensorCopy, GoesThroughTheHostBetweenTwoKinds) {
+  DeviceSet devices;
+  FakeDevice npu("npu"), dsp("dsp");
+  const std::int32_t npu_type = npu.add_to(devices), dsp_type = dsp.add_to(devices);
+  std::vector<std::uint8_t> pattern((20u << 20) + 1);
+  std::iota(pattern.begin(), pattern.end(), std::uint8_t{0});
+  const auto size = static_cast<std::int64_t>(pattern.size());
+  const auto host = host_bytes(devices, pattern);
+  const auto from = make(devices, Like({size}, kByte, {npu_type, 0}));
+  const auto to = make(devices, Like({size}, kByte, {dsp_type, 2}));
+  ASSERT_TRUE(tensor_copy(devices, host->tensor, from->tensor, nullptr).ok());
+  npu.calls.clear();
+  dsp.calls.clear();
+
+  const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  EXPECT_THAT(npu.calls, ElementsAre("copy 8388608 bytes npu+0 -> host+0 on 0",
+                                     "copy 8388608 bytes npu+8388608 -> host+0 on 0",
+                                     "copy 4194305 bytes npu+16777216 -> host+0 on 0"));
+  EXPECT_THAT(dsp.calls, ElementsAre("copy 8388608 bytes host+0 -> dsp+0 on 2",
+                                     "copy 8388608 bytes host+0 -> dsp+8388608 on 2",
+                                     "copy 4194305 bytes host+0 -> dsp+16777216 on 2"));
+  EXPECT_EQ(npu.last_flags, GANTRY_COPY_BLOCKING);
+  EXPECT_EQ(dsp.last_flags, GANTRY_COPY_BLOCKING);
+  const auto back = host_bytes(devices, std::vector<std::uint8_t>(pattern.size()));
+  ASSERT_TRUE(tensor_copy(devices, to->tensor, back->tensor, nullptr).ok());
+  EXPECT_TRUE(bytes_of(*back) == pattern);
+}
+
+TEST(TensorCopy, CallsNobodyForNoElements) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = host_bytes(devices, {});
+  const auto to = make(devices, Like({0}, kByte, {type, 0}));
+  npu.calls.clear();
+
+  EXPECT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
+
+  EXPECT_THAT(npu.calls, IsEmpty());
+}
+
+TEST(TensorCopy, SaysWhatTheDeviceSays) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = host_bytes(devices, {1, 2});
+  const auto to = make(devices, Like({2}, kByte, {type, 0}));
+  npu.fails_with = GANTRY_UNAVAILABLE;
+
+  const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().code, Code::unavailable);
+  EXPECT_EQ(copied.error().message, "the fake is told to fail");
+}
+
+TEST(TensorCopy, RefusesAnotherIndexOfTheCpu) {
+  const DeviceSet devices;
+  std::uint8_t byte = 0;
+
+  const Status copied = tensor_copy(devices, Like({1}, kByte, {kCpu, 1}).over(&byte).tensor,
+                                    Like({1}, kByte, {kCpu, 1}).over(&byte).tensor, nullptr);
+
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().code, Code::invalid);
+  EXPECT_EQ(copied.error().message, "cpu:1 is not there, the only index is 0");
+}
+
+struct BadCopy {
+  const char* name;
+  Like from, to;
+  const char* message;
+};
+
+float elements[16];
+
+class TensorCopyRefuses : public ::testing::TestWithParam<BadCopy> {};
+
+TEST_P(TensorCopyRefuses, WhatDoesNotFit) {
+  const Status copied =
+      tensor_copy(DeviceSet(), GetParam().from.tensor, GetParam().to.tensor, nullptr);
+
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().code, Code::invalid);
+  EXPECT_EQ(copied.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, TensorCopyRefuses,
+    ::testing::Values(
+        BadCopy{"OtherType", Like({2}).over(elements), Like({2}, {0, 32, 1}).over(elements),
+                "tensor copy: source is float32[2] on cpu:0, target is int32[2] on cpu:0, expected "
+                "the same type and number of elements"},
+        BadCopy{"OtherCount", Like({2}).over(elements), Like({3}).over(elements),
+                "tensor copy: source is float32[2] on cpu:0, target is float32[3] on cpu:0, "
+                "expected the same type and number of elements"},
+        BadCopy{"SourceNotCompact", Like({2, 2}).with_strides({4, 1}).over(elements),
+                Like({4}).over(elements),
+                "tensor copy: source float32[2, 2] on cpu:0 is not compact"},
+        BadCopy{"TargetNotCompact", Like({4}).over(elements),
+                Like({2, 2}).with_strides({1, 2}).over(elements),
+                "tensor copy: target float32[2, 2] on cpu:0 is not compact"},
+        BadCopy{"SourceAtNull", Like({2}), Like({2}).over(elements),
+                "tensor copy: source float32[2] on cpu:0 is at address 0"},
+        BadCopy{"TargetAtNull", Like({2}).over(elements), Like({2}),
+                "tensor copy: target float32[2] on cpu:0 is at address 0"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/tensor.hpp"
+
+#include "core/tensor/cpu_device.hpp"
+#include "tests/unit/tensor/fake_device.hpp"
+#include "tests/unit/tensor/like.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::FakeDevice;
+using test::kByte;
+using test::kFloat;
+using test::Like;
+using test::make;
+using ::testing::ElementsAre;
+
+std::int64_t cpu_bytes() {
+  gantry_value value{};
+  EXPECT_EQ(cpu_device_table()->attribute(nullptr, 0, 1000, &value, nullptr), GANTRY_OK);
+  return value.i;
+}
+
+TEST(DataBytes, IsTheProductOfShapeAndElement) {
+  EXPECT_EQ(*data_bytes(Like({2, 3}).tensor), 24u);
+  EXPECT_EQ(*data_bytes(Like({}).tensor), 4u);
+  EXPECT_EQ(*data_bytes(Like({5, 0}).tensor), 0u);
+  EXPECT_EQ(*data_bytes(Like({3}, {2, 32, 4}).tensor), 48u);
+  EXPECT_EQ(*data_bytes(Like({3}, {1, 1, 1}).tensor), 3u);
+}
+
+TEST(DataBytes, RefusesANegativeExtent) {
+  const auto bytes = data_bytes(Like({2, -3}).tensor);
+
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.error().code, Code::invalid);
+  EXPECT_EQ(bytes.error().message, "tensor dimension 1 is -3, least is 0");
+}
+
+TEST(DataBytes, RefusesANegativeRank) {
+  gantry_tensor tensor = Like({}).tensor;
+  tensor.ndim = -1;
+
+  const auto bytes = data_bytes(tensor);
+
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.error().code, Code::invalid);
+  EXPECT_EQ(bytes.error().message, "tensor rank is -1, fewest is 0");
+}
+
+TEST(DataBytes, RefusesAMissingShape) {
+  gantry_tensor tensor = Like({}).tensor;
+  tensor.ndim = 2;
+  tensor.shape = nullptr;
+
+  const auto bytes = data_bytes(tensor);
+
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.error().code, Code::invalid);
+  EXPECT_EQ(bytes.error().message, "tensor of rank 2 has no shape");
+}
+
+TEST(DataBytes, RefusesAProductThatOverflows) {
+  const auto bytes = data_bytes(Like({std::int64_t{1} << 31, std::int64_t{1} << 31, 2}).tensor);
+
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.error().code, Code::invalid);
+  EXPECT_EQ(bytes.error().message, "tensor dimension 1 is 2147483648, room for 1073741823");
+}
+
+TEST(IsCompact, TakesCompactStridesAndNone) {
+  EXPECT_TRUE(is_compact(Like({2, 3}).tensor));
+  EXPECT_TRUE(is_compact(Like({2, 3}).with_strides({3, 1}).tensor));
+  EXPECT_TRUE(is_compact(Like({}).with_strides({0}).tensor));
+}
+
+TEST(IsCompact, DoesNotLookAtTheStrideOfASingleElement) {
+  EXPECT_TRUE(is_compact(Like({1, 3}).with_strides({99, 1}).tensor));
+  EXPECT_TRUE(is_compact(Like({2, 1, 3}).with_strides({3, -7, 1}).tensor));
+}
+
+TEST(IsCompact, TakesAnyStridesOverNoElements) {
+  EXPECT_TRUE(is_compact(Like({2, 0}).with_strides({5, 5}).tensor));
+}
+
+TEST(IsCompact, IsFalseForOtherStrides) {
+  EXPECT_FALSE(is_compact(Like({2, 3}).with_strides({4, 1}).tensor));
+  EXPECT_FALSE(is_compact(Like({2, 3}).with_strides({1, 2}).tensor));
+  EXPECT_FALSE(is_compact(Like({3}).with_strides({-1}).tensor));
+}
+
+TEST(IsCompact, IsFalseWhereStridesOverflow) {
+  const std::int64_t huge = std::int64_t{1} << 62;
+
+  EXPECT_FALSE(is_compact(Like({2, huge, 4}).with_strides({0, 4, 1}).tensor));
+}
+
+TEST(Describe, NamesTypeShapeAndDevice) {
+  const DeviceSet devices;
+
+  EXPECT_EQ(describe(Like({1, 64}).tensor, devices), "float32[1, 64] on cpu:0");
+  EXPECT_EQ(describe(Like({}).tensor, devices), "float32[] on cpu:0");
+  EXPECT_EQ(describe(Like({3}, kByte, {7, 2}).tensor, devices), "uint8[3] on vulkan:2");
+  EXPECT_EQ(describe(Like({3}, kByte, {99, 0}).tensor, devices), "uint8[3] on device 99:0");
+}
+
+TEST(Describe, CutsALongShape) {
+  const std::string text = describe(Like(std::vector<std::int64_t>(40, 1)).tensor, DeviceSet());
+
+  EXPECT_EQ(text, "float32[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...] on cpu:0");
+}
+
+TEST(TensorNew, AlignsItsDataAndCopiesTheShape) {
+  const DeviceSet devices;
+  Like like({2, 3});
+
+  const auto tensor = make(devices, like);
+  like.shape[0] = 99;
+
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor->tensor.data) % kTensorAlignment, 0u);
+  EXPECT_THAT(std::span(tensor->tensor.shape, 2), ElementsAre(2, 3));
+  EXPECT_EQ(tensor->bytes, 24u);
+  EXPECT_EQ(tensor->tensor.strides, nullptr);
+  EXPECT_EQ(tensor->header.kind, GANTRY_TENSOR);
+}
+
+TEST(TensorNew, DoesNotLookAtDataStridesAndOffset) {
+  const DeviceSet devices;
+  int elsewhere = 0;
+  const Like like = Like({2, 3}).with_strides({9, 9}).over(&elsewhere, 5);
+
+  const auto tensor = make(devices, like);
+
+  EXPECT_NE(tensor->tensor.data, &elsewhere);
+  EXPECT_EQ(tensor->tensor.strides, nullptr);
+  EXPECT_EQ(tensor->tensor.byte_offset, 0u);
+}
+
+TEST(TensorNew, ReadsAsAValue) {
+  const OwnedValue value(make(DeviceSet(), Like({2})));
+
+  const gantry_tensor* const tensor = gantry_value_tensor(&value.get());
+
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(tensor->shape[0], 2);
+}
+
+TEST(TensorNew, LeavesNoMemoryBehind) {
+  const DeviceSet devices;
+  const std::int64_t before = cpu_bytes();
+
+  for (int i = 0; i < 1000; ++i) {
+    const auto tensor = make(devices, Like({i, 17}));
+    EXPECT_GE(cpu_bytes(), before + i * 17 * 4);
+  }
+
+  EXPECT_EQ(cpu_bytes(), before);
+}
+
+TEST(TensorNew, AsksTheDeviceForWhatItNeeds) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+
+  {
+    const auto tensor = tensor_new(devices, Like({2, 3}, kFloat, {type, 5}).tensor, "texture");
+    ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+  }
+
+  EXPECT_THAT(npu.calls,
+              ElementsAre("alloc 24 bytes at 256, rank 2, scope texture, on 5", "free on 5"));
+}
+
+TEST(TensorNew, KeepsTheOwnerOfTheDeviceSetUntilItsMemoryIsFreed) {
+  FakeDevice npu("npu");
+  int blocks_at_the_end = -1;
+  const auto end = [&](DeviceSet* devices) {
+    blocks_at_the_end = npu.blocks;
+    delete devices;
+  };
+  std::shared_ptr<DeviceSet> owner(new DeviceSet, end);
+  owner->keep(owner);
+  const std::int32_t type = npu.add_to(*owner);
+  Ref<TensorObject> tensor = make(*owner, Like({4}, kFloat, {type, 0}));
+
+  owner.reset();
+  EXPECT_EQ(blocks_at_the_end, -1) << "the tensor keeps the owner";
+  tensor = {};
+
+  EXPECT_EQ(blocks_at_the_end, 0);
+}
+
+TEST(TensorNew, SaysWhatTheDeviceSaysAndForWhichTensor) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  npu.fails_with = GANTRY_EXHAUSTED;
+
+  const auto tensor = tensor_new(devices, Like({2, 3}, kFloat, {type, 0}).tensor);
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::exhausted);
+  EXPECT_EQ(tensor.error().reason, "FAKE");
+  EXPECT_EQ(tensor.error().message,
+            "the fake is told to fail\n  while making tensor float32[2, 3] on npu:0");
+}
+
+TEST(TensorNew, RefusesADeviceThatSucceedsWithoutMemory) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  npu.gives_null = true;
+
+  const auto tensor = tensor_new(devices, Like({2}, kFloat, {type, 0}).tensor);
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::bug);
+  EXPECT_EQ(tensor.error().message, "device npu: alloc of 8 bytes succeeds without memory");
+}
+
+TEST(TensorNew, RefusesADeviceThatIsNotThere) {
+  const auto tensor = tensor_new(DeviceSet(), Like({2}, kFloat, {2, 0}).tensor);
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::not_found);
+  EXPECT_EQ(tensor.error().message, "device number 2 (cuda) is not there; devices: cpu");
+}
+
+TEST(TensorNew, RefusesAShapeThatOverflows) {
+  const auto tensor = tensor_new(DeviceSet(), Like({INT64_MAX, 4}).tensor);
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::invalid);
+  EXPECT_EQ(tensor.error().message,
+            "tensor dimension 0 is 9223372036854775807, room for 2305843009213693951");
+}
+
+TEST(TensorView, KeepsItsOwnerAndFreesNothing) {
+  const DeviceSet devices;
+  auto whole = make(devices, Like({4, 2}));
+  const TensorObject* const owner = whole.get();
+  const std::int64_t before = cpu_bytes();
+
+  auto half = tensor_view(Like({2, 2}).over(whole->tensor.data, 16).tensor, whole.base()).value();
+  whole = {};
+
+  EXPECT_EQ(cpu_bytes(), before) << "the view keeps the memory";
+  EXPECT_EQ(half->owner.base(), &owner->header);
+  EXPECT_EQ(half->tensor.byte_offset, 16u);
+  EXPECT_EQ(half->bytes, 16u);
+  half = {};
+  EXPECT_LT(cpu_bytes(), before);
+}
+
+TEST(TensorView, CopiesShapeAndStrides) {
+  float data[12] = {};
+  Like like = Like({2, 3}).with_strides({6, 2}).over(data);
+
+  const auto view = tensor_view(like.tensor, nullptr).value();
+  like.shape[0] = like.strides[0] = 99;
+
+  EXPECT_EQ(view->tensor.data, data);
+  EXPECT_THAT(std::span(view->tensor.shape, 2), ElementsAre(2, 3));
+  EXPECT_THAT(std::span(view->tensor.strides, 2), ElementsAre(6, 2));
+}
+
+TEST(TensorView, RefusesElementsAtAddressZero) {
+  const auto view = tensor_view(Like({2}).tensor, nullptr);
+
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::invalid);
+  EXPECT_EQ(view.error().message, "tensor view of 8 bytes is at address 0");
+}
+
+TEST(TensorView, RefusesAShapeThatOverflows) {
+  float data = 0;
+
+  const auto view = tensor_view(Like({INT64_MAX, 4}).over(&data).tensor, nullptr);
+
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::invalid);
+}
+
+}  // namespace
+}  // namespace gantry
