@@ -2,6 +2,7 @@
 #include "core/runtime/config.hpp"
 
 #include "core/elf/mapped_file.hpp"
+#include "core/yaml/yaml_record.hpp"
 
 #include <filesystem>
 
@@ -52,9 +53,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     for (const YamlEntry& pin : plugins.entries("pins")) config.pins.emplace_back(pin.key, pin.value.text);
   }
   for (const YamlEntry& backend : root.entries("backends")) {
-    std::vector<BackendOption> options;
+    std::vector<ConfigText> options;
     if (const YamlValue* written = backend.value.find("config")) {
-      for (const YamlEntry& option : written->entries) options.push_back({option.key, option.value});
+      for (const YamlEntry& option : written->entries) options.push_back(to_config_text(option.key, option.value));
     }
     config.backends.emplace_back(backend.key, std::move(options));
   }

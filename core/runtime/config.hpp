@@ -3,8 +3,8 @@
 // The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml shows every key with its default.
 #pragma once
 
+#include "core/manifest/config_option.hpp"
 #include "core/trace/log.hpp"
-#include "core/yaml/yaml_record.hpp"
 
 #include <string>
 #include <utility>
@@ -15,12 +15,6 @@ namespace gantry {
 constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
 constexpr int kMostThreads = 1024;
 
-// One option of a plugin as written, with its place: the type is the manifest's to decide.
-struct BackendOption {
-  std::string name;
-  YamlValue value;
-};
-
 struct Config {
   std::string file;                    // where it was read from; empty: defaults
   std::vector<std::string> manifests;  // plugins.manifests, absolute
@@ -28,7 +22,7 @@ struct Config {
   std::vector<std::string> disable;    // plugins.disable, globs on id and file name
   std::vector<std::string> select;     // plugins.select
   std::vector<std::pair<std::string, std::string>> pins;  // plugins.pins: type key to plugin id
-  std::vector<std::pair<std::string, std::vector<BackendOption>>> backends;  // backends.<id>.config
+  std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;  // backends.<id>.config
   int threads = 0;                     // of the pool, caller included; 0: all that this process may run on
   std::string cache;                   // folder, "none", or empty: the user's cache folder
   LogLevel log = LogLevel::warning;

@@ -28,7 +28,7 @@ Status give(Result<Ref<T>> made, gantry_value* out) {
 Result<ModuleNode*> module_argument(gantry_object* object, std::string_view function) {
   if (object == nullptr || object->kind != GANTRY_MODULE) {
     return invalid(function, ": the object is ", object ? concat("of kind ", object->kind) : "NULL",
-                   ", expected a module (", GANTRY_MODULE, ")")
+                   ", expected a module (kind ", std::int32_t{GANTRY_MODULE}, ")")
         .because("ARGUMENT_KIND");
   }
   return reinterpret_cast<ModuleNode*>(object);
@@ -85,7 +85,7 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
   return wall(status, [&]() -> Status {
     if (object == nullptr || (object->kind != GANTRY_ARRAY && object->kind != GANTRY_MAP)) {
       return invalid("items_get: the object is ", object ? concat("of kind ", object->kind) : "NULL",
-                     ", expected an array (", GANTRY_ARRAY, ") or a map (", GANTRY_MAP, ")")
+                     ", expected an array (kind ", std::int32_t{GANTRY_ARRAY}, ") or a map (kind ", std::int32_t{GANTRY_MAP}, ")")
           .because("ARGUMENT_KIND");
     }
     const auto* list = reinterpret_cast<const ItemsObject*>(object);
@@ -118,7 +118,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
     if (parent != nullptr) {
       GANTRY_TRY(above, module_argument(parent, "module_new"));
     }
-    GANTRY_TRY(const gantry_module_table* table, state.tables.complete(module.table, PluginHost::of(host).plugin));
+    GANTRY_TRY(const gantry_module_table* table, state.tables.get(module.table, concat("plugin ", PluginHost::of(host).plugin)));
     const std::string type = table->type_name;
     GANTRY_TRY(Ref<ModuleNode> node,
                new_module_node(type, concat("module ", quoted(type), " made by ", PluginHost::of(host).plugin)));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/devices.hpp"
+
+#include "core/runtime/state.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+struct Attribute {
+  std::int32_t number;
+  const char* name;
+};
+
+// source   spec: executors 3.2 (apache/tvm include/tvm/runtime/device_api.h); ours from 1000 on (gantry/device.h)
+constexpr Attribute kAttributes[] = {
+    {5, "name"},
+    {12, "driver_version"},
+    {11, "api_version"},
+    {4, "compute_version"},
+    {10, "gcn_arch"},
+    {7, "multiprocessors"},
+    {6, "max_clock_khz"},
+    {1, "max_threads_per_block"},
+    {8, "max_thread_dimensions"},
+    {2, "warp_size"},
+    {3, "max_shared_memory_per_block_bytes"},
+    {9, "max_registers_per_block"},
+    {13, "l2_cache_bytes"},
+    {14, "total_global_memory_bytes"},
+    {15, "available_global_memory_bytes"},
+    {16, "image_pitch_alignment"},
+    {1000, "allocated_bytes"},
+};
+
+std::string text_of(const gantry_value& value) {
+  gantry_bytes text{};
+  if (gantry_value_bytes(&value, &text)) return std::string(text.data, text.size);
+  if (value.kind == GANTRY_FLOAT) return concat(value.f);
+  return concat(value.i);
+}
+
+// Ids of the plugins that are in use, by the kind of device that each serves.
+std::string plugin_of(const RuntimeState& state, const std::string& kind) {
+  for (const Candidate& candidate : state.plugins->candidates()) {
+    if (!candidate.manifest || candidate.state != CandidateState::active) continue;
+    for (const ManifestDevice& device : candidate.manifest->devices) {
+      if (device.name == kind) return candidate.manifest->id;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::int32_t> device_count(const Device& device) {
+  std::int32_t count = 0;
+  StatusBuffer status;
+  const gantry_code code = device.table->count(device.self, &count, status.get());
+  if (code != GANTRY_OK) return status.error(code, concat("count of device ", device.name));
+  if (count < 0) return bug("device ", device.name, " says it has ", count, " devices").because("DEVICE_COUNT");
+  return count;
+}
+
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::string>& problems) {
+  for (const std::string& kind : state.plugins->served_devices()) {
+    const auto opened = state.device(kind);
+    if (!opened.ok()) problems.push_back(opened.error().message);
+  }
+  std::vector<DeviceInfo> all;
+  for (const auto& device : state.devices.all()) {
+    const auto count = device_count(*device);
+    if (!count.ok()) {
+      problems.push_back(count.error().message);
+      continue;
+    }
+    for (std::int32_t index = 0; index < *count; ++index) {
+      DeviceInfo info{device->name, device->type, index, plugin_of(state, device->name), {}};
+      for (const Attribute& attribute : kAttributes) {
+        OwnedValue value;
+        if (device->table->attribute(device->self, index, attribute.number, value.slot(), nullptr) != GANTRY_OK) {
+          continue;  // does not apply
+        }
+        info.attributes.emplace_back(attribute.name, text_of(value.get()));
+      }
+      all.push_back(std::move(info));
+    }
+  }
+  return all;
+}
+
+}  // namespace gantry

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/extensions.hpp"
+
+#include "core/runtime/host_table.hpp"
+#include "core/runtime/state.hpp"
+
+#include <gantry/threads.h>
+#include <gantry/trace.h>
+#include <gantry/wall.hpp>
+
+#include <string_view>
+
+namespace gantry {
+namespace {
+
+RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
+
+constexpr gantry_threads kThreads = {
+    .struct_size = sizeof(gantry_threads),
+    .zero = 0,
+    .thread_count = [](const gantry_host* host) { return state_of(host).pool.size(); },
+    .parallel_for = [](const gantry_host* host, std::int64_t count, gantry_parallel_body body, void* self,
+                       gantry_status* status) { return state_of(host).pool.parallel_for(count, body, self, status); },
+};
+
+constexpr gantry_trace kTrace = {
+    .struct_size = sizeof(gantry_trace),
+    .zero = 0,
+    .span_begin = [](const gantry_host* host) -> std::int64_t {
+      const TraceRecorder* trace = state_of(host).trace.get();
+      return trace != nullptr ? trace->now_ns() : -1;
+    },
+    .span_end =
+        [](const gantry_host* host, std::int64_t begun, gantry_bytes name, gantry_bytes category) {
+          TraceRecorder* trace = state_of(host).trace.get();
+          if (trace == nullptr || begun < 0) return;
+          wall(nullptr, [&]() -> Status {
+            trace->add({name.data, name.size}, {category.data, category.size}, begun, trace->now_ns() - begun);
+            return {};
+          });
+        },
+};
+
+struct Extension {
+  std::string_view id;
+  const void* table;
+};
+constexpr Extension kExtensions[] = {{GANTRY_THREADS_1, &kThreads}, {GANTRY_TRACE_1, &kTrace}};
+
+}  // namespace
+
+const void* host_extension(const gantry_host*, const char* id) {
+  for (const Extension& extension : kExtensions) {
+    if (extension.id == id) return extension.table;
+  }
+  return nullptr;
+}
+
+}  // namespace gantry

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The files that a runtime has loaded: the same file again is the same module while its root lives (decision 2).
+#pragma once
+
+#include "core/elf/mapped_file.hpp"
+#include "core/module/module.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace gantry {
+
+class LoadedFiles {
+ public:
+  // The root of the file's module graph: the one that lives, else the one that `load` makes.
+  //
+  // load     called at most once, without a lock that another file's load would want
+  // thread   any; who asks for a file that is being loaded waits
+  Result<Ref<ModuleNode>> get(FileIdentity file, const std::function<Result<Ref<ModuleNode>>()>& load);
+
+ private:
+  // One file. `root` is borrowed: a pin in the root's node takes it back before the node goes.
+  struct Slot {
+    std::mutex loading;   // held by who loads
+    std::mutex mutex;     // guards root
+    ModuleNode* root = nullptr;
+  };
+  class Ticket;
+
+  std::mutex mutex_;
+  std::map<FileIdentity, std::weak_ptr<Slot>> slots_;  // a slot lives while a load or a root holds it
+};
+
+}  // namespace gantry

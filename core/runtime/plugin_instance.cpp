@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/plugin_instance.hpp"
+
+#include "core/manifest/config_values.hpp"
+#include "core/runtime/state.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <cctype>
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+// The options that the environment sets for a plugin: GANTRY_CONFIG_<ID>__<KEY>.
+ConfigLayer environment_layer(const Manifest& manifest, const Environment& environment) {
+  ConfigLayer layer{"environment", {}};
+  const std::string prefix = config_variable(manifest.id, "");
+  for (const auto& [name, value] : environment.plugin_config) {
+    const std::string variable = "GANTRY_CONFIG_" + name;
+    if (!variable.starts_with(prefix)) continue;
+    std::string key = variable.substr(prefix.size());
+    for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const ConfigOption& option : manifest.config_schema) {
+      if (config_variable(manifest.id, option.name) == variable) key = option.name;
+    }
+    layer.values.push_back({key, value, Spelling::raw});
+  }
+  return layer;
+}
+
+struct ToValue {
+  Result<OwnedValue> operator()(bool value) const { return number(GANTRY_BOOL, value); }
+  Result<OwnedValue> operator()(std::int64_t value) const { return number(GANTRY_INT, value); }
+  Result<OwnedValue> operator()(double value) const {
+    gantry_value made{};
+    made.kind = GANTRY_FLOAT;
+    made.f = value;
+    return OwnedValue::adopt(made);
+  }
+  Result<OwnedValue> operator()(const std::string& value) const {
+    GANTRY_TRY(Ref<TextObject> text, new_text(GANTRY_STRING, value));
+    return OwnedValue(std::move(text));
+  }
+  static Result<OwnedValue> number(std::int32_t kind, std::int64_t value) {
+    gantry_value made{};
+    made.kind = kind;
+    made.i = value;
+    return OwnedValue::adopt(made);
+  }
+};
+
+Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost& host) {
+  std::vector<ConfigLayer> layers;
+  for (const auto& [id, options] : state.config.backends) {
+    if (id == manifest.id) layers.push_back({state.config.file, options});
+  }
+  layers.push_back(environment_layer(manifest, state.environment));
+  const ConfigPlaces places{std::filesystem::path(manifest.file).parent_path().string(),
+                            std::filesystem::path(manifest.library_path).parent_path().string(),
+                            state.cache_directory, Environment::variable};
+  std::vector<std::string> warnings;
+  GANTRY_TRY(const auto values, resolve_config(manifest, layers, places, warnings));
+  for (const std::string& warning : warnings) state.log.warning(warning);
+  for (const ConfigValue& value : values) {
+    GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));
+    host.options.emplace_back(value.key, std::move(made));
+  }
+
+  // What every plugin may ask beside its own options.
+  GANTRY_TRY(OwnedValue threads, ToValue()(std::int64_t{state.pool.size()}));
+  host.options.emplace_back("threads", std::move(threads));
+  GANTRY_TRY(OwnedValue cache, ToValue()(state.cache_directory));
+  host.options.emplace_back("cache_directory", std::move(cache));
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<PluginInstance>> PluginInstance::create(RuntimeState& state,
+                                                               std::shared_ptr<const LoadedPlugin> plugin,
+                                                               const Manifest& manifest) {
+  const Span span(state.trace.get(), "create " + plugin->id, "plugin");
+  std::shared_ptr<PluginInstance> instance(new PluginInstance);
+  instance->plugin_ = std::move(plugin);
+  instance->host_.state = &state;
+  instance->host_.plugin = instance->plugin().id;
+  GANTRY_CHECK(resolve_options(state, manifest, instance->host_));
+  fill_host_table(instance->host_, instance->plugin().abi_minor);
+
+  std::vector<std::int32_t> types;
+  for (const gantry_device_table& device : instance->plugin().devices) {
+    GANTRY_TRY(types.emplace_back(), state.devices.reserve(device.name, &device));
+  }
+  StatusBuffer status;
+  const gantry_code code =
+      instance->plugin().table.create(&instance->host_.table, &instance->self_, status.get());
+  if (code != GANTRY_OK) {
+    return status.error(code, concat("create of plugin ", instance->plugin().id));
+  }
+  instance->created_ = true;
+  for (const std::int32_t type : types) state.devices.serve(type, instance->self_);
+  return instance;
+}
+
+PluginInstance::~PluginInstance() {
+  if (created_) plugin_->table.destroy(self_);
+}
+
+}  // namespace gantry

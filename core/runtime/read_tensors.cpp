@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor files onto the CPU: the format is told by the first bytes, not by the suffix.
+#include "core/elf/mapped_file.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/tensor/npy.hpp"
+#include "core/tensor/npz.hpp"
+#include "core/tensor/params.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+Result<Tensor> to_tensor(Runtime& runtime, gantry_dtype dtype, std::span<const std::int64_t> shape,
+                         std::span<const std::uint8_t> data) {
+  GANTRY_TRY(Tensor tensor, runtime.tensor(shape, dtype));
+  if (!data.empty()) std::memcpy(tensor.data(), data.data(), data.size());
+  return tensor;
+}
+
+Result<Named> from_npz(Runtime& runtime, std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(NpzReader archive, NpzReader::over(bytes));
+  Named all;
+  for (const NpzMember& member : archive.members()) {
+    GANTRY_TRY(const NpzArray read, archive.read(member.name));
+    GANTRY_TRY(Tensor tensor, to_tensor(runtime, read.array.dtype, read.array.shape, read.array.data));
+    all.emplace_back(member.name, std::move(tensor));
+  }
+  return all;
+}
+
+Result<Named> from_params(Runtime& runtime, std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(const std::vector<Param> params, read_params(bytes));
+  Named all;
+  for (const Param& param : params) {
+    GANTRY_TRY(Tensor tensor, to_tensor(runtime, param.array.dtype, param.array.shape, param.array.data));
+    all.emplace_back(std::string(param.name), std::move(tensor));
+  }
+  return all;
+}
+
+Result<Named> from_npy(Runtime& runtime, std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(const NpyArray read, read_npy(bytes));
+  GANTRY_TRY(Tensor tensor, to_tensor(runtime, read.dtype, read.shape, read.data));
+  Named all;
+  all.emplace_back("", std::move(tensor));
+  return all;
+}
+
+Result<Named> from_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes) {
+  constexpr std::uint64_t magic = params_magic;
+  if (begins_with(bytes, "\x93NUMPY")) return from_npy(runtime, bytes);
+  if (begins_with(bytes, "PK")) return from_npz(runtime, bytes);
+  if (begins_with(bytes, {reinterpret_cast<const char*>(&magic), sizeof magic})) return from_params(runtime, bytes);
+  const std::string_view first(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 8));
+  return malformed(0, "no tensor file: begins with ", quoted(first),
+                   ", expected .npy, .npz or a parameter file");
+}
+
+}  // namespace
+
+Result<Named> Runtime::read_tensors(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return std::move(file).error().at("while reading tensors of ", path);
+  auto read = from_bytes(*this, (*file)->bytes());
+  if (!read.ok()) return std::move(read).error().at("while reading tensors of ", path);
+  return read;
+}
+
+}  // namespace gantry

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/state.hpp"
+
+#include "core/manifest/known_keys.hpp"
+#include "core/plugin/explain.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+Log::Sink sink_of(const RuntimeOptions& options) {
+  if (!options.log_sink) return {};
+  return [sink = options.log_sink](LogLevel level, std::string_view line) {
+    sink(static_cast<std::int32_t>(level), line);
+  };
+}
+
+LogLevel level_of(const RuntimeOptions& options, const Config& config) {
+  LogLevel level = config.log;
+  parse_log_level(options.log_level, level);
+  return level;
+}
+
+std::string cache_of(const Config& config, const Environment& environment) {
+  if (config.cache == "none") return {};
+  return config.cache.empty() ? environment.cache_directory : config.cache;
+}
+
+PluginPlaces places_of(const RuntimeOptions& options, const Config& config, const Environment& environment) {
+  PluginPlaces places;
+  const auto absolute = [](const std::vector<std::string>& paths) {
+    std::vector<std::string> all;
+    for (const std::string& path : paths) all.push_back(std::filesystem::absolute(path).lexically_normal().string());
+    return all;
+  };
+  places.manifests = absolute(options.plugin_files);
+  places.directories = absolute(options.plugin_dirs);
+  places.exclusive = options.only_these_plugins;
+  places.config_file = config.file;
+  places.config_manifests = config.manifests;
+  places.config_directories = config.dirs;
+  places.plugin_files = environment.plugin_files;
+  places.add_plugin_files = environment.add_plugin_files;
+  places.core_directory = core_directory();
+  return places;
+}
+
+std::vector<PluginFilter> filters_of(const Config& config, const Environment& environment) {
+  std::vector<PluginFilter> filters;
+  const auto add = [&](const std::vector<std::string>& globs, bool select, const std::string& source) {
+    for (const std::string& glob : globs) filters.push_back({glob, select, source});
+  };
+  add(config.disable, false, "plugins.disable of " + config.file);
+  add(config.select, true, "plugins.select of " + config.file);
+  const auto add_list = [&](const std::optional<std::string>& list, bool select, const char* name) {
+    if (!list) return;
+    for (PluginFilter& filter : parse_filters(*list, select, name)) filters.push_back(std::move(filter));
+  };
+  add_list(environment.disable, false, "GANTRY_DISABLE");
+  add_list(environment.select, true, "GANTRY_SELECT");
+  return filters;
+}
+
+// Adds the payload layouts that manifests declare. One that cannot be read stops nothing: its candidate says so.
+void add_layouts(PayloadLayouts& layouts, const PluginSet& plugins, const Log& log) {
+  for (const Candidate& candidate : plugins.candidates()) {
+    if (!candidate.manifest || candidate.stopped()) continue;
+    for (const ManifestKey& key : candidate.manifest->keys) {
+      if (!key.payload.empty() && !layouts.knows(key.key)) {
+        auto layout = parse_payload_layout(key.payload);
+        if (layout.ok()) {
+          layouts.add(key.key, std::move(*layout));
+        } else {
+          log.warning(concat(candidate.file, ": payload of ", quoted(key.key), ": ", layout.error().message));
+        }
+      }
+      for (const std::string& alias : key.aliases) {
+        if (layouts.knows(key.key) && !layouts.knows(alias)) {
+          const Status aliased = layouts.alias(alias, key.key);
+          if (!aliased.ok()) log.warning(concat(candidate.file, ": ", aliased.error().message));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const gantry_host_info& core_info() {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr std::uint32_t kSanitizer = 1;
+#elif defined(__SANITIZE_THREAD__)
+  constexpr std::uint32_t kSanitizer = 2;
+#else
+  constexpr std::uint32_t kSanitizer = 0;
+#endif
+  static const gantry_host_info info{sizeof(gantry_host_info), 0,
+                                     {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, kSanitizer}, GANTRY_CORE_VERSION};
+  return info;
+}
+
+std::string_view core_version() { return GANTRY_CORE_VERSION; }
+
+RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
+    : options(std::move(given)),
+      config(std::move(read)),
+      environment(std::move(found)),
+      cache_directory(cache_of(config, environment)),
+      log(level_of(options, config), sink_of(options)),
+      trace(options.trace ? std::make_unique<TraceRecorder>() : nullptr),
+      globals(std::make_shared<GlobalFunctions>()),
+      workspaces(devices),
+      pool(options.threads != 0 ? options.threads : config.threads, &log),
+      layouts(PayloadLayouts::built_in()) {
+  host.pool = &pool;
+  host.workspaces = &workspaces;
+  host.devices = &devices;
+  host.log = &log;
+  host.globals = globals;
+  const std::filesystem::path beside = core_directory();
+  host.tvm_symbols = beside.empty() ? beside : beside.parent_path() / "lib" / "libgantry_tvm.so";
+}
+
+RuntimeState::~RuntimeState() = default;
+
+Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
+  if (LogLevel level{}; !options.log_level.empty() && !parse_log_level(options.log_level, level)) {
+    return invalid("log level is ", quoted(options.log_level), ", expected error, warning, info or debug");
+  }
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return invalid("threads is ", options.threads, ", expected 0 to ", kMostThreads);
+  }
+  GANTRY_TRY(Config config, read_config(options.config_file));
+  auto state = std::make_shared<RuntimeState>(std::move(options), std::move(config), read_environment());
+  state->devices.keep(state);
+  GANTRY_CHECK(add_host_globals(*state->globals));
+  for (const std::string& name : state->environment.ignored) {
+    state->log.warning(concat("variable ", name, " is ignored: this process is elevated"));
+  }
+
+  const Span span(state->trace.get(), "find plugins", "plugin");
+  SearchResult found = search_plugins(places_of(state->options, state->config, state->environment));
+  MergeResult merged = merge_plugins(found, filters_of(state->config, state->environment));
+  PluginSetOptions set;
+  set.pins = state->config.pins;
+  set.core = core_info();
+  set.activate = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
+                                     const Manifest& manifest) -> Result<std::shared_ptr<void>> {
+    GANTRY_TRY(std::shared_ptr<void> instance, PluginInstance::create(*raw, plugin, manifest));
+    return instance;
+  };
+  set.log = &state->log;
+  state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(merged), std::move(set));
+  for (const std::string& warning : state->plugins->warnings()) state->log.warning(warning);
+  add_layouts(state->layouts, *state->plugins, state->log);
+  return state;
+}
+
+Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
+  if (const auto* there = devices.find(type)) return *there;
+  const std::string_view name = dlpack_name(type);
+  if (name.empty()) return devices.get(type);
+  return device(name);
+}
+
+Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
+  if (const auto* there = devices.find(kind)) return *there;
+  const auto opened = plugins->for_device(kind);
+  if (const auto* there = devices.find(kind)) return *there;
+  if (opened.ok()) {
+    return unavailable("plugin ", (*opened)->plugin->id, " was opened for device ", quoted(kind),
+                       " and has no such device")
+        .because("DEVICE_MISSING");
+  }
+  return unserved_error(explain(*plugins, {Wish{std::string(kind), true, {}}}), concat("device ", quoted(kind)));
+}
+
+}  // namespace gantry

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that one runtime is: the parts behind the handle. Decision 1 says what keeps it alive.
+//
+//     configuration, environment -> plugins found -> (asked for) opened, created -> devices, loaders
+//     pool, workspaces, globals  -> what compiled host code is lent
+#pragma once
+
+#include "core/blob/payload_layout.hpp"
+#include "core/host/context.hpp"
+#include "core/host/thread_pool.hpp"
+#include "core/host/workspace.hpp"
+#include "core/module/pin.hpp"
+#include "core/module/table_copy.hpp"
+#include "core/plugin/plugin_set.hpp"
+#include "core/runtime/config.hpp"
+#include "core/runtime/environment.hpp"
+#include "core/runtime/loaded_file.hpp"
+#include "core/runtime/plugin_instance.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/tensor/device_set.hpp"
+#include "core/trace/log.hpp"
+#include "core/trace/span.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+// What this core is, for plugins.
+const gantry_host_info& core_info();
+
+struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
+  // Reads places and manifests; opens nothing.
+  static Result<std::shared_ptr<RuntimeState>> create(RuntimeOptions options);
+  RuntimeState(RuntimeOptions given, Config read, Environment found);
+  ~RuntimeState();
+  RuntimeState(const RuntimeState&) = delete;
+  RuntimeState& operator=(const RuntimeState&) = delete;
+
+  // What an object that may outlive the handle holds.
+  Pin life() { return shared_from_this(); }
+
+  // The device of a number or name, its plugin opened if it was not.
+  //
+  // returns  not_found listing the devices there are; unavailable, reason NO_PLUGIN or the plugin's own
+  Result<std::shared_ptr<const Device>> device(std::int32_t type);
+  Result<std::shared_ptr<const Device>> device(std::string_view kind);
+
+  const RuntimeOptions options;
+  const Config config;
+  const Environment environment;
+  const std::string cache_directory;  // empty: no cache
+  const Log log;
+  const std::unique_ptr<TraceRecorder> trace;  // NULL: nothing is recorded
+
+  DeviceSet devices;
+  const std::shared_ptr<GlobalFunctions> globals;
+  Workspaces workspaces;
+  ThreadPool pool;
+  HostServices host;
+  PayloadLayouts layouts;  // the built-in ones and those of the manifests
+  TableCopies<gantry_module_table> tables;
+  LoadedFiles files;
+  std::unique_ptr<PluginSet> plugins;  // last: its plugins are destroyed first
+};
+
+}  // namespace gantry

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/config.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+TEST(Config, OfAnEmptyTextIsTheDefaults) {
+  const auto config = parse_config("# nothing but a comment\n", "/etc/gantry/runtime.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->threads, 0);
+  EXPECT_EQ(config->log, LogLevel::warning);
+  EXPECT_TRUE(config->dirs.empty());
+}
+
+TEST(Config, ReadsEveryKey) {
+  const auto config = parse_config(
+      "plugins:\n"
+      "  manifests: [one.yaml, /abs/two.yaml]\n"
+      "  dirs: [plugins.d]\n"
+      "  disable: [\"*vulkan*\"]\n"
+      "  select: [gantry.graph]\n"
+      "  pins: {cuda: acme.cuda}\n"
+      "backends:\n"
+      "  gantry.graph:\n"
+      "    config: {alignment: 128, name: fast}\n"
+      "threads: 3\n"
+      "cache: none\n"
+      "log: debug\n",
+      "/etc/gantry/runtime.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_THAT(config->manifests, ElementsAre("/etc/gantry/one.yaml", "/abs/two.yaml"));
+  EXPECT_THAT(config->dirs, ElementsAre("/etc/gantry/plugins.d"));
+  EXPECT_THAT(config->disable, ElementsAre("*vulkan*"));
+  EXPECT_THAT(config->select, ElementsAre("gantry.graph"));
+  EXPECT_THAT(config->pins, ElementsAre(Pair("cuda", "acme.cuda")));
+  ASSERT_EQ(config->backends.size(), 1u);
+  EXPECT_EQ(config->backends[0].first, "gantry.graph");
+  ASSERT_EQ(config->backends[0].second.size(), 2u);
+  EXPECT_EQ(config->backends[0].second[0].key, "alignment");
+  EXPECT_EQ(config->backends[0].second[0].text, "128");
+  EXPECT_EQ(config->threads, 3);
+  EXPECT_EQ(config->cache, "none");
+  EXPECT_EQ(config->log, LogLevel::debug);
+}
+
+struct BadConfig {
+  const char* name;
+  const char* text;
+  const char* said;
+};
+class ConfigRefuses : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(ConfigRefuses, WithThePlaceAndWhatIsExpected) {
+  const auto config = parse_config(GetParam().text, "runtime.yaml");
+
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, Code::malformed);
+  EXPECT_THAT(config.error().message, HasSubstr(GetParam().said));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ConfigRefuses,
+    testing::Values(BadConfig{"UnknownKey", "thread: 2\n", "runtime.yaml:1:1: thread: unknown key"},
+                    BadConfig{"NearName", "thread: 2\n", "did you mean \"threads\""},
+                    BadConfig{"ThreadsNegative", "threads: -1\n", "runtime.yaml:1:10: threads: expected"},
+                    BadConfig{"ThreadsMany", "threads: 1025\n", "1024"},
+                    BadConfig{"LogLevel", "log: loud\n", "runtime.yaml:1:6: log: expected"},
+                    BadConfig{"PinsAList", "plugins: {pins: [cuda]}\n", "runtime.yaml:1:17: plugins.pins: expected"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Config, ThatIsNamedMustExist) {
+  const auto config = read_config("/nowhere/runtime.yaml");
+
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, Code::not_found);
+  EXPECT_THAT(config.error().message, HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
+}
+
+TEST(Config, IsReadFromAFile) {
+  const test::TempDir dir;
+  test::write_file(dir / "runtime.yaml", "threads: 2\n");
+
+  const auto config = read_config((dir / "runtime.yaml").string());
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->threads, 2);
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/environment.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+namespace gantry {
+namespace {
+
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::Pair;
+
+// Sets a variable for the life of a test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(Environment, GivesWhatIsSetAndNothingElse) {
+  const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml:/b");
+  const Variable option("GANTRY_CONFIG_GANTRY_GRAPH__ALIGNMENT", "128");
+
+  const Environment environment = read_environment();
+
+  EXPECT_FALSE(environment.elevated);
+  EXPECT_EQ(environment.plugin_files, "/a.yaml:/b");
+  EXPECT_EQ(environment.add_plugin_files, std::nullopt);
+  EXPECT_THAT(environment.plugin_config, Contains(Pair("GANTRY_GRAPH__ALIGNMENT", "128")));
+}
+
+TEST(Environment, OfAnElevatedProcessIsLeftOutAndListed) {
+  const Variable secure("GANTRY_SECURE", "1");
+  const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml");
+  const Variable option("GANTRY_CONFIG_A__B", "1");
+
+  const Environment environment = read_environment();
+
+  EXPECT_TRUE(environment.elevated);
+  EXPECT_EQ(environment.plugin_files, std::nullopt);
+  EXPECT_TRUE(environment.plugin_config.empty());
+  EXPECT_TRUE(environment.cache_directory.empty());
+  EXPECT_THAT(environment.ignored, Contains("GANTRY_PLUGIN_FILES"));
+  EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
+}
+
+TEST(Environment, TakesACacheFolderOnlyWhereItIsAbsolute) {
+  const Variable relative("XDG_CACHE_HOME", "cache");
+  const Variable home("HOME", "/home/user");
+
+  EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
+}
+
+TEST(Environment, KnowsTheFolderThatTheCoreWasLoadedFrom) {
+  EXPECT_THAT(core_directory(), EndsWith("/tests"));
+}
+
+}  // namespace
+}  // namespace gantry
