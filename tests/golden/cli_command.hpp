@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the built command line as a user does, from the folder of golden files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gantry::test {
+
+struct Outcome {
+  int status = -1;  // exit status; 128 + n after signal n
+  std::string out, err;
+};
+
+// args         without the program's name
+// environment  "NAME=value", added to a few fixed variables: nothing of ours leaks in, and no plugin
+//              but those that a test names is found
+Outcome run_gantry(const std::vector<std::string>& args,
+                   const std::vector<std::string>& environment = {});
+
+// The plugins that this build made: for tests that run artifacts.
+std::string built_plugins();
+
+}  // namespace gantry::test

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `gantry inspect` says about every golden file, byte for byte: tests/golden/update writes the
+// expected files, and their diff is reviewed like code.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string text_in(const fs::path& path) {
+  const auto bytes = read_file(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string expected(const std::string& name) {
+  return text_in(golden("").parent_path().parent_path() / "expected" / name);
+}
+
+// Every golden file that has expected texts: "tvm-0.12/axpy2_c.so".
+std::vector<std::string> golden_files() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(golden(""))) {
+    const std::string name = entry.path().lexically_relative(golden("")).string();
+    if (name.ends_with(".so") || name.ends_with(".tar") || name.ends_with(".input.npz")) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string test_name(const std::string& file) {
+  std::string name = file;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+class Inspect : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Inspect, SaysForPeopleWhatIsExpected) {
+  const Outcome inspect = run_gantry({"inspect", GetParam()});
+
+  EXPECT_EQ(inspect.status, 0);
+  EXPECT_THAT(inspect.err, IsEmpty());
+  EXPECT_EQ(inspect.out, expected(GetParam() + ".inspect.txt"));
+}
+
+TEST_P(Inspect, SaysForProgramsWhatIsExpected) {
+  const Outcome inspect = run_gantry({"inspect", "--json", GetParam()});
+
+  EXPECT_EQ(inspect.status, 0);
+  EXPECT_THAT(inspect.err, IsEmpty());
+  EXPECT_EQ(inspect.out, expected(GetParam() + ".inspect.json"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Inspect, ::testing::ValuesIn(golden_files()),
+                         [](const auto& test) { return test_name(test.param); });
+
+TEST(InspectTree, PrintsOnlyTheTreeInEachForm) {
+  const std::string file = "tvm-0.12/digits_mlp_opencl.so";
+
+  EXPECT_EQ(run_gantry({"inspect", "--tree", "text", file}).out,
+            "[0] GraphExecutorFactory\n"
+            "`- [1] _lib\n"
+            "   `- [2] opencl\n");
+  EXPECT_EQ(run_gantry({"inspect", "--tree", "dot", file}).out,
+            "digraph imports {\n"
+            "  node [shape=box];\n"
+            "  m0 [label=\"0: GraphExecutorFactory\"];\n"
+            "  m1 [label=\"1: _lib\"];\n"
+            "  m2 [label=\"2: opencl\"];\n"
+            "  m0 -> m1;\n"
+            "  m1 -> m2;\n"
+            "}\n");
+  EXPECT_EQ(run_gantry({"inspect", "--tree", "mermaid", file}).out,
+            "graph TD\n"
+            "  m0[\"0: GraphExecutorFactory\"]\n"
+            "  m1[\"1: _lib\"]\n"
+            "  m2[\"2: opencl\"]\n"
+            "  m0 --> m1\n"
+            "  m1 --> m2\n");
+}
+
+// The payloads that lie at the offsets which the JSON of the same file names.
+TEST(InspectExtract, CutsEveryPayloadOut) {
+  const TempDir temp;
+  const std::string folder = (temp / "out").string();
+
+  const Outcome inspect =
+      run_gantry({"inspect", "--extract", folder, "tvm-0.12/digits_mlp_opencl.so"});
+
+  ASSERT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_EQ(inspect.out, folder + "/0-GraphExecutorFactory.bin\n" + folder + "/2-opencl.bin\n");
+  const auto file = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
+  const auto graph = read_file(temp / "out/0-GraphExecutorFactory.bin");
+  const auto opencl = read_file(temp / "out/2-opencl.bin");
+  ASSERT_EQ(graph.size(), 30355u);
+  ASSERT_EQ(opencl.size(), 11986u);
+  const std::uint64_t container_at = 0x634c;
+  EXPECT_TRUE(std::equal(graph.begin(), graph.end(), file.begin() + container_at + 0x2c));
+  EXPECT_TRUE(std::equal(opencl.begin(), opencl.end(), file.begin() + container_at + 0x76d9));
+}
+
+TEST(InspectExtract, WritesThroughNoLink) {
+  const TempDir temp;
+  fs::create_directory(temp / "out");
+  write_file(temp / "victim", "precious");
+  fs::create_symlink(temp / "victim", temp / "out/2-opencl.bin");
+
+  const Outcome inspect = run_gantry(
+      {"inspect", "--extract", (temp / "out").string(), "tvm-0.12/digits_mlp_opencl.so"});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_THAT(inspect.err, HasSubstr("2-opencl.bin\" is there and is no regular file\n"));
+  EXPECT_EQ(text_in(temp / "victim"), "precious");
+}
+
+// A container alone, as it is cut out of a library: the same modules.
+TEST(Inspect, ReadsABareContainer) {
+  const TempDir temp;
+  const auto file = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
+  write_file(temp / "bare", std::span(file).subspan(0x634c, 42495));
+
+  const Outcome inspect = run_gantry({"inspect", (temp / "bare").string()});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("format      container, 41.5 KiB\n"));
+  EXPECT_THAT(inspect.out,
+              HasSubstr("2  opencl                0x76d9  11986  nobody     "
+                        "91d88e2c645d75cb01a62d0239e5234f1496c0d5ebd10bb95258bc835700b151\n"));
+}
+
+}  // namespace
+}  // namespace gantry::test

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exit statuses and error texts: one clear error on stderr, nothing on stdout.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+void expect_refused(const Outcome& outcome, int status, const std::string& error) {
+  EXPECT_EQ(outcome.status, status);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_EQ(outcome.err, error);
+}
+
+struct WrongUsage {
+  std::string name;
+  std::vector<std::string> args;
+  std::string error;
+};
+
+class Usage : public ::testing::TestWithParam<WrongUsage> {};
+
+TEST_P(Usage, IsRefusedWithStatus2) {
+  expect_refused(run_gantry(GetParam().args), 2, GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Wrong, Usage,
+    ::testing::Values(
+        WrongUsage{"NoArguments", {}, "gantry: A subcommand is required\n  see: gantry --help\n"},
+        WrongUsage{
+            "NoFile", {"inspect"}, "gantry: FILE is required\n  see: gantry inspect --help\n"},
+        WrongUsage{"UnknownOption",
+                   {"inspect", "x.so", "--foo"},
+                   "gantry: The following argument was not expected: --foo\n"
+                   "  see: gantry inspect --help\n"},
+        WrongUsage{"UnknownTreeForm",
+                   {"inspect", "--tree", "svg", "x.so"},
+                   "gantry: --tree: svg not in {text,dot,mermaid}\n"
+                   "  see: gantry inspect --help\n"},
+        WrongUsage{"TreeAndJson",
+                   {"inspect", "--tree", "dot", "--json", "x.so"},
+                   "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Help, IsAskedForAndSoNoError) {
+  for (const char* command : {"inspect"}) {
+    const Outcome help = run_gantry({command, "--help"});
+
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_THAT(help.err, IsEmpty()) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string("Example:\n  gantry ") + command)) << command;
+  }
+}
+
+TEST(InspectRefuses, AFileThatIsNotThere) {
+  expect_refused(run_gantry({"inspect", "no/such.so"}), 1, "gantry: no/such.so does not exist\n");
+}
+
+TEST(InspectRefuses, ADirectory) {
+  expect_refused(run_gantry({"inspect", "tvm-0.12"}), 1,
+                 "gantry: tvm-0.12 is a directory, not a regular file\n");
+}
+
+TEST(InspectRefuses, AFifoWithoutWaiting) {
+  const TempDir temp;
+  const std::string fifo = (temp / "fifo").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+
+  expect_refused(run_gantry({"inspect", fifo}), 1,
+                 "gantry: " + fifo + " is a FIFO, not a regular file\n");
+}
+
+TEST(InspectRefuses, AnEmptyFile) {
+  const TempDir temp;
+  write_file(temp / "empty", "");
+  const std::string path = (temp / "empty").string();
+
+  expect_refused(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty\n");
+}
+
+TEST(InspectRefuses, ATextFileSayingHowItBegins) {
+  const TempDir temp;
+  write_file(temp / "model.so", "\n  name: digits\nlayers: 3\n");
+  const std::string path = (temp / "model.so").string();
+
+  expect_refused(
+      run_gantry({"inspect", path}), 1,
+      "gantry: \"" + path +
+          "\" is text that begins with \"name: digits\"; expected a shared library, an "
+          "object file, an archive, a parameter file, numpy arrays or a bare container\n");
+}
+
+TEST(InspectRefuses, ATruncatedLibrary) {
+  const TempDir temp;
+  const auto whole = read_file(golden("tvm-0.12/axpy2_opencl.so"));
+  write_file(temp / "cut.so", std::span(whole).first(8192));
+
+  const Outcome inspect = run_gantry({"inspect", (temp / "cut.so").string()});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_THAT(inspect.out, IsEmpty());
+  EXPECT_THAT(inspect.err, StartsWith("gantry: "));
+  EXPECT_THAT(inspect.err, HasSubstr("file ends at 0x2000\n  in \""));
+}
+
+TEST(Names, FromAFileNeverReachTheTerminalAsTheyAre) {
+  const TempDir temp;
+  write_file(temp / "x\x1b[31m", "text");
+
+  const Outcome inspect = run_gantry({"inspect", (temp / "x\x1b[31m").string()});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_EQ(inspect.err.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gantry::test
