@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/blob/container.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
 #include "tests/support/files.hpp"
@@ -6,6 +7,8 @@
 #include "tests/unit/pack/bytes_of.hpp"
 
 #include <gmock/gmock.h>
+
+#include <random>
 
 namespace gantry {
 namespace {
@@ -104,6 +107,50 @@ TEST(Container, TellsAPayloadWhereItStands) {
   ASSERT_TRUE(write_container(modules).ok());
 
   EXPECT_EQ(at, 8u + 8 + 12 + 12);  // length, count, "_lib", "cuda"
+}
+
+// Many random graphs: what we write, our reader finds, down to the payloads' bytes.
+TEST(Container, IsReadBackAsItWasWritten) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  std::mt19937 random(7);
+  int written = 0;
+  for (int graph = 0; graph < 500; ++graph) {
+    std::vector<ContainerModule> modules(2 + random() % 6);
+    std::vector<IndexNode> nodes(modules.size());
+    for (std::size_t m = 0; m < modules.size(); ++m) {
+      for (std::size_t child = m + 1; child < modules.size(); ++child) {
+        if (random() % 2 == 0) modules[m].imports.push_back(child);
+      }
+      const bool host_code = random() % 3 == 0;
+      if (!host_code) modules[m].type_key = "VMExecutable";  // a payload that is one text
+      modules[m].write_payload = [m](Pieces& out) -> Status {
+        out.write_text(std::string(m * m, static_cast<char>('a' + m)));
+        return {};
+      };
+      nodes[m] = {host_code, modules[m].imports};
+    }
+    const Result<ModuleIndex> index = index_modules(nodes);
+    if (!index.ok() || !index->library || modules[0].imports.empty()) continue;
+    ++written;
+
+    const std::vector<std::uint8_t> bytes = bytes_of(write_container(modules).value());
+    const Result<Container> found = read_container_bytes(bytes, layouts);
+
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(found->warnings, std::vector<std::string>());
+    ASSERT_EQ(found->entries.size(), index->entries.size());
+    EXPECT_THAT(found->tree.rows(), ElementsAreArray(index->row_ptr));
+    EXPECT_THAT(found->tree.edges(), ElementsAreArray(index->child));
+    for (std::size_t e = 0; e < found->entries.size(); ++e) {
+      EXPECT_EQ(found->entries[e].is_library(), index->library == e);
+      if (index->library == e) continue;
+      const std::size_t m = index->entries[e].front();
+      const Words payload = Words().str(std::string(m * m, static_cast<char>('a' + m)));
+      EXPECT_EQ(found->entries[e].type_key, "VMExecutable");
+      EXPECT_THAT(found->entries[e].payload, ElementsAreArray(payload.bytes()));
+    }
+  }
+  EXPECT_GT(written, 100);
 }
 
 struct BadKey {

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstring>
 
 namespace gantry {
 namespace {
@@ -248,7 +249,12 @@ INSTANTIATE_TEST_SUITE_P(
                 Code::not_found,
                 "graph calls function \"thrice\", the host code has twice"},
         Failure{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
-        Failure{"MissingMember", "member: w", "member: v", {}, Code::not_found, "v"},
+        Failure{"MissingMember",
+                "member: w",
+                "member: v",
+                {},
+                Code::not_found,
+                "npz has no member \"v\"; members: \"w\""},
         Failure{"ParameterNotOfItsType",
                 "member: w",
                 "member: w, type: \"float32[4]\"",

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <numeric>
 
 namespace gantry {

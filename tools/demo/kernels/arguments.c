@@ -25,19 +25,22 @@ static int is_compact(const DLTensor* tensor) {
   return 1;
 }
 
-static int read_matrix(const char* function, int index, const DLTensor* tensor, int ndim, matrix* out) {
+static int read_matrix(const char* function, int index, const DLTensor* tensor, int ndim,
+                       matrix* out) {
   if (tensor->device_type != DL_CPU) {
     return refuse("%s: argument %d is on device type %d, expected %d (cpu)", function, index,
                   tensor->device_type, DL_CPU);
   }
   if (tensor->dtype_code != DL_FLOAT || tensor->dtype_bits != 32 || tensor->dtype_lanes != 1) {
-    return refuse("%s: argument %d has dtype code %d, %d bits, %d lanes, expected float32", function,
-                  index, tensor->dtype_code, tensor->dtype_bits, tensor->dtype_lanes);
+    return refuse("%s: argument %d has dtype code %d, %d bits, %d lanes, expected float32",
+                  function, index, tensor->dtype_code, tensor->dtype_bits, tensor->dtype_lanes);
   }
   if (tensor->ndim != ndim) {
-    return refuse("%s: argument %d has %d dimensions, expected %d", function, index, tensor->ndim, ndim);
+    return refuse("%s: argument %d has %d dimensions, expected %d", function, index, tensor->ndim,
+                  ndim);
   }
-  if (!is_compact(tensor)) return refuse("%s: argument %d has gaps between its rows", function, index);
+  if (!is_compact(tensor))
+    return refuse("%s: argument %d has gaps between its rows", function, index);
   out->rows = ndim == 2 ? tensor->shape[0] : 1;
   out->columns = tensor->shape[ndim - 1];
   if (!tensor->data && out->rows * out->columns != 0) {
@@ -47,13 +50,13 @@ static int read_matrix(const char* function, int index, const DLTensor* tensor, 
   return 0;
 }
 
-int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n, int count,
-                  const int* ndim, matrix* out) {
+int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n,
+                  int count, const int* ndim, matrix* out) {
   if (n != count) return refuse("%s: %d arguments, expected %d", function, n, count);
   for (int i = 0; i < count; ++i) {
     if (type_codes[i] != PACKED_TENSOR && type_codes[i] != PACKED_NDARRAY) {
-      return refuse("%s: argument %d has type code %d, expected %d (tensor)", function, i, type_codes[i],
-                    PACKED_TENSOR);
+      return refuse("%s: argument %d has type code %d, expected %d (tensor)", function, i,
+                    type_codes[i], PACKED_TENSOR);
     }
     if (read_matrix(function, i, args[i].v_handle, ndim[i], &out[i]) != 0) return -1;
   }

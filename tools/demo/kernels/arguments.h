@@ -21,7 +21,7 @@ __attribute__((format(printf, 1, 2))) int refuse(const char* format, ...);
 // ndim      [in]   dimensions of each, 1 or 2
 // out       [out]  count matrices
 // returns   0; -1 where the count, a type code, device, dtype, rank or stride is another, or data are missing
-int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n, int count,
-                  const int* ndim, matrix* out);
+int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n,
+                  int count, const int* ndim, matrix* out);
 
 #endif

@@ -58,14 +58,15 @@ typedef int (*packed_task)(int task_id, TVMParallelGroupEnv* group, void* closur
 #define PACKED_EXPORT __attribute__((visibility("default")))
 
 // The signature that the runtime calls.
-#define PACKED_FUNCTION(NAME)                                                                           \
+#define PACKED_FUNCTION(NAME)                                                                  \
   PACKED_EXPORT int NAME(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, \
                          void* resource)
 
 // Context pointers: NULL until the runtime has opened the file.  Weak, so that every source may bring them along and
 // the file has one of each.  The names are the format's, double underscores included.
 PACKED_EXPORT __attribute__((weak)) void (*__TVMAPISetLastError)(const char* text);
-PACKED_EXPORT __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
-                                                                      int task_count);
+PACKED_EXPORT
+    __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
+                                                            int task_count);
 
 #endif

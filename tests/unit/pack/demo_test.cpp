@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The demo's kernels, called as a runtime calls them, through the library that the demo's recipe makes.
+#include "core/pack/pack.hpp"
+#include "core/tensor/npz.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/tensor.h>
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
+
+union Argument {
+  std::int64_t integer;
+  void* handle;
+};
+using Packed = int (*)(Argument*, int*, int, Argument*, int*, void*);
+constexpr int tensor_code = 7;
+
+// Where the library's own context pointers lead in this test.
+std::string last_error;
+void set_last_error(const char* text) { last_error = text; }
+
+struct Group {
+  void* sync_handle;
+  std::int32_t task_count;
+};
+int launches = 0;
+int launch_three(int (*task)(int, Group*, void*), void* closure, int) {
+  ++launches;
+  Group group{nullptr, 3};
+  for (int id = 0; id < 3; ++id) {
+    if (task(id, &group, closure) != 0) return -1;
+  }
+  return 0;
+}
+
+struct Matrix {
+  std::vector<float> values;
+  std::vector<std::int64_t> shape;
+  gantry_tensor tensor{};
+
+  Matrix(std::vector<std::int64_t> extents, std::vector<float> content = {})
+      : values(std::move(content)), shape(std::move(extents)) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    values.resize(static_cast<std::size_t>(count));
+    tensor.data = values.data();
+    tensor.device = {1, 0};
+    tensor.ndim = static_cast<std::int32_t>(shape.size());
+    tensor.dtype = {2, 32, 1};
+    tensor.shape = shape.data();
+  }
+  Matrix(const Matrix&) = delete;
+};
+
+// The library, packed and opened once for all tests.
+class DemoKernels : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new test::TempDir;
+    const Recipe recipe = read_recipe(test::golden("../../../tools/demo/digits.yaml")).value();
+    const Status packed = pack(recipe, *folder_ / "digits.so");
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    library_ = ::dlopen((*folder_ / "digits.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library_, nullptr) << ::dlerror();
+    *pointer<void (*)(const char*)>("__TVMAPISetLastError") = set_last_error;
+  }
+  static void TearDownTestSuite() {
+    if (library_ != nullptr) ::dlclose(library_);
+    delete folder_;
+  }
+  void SetUp() override {
+    last_error.clear();
+    launches = 0;
+    *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = nullptr;
+  }
+
+  template <class T>
+  static T* pointer(const char* name) {
+    return static_cast<T*>(::dlsym(library_, name));
+  }
+  static int call(const char* name, std::vector<Matrix*> matrices, int code = tensor_code) {
+    std::vector<Argument> arguments;
+    for (Matrix* matrix : matrices) arguments.push_back({.handle = &matrix->tensor});
+    std::vector<int> codes(arguments.size(), code);
+    const auto function = reinterpret_cast<Packed>(::dlsym(library_, name));
+    return function(arguments.data(), codes.data(), static_cast<int>(arguments.size()), nullptr,
+                    nullptr, nullptr);
+  }
+
+ private:
+  inline static test::TempDir* folder_ = nullptr;
+  inline static void* library_ = nullptr;
+};
+
+TEST_F(DemoKernels, DenseMultipliesAndAdds) {
+  Matrix x({2, 3}, {1, 2, 3, 0, -1, 1});
+  Matrix weight({2, 3}, {1, 1, 1, 2, 0, -2});
+  Matrix bias({2}, {0.5, 0});
+  Matrix out({2, 2});
+
+  ASSERT_EQ(call("dense", {&x, &weight, &bias, &out}), 0) << last_error;
+
+  EXPECT_THAT(out.values, ElementsAre(6.5, -4, 0.5, -2));
+}
+
+TEST_F(DemoKernels, DenseReluCutsOffNegatives) {
+  Matrix x({1, 2}, {1, 2});
+  Matrix weight({2, 2}, {1, 1, -1, -1});
+  Matrix bias({2}, {0, 0});
+  Matrix out({1, 2});
+
+  ASSERT_EQ(call("dense_relu", {&x, &weight, &bias, &out}), 0) << last_error;
+
+  EXPECT_THAT(out.values, ElementsAre(3, 0));
+}
+
+// Nine, so that both the eight side by side and the one left over count.
+TEST_F(DemoKernels, DenseCountsEveryElementOfARow) {
+  Matrix x({1, 17}, std::vector<float>(17, 1));
+  Matrix weight({1, 17});
+  for (int k = 0; k < 17; ++k)
+    weight.values[static_cast<std::size_t>(k)] = static_cast<float>(1 << k);
+  Matrix bias({1}, {0});
+  Matrix out({1, 1});
+
+  ASSERT_EQ(call("dense", {&x, &weight, &bias, &out}), 0) << last_error;
+
+  EXPECT_THAT(out.values, ElementsAre((1 << 17) - 1));
+}
+
+TEST_F(DemoKernels, SoftmaxMakesProbabilitiesOfAnyScores) {
+  Matrix x({2, 2}, {1000, 1000, 0, std::log(3.0f)});
+  Matrix out({2, 2});
+
+  ASSERT_EQ(call("softmax", {&x, &out}), 0) << last_error;
+
+  EXPECT_THAT(out.values, Pointwise(FloatNear(1e-6f), {0.5f, 0.5f, 0.25f, 0.75f}));
+}
+
+TEST_F(DemoKernels, ALargeLayerIsSharedAmongWorkersWithTheSameResult) {
+  constexpr std::int64_t size = 64;
+  Matrix x({size, size}), weight({size, size}), bias({size}), alone({size, size}),
+      shared({size, size});
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    x.values[i] = static_cast<float>(i % 13);
+    weight.values[i] = static_cast<float>(i % 7) - 3;
+  }
+  ASSERT_EQ(call("dense", {&x, &weight, &bias, &alone}), 0);
+
+  *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = launch_three;
+  ASSERT_EQ(call("dense", {&x, &weight, &bias, &shared}), 0);
+
+  EXPECT_EQ(launches, 1);
+  EXPECT_EQ(shared.values, alone.values);
+}
+
+TEST_F(DemoKernels, ASmallLayerIsNot) {
+  *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = launch_three;
+  Matrix x({1, 64}), weight({64, 64}), bias({64}), out({1, 64});
+
+  ASSERT_EQ(call("dense", {&x, &weight, &bias, &out}), 0);
+
+  EXPECT_EQ(launches, 0);
+}
+
+TEST_F(DemoKernels, StartAtTheByteOffset) {
+  Matrix x({1, 2}, {1, 2});
+  Matrix shifted({1, 3}, {99, 1, 2});
+  shifted.shape = {1, 2};
+  shifted.tensor.shape = shifted.shape.data();
+  shifted.tensor.byte_offset = sizeof(float);
+  Matrix out({1, 2}), from_shifted({1, 2});
+
+  ASSERT_EQ(call("softmax", {&x, &out}), 0);
+  ASSERT_EQ(call("softmax", {&shifted, &from_shifted}), 0);
+
+  EXPECT_EQ(from_shifted.values, out.values);
+}
+
+// One wrong thing about the second argument of softmax(x, out), or about a dense layer that fits otherwise.
+struct Refused {
+  std::string name;
+  void (*spoil)(gantry_tensor&);
+  std::string message;
+};
+
+TEST_F(DemoKernels, RefuseATensorOfAnotherKind) {
+  static std::int64_t rank3[] = {1, 1, 2}, other[] = {1, 3}, strides[] = {1, 2};
+  for (const Refused& refused : {
+           Refused{"Device", [](gantry_tensor& t) { t.device.type = 2; },
+                   "softmax: argument 1 is on device type 2, expected 1 (cpu)"},
+           Refused{"Type",
+                   [](gantry_tensor& t) {
+                     t.dtype = {0, 64, 1};
+                   },
+                   "softmax: argument 1 has dtype code 0, 64 bits, 1 lanes, expected float32"},
+           Refused{"Rank", [](gantry_tensor& t) { t.ndim = 3, t.shape = rank3; },
+                   "softmax: argument 1 has 3 dimensions, expected 2"},
+           Refused{"Strides", [](gantry_tensor& t) { t.strides = strides; },
+                   "softmax: argument 1 has gaps between its rows"},
+           Refused{"Data", [](gantry_tensor& t) { t.data = nullptr; },
+                   "softmax: argument 1 has no data"},
+           Refused{"Shape", [](gantry_tensor& t) { t.shape = other; },
+                   "softmax: out is 1 x 3, x is 1 x 2"},
+       }) {
+    Matrix x({1, 2}), out({1, 2});
+    refused.spoil(out.tensor);
+    EXPECT_EQ(call("softmax", {&x, &out}), -1) << refused.name;
+    EXPECT_EQ(last_error, refused.message);
+  }
+}
+
+TEST_F(DemoKernels, RefuseArgumentsThatAreNoTensorsOrTooFew) {
+  Matrix x({1, 2}), out({1, 2});
+
+  EXPECT_EQ(call("softmax", {&x}), -1);
+  EXPECT_EQ(last_error, "softmax: 1 arguments, expected 2");
+  EXPECT_EQ(call("softmax", {&x, &out}, 0), -1);
+  EXPECT_EQ(last_error, "softmax: argument 0 has type code 0, expected 7 (tensor)");
+}
+
+TEST_F(DemoKernels, RefuseLayersThatDoNotFitTogether) {
+  Matrix x({2, 3}), weight({4, 3}), narrow({4, 2}), bias({4}), short_bias({3}), out({2, 4}),
+      low({1, 4});
+
+  EXPECT_EQ(call("dense", {&x, &narrow, &bias, &out}), -1);
+  EXPECT_EQ(last_error, "dense: weight has 2 columns, x has 3");
+  EXPECT_EQ(call("dense_relu", {&x, &weight, &short_bias, &out}), -1);
+  EXPECT_EQ(last_error, "dense_relu: bias has 3 elements, weight has 4 rows");
+  EXPECT_EQ(call("dense", {&x, &weight, &bias, &low}), -1);
+  EXPECT_EQ(last_error, "dense: out is 1 x 4, expected 2 x 4");
+}
+
+// The network as the recipe writes it, over the inputs and the outputs that TVM itself recorded for it.
+TEST_F(DemoKernels, ComputeWhatTvmComputed) {
+  NpzReader weights =
+      NpzReader::open(test::golden("../../../tools/demo/data/mlp_weights.npz")).value();
+  const auto load = [&](NpzReader& from, std::string_view name) {
+    const NpzArray array = from.read(name).value();
+    std::vector<float> values(array.array.data.size() / sizeof(float));
+    std::memcpy(values.data(), array.array.data.data(), array.array.data.size());
+    return std::make_unique<Matrix>(array.array.shape, std::move(values));
+  };
+  NpzReader inputs = NpzReader::open(test::golden("tvm-0.12/digits_mlp.input.npz")).value();
+  NpzReader outputs =
+      NpzReader::open(test::golden("tvm-0.12/digits_mlp_llvm.expected.npz")).value();
+  const auto x = load(inputs, "x");
+  const auto expected = load(outputs, "output");
+  x->shape = {360, 64};  // all at once
+  x->tensor.shape = x->shape.data();
+  x->tensor.ndim = 2;
+  Matrix hidden0({360, 64}), hidden1({360, 32}), scores({360, 10}), digits({360, 10});
+
+  const auto layer = [&](const char* function, Matrix& in, const char* w, const char* b,
+                         Matrix& out) {
+    const auto weight = load(weights, w);
+    const auto bias = load(weights, b);
+    EXPECT_EQ(call(function, {&in, weight.get(), bias.get(), &out}), 0) << last_error;
+  };
+  layer("dense_relu", *x, "w0", "b0", hidden0);
+  layer("dense_relu", hidden0, "w1", "b1", hidden1);
+  layer("dense", hidden1, "w2", "b2", scores);
+  EXPECT_EQ(call("softmax", {&scores, &digits}), 0) << last_error;
+
+  EXPECT_THAT(digits.values, Pointwise(FloatNear(1e-5f), expected->values));
+}
+
+}  // namespace
+}  // namespace gantry
