@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/compatible.hpp"
+
+#include <algorithm>
+
+namespace gantry {
+
+std::string describe(const gantry_abi_range& range) {
+  const std::string low = concat(range.major, ".", range.min_minor);
+  return range.min_minor == range.max_minor ? low
+                                            : concat(low, "-", range.major, ".", range.max_minor);
+}
+
+Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range& theirs,
+                                const gantry_abi_range& ours) {
+  const std::uint32_t minor = std::min(theirs.max_minor, ours.max_minor);
+  if (theirs.major == ours.major && minor >= std::max(theirs.min_minor, ours.min_minor))
+    return minor;
+
+  const bool newer =
+      theirs.major != ours.major ? theirs.major > ours.major : theirs.min_minor > ours.max_minor;
+  const std::string cure =
+      newer ? concat("the plugin is newer, update the core to one with ABI ", theirs.major, ".",
+                     theirs.min_minor, " or install an older ", plugin.id)
+            : concat("the plugin is older, install a newer ", plugin.id, " or use a core with ABI ",
+                     theirs.major, ".", theirs.max_minor);
+  return unsupported("plugin ", plugin.id, " ", plugin.version, " speaks ABI ", describe(theirs),
+                     ", this core speaks ", describe(ours), ": ", cure)
+      .because("ABI_RANGE");
+}
+
+}  // namespace gantry

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/inspect.hpp"
+
+#include "core/manifest/host_traits.hpp"
+#include "core/manifest/reason.hpp"
+#include "core/plugin/compatible.hpp"
+#include "core/plugin/linker.hpp"
+
+#include <sys/stat.h>
+#include <algorithm>
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kQuery = "gantry_plugin_query_v1";
+// What glibc keeps free for libraries that come after the start, unless told otherwise.
+// source   glibc manual, tunable glibc.rtld.optional_static_tls, and elf/dl-tls.c
+constexpr std::uint64_t kStaticTlsReserve = 1664;
+constexpr std::size_t kWholeDepth = 64;
+constexpr std::size_t kMostNames = 5;  // that a message lists
+
+// The words of core/elf under the reasons of candidates.
+Error library_error(Error error, const Manifest& manifest) {
+  constexpr std::pair<std::string_view, const Reason*> reasons[] = {
+      {"FILE_NOT_FOUND", &reason::library_missing},
+      {"FILE_KIND", &reason::not_a_file},
+      {"FILE_EMPTY", &reason::not_elf},
+      {"NOT_ELF", &reason::not_elf},
+      {"ELF_TRUNCATED", &reason::truncated},
+      {"ELF_CLASS", &reason::wrong_machine},
+      {"ELF_DATA", &reason::wrong_machine}};
+  const auto at = std::find_if(std::begin(reasons), std::end(reasons),
+                               [&](const auto& pair) { return pair.first == error.reason; });
+  error.reason = at == std::end(reasons) ? reason::elf_broken.tag : at->second->tag;
+  error.at("library \"", manifest.library, "\" of ", manifest.file, ", resolved to ",
+           manifest.library_path);
+  if (error.reason == reason::library_missing.tag) {
+    error.at("in a container the library's folder may have to be mounted beside the manifest's");
+  }
+  return error;
+}
+
+// Also the case where it is the very program that asks: Boost.DLL would open that with success.
+Status check_kind(const ElfFile& elf, const MappedFile& file) {
+  struct stat self {};
+  const bool is_self = ::stat("/proc/self/exe", &self) == 0 &&
+                       self.st_dev == file.identity().device &&
+                       self.st_ino == file.identity().inode;
+  if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
+    return malformed(no_offset, file.path().native(), " is ",
+                     is_self ? "this program itself" : "a program", ", expected a shared library")
+        .because(reason::executable.tag);
+  }
+  if (elf.type() != ElfType::shared) {
+    return malformed(no_offset, file.path().native(), " is ELF type ", static_cast<int>(elf.type()),
+                     ", expected a shared library")
+        .because(reason::elf_broken.tag);
+  }
+  return {};
+}
+
+Status check_host(const ElfFile& elf, const std::string& path) {
+  if (elf.machine() != host_machine()) {
+    return unsupported(path, " is made for ", name_of(elf.machine()), ", this host is ",
+                       name_of(host_machine()))
+        .because(reason::wrong_machine.tag);
+  }
+  // Without the header the kernel's default counts, which is executable on x86-64.
+  const bool by_default = !elf.flags().stack_header && host_machine() == ElfMachine::x86_64;
+  if (elf.flags().executable_stack || by_default) {
+    return unsupported(
+               path, by_default ? " has no PT_GNU_STACK header, which asks for" : " asks for",
+               " an executable stack, which newer systems refuse; link it with -Wl,-z,noexecstack")
+        .because(reason::exec_stack.tag);
+  }
+  return {};
+}
+
+bool is_of_core(std::string_view symbol) {
+  return symbol.starts_with("gantry_") || symbol.starts_with("_ZN6gantry") ||
+         symbol.starts_with("_ZNK6gantry");
+}
+
+Status check_symbols(const ElfFile& elf, const std::string& path) {
+  std::string exported;
+  std::size_t count = 0;
+  bool has_query = false;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    if (!symbol.defined()) {
+      if (symbol.binding != SymbolBinding::global || !is_of_core(symbol.name)) continue;
+      return unsupported(
+                 path, " imports ", symbol.name,
+                 ": plugins must not import core symbols, everything comes through the host table")
+          .because(reason::symbol_missing.tag);
+    }
+    if (!symbol.exported()) continue;
+    has_query = has_query || symbol.name == kQuery;
+    if (++count <= kMostNames) exported += concat(count == 1 ? "" : ", ", symbol.name);
+  }
+  if (has_query) return {};
+  if (count > kMostNames) exported += concat(" and ", count - kMostNames, " more");
+  return malformed(no_offset, path, " does not export ", kQuery, ", found ",
+                   exported.empty() ? "no symbol" : exported, ": it is no gantry plugin of ABI 1")
+      .because(reason::query_missing.tag);
+}
+
+// The version that a library carries in its real name: libcuda.so.1 -> libcuda.so.535.104.05.
+std::string version_in_name(const std::string& path) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(path, failed);
+  const std::string name = (failed ? fs::path(path) : real).filename().string();
+  const std::size_t at = name.find(".so.");
+  return at == std::string::npos ? "" : name.substr(at + 4);
+}
+
+Status check_requires(const ManifestRequires& needs, const Linker& linker, const ElfFile& elf,
+                      const std::string& path) {
+  std::error_code ignored;
+  for (const std::string& node : needs.device_nodes) {
+    if (fs::exists(node, ignored)) continue;
+    return unavailable("device node ", node,
+                       " is not there: the driver is not loaded or the device absent; in a ",
+                       "container it must be passed in")
+        .because(reason::no_device_node.tag);
+  }
+  for (const std::string& file : needs.files) {
+    if (fs::exists(file, ignored)) continue;
+    return unavailable("required file ", file, " is not there; in a container it must be mounted")
+        .because(reason::file_missing.tag);
+  }
+  for (const ManifestSoname& library : needs.libraries) {
+    const std::optional<std::string> found = linker.find(library.soname, elf, path);
+    if (!found) {
+      return unavailable("driver library ", library.soname, " is not found; ",
+                         linker.describe_search(library.soname, &elf, path))
+          .because(reason::driver_missing.tag);
+    }
+    const std::string version = version_in_name(*found);
+    if (!library.min_version.empty() && !version.empty() &&
+        version_less(version, library.min_version)) {
+      return unavailable("driver library ", *found, " is version ", version, ", least is ",
+                         library.min_version)
+          .because(reason::driver_too_old.tag);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
+                                  Depth depth) {
+  const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
+                                 0};
+  GANTRY_CHECK(negotiate({manifest.id, manifest.version.text}, claimed, core));
+
+  const std::string& path = manifest.library_path;
+  auto opened = MappedFile::open(path);
+  if (!opened.ok()) return library_error(std::move(opened).error(), manifest);
+  Inspection inspection{std::move(*opened), {}};
+  auto parsed = ElfFile::parse(inspection.file);
+  if (!parsed.ok()) return library_error(std::move(parsed).error(), manifest);
+  const ElfFile& elf = *parsed;
+  if (Status complete = elf.check_complete(); !complete.ok()) {
+    return library_error(std::move(complete).error(), manifest);
+  }
+  GANTRY_CHECK(check_kind(elf, *inspection.file));
+  GANTRY_CHECK(check_host(elf, path));
+  GANTRY_CHECK(check_symbols(elf, path));
+
+  const Linker linker;
+  GANTRY_CHECK(check_requires(manifest.needs, linker, elf, path));
+  GANTRY_CHECK(check_needed(elf, path, linker, depth == Depth::full ? kWholeDepth : 1));
+  if (depth == Depth::full && elf.flags().static_tls && elf.tls_size() > kStaticTlsReserve) {
+    return unsupported(
+               path, " wants ", elf.tls_size(), " bytes of static thread-local storage, ",
+               kStaticTlsReserve,
+               " are kept for libraries opened later; build it with -ftls-model=global-dynamic")
+        .because(reason::static_tls.tag);
+  }
+  if (elf.flags().text_relocations) {
+    inspection.warnings.push_back(concat(
+        path, " has text relocations, which hardened systems refuse; build it with ", "-fPIC"));
+  }
+  return inspection;
+}
+
+}  // namespace gantry

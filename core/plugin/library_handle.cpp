@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/library_handle.hpp"
+
+#include "core/manifest/reason.hpp"
+
+#include <boost/dll/shared_library.hpp>
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <link.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+// Boost's handles close their library when they are destroyed, so they are kept where nothing destroys them: on the
+// heap, reachable, until the process is gone.
+void keep(boost::dll::shared_library library) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<boost::dll::shared_library>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(library));
+}
+
+std::string demangle(const std::string& symbol) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), std::free);
+  return failed == 0 && name ? concat(symbol, " (", name.get(), ")") : symbol;
+}
+
+// Device and inode of the mapping around an address, as /proc/self/maps prints them.
+std::string mapping_of(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    // start-end perms offset device inode path
+    const char* end = line.data() + line.size();
+    std::uintptr_t first = 0, last = 0;
+    const auto read = std::from_chars(line.data(), end, first, 16);
+    if (read.ec != std::errc() || read.ptr == end || *read.ptr != '-') continue;
+    if (std::from_chars(read.ptr + 1, end, last, 16).ec != std::errc()) continue;
+    if (wanted < first || wanted >= last) continue;
+    std::size_t at = 0;
+    for (int field = 0; field < 3 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
+    if (at == std::string::npos) return "";
+    const std::size_t inode = line.find(' ', at + 1);
+    return line.substr(at + 1, line.find(' ', inode + 1) - at - 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+Error linker_error(const std::string& path, std::string_view said) {
+  const auto contains = [&](std::string_view words) {
+    return said.find(words) != std::string_view::npos;
+  };
+  const std::string_view subject = said.substr(0, said.find(':'));
+  if (contains("undefined symbol: ")) {
+    const std::size_t at = said.find("undefined symbol: ") + 18;
+    const std::string symbol(said.substr(at, said.find_first_of(" ,\n", at) - at));
+    return unavailable(path, ": no library defines ", demangle(symbol), ", which ", subject,
+                       " needs: it was built against another version of one of its libraries")
+        .because(reason::symbol_missing.tag);
+  }
+  if (contains("version `") && contains("not found")) {
+    return unavailable(path, ": ", said).because(reason::version_needed.tag);
+  }
+  if (contains("static TLS")) {
+    return unavailable(path, ": ", said, ": build it with -ftls-model=global-dynamic")
+        .because(reason::static_tls.tag);
+  }
+  if (contains("executable stack"))
+    return unsupported(path, ": ", said).because(reason::exec_stack.tag);
+  if (contains("cannot open shared object file")) {
+    return unavailable(path, ": ", said).because(reason::lib_needed_missing.tag);
+  }
+  return unavailable(path, ": ", said).because(reason::linker.tag);
+}
+
+Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
+  using boost::dll::load_mode::type;
+  boost::dll::shared_library library;
+  boost::dll::fs::error_code failed;
+  dlerror();
+  try {
+    library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
+  } catch (const std::exception& thrown) {
+    return bug(path, ": a constructor throws: ", thrown.what()).because(reason::linker.tag);
+  } catch (...) {
+    return bug(path, ": a constructor throws").because(reason::linker.tag);
+  }
+  if (failed || !library.is_loaded()) {
+    // Boost says "bad file descriptor" whatever it was: the linker's words are read before anything else is called.
+    const char* said = dlerror();
+    return linker_error(path, said ? said : "the linker refuses it and does not say why");
+  }
+  void* const handle = library.native();
+  keep(std::move(library));
+  return LibraryHandle(handle, path);
+}
+
+void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name); }
+
+Status LibraryHandle::confirm(const MappedFile& inspected) const {
+  link_map* map = nullptr;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map) {
+    return bug(path_, ": the linker does not tell where it is mapped").because(reason::linker.tag);
+  }
+  const std::string mapped = mapping_of(map->l_ld);
+  const std::string looked_at = mapping_of(inspected.bytes().data());
+  if (!mapped.empty() && mapped == looked_at) return {};
+  return unavailable(path_, ": the mapped library is another file (", mapped,
+                     ") than the inspected one (", looked_at,
+                     "): it was replaced since it was first opened or meanwhile; restart the "
+                     "program to use it")
+      .because(reason::replaced_during_load.tag);
+}
+
+}  // namespace gantry

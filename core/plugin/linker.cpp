@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/linker.hpp"
+
+#include <gantry/byte_reader.hpp>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCacheFile = "/etc/ld.so.cache";
+
+// /etc/ld.so.cache since glibc 2.2: 48 bytes of header, entries of 24, strings at offsets from the header's start.
+// source   sysdeps/generic/dl-cache.h of glibc: struct cache_file_new, struct file_entry_new
+Result<std::multimap<std::string, std::string, std::less<>>> read_cache(
+    std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view magic = "glibc-ld.so.cache1.1";
+#if defined(__x86_64__)
+  constexpr std::uint32_t wanted_flags = 0x0303;  // libc6, x86-64
+#else
+  constexpr std::uint32_t wanted_flags = 0x0a03;  // libc6, aarch64 little-endian
+#endif
+  std::multimap<std::string, std::string, std::less<>> cache;
+  ByteReader in(bytes);
+  GANTRY_TRY(const auto found, in.read_bytes(magic.size(), "magic"));
+  if (std::memcmp(found.data(), magic.data(), magic.size()) != 0) {
+    return malformed(0, "linker's cache has another format");
+  }
+  GANTRY_TRY(const std::uint32_t count, in.read_u32("library count"));
+  GANTRY_CHECK(in.skip(24, "header"));
+  const auto text_at = [&](std::uint32_t offset) -> std::string {
+    if (offset >= bytes.size()) return "";
+    const auto rest = bytes.subspan(offset);
+    const auto end = std::find(rest.begin(), rest.end(), 0);
+    return std::string(rest.begin(), end);
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    GANTRY_TRY(const std::uint32_t flags, in.read_u32("flags"));
+    GANTRY_TRY(const std::uint32_t key, in.read_u32("soname"));
+    GANTRY_TRY(const std::uint32_t value, in.read_u32("path"));
+    GANTRY_CHECK(in.skip(12, "hardware"));
+    if (flags == wanted_flags) cache.emplace(text_at(key), text_at(value));
+  }
+  return cache;
+}
+
+// LD_LIBRARY_PATH as of the start, then the defaults: the linker tells, the environment is not asked.
+std::vector<std::string> linker_directories() {
+  std::vector<std::string> directories;
+  void* self = dlopen(nullptr, RTLD_LAZY);
+  if (!self) return directories;
+  Dl_serinfo size{};
+  if (dlinfo(self, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    const auto bytes =
+        std::make_unique<std::max_align_t[]>(size.dls_size / sizeof(std::max_align_t) + 1);
+    auto* list = reinterpret_cast<Dl_serinfo*>(bytes.get());
+    list->dls_size = size.dls_size;
+    list->dls_cnt = size.dls_cnt;
+    if (dlinfo(self, RTLD_DI_SERINFO, list) == 0) {
+      for (unsigned i = 0; i < list->dls_cnt; ++i)
+        directories.emplace_back(list->dls_serpath[i].dls_name);
+    }
+  }
+  dlclose(self);
+  return directories;
+}
+
+// The path of a library that is in the process, found by its soname. Loads nothing.
+std::optional<std::string> find_loaded(const std::string& soname) {
+  void* handle = dlopen(soname.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle) {
+    dlerror();
+    return std::nullopt;
+  }
+  link_map* map = nullptr;
+  std::string path;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name) path = map->l_name;
+  dlclose(handle);
+  return path;
+}
+
+// The linker passes over files of another class or machine.
+bool is_library(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  const auto file = MappedFile::open(path);
+  if (!file.ok()) return false;
+  const auto bytes = (*file)->bytes();
+  const auto machine = static_cast<std::uint16_t>(host_machine());
+  return bytes.size() > 20 &&
+         std::memcmp(bytes.data(),
+                     "\x7f"
+                     "ELF\x02\x01",
+                     6) == 0 &&
+         std::memcmp(bytes.data() + 18, &machine, sizeof machine) == 0;
+}
+
+std::string replace_all(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string stem_of(std::string_view soname) {
+  const std::size_t at = soname.find(".so");
+  return std::string(at == std::string_view::npos ? soname : soname.substr(0, at + 3));
+}
+
+}  // namespace
+
+Linker::Linker() : directories_(linker_directories()) {
+  const auto file = MappedFile::open(fs::path(kCacheFile));
+  if (!file.ok()) return;
+  auto cache = read_cache((*file)->bytes());
+  if (cache.ok()) cache_ = std::move(*cache);
+}
+
+std::vector<Linker::Place> Linker::places_of(const ElfFile* wanted_by,
+                                             const std::string& wanted_by_path,
+                                             bool before_cache) const {
+  std::vector<Place> places;
+  if (!before_cache) {
+    for (const std::string& directory : directories_) places.push_back({directory, directory});
+    return places;
+  }
+  if (!wanted_by) return places;
+  const std::string origin = fs::path(wanted_by_path).parent_path().string();
+  std::string_view list = wanted_by->runpath().empty() ? wanted_by->rpath() : wanted_by->runpath();
+  while (!list.empty()) {
+    const std::size_t colon = std::min(list.find(':'), list.size());
+    const std::string written(list.substr(0, colon));
+    list.remove_prefix(std::min(colon + 1, list.size()));
+    const std::string plain =
+        replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
+    if (!plain.starts_with('/')) continue;  // relative to the working directory: not ours to search
+    places.push_back({plain == written ? plain : concat(written, "=", plain), plain});
+  }
+  return places;
+}
+
+std::optional<std::string> Linker::search(std::string_view soname, const ElfFile* wanted_by,
+                                          const std::string& wanted_by_path) const {
+  if (soname.find('/') != std::string_view::npos) {
+    return is_library(soname) ? std::optional<std::string>(soname) : std::nullopt;
+  }
+  if (auto loaded = find_loaded(std::string(soname))) return loaded;
+  for (const Place& place : places_of(wanted_by, wanted_by_path, true)) {
+    if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
+      return path.string();
+  }
+  const auto [first, last] = cache_.equal_range(soname);
+  for (auto at = first; at != last; ++at) {
+    if (is_library(at->second)) return at->second;
+  }
+  for (const Place& place : places_of(nullptr, "", false)) {
+    if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
+      return path.string();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Linker::find(std::string_view soname, const ElfFile& wanted_by,
+                                        const std::string& wanted_by_path) const {
+  return search(soname, &wanted_by, wanted_by_path);
+}
+std::optional<std::string> Linker::find(std::string_view soname) const {
+  return search(soname, nullptr, "");
+}
+
+std::string Linker::describe_search(std::string_view soname, const ElfFile* wanted_by,
+                                    const std::string& wanted_by_path) const {
+  std::vector<Place> places = places_of(wanted_by, wanted_by_path, true);
+  places.push_back({"the linker's cache", ""});
+  for (Place& place : places_of(nullptr, "", false)) places.push_back(std::move(place));
+
+  const std::string stem = stem_of(soname);
+  std::set<std::string> near;
+  for (const auto& [name, path] : cache_) {
+    if (name != soname && name.starts_with(stem)) near.insert(name);
+  }
+  std::string text = "searched";
+  std::set<std::string> told;
+  for (const Place& place : places) {
+    if (!told.insert(place.shown).second) continue;
+    text += concat(told.size() == 1 ? " " : ", ", place.shown);
+    std::error_code failed;
+    for (fs::directory_iterator at(place.directory, failed);
+         !failed && at != fs::directory_iterator(); at.increment(failed)) {
+      const std::string name = at->path().filename().string();
+      if (name != soname && name.starts_with(stem)) near.insert(name);
+    }
+  }
+  for (const std::string& name : near)
+    text += concat(name == *near.begin() ? "; found " : ", ", name);
+  return near.empty() ? text : text + " there";
+}
+
+}  // namespace gantry

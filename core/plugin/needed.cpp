@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// check_needed(): the walk over needed libraries, breadth first, each once.
+#include "core/manifest/host_traits.hpp"
+#include "core/plugin/linker.hpp"
+
+#include <gnu/libc-version.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t kMostLibraries = 512;  // of one walk; real chains stay under a hundred
+
+struct Visit {
+  std::string path;
+  std::string chain;  // "libgantry_acme.so -> libacme_rt.so.2"
+  std::size_t depth;
+};
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// "GLIBCXX_3.4.30" is number "3.4.30" of family "GLIBCXX_".
+std::string_view family_of(std::string_view version) {
+  const std::size_t digit = version.find_first_of("0123456789");
+  return version.substr(0, std::min(digit, version.size()));
+}
+
+Error version_error(const ElfVersionNeed& need, std::string_view wanted_by, std::string_view have) {
+  return unavailable(wanted_by, " needs ", need.version, " of ", need.file, ", ", have,
+                     ": install a newer ", need.file,
+                     " or a plugin that was built for an older system")
+      .because("VERSION_NEEDED");
+}
+
+// glibc names its versions after its releases, so no file need be read.
+Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
+  const std::string_view family = "GLIBC_";
+  if (!need.version.starts_with(family) || need.weak) return {};
+  const std::string_view number = need.version.substr(family.size());
+  const bool release = !number.empty() && number[0] >= '0' && number[0] <= '9';
+  if (!release || !version_less(gnu_get_libc_version(), number)) return {};
+  return version_error(need, wanted_by, concat("this host has glibc ", gnu_get_libc_version()));
+}
+
+// The version nodes of a library that GNU ld made are absolute symbols of their names; where there are none of the
+// family, nothing is said.
+Status check_provider(const ElfVersionNeed& need, std::string_view wanted_by,
+                      const ElfFile& provider, const std::string& path) {
+  if (need.weak || provider.find(need.version)) return {};
+  const std::string_view family = family_of(need.version);
+  std::string_view highest;
+  for (const ElfSymbol& symbol : provider.symbols()) {
+    const bool node = symbol.section == 0xfff1 && symbol.name.starts_with(family);
+    if (node && (highest.empty() ||
+                 version_less(highest.substr(family.size()), symbol.name.substr(family.size())))) {
+      highest = symbol.name;
+    }
+  }
+  if (highest.empty()) return {};
+  return version_error(need, wanted_by, concat(path, " has up to ", highest));
+}
+
+}  // namespace
+
+Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker,
+                    std::size_t depth) {
+  std::set<std::string> seen{path};
+  std::deque<Visit> queue{{path, file_name(path), 1}};
+  while (!queue.empty() && seen.size() < kMostLibraries) {
+    const Visit visit = queue.front();
+    queue.pop_front();
+    std::optional<ElfFile> opened;
+    if (visit.depth > 1) {
+      auto mapped = MappedFile::open(visit.path);
+      if (!mapped.ok()) continue;
+      auto parsed = ElfFile::parse(std::move(*mapped));
+      if (!parsed.ok()) continue;
+      opened = std::move(*parsed);
+    }
+    const ElfFile& now = opened ? *opened : file;
+    for (const ElfVersionNeed& need : now.version_needs())
+      GANTRY_CHECK(check_glibc(need, visit.chain));
+    for (const std::string_view soname : now.needed()) {
+      const std::optional<std::string> found = linker.find(soname, now, visit.path);
+      if (!found) {
+        return unavailable(soname, " is not found, wanted by ", visit.chain, "; ",
+                           linker.describe_search(soname, &now, visit.path))
+            .because("LIB_NEEDED_MISSING");
+      }
+      if (depth == 1 || found->empty()) continue;
+      if (auto mapped = MappedFile::open(*found); mapped.ok()) {
+        if (const auto provider = ElfFile::parse(std::move(*mapped)); provider.ok()) {
+          for (const ElfVersionNeed& need : now.version_needs()) {
+            if (need.file == soname)
+              GANTRY_CHECK(check_provider(need, visit.chain, *provider, *found));
+          }
+        }
+      }
+      if (visit.depth < depth && seen.insert(*found).second) {
+        queue.push_back({*found, concat(visit.chain, " -> ", soname), visit.depth + 1});
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace gantry

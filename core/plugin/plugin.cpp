@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/plugin.hpp"
+
+#include "core/manifest/reason.hpp"
+#include "core/module/table_copy.hpp"
+#include "core/plugin/compatible.hpp"
+#include "core/plugin/inspect.hpp"
+#include "core/plugin/library_handle.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using Query = decltype(&gantry_plugin_query_v1);
+
+// Pure and cheap by contract; an exception is a breach that must not end the process.
+Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core,
+                                       std::string_view subject) {
+  StatusBuffer said;
+  const gantry_plugin_table* table = nullptr;
+  gantry_status* const status = said.get();
+  try {
+    table = query(&core, status);
+  } catch (const std::exception& thrown) {
+    return bug(subject, ": gantry_plugin_query_v1 throws: ", thrown.what())
+        .because(reason::query_failed.tag);
+  } catch (...) {
+    return bug(subject, ": gantry_plugin_query_v1 throws").because(reason::query_failed.tag);
+  }
+  if (table) return table;
+  const gantry_code code = status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
+  Error error = said.error(code, concat(subject, ": gantry_plugin_query_v1"));
+  if (!reason_of(error)) error.reason = reason::query_failed.tag;
+  return error;
+}
+
+Error limit_error(std::string_view subject, std::string_view count_name, std::uint32_t count,
+                  std::uint32_t limit) {
+  return malformed(no_offset, subject, ": ", count_name, " is ", count, ", limit is ", limit)
+      .because(reason::table_limit.tag);
+}
+
+// A list of pointers to tables, each copied.
+template <class Table>
+Result<std::vector<Table>> copy_list(const Table* const* list, std::uint32_t count,
+                                     std::uint32_t limit, std::string_view noun,
+                                     std::string_view subject) {
+  if (count > limit)
+    return limit_error(subject, concat("gantry.plugin/1.", noun, "_count"), count, limit);
+  std::vector<Table> copies;
+  if (count == 0) return copies;
+  if (!list) {
+    return malformed(no_offset, subject, ": gantry.plugin/1.", noun, "s is empty, ", noun,
+                     "_count is ", count)
+        .because(reason::function_missing.tag);
+  }
+  copies.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    GANTRY_TRY(const Table copy, copy_table(list[i], concat(subject, ", ", noun, " ", i)));
+    copies.push_back(copy);
+  }
+  return copies;
+}
+
+Status check_names(const LoadedPlugin& plugin, std::string_view subject) {
+  for (std::size_t i = 0; i < plugin.loaders.size(); ++i) {
+    const char* key = plugin.loaders[i].type_key;
+    const std::size_t size = strnlen(key, kLongestTypeKey + 1);
+    if (size == 0 || size > kLongestTypeKey) {
+      return malformed(no_offset, subject, ", loader ", i, ": type key of ",
+                       size == 0 ? "0" : "over 256", " bytes, expected 1 to ", kLongestTypeKey)
+          .because(reason::table_limit.tag);
+    }
+    if (plugin.loader(key) != &plugin.loaders[i]) {
+      return malformed(no_offset, subject, ": type key \"", key, "\" is offered twice")
+          .because(reason::key_duplicate.tag);
+    }
+  }
+  for (const gantry_device_table& device : plugin.devices) {
+    const std::string_view name(device.name, strnlen(device.name, kLongestTypeKey + 1));
+    if (!is_device_name(name) || name.size() > kLongestTypeKey) {
+      return malformed(no_offset, subject, ": device name \"", name.substr(0, kLongestTypeKey),
+                       "\", expected [a-z][a-z0-9_]*")
+          .because(reason::table_limit.tag);
+    }
+    if (plugin.device(name) != &device) {
+      return malformed(no_offset, subject, ": device \"", name, "\" is offered twice")
+          .because(reason::key_duplicate.tag);
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_info& core,
+                                                 std::string_view subject) {
+  GANTRY_TRY(const gantry_plugin_table* const theirs, ask(query, core, subject));
+  auto plugin = std::make_shared<LoadedPlugin>();
+  GANTRY_TRY(plugin->table, copy_table(theirs, subject));
+  const gantry_plugin_table& table = plugin->table;
+  plugin->id.assign(table.id, strnlen(table.id, 65));
+  const std::string version(table.version, strnlen(table.version, 129));
+  const std::string name = concat("plugin ", plugin->id, " ", version);
+  GANTRY_TRY(plugin->abi_minor, negotiate({plugin->id, version}, table.abi, core.abi));
+  if (const std::string expected = check_plugin_id(plugin->id); !expected.empty()) {
+    return malformed(no_offset, subject, ": id is \"", plugin->id, "\", expected ", expected)
+        .because(reason::id_mismatch.tag);
+  }
+  auto parsed = Version::parse(version);
+  if (!parsed.ok()) {
+    return malformed(no_offset, subject, ": ", parsed.error().message)
+        .because(reason::version_mismatch.tag);
+  }
+  plugin->version = std::move(*parsed);
+  GANTRY_TRY(plugin->loaders,
+             copy_list(table.loaders, table.loader_count, kMostLoaders, "loader", name));
+  GANTRY_TRY(plugin->devices,
+             copy_list(table.devices, table.device_count, kMostDevices, "device", name));
+  GANTRY_CHECK(check_names(*plugin, name));
+  return plugin;
+}
+
+// The manifest is a claim; what the library says is the proof.
+Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
+  const auto mismatch = [&](const Reason& why, std::string_view what, std::string_view claimed,
+                            std::string_view found) {
+    return malformed(no_offset, manifest.file, " says ", what, " ", claimed, ", ",
+                     manifest.library_path, " says ", found,
+                     ": the two belong to different installations")
+        .because(why.tag);
+  };
+  if (manifest.id != plugin.id) return mismatch(reason::id_mismatch, "id", manifest.id, plugin.id);
+  if (manifest.version.text != plugin.version.text) {
+    return mismatch(reason::version_mismatch, "version", manifest.version.text,
+                    plugin.version.text);
+  }
+  const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
+                                 0};
+  if (describe(claimed) != describe(plugin.table.abi)) {
+    return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(plugin.table.abi));
+  }
+  for (const ManifestKey& key : manifest.keys) {
+    if (plugin.loader(key.key)) continue;
+    return malformed(no_offset, manifest.file, " offers type key \"", key.key, "\", ",
+                     manifest.library_path, " has no loader for it")
+        .because(reason::key_not_offered.tag);
+  }
+  for (const ManifestDevice& device : manifest.devices) {
+    if (plugin.device(device.name)) continue;
+    return malformed(no_offset, manifest.file, " offers device \"", device.name, "\", ",
+                     manifest.library_path, " has no table for it")
+        .because(reason::key_not_offered.tag);
+  }
+  for (const gantry_loader_table& loader : plugin.loaders) {
+    if (manifest.key_for(loader.type_key)) continue;
+    plugin.warnings.push_back(concat(manifest.file, " does not offer type key \"", loader.type_key,
+                                     "\", which the library could load"));
+  }
+  return {};
+}
+
+}  // namespace
+
+const gantry_loader_table* LoadedPlugin::loader(std::string_view type_key) const {
+  for (const gantry_loader_table& loader : loaders) {
+    if (type_key == loader.type_key) return &loader;
+  }
+  return nullptr;
+}
+
+const gantry_device_table* LoadedPlugin::device(std::string_view name) const {
+  for (const gantry_device_table& device : devices) {
+    if (name == device.name) return &device;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
+                                                        const gantry_host_info& core) {
+  GANTRY_TRY(const Inspection inspection, inspect_plugin(manifest, core.abi, Depth::quick));
+  auto handle = LibraryHandle::open(manifest.library_path);
+  if (!handle.ok()) {
+    // What the linker says about a chain of libraries is half the story: look for the other half.
+    const auto whole = inspect_plugin(manifest, core.abi, Depth::full);
+    if (whole.ok()) return std::move(handle).error();
+    Error error = whole.error();
+    return std::move(error.at("the linker says: ", handle.error().message));
+  }
+  GANTRY_CHECK(handle->confirm(*inspection.file));
+  const auto query = reinterpret_cast<Query>(handle->symbol("gantry_plugin_query_v1"));
+  if (!query) {
+    return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
+        .because(reason::query_missing.tag);
+  }
+  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
+  GANTRY_CHECK(check_claims(manifest, *plugin));
+  plugin->library = manifest.library_path;
+  plugin->identity = inspection.file->identity();
+  plugin->warnings.insert(plugin->warnings.end(), inspection.warnings.begin(),
+                          inspection.warnings.end());
+  return std::shared_ptr<const LoadedPlugin>(std::move(plugin));
+}
+
+Result<std::shared_ptr<const LoadedPlugin>> adopt_plugin(Query query,
+                                                         const gantry_host_info& core) {
+  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, "the program's plugin"));
+  return std::shared_ptr<const LoadedPlugin>(std::move(plugin));
+}
+
+Manifest manifest_of(const LoadedPlugin& plugin) {
+  Manifest manifest;
+  manifest.id = plugin.id;
+  manifest.version = plugin.version;
+  manifest.display_name = plugin.table.display_name;
+  manifest.vendor = plugin.table.vendor;
+  manifest.license = plugin.table.license;
+  manifest.abi = {plugin.table.abi.major, plugin.table.abi.min_minor, plugin.table.abi.max_minor};
+  for (const gantry_loader_table& loader : plugin.loaders)
+    manifest.keys.push_back({loader.type_key, {}, {}});
+  for (const gantry_device_table& device : plugin.devices) {
+    ManifestDevice& offered = manifest.devices.emplace_back();
+    offered.name = device.name;
+    offered.dlpack = device.type;
+  }
+  return manifest;
+}
+
+}  // namespace gantry

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/plugin_set.hpp"
+
+#include "core/plugin/inspect.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+bool offers(const Manifest& manifest, std::string_view what, bool device) {
+  if (!device) return manifest.key_for(what) != nullptr;
+  return std::any_of(manifest.devices.begin(), manifest.devices.end(),
+                     [&](const ManifestDevice& offered) { return offered.name == what; });
+}
+
+// Stopped before it could be tried; a later failure may have passed.
+bool is_out(const Candidate& candidate) {
+  return candidate.stopped() && candidate.state < CandidateState::eligible;
+}
+
+// priority -> version -> id, each the higher (the id: bytewise lower) first.
+bool comes_first(const Manifest& a, const Manifest& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.version != b.version) return a.version > b.version;
+  return a.id < b.id;
+}
+
+}  // namespace
+
+// One entry for each candidate.
+struct Slot {
+  Candidate candidate;
+  decltype(&gantry_plugin_query_v1) query = nullptr;  // of the program's own
+  bool opening = false;
+  std::thread::id opener;
+  std::shared_ptr<const ActivePlugin> active;
+};
+
+struct PluginSet::State {
+  mutable std::mutex mutex;         // guards slots; never held while a plugin's code runs
+  std::condition_variable settled;  // an opening ended
+  std::mutex load_mutex;            // held during dlopen and query
+  std::vector<std::unique_ptr<Slot>> slots;
+  std::size_t fallbacks = 0;
+};
+
+PluginSet::PluginSet(SearchResult found, MergeResult merged, PluginSetOptions options)
+    : found_(std::move(found)),
+      warnings_(std::move(merged.warnings)),
+      options_(std::move(options)),
+      state_(std::make_unique<State>()) {
+  for (Candidate& candidate : merged.candidates) {
+    state_->slots.push_back(std::make_unique<Slot>());
+    state_->slots.back()->candidate = std::move(candidate);
+  }
+}
+
+PluginSet::~PluginSet() = default;
+
+void PluginSet::warn(std::string text) const {
+  if (options_.log) options_.log->warning(text);
+}
+
+Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
+  GANTRY_TRY(const auto plugin, adopt_plugin(query, options_.core));
+  auto slot = std::make_unique<Slot>();
+  slot->query = query;
+  slot->candidate.file = "(program)";
+  slot->candidate.place_name = "the program";
+  slot->candidate.manifest = manifest_of(*plugin);
+  slot->candidate.state = CandidateState::eligible;
+  const std::lock_guard lock(state_->mutex);
+  for (auto& other : state_->slots) {
+    Candidate& candidate = other->candidate;
+    if (candidate.stopped() || candidate.manifest->id != plugin->id) continue;
+    if (other->query) return invalid("plugin ", plugin->id, " is part of the program already");
+    candidate.state = CandidateState::parsed;
+    candidate.stop(reason::shadowed_by,
+                   concat("same id as ", slot->candidate.title(), " of the program"));
+  }
+  state_->slots.insert(state_->slots.begin(), std::move(slot));
+  return {};
+}
+
+std::string PluginSet::pin_of(std::string_view what) const {
+  for (const auto& [pinned, id] : options_.pins) {
+    if (pinned == what) return id;
+  }
+  return "";
+}
+
+std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const {
+  const std::string pin = pin_of(what);
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Choice> all;
+  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+    const Candidate& candidate = state_->slots[i]->candidate;
+    if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, device))
+      continue;
+    if (!pin.empty() && candidate.manifest->id != pin) continue;
+    all.push_back({i, !pin.empty()});
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const Choice& a, const Choice& b) {
+    return comes_first(*state_->slots[a.candidate]->candidate.manifest,
+                       *state_->slots[b.candidate]->candidate.manifest);
+  });
+  return all;
+}
+
+std::vector<Choice> PluginSet::choices_for_key(std::string_view type_key) const {
+  return choices(type_key, false);
+}
+std::vector<Choice> PluginSet::choices_for_device(std::string_view name) const {
+  return choices(name, true);
+}
+
+std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
+  if (all.size() < 2) return "";
+  const std::lock_guard lock(state_->mutex);
+  const Manifest& first = *state_->slots[all[0].candidate]->candidate.manifest;
+  const Manifest& second = *state_->slots[all[1].candidate]->candidate.manifest;
+  if (first.priority != second.priority || first.version != second.version) return "";
+  return concat(first.id, " and ", second.id, " are equal in priority and version, ", first.id,
+                " comes first by its id; set a priority or a pin");
+}
+
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_key(std::string_view type_key) {
+  return serve(type_key, false);
+}
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_device(std::string_view name) {
+  return serve(name, true);
+}
+
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id) {
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const auto at = std::find_if(state_->slots.begin(), state_->slots.end(), [&](const auto& slot) {
+      return slot->candidate.manifest && slot->candidate.manifest->id == id &&
+             !is_out(slot->candidate);
+    });
+    if (at == state_->slots.end()) {
+      return not_found("no usable plugin has the id ", id).because(reason::no_plugin.tag);
+    }
+    index = static_cast<std::size_t>(at - state_->slots.begin());
+  }
+  return activate(index);
+}
+
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, bool device) {
+  const std::string_view noun = device ? "device" : "type key";
+  const std::vector<Choice> all = choices(what, device);
+  if (all.empty()) {
+    const std::string pin = pin_of(what);
+    if (!pin.empty()) {
+      return unavailable(noun, " \"", what, "\" is pinned to plugin ", pin,
+                         ", which is not there or does not offer it")
+          .because(reason::pin_unserved.tag);
+    }
+    return unavailable("no plugin offers ", noun, " \"", what, "\"").because(reason::no_plugin.tag);
+  }
+  Error last;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Result<std::shared_ptr<const ActivePlugin>> active = activate(all[i].candidate);
+    if (active.ok()) return active;
+    last = std::move(active).error();
+    if (i + 1 == all.size()) break;
+    std::string text;
+    {
+      const std::lock_guard lock(state_->mutex);
+      ++state_->fallbacks;
+      text = concat("plugin ", state_->slots[all[i].candidate]->candidate.title(), " cannot serve ",
+                    noun, " \"", what, "\", trying ",
+                    state_->slots[all[i + 1].candidate]->candidate.title(), ": ", last.message);
+    }
+    warn(text);
+  }
+  if (all.front().pinned)
+    last.at(noun, " \"", what, "\" is pinned to this plugin, no other is tried");
+  return last;
+}
+
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t index) {
+  Manifest manifest;
+  decltype(&gantry_plugin_query_v1) query = nullptr;
+  Slot* slot = nullptr;
+  {
+    std::unique_lock lock(state_->mutex);
+    slot = state_->slots[index].get();
+    if (slot->opening && slot->opener == std::this_thread::get_id()) {
+      return bug("plugin ", slot->candidate.title(), " asks for itself while it is created")
+          .because("CREATE_FAILED");
+    }
+    state_->settled.wait(lock, [&] { return !slot->opening; });
+    if (slot->active) return slot->active;
+    slot->opening = true;
+    slot->opener = std::this_thread::get_id();
+    manifest = *slot->candidate.manifest;
+    query = slot->query;
+  }
+
+  CandidateState reached = CandidateState::eligible;
+  const auto open = [&]() -> Result<std::shared_ptr<const ActivePlugin>> {
+    std::shared_ptr<const LoadedPlugin> plugin;
+    {
+      const std::lock_guard load_lock(state_->load_mutex);
+      GANTRY_TRY(plugin,
+                 query ? adopt_plugin(query, options_.core) : open_plugin(manifest, options_.core));
+    }
+    for (const std::string& warning : plugin->warnings) warn(warning);
+    reached = CandidateState::negotiated;
+    auto active = std::make_shared<ActivePlugin>();
+    active->plugin = plugin;
+    active->manifest = manifest;
+    if (options_.activate) {
+      auto instance = options_.activate(plugin, manifest);
+      if (!instance.ok()) {
+        Error error = std::move(instance).error();
+        if (!reason_of(error)) error.reason = reason::create_failed.tag;
+        return std::move(error.at("while creating plugin ", manifest.title()));
+      }
+      active->instance = std::move(*instance);
+    }
+    reached = CandidateState::active;
+    return std::shared_ptr<const ActivePlugin>(std::move(active));
+  };
+  Result<std::shared_ptr<const ActivePlugin>> opened = open();
+
+  const std::lock_guard lock(state_->mutex);
+  slot->opening = false;
+  slot->candidate.state = reached;
+  if (opened.ok()) {
+    slot->active = *opened;
+    slot->candidate.stop({}, "");
+  } else {
+    const Reason why = reason_of(opened.error());
+    slot->candidate.stop(why ? why : reason::create_failed, opened.error().message);
+  }
+  state_->settled.notify_all();
+  return opened;
+}
+
+std::vector<std::string> PluginSet::served_keys() const {
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> keys;
+  for (const auto& slot : state_->slots) {
+    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
+    for (const ManifestKey& key : slot->candidate.manifest->keys) {
+      keys.insert(key.key);
+      keys.insert(key.aliases.begin(), key.aliases.end());
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+std::vector<std::string> PluginSet::served_devices() const {
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> names;
+  for (const auto& slot : state_->slots) {
+    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
+    for (const ManifestDevice& device : slot->candidate.manifest->devices)
+      names.insert(device.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<Candidate> PluginSet::candidates() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Candidate> all;
+  for (const auto& slot : state_->slots) all.push_back(slot->candidate);
+  return all;
+}
+
+std::size_t PluginSet::fallback_count() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->fallbacks;
+}
+
+void PluginSet::inspect_all() {
+  std::vector<std::pair<Slot*, Manifest>> todo;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& slot : state_->slots) {
+      const bool wanted =
+          slot->candidate.state == CandidateState::eligible && !slot->query && !slot->opening;
+      if (wanted) todo.emplace_back(slot.get(), *slot->candidate.manifest);
+    }
+  }
+  for (const auto& [slot, manifest] : todo) {
+    const auto inspection = inspect_plugin(manifest, options_.core.abi, Depth::full);
+    const std::lock_guard lock(state_->mutex);
+    if (slot->opening || slot->active) continue;
+    if (inspection.ok()) {
+      slot->candidate.state = CandidateState::inspected;
+      slot->candidate.stop({}, "");
+    } else {
+      slot->candidate.stop(reason_of(inspection.error()), inspection.error().message);
+    }
+  }
+}
+
+}  // namespace gantry
