@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/context.hpp"
+
+#include "core/host/library_context.hpp"
+#include "core/host/packed_call.hpp"
+#include "core/host/parallel_launch.hpp"
+
+#include <new>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// Ends the thread's state with the thread.
+struct Reaper {
+  ~Reaper() { delete std::exchange(detail::host_thread, nullptr); }
+};
+
+void set_last_error(const char* text) {
+  fail_here(invalid(text ? text : "an error without a text").because("HOST_CODE"));
+}
+
+// The runtime that serves a call, or NULL with the error kept.
+const HostServices* services_here(const char* function) {
+  const HostServices* services = here().services;
+  if (services == nullptr) {
+    fail_here(bug(function, " is called on a thread that no gantry call has entered"));
+  }
+  return services;
+}
+
+// Compiled code counts devices as its artifact does.
+gantry_device_id device_here(int type, int index) {
+  const ModuleNode* node = here().node;
+  return {node ? to_runtime(*node, type) : type, index};
+}
+
+void* alloc_workspace(int type, int index, std::uint64_t bytes, int, int) {
+  const HostServices* services = services_here("TVMBackendAllocWorkspace");
+  if (services == nullptr) return nullptr;
+  try {
+    auto data = services->workspaces->alloc(device_here(type, index), bytes);
+    if (data.ok()) return *data;
+    fail_here(std::move(data).error());
+  } catch (const std::bad_alloc&) {
+    fail_here(exhausted("out of memory"));
+  }
+  return nullptr;
+}
+
+int free_workspace(int type, int index, void* data) {
+  const HostServices* services = services_here("TVMBackendFreeWorkspace");
+  if (services == nullptr) return -1;
+  try {
+    auto freed = services->workspaces->free(device_here(type, index), data);
+    return freed.ok() ? 0 : fail_here(std::move(freed).error());
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory"));
+  }
+}
+
+// "__tvm_set_device"(number, index): which device of its kind the thread's next calls run on.
+gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                       gantry_value*, gantry_status* status) {
+  if (count != 2 || args[0].kind != GANTRY_INT || args[1].kind != GANTRY_INT) {
+    return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                       "__tvm_set_device takes two numbers: device type and index");
+  }
+  const auto number = static_cast<std::int32_t>(args[0].i);
+  const gantry_device_id device = device_here(number, static_cast<std::int32_t>(args[1].i));
+  if (number != args[0].i || device.type < 0 || device.type >= kDeviceTypeCount) {
+    const std::string text =
+        concat("__tvm_set_device: device type ", args[0].i, " is not 0 to ", kDeviceTypeCount - 1);
+    return gantry_fail(status, GANTRY_INVALID, "DEVICE_NUMBER", text.c_str());
+  }
+  here().index[static_cast<std::size_t>(device.type)] = device.index;
+  return GANTRY_OK;
+}
+
+constexpr gantry_function_table set_device_table{sizeof(gantry_function_table), 0, nullptr,
+                                                 set_device};
+
+}  // namespace
+
+constinit thread_local HostThread* detail::host_thread = nullptr;
+
+HostThread& detail::new_host_thread() noexcept {
+  thread_local Reaper reaper;
+  static_cast<void>(&reaper);
+  host_thread = new HostThread;  // without memory for it there is no way to tell: the program ends
+  return *host_thread;
+}
+
+int fail_here(Error error) noexcept {
+  HostThread& thread = here();
+  thread.error = std::move(error);
+  thread.failed = true;
+  return -1;
+}
+
+const TvmFunctions& tvm_functions() {
+  static constexpr TvmFunctions functions{sizeof(TvmFunctions),
+                                          0,
+                                          call_from_host,
+                                          set_last_error,
+                                          get_function_from_context,
+                                          alloc_workspace,
+                                          free_workspace,
+                                          parallel_launch,
+                                          parallel_barrier};
+  return functions;
+}
+
+std::span<const ContextVariable> context_variables() {
+  const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
+  static const ContextVariable variables[] = {
+      {"__TVMFuncCall", address(call_from_host)},
+      {"__TVMAPISetLastError", address(set_last_error)},
+      {"__TVMBackendGetFuncFromEnv", address(get_function_from_context)},
+      {"__TVMBackendAllocWorkspace", address(alloc_workspace)},
+      {"__TVMBackendFreeWorkspace", address(free_workspace)},
+      {"__TVMBackendParallelLaunch", address(parallel_launch)},
+      {"__TVMBackendParallelBarrier", address(parallel_barrier)},
+  };
+  return variables;
+}
+
+Status add_host_globals(GlobalFunctions& globals) {
+  GANTRY_TRY(Ref<FunctionObject> function, new_function({nullptr, &set_device_table}, {}, 0));
+  return globals.add("__tvm_set_device", std::move(function));
+}
+
+}  // namespace gantry

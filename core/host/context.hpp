@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where compiled host code runs: what its runtime lends it, and the state of the thread it is on.
+//
+// Functions that host code calls carry no context (apache/tvm's signatures have none), so the call wrapper and the
+// pool's workers say on each thread whose code runs there now.
+#pragma once
+
+#include "core/host/tvm_abi.hpp"
+#include "core/host/workspace.hpp"
+#include "core/module/module.hpp"
+#include "core/tensor/device_set.hpp"
+
+#include <gantry/function.h>
+#include <gantry/result.hpp>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gantry {
+
+class Log;
+class ThreadPool;
+
+// One for each runtime; outlives every library module made with it.
+struct HostServices {
+  ThreadPool* pool = nullptr;
+  Workspaces* workspaces = nullptr;
+  const DeviceSet* devices = nullptr;
+  const Log* log = nullptr;                        // may be NULL
+  std::shared_ptr<const GlobalFunctions> globals;  // searched last by host code; may be NULL
+  std::filesystem::path tvm_symbols;  // libgantry_tvm.so, opened when an artifact imports from it
+};
+
+// The state of one thread. Made at its first call into host code, gone with the thread.
+struct HostThread {
+  const HostServices* services = nullptr;  // of the runtime whose code runs here; NULL: none does
+  const ModuleNode* node = nullptr;        // whose code that is: its device numbers
+  gantry_env env{};                        // of the call it is in
+  std::array<std::int32_t, kDeviceTypeCount>
+      index{};          // current device of each type, as host code set it
+  bool failed = false;  // `error` is the cause, if the call that runs now fails
+  Error error;          // the last one
+  OwnedValue kept;      // texts, functions and modules returned to host code: until its next call
+  gantry_bytes kept_bytes{};
+
+  WorkspaceShare* share = nullptr;  // the last one used, of `shares`
+  std::vector<std::unique_ptr<WorkspaceShare>> shares;
+};
+
+namespace detail {
+// One pointer: all that initial-exec storage must hold, of which a library opened late gets little.
+extern thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
+HostThread& new_host_thread() noexcept;
+}  // namespace detail
+
+// costs    one load and one comparison
+inline HostThread& here() noexcept {
+  HostThread* thread = detail::host_thread;
+  return thread != nullptr ? *thread : detail::new_host_thread();
+}
+
+// Says for the life of a scope whose code runs on this thread.
+class HostScope {
+ public:
+  HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
+      : thread_(here()),
+        services_(thread_.services),
+        node_(thread_.node),
+        env_(thread_.env),
+        type_(env.device.type & (kDeviceTypeCount - 1)),
+        index_(thread_.index[type_]) {
+    thread_.services = services;
+    thread_.node = node;
+    thread_.env = env;
+    thread_.index[type_] = env.device.index;
+    thread_.failed = false;
+  }
+  ~HostScope() {
+    thread_.services = services_;
+    thread_.node = node_;
+    thread_.env = env_;
+    thread_.index[type_] = index_;
+  }
+  HostScope(const HostScope&) = delete;
+  HostScope& operator=(const HostScope&) = delete;
+
+  HostThread& thread() { return thread_; }
+
+ private:
+  HostThread& thread_;
+  const HostServices* services_;
+  const ModuleNode* node_;
+  const gantry_env env_;
+  const std::uint32_t type_;
+  const std::int32_t index_;
+};
+
+// Keeps `error` as what the call that runs now fails of. Returns -1, what host code is told.
+int fail_here(Error error) noexcept;
+
+// What host code is given, all of it.
+const TvmFunctions& tvm_functions();
+
+// A variable that host code may define, and what belongs in it.
+struct ContextVariable {
+  const char* name;  // "__TVMFuncCall"
+  void* address;
+};
+std::span<const ContextVariable> context_variables();
+
+// Adds the functions of no module that host code asks for: "__tvm_set_device".
+//
+// returns  invalid where a name is taken
+Status add_host_globals(GlobalFunctions& globals);
+
+}  // namespace gantry

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The artifact's own shared library, opened: what it imports is judged first, for opening runs code.
+//
+//     map ─▶ read ELF ─▶ refuse ─▶ open libgantry_tvm.so if wanted ─▶ dlopen the file, or a private copy of it
+//
+// Its variables (context pointers, module context, cached look-ups) serve one module graph, so each HostLibrary has
+// the mapping for itself: where the process has the file open already, a second one gets a copy.
+#pragma once
+
+#include "core/elf/elf_file.hpp"
+#include "core/host/context.hpp"
+#include "core/host/dialect.hpp"
+#include "core/host/private_copy.hpp"
+
+#include <gantry/result.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+namespace gantry {
+
+struct LibraryRequest {
+  std::filesystem::path path;
+  std::shared_ptr<const MappedFile> file;  // of that path; empty: mapped here
+};
+
+class HostLibrary {
+ public:
+  // Opens a library. Its constructors run, nothing else of it does.
+  //
+  // services [in]   whose libgantry_tvm.so is opened where the file imports from it
+  // returns  malformed    not ELF, cut short, ...
+  //          unsupported  no shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
+  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks, by name
+  //          and what MappedFile::open returns
+  // thread   any; one at a time in the process while the system opens it
+  static Result<std::shared_ptr<HostLibrary>> open(const LibraryRequest& request,
+                                                   const HostServices& services);
+
+  // Closes it. Nothing that came from it may be left.
+  ~HostLibrary();
+  HostLibrary(const HostLibrary&) = delete;
+  HostLibrary& operator=(const HostLibrary&) = delete;
+
+  const ElfFile& elf() const { return elf_; }
+  const std::filesystem::path& path() const { return file_->path(); }
+  FileIdentity identity() const { return file_->identity(); }
+  // Was the file open already, in this process?
+  bool is_private_copy() const { return static_cast<bool>(copy_); }
+
+  // The function that this library itself exports under that name, never one of a library that it needs; or NULL.
+  void* function(std::string_view name) const;
+  // The pointer variable that it exports under that name, if it may be written; or NULL.
+  void** pointer_variable(std::string_view name) const;
+
+  // True for the first who asks: the library has the variables for one module only.
+  bool claim() { return !claimed_.exchange(true); }
+
+ private:
+  HostLibrary(std::shared_ptr<const MappedFile> file, ElfFile elf)
+      : file_(std::move(file)), elf_(std::move(elf)) {}
+  Status open_file();
+  void* address_of(const ElfSymbol& symbol) const;
+
+  std::shared_ptr<const MappedFile> file_;
+  ElfFile elf_;
+  PrivateCopy copy_;
+  void* handle_ = nullptr;
+  std::atomic<bool> claimed_{false};
+};
+
+}  // namespace gantry

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/parallel_launch.hpp"
+
+#include "core/host/context.hpp"
+#include "core/host/thread_pool.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+// A task that fails without a text is told of as one.
+Error cause_here() {
+  HostThread& thread = here();
+  if (!thread.failed) return invalid("fails and says nothing").because("HOST_CODE");
+  return thread.error;
+}
+
+struct Launch {
+  ParallelTask task;
+  void* closure;
+  const HostServices* services;
+  const ModuleNode* node;
+  gantry_env env;
+  std::mutex mutex{};
+  std::vector<std::pair<std::int32_t, Error>> failures{};
+
+  void run(std::int32_t number, ParallelEnv* env_of_task) {
+    here().failed = false;
+    if (task(number, env_of_task, closure) == 0) return;
+    const std::lock_guard lock(mutex);
+    failures.emplace_back(number, cause_here());
+  }
+};
+
+int join_failures(Launch& launch) {
+  if (launch.failures.empty()) return 0;
+  std::sort(launch.failures.begin(), launch.failures.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  Error joined = launch.failures.front().second;  // its code and reason speak for all
+  joined.message.clear();
+  for (const auto& [number, error] : launch.failures) {
+    joined.message +=
+        concat(joined.message.empty() ? "" : "\n", "task ", number, ": ", error.message);
+  }
+  return fail_here(std::move(joined));
+}
+
+void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
+  auto& launch = *static_cast<Launch*>(data);
+  const HostScope scope(launch.services, launch.node, launch.env);
+  ParallelEnv env{&launch.services->pool->barrier(), tasks};
+  launch.run(number, &env);
+}
+
+}  // namespace
+
+int parallel_launch(ParallelTask task, void* closure, int task_count) {
+  const HostThread& thread = here();
+  if (thread.services == nullptr) {
+    return fail_here(
+        bug("TVMBackendParallelLaunch is called on a thread that no gantry call has entered"));
+  }
+  ThreadPool& pool = *thread.services->pool;
+  if (task_count < 0 || task_count > pool.size()) {
+    return fail_here(invalid("a parallel launch asks for ", task_count,
+                             " tasks at once, the thread pool has ", pool.size(), " threads")
+                         .because("POOL_SIZE"));
+  }
+  Launch launch{task, closure, thread.services, thread.node, thread.env};
+  if (!pool.try_run(task_count, run_on_pool, &launch)) {
+    ParallelEnv alone{nullptr, 1};
+    launch.run(0, &alone);
+  }
+  return join_failures(launch);
+}
+
+int parallel_barrier(int, ParallelEnv* env) {
+  if (env->sync_handle != nullptr) static_cast<Barrier*>(env->sync_handle)->arrive();
+  return 0;
+}
+
+}  // namespace gantry

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/workspace.hpp"
+
+#include "core/host/context.hpp"
+#include "core/tensor/cpu_device.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+
+DevicePool::~DevicePool() {
+  if (device_ == nullptr) return;  // moved from
+  for (const auto* blocks : {&used_, &spare_}) {
+    for (const Block& block : *blocks) device_->table->free(device_->self, index_, block.data);
+  }
+}
+
+Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = bytes;
+  what.alignment = kTensorAlignment;
+  what.dtype = {1, 8, 1};  // bytes
+  void* data = nullptr;
+  StatusBuffer said;
+  const gantry_code code = device_->table->alloc(device_->self, index_, &what, &data, said.get());
+  if (code != GANTRY_OK) {
+    return said.error(code, concat("alloc of device ", device_->name))
+        .at("while allocating a workspace of ", bytes, " bytes on ", device_->name, ":", index_);
+  }
+  return data;
+}
+
+Result<void*> DevicePool::alloc(std::uint64_t bytes) {
+  if (bytes > UINT64_MAX - kWorkspacePage) {
+    return exhausted("a workspace of ", bytes, " bytes is asked for");
+  }
+  const std::uint64_t size =
+      bytes == 0 ? kWorkspacePage : (bytes + kWorkspacePage - 1) / kWorkspacePage * kWorkspacePage;
+  used_.reserve(used_.size() + 1);
+  spare_.reserve(used_.size() + spare_.size() + 1);  // free() must not run out of memory
+
+  const auto fits =
+      std::lower_bound(spare_.begin(), spare_.end(), size,
+                       [](const Block& block, std::uint64_t least) { return block.bytes < least; });
+  if (fits != spare_.end()) {
+    used_.push_back(*fits);
+    spare_.erase(fits);
+    return used_.back().data;
+  }
+  if (!spare_.empty()) {
+    device_->table->free(device_->self, index_, spare_.back().data);
+    spare_.pop_back();
+  }
+  GANTRY_TRY(void* const data, alloc_new(size));
+  used_.push_back({data, size});
+  return data;
+}
+
+bool DevicePool::free(void* data) {
+  const auto found = std::find_if(used_.rbegin(), used_.rend(),
+                                  [&](const Block& block) { return block.data == data; });
+  if (found == used_.rend()) return false;
+  const Block block = *found;
+  used_.erase(std::next(found).base());
+  const auto place =
+      std::upper_bound(spare_.begin(), spare_.end(), block.bytes,
+                       [](std::uint64_t bytes, const Block& other) { return bytes < other.bytes; });
+  spare_.insert(place, block);
+  return true;
+}
+
+WorkspaceShare::WorkspaceShare(std::shared_ptr<WorkspaceRegistry> registry)
+    : registry_(std::move(registry)) {
+  const std::lock_guard lock(registry_->mutex);
+  registry_->shares.push_back(this);
+}
+
+// The thread ends. Under the lock, so that the runtime does not take its devices away meanwhile.
+WorkspaceShare::~WorkspaceShare() {
+  const std::lock_guard lock(registry_->mutex);
+  std::erase(registry_->shares, this);
+  pools_.clear();
+}
+
+Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, const DeviceSet& devices) {
+  for (DevicePool& known : pools_) {
+    if (known.serves(id)) return &known;
+  }
+  GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(id.type));
+  return &pools_.emplace_back(std::move(device), id.index);
+}
+
+Workspaces::Workspaces(const DeviceSet& devices)
+    : devices_(devices), registry_(std::make_shared<WorkspaceRegistry>()) {}
+
+Workspaces::~Workspaces() {
+  std::vector<std::vector<DevicePool>> all;
+  const std::lock_guard lock(registry_->mutex);
+  registry_->closed.store(true, std::memory_order_release);
+  all.reserve(registry_->shares.size());
+  for (WorkspaceShare* share : registry_->shares) all.push_back(share->take_pools());
+  registry_->shares.clear();
+}
+
+// A thread keeps its shares in all runtimes; those of runtimes that are gone fall out when it meets a new one.
+WorkspaceShare& Workspaces::share() {
+  HostThread& thread = here();
+  if (thread.share != nullptr && thread.share->registry() == registry_.get()) return *thread.share;
+  std::erase_if(thread.shares, [](const auto& share) {
+    return share->registry()->closed.load(std::memory_order_acquire);
+  });
+  const auto mine =
+      std::find_if(thread.shares.begin(), thread.shares.end(),
+                   [&](const auto& share) { return share->registry() == registry_.get(); });
+  if (mine != thread.shares.end()) {
+    thread.share = mine->get();
+  } else {
+    thread.share = thread.shares.emplace_back(std::make_unique<WorkspaceShare>(registry_)).get();
+  }
+  return *thread.share;
+}
+
+Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes) {
+  GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
+  return pool->alloc(bytes);
+}
+
+Status Workspaces::free(gantry_device_id device, void* data) {
+  GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
+  if (pool->free(data)) return {};
+  return invalid("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                 " is not one that this thread has in use");
+}
+
+}  // namespace gantry
