@@ -22,6 +22,14 @@ function(gantry_add_plugin name)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${folder}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN")
+  # A vendor's project may be C alone, so the SDK's target itself asks for no C++.
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if("C" IN_LIST languages)
+    target_compile_features(${target} PRIVATE c_std_11)
+  endif()
+  if("CXX" IN_LIST languages)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+  endif()
   if(TARGET gantry_sdk)
     target_link_libraries(${target} PRIVATE gantry_sdk)
   else()

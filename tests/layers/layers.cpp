@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 
 const std::string spdx = "// SPDX-License-Identifier: Apache-2.0";
 
+// The program that README.md prints, byte for byte, without a licence line.
+const std::string printed_program = "tests/install/embed/digits.cpp";
+
 // The only file of the core that may ask the environment.
 const std::string environment_file = "core/runtime/environment.cpp";
 
@@ -91,7 +94,8 @@ class Checker {
   void check(const fs::path& file) {
     path_ = fs::relative(file, root_).generic_string();
     const std::string text = read_text(file);
-    if (!text.starts_with(spdx + "\n")) report(1, "does not begin with the SPDX line");
+    if (!text.starts_with(spdx + "\n") && path_ != printed_program)
+      report(1, "does not begin with the SPDX line");
     if (path_.starts_with("tests/")) return;
 
     const std::string code = without_comments(text);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin that vendors copy, driven through its tables by a host of a few lines.
+#include <gantry/gantry.h>
+#include <gantry/wall.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/words.hpp"
+#include "tests/unit/cxx/fake_host.hpp"
+
+namespace gantry {
+namespace {
+
+using test::FakeHost;
+using test::Words;
+using ::testing::ElementsAre;
+
+class TemplateTest : public ::testing::Test {
+ protected:
+  TemplateTest() {
+    plugin = gantry_plugin_query_v1(&info, status.get());
+    EXPECT_NE(plugin, nullptr);
+    EXPECT_EQ(plugin->create(&host, &self, nullptr), GANTRY_OK);
+    EXPECT_EQ(host.text_new(&host, GANTRY_STRING, {"pin", 3}, &pin, nullptr), GANTRY_OK);
+  }
+  ~TemplateTest() override {
+    if (module.self) module.table->destroy(module.self);
+    plugin->destroy(self);
+    host.release(&host, pin.object);
+    EXPECT_EQ(host.alive, 0) << "objects still alive";
+  }
+
+  gantry_code load(const Words& payload, std::uint32_t flags = GANTRY_BLOB_EXACT) {
+    gantry_blob blob{};
+    blob.struct_size = sizeof blob;
+    blob.flags = flags;
+    blob.type_key = gantry_text("example.null");
+    blob.data = payload.bytes().data();
+    blob.size = payload.size();
+    blob.generation = 3;
+    blob.pin = pin.object;
+    return plugin->loaders[0]->load_binary(self, &blob, nullptr, &module, &consumed, status.get());
+  }
+  gantry_function function(const char* name) {
+    gantry_function found{};
+    EXPECT_EQ(module.table->get_function(module.self, gantry_text(name), &found, nullptr),
+              GANTRY_OK);
+    return found;
+  }
+  Value call(const char* name, const std::vector<gantry_value>& args) {
+    const gantry_function f = function(name);
+    const gantry_env env{};
+    gantry_value result{};
+    const gantry_code code = f.table->call(
+        f.self, &env, args.data(), static_cast<std::int32_t>(args.size()), &result, status.get());
+    EXPECT_EQ(code, GANTRY_OK);
+    return Value::adopt(&host, result);
+  }
+
+  FakeHost host;
+  StatusBuffer status;
+  gantry_host_info info = {
+      sizeof(gantry_host_info), 0, {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0}, "1.0.0"};
+  const gantry_plugin_table* plugin;
+  void* self = nullptr;
+  gantry_value pin{};
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  const Words hello = Words().str("hello");
+};
+
+TEST_F(TemplateTest, LoadsAPayloadAndEndsWithNothingAlive) {
+  ASSERT_EQ(load(hello), GANTRY_OK);
+
+  EXPECT_EQ(consumed, 13u);
+  EXPECT_EQ(pin.object->counts, 2u);
+  const Value note = call("note", {});
+  EXPECT_EQ(value_text(note.get()), "hello");
+}
+
+TEST_F(TemplateTest, SaysWhereAnInexactPayloadEnds) {
+  ASSERT_EQ(load(Words(hello).text("the next entry"), 0), GANTRY_OK);
+  EXPECT_EQ(consumed, 13u);
+}
+
+TEST_F(TemplateTest, EchoesEveryKindOfValue) {
+  ASSERT_EQ(load(hello), GANTRY_OK);
+  gantry_value cstring{};
+  cstring.kind = GANTRY_CSTRING;
+  cstring.cstring = "abc";
+  const Value object = Value::adopt(&host, call("note", {}).take());
+
+  EXPECT_EQ(call("echo", {int_value(7)}).get().i, 7);
+  EXPECT_EQ(call("echo", {object.get()}).object(), object.object());
+  const Value copied = call("echo", {cstring});
+  EXPECT_EQ(copied.kind(), GANTRY_STRING);
+  EXPECT_EQ(value_text(copied.get()), "abc");
+}
+
+TEST_F(TemplateTest, RefusesArgumentsThatItDoesNotTake) {
+  ASSERT_EQ(load(hello), GANTRY_OK);
+  gantry_tensor tensor{};
+  const gantry_value reference = tensor_ref_value(&tensor);
+  const gantry_env env{};
+  gantry_value result{};
+  const gantry_function echo = function("echo");
+  const gantry_function note = function("note");
+
+  EXPECT_EQ(echo.table->call(echo.self, &env, nullptr, 0, &result, nullptr), GANTRY_INVALID);
+  EXPECT_EQ(echo.table->call(echo.self, &env, &reference, 1, &result, nullptr), GANTRY_INVALID);
+  EXPECT_EQ(note.table->call(note.self, &env, &reference, 1, &result, nullptr), GANTRY_INVALID);
+  EXPECT_EQ(result.kind, GANTRY_NONE);
+}
+
+TEST_F(TemplateTest, ListsItsFunctionsAndKnowsNoOther) {
+  ASSERT_EQ(load(hello), GANTRY_OK);
+  std::vector<std::string> names;
+  gantry_visitor visitor{};
+  visitor.struct_size = sizeof visitor;
+  visitor.self = &names;
+  visitor.visit = [](void* all, const gantry_function_info* one, gantry_status*) {
+    static_cast<std::vector<std::string>*>(all)->emplace_back(one->name.data, one->name.size);
+    return gantry_code{GANTRY_OK};
+  };
+  gantry_function none{};
+
+  EXPECT_EQ(module.table->list_functions(module.self, &visitor, nullptr), GANTRY_OK);
+  EXPECT_THAT(names, ElementsAre("echo", "note"));
+  EXPECT_EQ(module.table->get_function(module.self, gantry_text("walk"), &none, nullptr),
+            GANTRY_NOT_FOUND);
+  EXPECT_EQ(none.table, nullptr);
+}
+
+TEST_F(TemplateTest, SavesThePayloadAsItWas) {
+  ASSERT_EQ(load(hello), GANTRY_OK);
+  std::string saved;
+  gantry_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.self = &saved;
+  sink.write = [](void* to, const void* data, std::uint64_t size, gantry_status*) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), size);
+    return gantry_code{GANTRY_OK};
+  };
+
+  EXPECT_EQ(module.table->save_binary(module.self, &sink, nullptr), GANTRY_OK);
+  EXPECT_EQ(saved, std::string("\5\0\0\0\0\0\0\0hello", 13));
+}
+
+TEST_F(TemplateTest, RefusesPayloadsThatAreNotWhole) {
+  for (std::size_t size = 0; size < hello.size(); ++size) {
+    EXPECT_EQ(load(Words().bytes(hello.bytes().first(size))), GANTRY_MALFORMED) << size << " bytes";
+    EXPECT_EQ(status.error(GANTRY_MALFORMED, "load").reason, "BLOB_TRUNCATED");
+    EXPECT_EQ(status.error(GANTRY_MALFORMED, "load").offset, 0u);
+  }
+  EXPECT_EQ(load(Words().u64(UINT64_MAX).text("hello")), GANTRY_MALFORMED);
+  EXPECT_EQ(load(Words(hello).u8(0)), GANTRY_MALFORMED);
+  EXPECT_EQ(status.error(GANTRY_MALFORMED, "load").reason, "BLOB_TRAILING");
+  EXPECT_EQ(status.error(GANTRY_MALFORMED, "load").offset, 13u);
+  EXPECT_EQ(module.self, nullptr);
+  EXPECT_EQ(pin.object->counts, 1u);
+}
+
+TEST_F(TemplateTest, AnswersNoCoreOfAnotherMajor) {
+  info.abi.major = 2;
+
+  EXPECT_EQ(gantry_plugin_query_v1(&info, status.get()), nullptr);
+
+  const Error error = status.error(GANTRY_UNSUPPORTED, "query");
+  EXPECT_EQ(error.reason, "ABI_RANGE");
+  EXPECT_EQ(error.message,
+            "plugin example.null 1.0.0 speaks ABI 1, this core another major: install the plugin "
+            "that was built "
+            "for this core");
+}
+
+}  // namespace
+}  // namespace gantry
