@@ -39,6 +39,9 @@ std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like, std::string_view scope = {});
 
 // A tensor over memory that `owner` keeps; owner is retained. Shape and strides are copied.
+//
+// owner    [in]   NULL: the caller sees to it that the memory outlives the view
+// returns  invalid see data_bytes(), or elements at address 0; exhausted
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner);
 
 // Copies all elements. Same dtype and element count; both compact, else invalid naming which is not.

@@ -81,7 +81,7 @@ class FakeDevice {
     return gantry_fail(status, fails_with, "FAKE", "the fake is told to fail");
   }
   std::string text(const gantry_place& place) const {
-    const std::string_view side = place.device.type == kCpu ? "host" : name_;
+    const std::string side = place.device.type == kCpu ? "host" : name_;
     return concat(side, "+", place.byte_offset);
   }
   static std::uint8_t* address(const gantry_place& place) {

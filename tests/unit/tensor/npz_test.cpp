@@ -220,6 +220,16 @@ TEST(Npz, ChecksTheSumOfAMember) {
   EXPECT_EQ(array.error().message, "npz member \"a\": check sum of the data is wrong");
 }
 
+TEST(Npz, UnpacksNoMoreThanTheDirectorySays) {
+  const Bytes archive = zip_of({{"a.npy", npy(std::string(5000, 'x')), 8, 0, 129, -1, -1}});
+
+  const Result<NpzArray> array = NpzReader::over(archive)->read("a");
+
+  ASSERT_FALSE(array.ok());
+  EXPECT_EQ(array.error().code, Code::malformed);
+  EXPECT_EQ(array.error().message, "npz member \"a\": check sum of the data is wrong");
+}
+
 TEST(Npz, RefusesPackedDataThatEndEarly) {
   const Bytes archive = zip_of({{"a.npy", npy("x"), 8, 0, 130, -1, -1}});
 

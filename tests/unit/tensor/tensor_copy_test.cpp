@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <numeric>
 
 namespace gantry {
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 // uint8 tensor on the host with the given bytes.
 Ref<TensorObject> host_bytes(const DeviceSet& devices, const std::vector<std::uint8_t>& bytes) {
   auto tensor = make(devices, Like({static_cast<std::int64_t>(bytes.size())}, kByte));
-  std::memcpy(tensor->tensor.data, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t*>(tensor->tensor.data));
   return tensor;
 }
 
