@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many plugins from one source: one that is right, and one for each way to be wrong. CMakeLists.txt names them and
+// sets FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY say who each claims to be.
+#include <gantry/gantry.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#ifndef FAKE_ID
+#define FAKE_ID "test.fake"
+#endif
+#ifndef FAKE_VERSION
+#define FAKE_VERSION "1.0.0"
+#endif
+#ifndef FAKE_ABI
+#define FAKE_ABI \
+  { GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0 }
+#endif
+#ifndef FAKE_KEY
+#define FAKE_KEY "fake"
+#endif
+
+#ifdef FAKE_IMPORTS_CORE
+extern "C" int gantry_core_secret(void);
+#endif
+#ifdef FAKE_IMPORTS_NOBODY
+namespace sibling {
+int removed_by_an_upgrade(int);
+}
+#endif
+#ifdef FAKE_NEEDS_DEPENDENCY
+extern "C" int fake_dependency(void);
+#endif
+#ifdef FAKE_STATIC_TLS
+__attribute__((tls_model("initial-exec"))) thread_local char fake_big[1 << 20] = {1};
+#endif
+
+namespace {
+
+// What the test may see: a module that does nothing.
+void destroy_module(void*) {}
+gantry_code get_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
+  return GANTRY_NOT_FOUND;
+}
+[[maybe_unused]] const gantry_module_table module_table = [] {
+  gantry_module_table t{};
+  t.struct_size = sizeof t;
+  t.type_name = FAKE_KEY;
+  t.destroy = destroy_module;
+  t.get_function = get_function;
+  return t;
+}();
+
+[[maybe_unused]] gantry_code load_binary(void*, const gantry_blob* blob, gantry_object*,
+                                         gantry_module* module, uint64_t* consumed,
+                                         gantry_status*) {
+  *module = {nullptr, &module_table};
+  *consumed = blob->size;
+  return GANTRY_OK;
+}
+
+[[maybe_unused]] gantry_code count(void*, int32_t* out, gantry_status*) {
+  *out = 1;
+  return GANTRY_OK;
+}
+gantry_code alloc(void*, int32_t, const gantry_alloc* what, void** data, gantry_status* status) {
+  *data = std::malloc(what->size + 1);
+  return *data ? GANTRY_OK : gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake: out of memory");
+}
+void release(void*, int32_t, void* data) { std::free(data); }
+gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* status) {
+  return gantry_fail(status, GANTRY_UNSUPPORTED, "FUNCTION_ABSENT", "fake: nothing to copy");
+}
+
+[[maybe_unused]] gantry_code create(const gantry_host*, void** self, gantry_status* status) {
+#if defined(FAKE_CREATE_FAILS)
+  (void)self;
+  return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DEVICE", "fake: no device on this machine");
+#elif defined(FAKE_CREATE_THROWS)
+  (void)self, (void)status;
+  throw std::runtime_error("fake: create throws");
+#else
+  (void)status;
+#ifdef FAKE_IMPORTS_CORE
+  *self = reinterpret_cast<void*>(static_cast<intptr_t>(gantry_core_secret()));
+#elif defined(FAKE_IMPORTS_NOBODY)
+  *self = reinterpret_cast<void*>(static_cast<intptr_t>(sibling::removed_by_an_upgrade(1)));
+#elif defined(FAKE_NEEDS_DEPENDENCY)
+  *self = reinterpret_cast<void*>(static_cast<intptr_t>(fake_dependency()));
+#elif defined(FAKE_STATIC_TLS)
+  *self = &fake_big;
+#else
+  *self = nullptr;
+#endif
+  return GANTRY_OK;
+#endif
+}
+void destroy(void*) {}
+
+const gantry_loader_table loader = [] {
+  gantry_loader_table t{};
+  t.struct_size = sizeof t;
+  t.type_key = FAKE_KEY;
+#ifndef FAKE_NULL_LOAD_BINARY
+  t.load_binary = load_binary;
+#endif
+  return t;
+}();
+const gantry_device_table device = [] {
+  gantry_device_table t{};
+  t.struct_size = sizeof t;
+#ifdef FAKE_BAD_DEVICE_NAME
+  t.name = "Fake Device";
+#else
+  t.name = "fake_device";
+#endif
+#ifndef FAKE_NULL_COUNT
+  t.count = count;
+#endif
+  t.alloc = alloc;
+  t.free = release;
+  t.copy = copy;
+  return t;
+}();
+
+[[maybe_unused]] const gantry_loader_table* const loaders[] = {
+#ifdef FAKE_NULL_LOADER
+    nullptr,
+#else
+    &loader,
+#endif
+#ifdef FAKE_TWICE_THE_SAME_KEY
+    &loader,
+#endif
+};
+const gantry_device_table* const devices[] = {&device};
+
+// A later minor appends; an older core must not mind.
+struct Table {
+  gantry_plugin_table table;
+  void* later;
+};
+const Table all = [] {
+  Table t{};
+  t.table.struct_size = sizeof t.table;
+#ifdef FAKE_SHORT_TABLE
+  t.table.struct_size = sizeof t.table - 8;
+#endif
+#ifdef FAKE_LONG_TABLE
+  t.table.struct_size = sizeof t;
+  t.later = &t;
+#endif
+  t.table.abi = FAKE_ABI;
+  t.table.id = FAKE_ID;
+  t.table.version = FAKE_VERSION;
+#ifdef FAKE_NULL_VERSION
+  t.table.version = nullptr;
+#endif
+  t.table.vendor = "Test";
+  t.table.display_name = "Fake";
+  t.table.license = "Apache-2.0";
+#ifndef FAKE_NULL_LOADERS
+  t.table.loaders = loaders;
+#endif
+  t.table.loader_count = sizeof loaders / sizeof loaders[0];
+#ifdef FAKE_HUGE_LOADER_COUNT
+  t.table.loader_count = 1000000;
+#endif
+  t.table.devices = devices;
+  t.table.device_count = 1;
+#ifdef FAKE_NEGATIVE_DEVICE_COUNT
+  t.table.device_count = static_cast<uint32_t>(-1);
+#endif
+#ifndef FAKE_NULL_CREATE
+  t.table.create = create;
+#endif
+  t.table.destroy = destroy;
+  return t;
+}();
+
+}  // namespace
+
+#ifdef FAKE_NO_QUERY
+extern "C" GANTRY_EXPORT int fake_entry(void) { return all.table.struct_size != 0; }
+#else
+const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
+                                                  gantry_status* status) {
+  (void)host, (void)status;
+#if defined(FAKE_QUERY_THROWS)
+  throw std::runtime_error("fake: query throws");
+#elif defined(FAKE_QUERY_FAILS)
+  gantry_fail(status, GANTRY_UNSUPPORTED, "ABI_RANGE", "fake: this core is too old");
+  return nullptr;
+#elif defined(FAKE_QUERY_SAYS_NOTHING)
+  return nullptr;
+#else
+  return &all.table;
+#endif
+}
+#endif

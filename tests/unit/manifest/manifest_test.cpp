@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/manifest.hpp"
+
+#include "tests/support/manifest_builder.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ManifestBuilder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ManifestBuilder fake() { return ManifestBuilder().key("fake"); }
+
+TEST(Manifest, ReadsTheLeastThatThereMustBe) {
+  const Result<Manifest> manifest = read_manifest(fake().text(), "/p/fake.yaml");
+
+  ASSERT_TRUE(manifest.ok()) << manifest.error().message;
+  EXPECT_EQ(manifest->id, "test.fake");
+  EXPECT_EQ(manifest->version.text, "1.0.0");
+  EXPECT_EQ(manifest->library_path, "/p/libfake.so");
+  EXPECT_EQ(manifest->abi.max_minor, 0u);
+  ASSERT_EQ(manifest->keys.size(), 1u);
+  EXPECT_EQ(manifest->keys[0].key, "fake");
+  EXPECT_TRUE(manifest->enabled);
+  EXPECT_FALSE(manifest->required);
+  EXPECT_EQ(manifest->priority, 0);
+  EXPECT_EQ(manifest->probe, Probe::automatic);
+  EXPECT_EQ(manifest->probe_timeout_ms, 5000);
+  EXPECT_THAT(manifest->warnings, IsEmpty());
+  EXPECT_EQ(manifest->title(), "test.fake 1.0.0");
+}
+
+TEST(Manifest, ReadsEveryField) {
+  const std::string text = R"(
+schema: "1.0"
+schema_min: "1.0"
+id: acme.npu
+version: "2.3.1"
+display_name: ACME NPU
+vendor: ACME Silicon
+license: Apache-2.0
+homepage: https://example.invalid
+support: https://support.example.invalid/npu
+library: /opt/acme/lib/libacme_gantry.so
+sha256: 5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c
+signature: /opt/acme/lib/libacme_gantry.so.sig
+self_contained: true
+abi: {major: 1, min_minor: 0, max_minor: 3}
+keys: [{key: acme.npu, aliases: [acme.old], payload: [str, bytes]}]
+targets: {arch: [x86_64, aarch64], os: [linux], libc: ["glibc>=2.28"], isa: x86-64-v2}
+devices: [{name: acme_npu, kind: npu, vendor_ids: ["0x1e57"], pci_ids: ["1e57:0001"], dlpack: ext}, {name: gpu0, kind: gpu, dlpack: 2}]
+requires:
+  files: [/opt/acme/firmware]
+  device_nodes: [/dev/acme0]
+  libraries: [{soname: libacme.so.1, min_version: "7.1"}]
+  driver: {name: acme, min: "7.1", max: "8"}
+enabled: false
+required: true
+priority: -5
+probe: always
+probe_timeout_ms: 30000
+env_allow: [ACME_CACHE]
+config: {cache_mb: 512}
+config_schema:
+  cache_mb: {type: int, default: 256, min: 0, max: 65536, unit: MiB, doc: size of the cache, live: true}
+  mode: {type: enum, enum: [lazy, eager], default: lazy}
+  token: {type: string, secret: true}
+annotations: {anything: [goes, {here: 1}]}
+x-acme-sku: edge
+)";
+  const Result<Manifest> read = read_manifest(text, "/p/acme.yaml");
+
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const Manifest& m = *read;
+  EXPECT_EQ(m.title(), "ACME NPU (acme.npu 2.3.1)");
+  EXPECT_EQ(m.support, "https://support.example.invalid/npu");
+  EXPECT_EQ(m.library_path, "/opt/acme/lib/libacme_gantry.so");
+  EXPECT_TRUE(m.self_contained);
+  EXPECT_THAT(m.keys[0].aliases, ElementsAre("acme.old"));
+  EXPECT_THAT(m.keys[0].payload, ElementsAre("str", "bytes"));
+  EXPECT_THAT(m.targets.arch, ElementsAre("x86_64", "aarch64"));
+  EXPECT_EQ(m.targets.isa, "x86-64-v2");
+  EXPECT_EQ(m.devices[0].dlpack, 0);
+  EXPECT_EQ(m.devices[1].dlpack, 2);
+  EXPECT_THAT(m.needs.device_nodes, ElementsAre("/dev/acme0"));
+  EXPECT_THAT(m.needs.files, ElementsAre("/opt/acme/firmware"));
+  EXPECT_EQ(m.needs.libraries[0].min_version, "7.1");
+  EXPECT_EQ(m.needs.driver->max, "8");
+  EXPECT_FALSE(m.enabled);
+  EXPECT_TRUE(m.required);
+  EXPECT_EQ(m.priority, -5);
+  EXPECT_EQ(m.probe, Probe::always);
+  EXPECT_EQ(m.probe_timeout_ms, 30000);
+  EXPECT_THAT(m.env_allow, ElementsAre("ACME_CACHE"));
+  ASSERT_EQ(m.config.size(), 1u);
+  EXPECT_EQ(m.config[0].source, "/p/acme.yaml");
+  EXPECT_EQ(m.config[0].values[0].text, "512");
+  ASSERT_EQ(m.config_schema.size(), 3u);
+  EXPECT_EQ(std::get<std::int64_t>(*m.config_schema[0].fallback), 256);
+  EXPECT_TRUE(m.config_schema[0].live);
+  EXPECT_THAT(m.config_schema[1].choices, ElementsAre("lazy", "eager"));
+  EXPECT_TRUE(m.config_schema[2].secret);
+}
+
+TEST(Manifest, GivesGpusLongerToAnswerAProbe) {
+  const Result<Manifest> manifest =
+      read_manifest(fake().set("devices", "[{name: g, kind: gpu}]").text(), "/p/a.yaml");
+
+  ASSERT_TRUE(manifest.ok()) << manifest.error().message;
+  EXPECT_EQ(manifest->probe_timeout_ms, 30000);
+}
+
+TEST(Manifest, KnowsTheLoaderOfAnAlias) {
+  const Manifest manifest =
+      read_manifest(ManifestBuilder().set("keys", "[{key: a, aliases: [b]}, {key: c}]").text(),
+                    "/p/a.yaml")
+          .value();
+
+  ASSERT_NE(manifest.key_for("b"), nullptr);
+  EXPECT_EQ(manifest.key_for("b")->key, "a");
+  EXPECT_EQ(manifest.key_for("c")->key, "c");
+  EXPECT_EQ(manifest.key_for("d"), nullptr);
+}
+
+struct BadManifest {
+  std::string name;
+  ManifestBuilder manifest;
+  std::string reason;
+  std::string message;  // without the file's name in front
+};
+
+class ManifestRefuses : public ::testing::TestWithParam<BadManifest> {};
+
+TEST_P(ManifestRefuses, WithPlaceAndReason) {
+  const BadManifest& bad = GetParam();
+
+  const Result<Manifest> manifest = read_manifest(bad.manifest.text(), "/p/a.yaml");
+
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().code, Code::malformed);
+  EXPECT_EQ(manifest.error().message, "/p/a.yaml:" + bad.message);
+  EXPECT_EQ(manifest.error().reason, bad.reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, ManifestRefuses,
+    ::testing::Values(
+        BadManifest{"NoSchema", fake().without("schema"), "YAML_MISSING_KEY",
+                    "1:1: schema: required key is missing"},
+        BadManifest{
+            "SchemaWithoutQuotes", fake().set("schema", "1.0"), "YAML_TYPE",
+            "1:9: schema: expected text in quotes, found \"1.0\": write it in quotes, \"1.0\""},
+        BadManifest{"SchemaIsAWord", fake().schema("one"), "YAML_TYPE",
+                    "1:9: schema: expected major.minor as in \"1.0\", found text \"one\""},
+        BadManifest{"NewerSchema", fake().schema("1.2").line("sparkle: 1"), "SCHEMA_VERSION",
+                    "1:9: schema: manifest needs schema 1.2, this core reads 1.0: update the core"},
+        BadManifest{"NewerMajor", fake().schema("2.0"), "SCHEMA_VERSION",
+                    "1:9: schema: manifest needs schema 2.0, this core reads 1.0: update the core"},
+        BadManifest{
+            "OlderMajor", fake().schema("0.9"), "SCHEMA_VERSION",
+            "1:9: schema: manifest needs schema 0.9, this core reads 1.0: update the plugin"},
+        BadManifest{
+            "NewerMinimum", fake().schema("1.3").set("schema_min", "\"1.1\""), "SCHEMA_VERSION",
+            "7:13: schema_min: manifest needs schema 1.1, this core reads 1.0: update the core"},
+        BadManifest{"UnknownKey", fake().line("libary: x"), "YAML_UNKNOWN_KEY",
+                    "7:1: libary: unknown key, did you mean \"library\""},
+        BadManifest{"IdWithoutVendor", fake().id("cuda"), "YAML_TYPE",
+                    "2:5: id: expected vendor.name in lower-case letters, digits, '.' and '-', at "
+                    "most 64 bytes, "
+                    "found \"cuda\""},
+        BadManifest{"IdInUpperCase", fake().id("Acme.npu"), "YAML_TYPE",
+                    "2:5: id: expected vendor.name in lower-case letters, digits, '.' and '-', at "
+                    "most 64 bytes, "
+                    "found \"Acme.npu\""},
+        BadManifest{
+            "VersionWithoutQuotes", fake().set("version", "1.10"), "YAML_TYPE",
+            "3:10: version: expected text in quotes, found \"1.10\": write it in quotes, \"1.10\""},
+        BadManifest{"VersionOfTwoNumbers", fake().version("1.10"), "YAML_TYPE",
+                    "3:10: version: expected major.minor.patch as in \"1.4.0\" or \"2.0.0-rc.1\", "
+                    "found text "
+                    "\"1.10\""},
+        BadManifest{"Sha256TooShort", fake().line("sha256: abc"), "YAML_TYPE",
+                    "7:9: sha256: expected 64 lower-case hexadecimal digits, found \"abc\""},
+        BadManifest{"AbiUpsideDown", fake().abi("{major: 1, min_minor: 3, max_minor: 2}"),
+                    "MANIFEST_VALUE", "5:42: abi.max_minor: max_minor is 2, min_minor is 3"},
+        BadManifest{"AbiWithoutMajor", fake().abi("{min_minor: 0, max_minor: 0}"),
+                    "YAML_MISSING_KEY", "5:6: abi.major: required key is missing"},
+        BadManifest{"NothingOffered", ManifestBuilder(), "MANIFEST_VALUE",
+                    "1:1: keys: plugin offers neither a type key nor a device"},
+        BadManifest{"KeyTwice", fake().key("fake"), "MANIFEST_VALUE",
+                    "6:27: keys[1].key: type key \"fake\" is offered twice"},
+        BadManifest{"AliasIsAKey",
+                    ManifestBuilder().set("keys", "[{key: a}, {key: b, aliases: [a]}]"),
+                    "MANIFEST_VALUE", "6:36: keys[1].aliases: type key \"a\" is offered twice"},
+        BadManifest{"EmptyKey", ManifestBuilder().set("keys", "[{key: ''}]"), "YAML_TYPE",
+                    "6:14: keys[0].key: expected a type key, found text \"\""},
+        BadManifest{
+            "DeviceName", fake().device("Acme-NPU"), "YAML_TYPE",
+            "7:18: devices[0].name: expected a device name, [a-z][a-z0-9_]*, found \"Acme-NPU\""},
+        BadManifest{"DeviceTwice", fake().device("a").device("a"), "MANIFEST_VALUE",
+                    "7:29: devices[1].name: device \"a\" is offered twice"},
+        BadManifest{"DlpackNumber", fake().set("devices", "[{name: a, dlpack: 64}]"), "YAML_TYPE",
+                    "7:29: devices[0].dlpack: expected DLPack's device number, 1 to 63, or ext, "
+                    "found \"64\""},
+        BadManifest{"RelativeNode", fake().line("requires: {device_nodes: [dev/acme0]}"),
+                    "YAML_TYPE",
+                    "7:26: requires.device_nodes: expected absolute paths, found a list"},
+        BadManifest{"SonameWithFolder", fake().line("requires: {libraries: [{soname: lib/a.so}]}"),
+                    "YAML_TYPE",
+                    "7:23: requires.libraries: expected sonames without a folder, found a list"},
+        BadManifest{"PriorityOutOfRange", fake().line("priority: 1001"), "YAML_RANGE",
+                    "7:11: priority: expected integer -1000 to 1000, found 1001"},
+        BadManifest{"ProbeTimeoutOutOfRange", fake().line("probe_timeout_ms: 99"), "YAML_RANGE",
+                    "7:19: probe_timeout_ms: expected integer 100 to 120000, found 99"},
+        BadManifest{"EnvironmentName", fake().line("env_allow: [A-B]"), "YAML_TYPE",
+                    "7:12: env_allow: expected names of environment variables, found a list"},
+        BadManifest{"ConfigWithAList", fake().line("config: {a: [1]}"), "YAML_TYPE",
+                    "7:13: config.a: expected a single value, found a list"},
+        BadManifest{"OptionWithoutType", fake().line("config_schema: {a: {default: 1}}"),
+                    "YAML_MISSING_KEY", "7:20: config_schema.a.type: required key is missing"},
+        BadManifest{"OptionDefaultOfAnotherType",
+                    fake().line("config_schema: {a: {type: int, default: x}}"), "MANIFEST_VALUE",
+                    "7:41: config_schema.a.default: expected int, found \"x\""},
+        BadManifest{"OptionRangeUpsideDown",
+                    fake().line("config_schema: {a: {type: int, min: 2, max: 1}}"),
+                    "MANIFEST_VALUE", "7:45: config_schema.a.max: max is less than min"},
+        BadManifest{"OptionRangeOfText", fake().line("config_schema: {a: {type: string, max: 1}}"),
+                    "MANIFEST_VALUE", "7:40: config_schema.a.max: only int and float have a range"},
+        BadManifest{"EnumWithoutValues", fake().line("config_schema: {a: {type: enum}}"),
+                    "MANIFEST_VALUE",
+                    "7:20: config_schema.a.enum: type enum needs its values here"},
+        BadManifest{"ValuesWithoutEnum", fake().line("config_schema: {a: {type: int, enum: [b]}}"),
+                    "MANIFEST_VALUE",
+                    "7:38: config_schema.a.enum: only type enum has values here"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Manifest, NamesTheWordOfAPayloadLayoutThatItDoesNotKnow) {
+  const Result<Manifest> manifest = read_manifest(
+      ManifestBuilder().set("keys", "[{key: a, payload: [strng]}]").text(), "/p/a.yaml");
+
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().reason, "MANIFEST_VALUE");
+  EXPECT_THAT(manifest.error().message, HasSubstr("/p/a.yaml:6:26: keys[0].payload: "));
+  EXPECT_THAT(manifest.error().message, HasSubstr("strng"));
+}
+
+TEST(Manifest, TakesANewerSchemaThatAllowsItAndWarnsOfItsKeys) {
+  const Result<Manifest> manifest = read_manifest(
+      fake().schema("1.4").set("schema_min", "\"1.0\"").line("sparkle: 1").text(), "/p/a.yaml");
+
+  ASSERT_TRUE(manifest.ok()) << manifest.error().message;
+  EXPECT_EQ(manifest->schema_minor, 4u);
+  EXPECT_THAT(manifest->warnings, ElementsAre(HasSubstr("/p/a.yaml:8:1: sparkle: unknown key")));
+}
+
+TEST(ResolveLibrary, TakesAbsoluteAndManifestRelativePathsOnly) {
+  EXPECT_EQ(resolve_library("libx.so", "/p/x").value(), "/p/x/libx.so");
+  EXPECT_EQ(resolve_library("./libx.so", "/p/x").value(), "/p/x/libx.so");
+  EXPECT_EQ(resolve_library("sub/libx.so", "/p/x").value(), "/p/x/sub/libx.so");
+  EXPECT_EQ(resolve_library("/opt/x.so", "/p/x").value(), "/opt/x.so");
+}
+
+TEST(ResolveLibrary, RefusesWaysOutOfTheFolderAndSaysTheRules) {
+  const std::pair<std::string, std::string> bad[] = {{"../x.so", "leads through \"..\""},
+                                                     {"/opt/../x.so", "leads through \"..\""},
+                                                     {"sub/", "is a folder"},
+                                                     {"", "is empty"}};
+  for (const auto& [written, why] : bad) {
+    const Result<std::string> path = resolve_library(written, "/p/x");
+    ASSERT_FALSE(path.ok()) << written;
+    EXPECT_EQ(path.error().reason, "LIBRARY_PATH");
+    EXPECT_EQ(path.error().message, concat("library \"", written, "\" ", why,
+                                           "; it is an absolute path or one relative to the "
+                                           "manifest's directory /p/x, without \"..\"; the "
+                                           "working directory and search paths play no part"));
+  }
+}
+
+TEST(ResolveLibrary, IsToldWithItsPlaceInTheManifest) {
+  const Result<Manifest> manifest = read_manifest(fake().library("../x.so").text(), "/p/a.yaml");
+
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().reason, "LIBRARY_PATH");
+  EXPECT_THAT(manifest.error().message,
+              HasSubstr("/p/a.yaml:4:10: library: library \"../x.so\" leads through"));
+}
+
+TEST(OpenManifest, FollowsALinkedManifestToItsRealFolder) {
+  const test::TempDir dir;
+  fake().write_to(dir / "real/a.yaml");
+  std::filesystem::create_symlink(dir / "real/a.yaml", dir / "b.yaml");
+
+  const Result<Manifest> manifest = open_manifest((dir / "b.yaml").string());
+
+  ASSERT_TRUE(manifest.ok()) << manifest.error().message;
+  EXPECT_EQ(manifest->library_path,
+            (std::filesystem::canonical(dir.path()) / "real/libfake.so").string());
+}
+
+TEST(PluginId, IsVendorDotNameInLowerCase) {
+  for (const std::string_view id : {"a.b", "gantry.cuda", "acme-corp.npu-2", "a1.b2.c3"}) {
+    EXPECT_EQ(check_plugin_id(id), "") << id;
+  }
+  for (const std::string_view id : {"", "a", ".a", "a.", "a..b", "a.B", "a_b.c", "a.b c", "-a.b"}) {
+    EXPECT_NE(check_plugin_id(id), "") << id;
+  }
+  EXPECT_EQ(check_plugin_id("a." + std::string(62, 'b')), "");
+  EXPECT_NE(check_plugin_id("a." + std::string(63, 'b')), "");
+}
+
+}  // namespace
+}  // namespace gantry
