@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_json.hpp"
 
+#include "json_frames.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include <array>
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -39,57 +41,6 @@ struct Cursor {
   friend bool operator!=(const Cursor& a, const Cursor& b) { return a.here != b.here; }
 };
 
-// What the innermost open bracket is.
-enum class In {
-  graph,
-  nodes,
-  node,
-  node_attrs,
-  entries,
-  entry,
-  numbers,
-  graph_attrs,
-  graph_attr,
-  texts,
-  integers,
-  shapes,
-  shape,
-  skipped
-};
-
-struct Frame {
-  In in;
-  std::uint64_t at;         // of the bracket
-  std::uint64_t count = 0;  // items or keys begun
-  std::string key;          // of an object: the one being read
-};
-
-constexpr std::string_view expected_in(In in) {
-  switch (in) {
-    case In::nodes:
-      return "a node";
-    case In::entries:
-      return "a list of node and output";
-    case In::entry:
-    case In::numbers:
-      return "a number, 0 or more";
-    case In::integers:
-    case In::shape:
-      return "a whole number";
-    case In::texts:
-    case In::node_attrs:
-      return "a string";
-    case In::shapes:
-      return "a list of extents";
-    default:
-      return "something else";
-  }
-}
-
-bool is_object(In in) {
-  return in == In::graph || in == In::node || in == In::node_attrs || in == In::graph_attrs;
-}
-
 class Reader {
  public:
   Reader(std::string_view text, std::uint64_t at)
@@ -100,27 +51,26 @@ class Reader {
   JsonGraph graph;
 
   // What the parser calls; false ends the parse.
-  bool null() { return other("null"); }
-  bool boolean(bool) { return other("a boolean"); }
+  bool null() { return scalar("null"); }
+  bool boolean(bool) { return scalar("a boolean"); }
   bool number_integer(std::int64_t number) { return integer(number); }
   bool number_unsigned(std::uint64_t number) {
-    return number > INT64_MAX ? other("a number past 2^63")
+    return number > INT64_MAX ? scalar("a number past 2^63")
                               : integer(static_cast<std::int64_t>(number));
   }
-  bool number_float(double, const std::string&) { return other("a fraction"); }
-  bool binary(std::vector<std::uint8_t>&) { return other("binary"); }
+  bool number_float(double, const std::string&) { return scalar("a fraction"); }
+  bool binary(std::vector<std::uint8_t>&) { return scalar("binary"); }
   bool string(std::string& text);
   bool start_object(std::size_t);
   bool end_object() { return close(); }
   bool start_array(std::size_t);
   bool end_array() { return close(); }
   bool key(std::string& name);
-  bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception&) {
-    if (!error) {
-      error =
-          malformed(base_ + std::uint64_t(seen_ - begin_), "graph is no JSON near ", quoted(token))
-              .because("GRAPH");
-    }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) {
+    const std::string_view read(begin_, static_cast<std::size_t>(seen_ - begin_));
+    const std::string_view last = read.substr(read.size() - std::min<std::size_t>(read.size(), 16));
+    error =
+        malformed(base_ + read.size(), "graph is no JSON behind ", quoted(last)).because("GRAPH");
     return false;
   }
 
@@ -133,9 +83,8 @@ class Reader {
     return false;
   }
   // The way from the graph to what is being read: nodes[3].inputs[0][1]; to the list around it: nodes[3].inputs[0].
-  std::string place() const { return path_through(frames_.size()); }
-  std::string list_place() const { return path_through(frames_.size() - 1); }
-  std::string path_through(std::size_t frame_count) const;
+  std::string place() const { return path_of(frames_); }
+  std::string list_place() const { return path_of(std::span(frames_).first(frames_.size() - 1)); }
   bool wrong(std::string_view found, std::string_view expected) {
     return refuse(place(), " is ", found, ", expected ", expected);
   }
@@ -164,9 +113,11 @@ class Reader {
   bool close_graph();
   bool integer(std::int64_t number);
   bool other(std::string_view found);
+  bool scalar(std::string_view found) {
+    if (!frames_.empty() && !is_object(top().in)) ++top().count;
+    return other(found);
+  }
   JsonNode& node() { return graph.nodes.items.back(); }
-  // Index of the known key being read, for the bit that says "seen"; -1: unknown.
-  int known_key(const Frame& frame) const;
 
   const char* begin_;
   const char* seen_;
@@ -177,55 +128,6 @@ class Reader {
   std::uint32_t graph_keys_ = 0, node_keys_ = 0, node_attr_keys_ = 0, graph_attr_keys_ = 0;  // seen
   std::string tag_;  // of the graph attribute being read
 };
-
-constexpr std::array<std::string_view, 6> graph_key_names = {"nodes", "arg_nodes", "node_row_ptr",
-                                                             "heads", "attrs",     "metadata"};
-constexpr std::array<std::string_view, 6> node_key_names = {"op",    "name", "inputs",
-                                                            "attrs", "attr", "control_deps"};
-constexpr std::array<std::string_view, 4> node_attr_names = {"func_name", "num_inputs",
-                                                             "num_outputs", "flatten_data"};
-constexpr std::array<std::string_view, 5> graph_attr_names = {"dltype", "storage_id", "shape",
-                                                              "device_index", "storage_scope"};
-
-template <std::size_t N>
-int index_in(const std::array<std::string_view, N>& names, std::string_view name) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (names[i] == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-int Reader::known_key(const Frame& frame) const {
-  switch (frame.in) {
-    case In::graph:
-      return index_in(graph_key_names, frame.key);
-    case In::node:
-      return index_in(node_key_names, frame.key);
-    case In::node_attrs:
-      return index_in(node_attr_names, frame.key);
-    case In::graph_attrs:
-      return index_in(graph_attr_names, frame.key);
-    default:
-      return -1;
-  }
-}
-
-std::string Reader::path_through(std::size_t frame_count) const {
-  std::string path;
-  for (std::size_t i = 0; i < frame_count; ++i) {
-    const Frame& frame = frames_[i];
-    if (is_object(frame.in)) {
-      if (frame.key.empty() && frame.count == 0) continue;
-      if (!path.empty()) path += '.';
-      path += frame.key.size() <= 40 ? frame.key : frame.key.substr(0, 40) + "...";
-    } else if (frame.in != In::skipped) {
-      path += concat("[", frame.count == 0 ? 0 : frame.count - 1, "]");
-    }
-  }
-  if (path.empty()) return "graph";
-  const std::string shown = quoted(path, 120);  // keys come from the file
-  return shown.substr(1, shown.size() - 2);
-}
 
 bool Reader::key(std::string& name) {
   Frame& frame = top();

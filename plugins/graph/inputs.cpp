@@ -82,7 +82,8 @@ Result<Value> get_input_index(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1, 1));
   GANTRY_TRY(const std::string_view name, call.text(0));
   const auto found = executor.graph().input_by_name.find(name);
-  const std::int64_t index = found == executor.graph().input_by_name.end() ? -1 : found->second;
+  const bool known = found != executor.graph().input_by_name.end();
+  const std::int64_t index = known ? std::int64_t{found->second} : -1;
   return Value::adopt(executor.host().table(), int_value(index));
 }
 

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/fake_host.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gantry::test {
+namespace {
+
+// Objects. Each is a struct that begins with the header and the cell behind it, and counts itself.
+class Counted {
+ public:
+  explicit Counted(std::shared_ptr<int> live) : live_(std::move(live)) { ++*live_; }
+  ~Counted() { --*live_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::shared_ptr<int> live_;
+};
+
+void release_object(gantry_object* object) {
+  if (object != nullptr && --object->counts == 0) object->deleter(object, 3);
+}
+gantry_object* retain_object(gantry_object* object) {
+  if (object != nullptr) ++object->counts;
+  return object;
+}
+
+struct Text {
+  gantry_object header;
+  gantry_bytes cell;
+  std::string content;
+  Counted counted;
+};
+struct Shape {
+  gantry_object header;
+  gantry_shape cell;
+  std::vector<std::int64_t> content;
+  Counted counted;
+};
+struct Items {
+  gantry_object header;
+  std::vector<gantry_value> items;
+  Counted counted;
+  ~Items() {
+    for (const gantry_value& item : items) {
+      if (item.kind >= GANTRY_OBJECT) release_object(item.object);
+    }
+  }
+};
+struct Tensor {
+  gantry_object header;
+  gantry_tensor cell;
+  std::vector<std::int64_t> shape;
+  gantry_object* owner;
+  std::uint8_t* memory;  // of its own
+  Counted counted;
+  ~Tensor() {
+    release_object(owner);
+    std::free(memory);
+  }
+};
+struct Module {
+  gantry_object header;
+  gantry_module pair;
+  gantry_object* parent;
+  Counted counted;
+  ~Module() {
+    if (pair.table != nullptr) pair.table->destroy(pair.self);
+    release_object(parent);
+  }
+};
+struct Function {
+  gantry_object header;
+  FakeHost::Body body;
+  gantry_object* parent;
+  Counted counted;
+  ~Function() { release_object(parent); }
+};
+struct Pin {
+  gantry_object header;
+  Counted counted;
+};
+
+template <class T>
+gantry_object header_of(std::int32_t kind) {
+  return {1, kind, 0, [](void* self, std::int32_t) { delete static_cast<T*>(self); }};
+}
+template <class T>
+void give(T* object, gantry_value* out) {
+  *out = {};
+  out->kind = object->header.kind;
+  out->object = &object->header;
+}
+template <class T>
+T* as(gantry_object* object) {
+  return reinterpret_cast<T*>(object);
+}
+
+std::uint64_t bytes_of_tensor(const gantry_tensor& tensor) {
+  const std::span<const std::int64_t> shape(tensor.shape, static_cast<std::size_t>(tensor.ndim));
+  return tensor_bytes(shape, tensor.dtype).value();
+}
+
+}  // namespace
+
+struct FakeHost::Entries {
+  static FakeHost& of(const gantry_host* host) {
+    return *reinterpret_cast<const Lent*>(host)->owner;
+  }
+
+  static const void* get_extension(const gantry_host* host, const char* id) {
+    static const gantry_trace trace = {
+        sizeof(gantry_trace), 0, [](const gantry_host*) -> std::int64_t { return 7; },
+        [](const gantry_host* h, std::int64_t, gantry_bytes name, gantry_bytes category) {
+          of(h).spans.push_back(std::string(category.data, category.size) + ":" +
+                                std::string(name.data, name.size));
+        }};
+    return of(host).tracing && std::string_view(id) == GANTRY_TRACE_1 ? &trace : nullptr;
+  }
+  static void log(const gantry_host* host, std::int32_t, gantry_bytes text) {
+    of(host).log.emplace_back(text.data, text.size);
+  }
+  static gantry_code config_get(const gantry_host*, gantry_bytes, gantry_value*,
+                                gantry_status* status) {
+    return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: no such option");
+  }
+  static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {
+    return of(host).cancelled;
+  }
+  static void retain(const gantry_host*, gantry_object* object) { retain_object(object); }
+  static void release(const gantry_host*, gantry_object* object) { release_object(object); }
+
+  static gantry_code text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
+                              gantry_value* out, gantry_status*) {
+    auto* object = new Text{
+        header_of<Text>(kind), {}, std::string(text.data, text.size), Counted(of(host).live_)};
+    object->cell = {object->content.data(), object->content.size()};
+    give(object, out);
+    return GANTRY_OK;
+  }
+  static gantry_code shape_new(const gantry_host* host, const std::int64_t* dims,
+                               std::uint64_t count, gantry_value* out, gantry_status*) {
+    auto* object = new Shape{header_of<Shape>(GANTRY_SHAPE),
+                             {},
+                             std::vector<std::int64_t>(dims, dims + count),
+                             Counted(of(host).live_)};
+    object->cell = {object->content.data(), object->content.size()};
+    give(object, out);
+    return GANTRY_OK;
+  }
+  static gantry_code items_new(const gantry_host* host, std::int32_t kind,
+                               const gantry_value* items, std::uint64_t count, gantry_value* out,
+                               gantry_status*) {
+    auto* object =
+        new Items{header_of<Items>(kind), std::vector<gantry_value>(items, items + count),
+                  Counted(of(host).live_)};
+    for (const gantry_value& item : object->items) {
+      if (item.kind >= GANTRY_OBJECT) retain_object(item.object);
+    }
+    give(object, out);
+    return GANTRY_OK;
+  }
+  static gantry_code items_get(const gantry_host*, gantry_object* object,
+                               const gantry_value** items, std::uint64_t* count,
+                               gantry_status* status) {
+    if (object->kind != GANTRY_ARRAY && object->kind != GANTRY_MAP) {
+      return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                         "fake host: neither array nor map");
+    }
+    *items = as<Items>(object)->items.data();
+    *count = as<Items>(object)->items.size();
+    return GANTRY_OK;
+  }
+
+  static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
+                                gantry_value* out, gantry_status* status) {
+    FakeHost& self = of(host);
+    if (self.allocations.size() >= self.most_allocations) {
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: no more memory");
+    }
+    const std::uint64_t bytes = bytes_of_tensor(*like);
+    if (bytes > (std::uint64_t{1} << 30)) {
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: more than 1 GiB");
+    }
+    self.allocations.push_back(bytes);
+    const std::uint64_t rounded = (bytes / 128 + 1) * 128;
+    auto* memory = static_cast<std::uint8_t*>(std::aligned_alloc(128, rounded));
+    std::memset(memory, 0xcd, rounded);
+    gantry_tensor tensor = *like;
+    tensor.strides = nullptr;
+    tensor.byte_offset = 0;
+    tensor.data = memory;
+    if (like->device.type == handles.type) {
+      self.handles_[self.next_handle_] = memory;
+      tensor.data = reinterpret_cast<void*>(self.next_handle_);
+      self.next_handle_ += 2;
+    }
+    give(new_tensor(self, tensor, nullptr, memory), out);
+    return GANTRY_OK;
+  }
+  static gantry_code tensor_view(const gantry_host* host, const gantry_tensor* what,
+                                 gantry_object* owner, gantry_value* out, gantry_status*) {
+    give(new_tensor(of(host), *what, retain_object(owner), nullptr), out);
+    return GANTRY_OK;
+  }
+  static Tensor* new_tensor(FakeHost& self, const gantry_tensor& what, gantry_object* owner,
+                            std::uint8_t* memory) {
+    auto* object = new Tensor{header_of<Tensor>(GANTRY_TENSOR),
+                              what,
+                              std::vector<std::int64_t>(what.shape, what.shape + what.ndim),
+                              owner,
+                              memory,
+                              Counted(self.live_)};
+    object->cell.shape = object->shape.data();
+    return object;
+  }
+  static gantry_code tensor_copy(const gantry_host* host, const gantry_tensor* from,
+                                 const gantry_tensor* to, const gantry_env*,
+                                 gantry_status* status) {
+    const std::uint64_t bytes = bytes_of_tensor(*from);
+    if (!same_dtype(from->dtype, to->dtype) || bytes != bytes_of_tensor(*to)) {
+      return gantry_fail(status, GANTRY_INVALID, "TENSOR_COPY",
+                         "fake host: source and target differ");
+    }
+    of(host).copies.push_back(bytes);
+    if (bytes != 0) std::memcpy(of(host).memory_of(*to), of(host).memory_of(*from), bytes);
+    return GANTRY_OK;
+  }
+
+  static gantry_code module_new(const gantry_host* host, gantry_object* parent,
+                                gantry_module module, gantry_value* out, gantry_status*) {
+    give(new Module{header_of<Module>(GANTRY_MODULE), module, retain_object(parent),
+                    Counted(of(host).live_)},
+         out);
+    return GANTRY_OK;
+  }
+  static gantry_code function_new(const gantry_host* host, gantry_object* parent,
+                                  gantry_function function, gantry_value* out, gantry_status*) {
+    give(new_function(of(host), parent, function), out);
+    return GANTRY_OK;
+  }
+  static Function* new_function(FakeHost& self, gantry_object* parent, gantry_function pair) {
+    return new Function{header_of<Function>(GANTRY_FUNCTION),
+                        [pair](const gantry_env* env, std::span<const gantry_value> args,
+                               gantry_value* result, gantry_status* status) {
+                          return pair.table->call(pair.self, env, args.data(),
+                                                  static_cast<std::int32_t>(args.size()), result,
+                                                  status);
+                        },
+                        retain_object(parent), Counted(self.live_)};
+  }
+  static gantry_code find(const gantry_host* host, gantry_object* module, std::uint32_t where,
+                          gantry_bytes name, gantry_object** function, gantry_status* status) {
+    FakeHost& self = of(host);
+    if ((where & GANTRY_FIND_SELF) != 0 && as<Module>(module)->pair.table != nullptr) {
+      gantry_function found{};
+      const gantry_module& pair = as<Module>(module)->pair;
+      if (pair.table->get_function(pair.self, name, &found, status) == GANTRY_OK) {
+        *function = &new_function(self, module, found)->header;
+        return GANTRY_OK;
+      }
+    }
+    const auto import = self.imports_.find(std::string_view(name.data, name.size));
+    if ((where & GANTRY_FIND_IMPORTS) != 0 && import != self.imports_.end()) {
+      *function = &(new Function{header_of<Function>(GANTRY_FUNCTION), import->second, nullptr,
+                                 Counted(self.live_)})
+                       ->header;
+      return GANTRY_OK;
+    }
+    const std::string text = "fake host: no function \"" + std::string(name.data, name.size) + "\"";
+    return gantry_fail(status, GANTRY_NOT_FOUND, "FUNCTION", text.c_str());
+  }
+  static gantry_code call(const gantry_host*, gantry_object* function, const gantry_env* env,
+                          const gantry_value* args, std::int32_t count, gantry_value* result,
+                          gantry_status* status) {
+    return as<Function>(function)->body(env, std::span(args, static_cast<std::size_t>(count)),
+                                        result, status);
+  }
+
+  static gantry_code device_type(const gantry_host*, gantry_bytes, std::int32_t*,
+                                 gantry_status* status) {
+    return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: devices have no names");
+  }
+  static gantry_code device_type_in(const gantry_host* host, gantry_object*, std::int32_t number,
+                                    std::int32_t* type, gantry_status*) {
+    const auto& numbers = of(host).device_numbers;
+    const auto found = numbers.find(number);
+    *type = found == numbers.end() ? number : found->second;
+    return GANTRY_OK;
+  }
+  static gantry_code device_get(const gantry_host* host, gantry_device_id id, gantry_device* out,
+                                gantry_status* status) {
+    static const gantry_device_table cpu_table = device_table("cpu", 1, GANTRY_DEVICE_HOST_ACCESS);
+    static const gantry_device_table handle_table =
+        device_table("handles", 4, GANTRY_DEVICE_OPAQUE_DATA);
+    if (id.type != cpu.type && id.type != handles.type) {
+      return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: devices are 1 and 4");
+    }
+    *out = {&of(host), id.type == cpu.type ? &cpu_table : &handle_table, id};
+    return GANTRY_OK;
+  }
+  static gantry_device_table device_table(const char* name, std::int32_t type,
+                                          std::uint32_t flags) {
+    gantry_device_table table{};
+    table.struct_size = sizeof table;
+    table.flags = flags;
+    table.name = name;
+    table.type = type;
+    table.synchronize = [](void* self, std::int32_t, void*, gantry_status*) -> gantry_code {
+      ++static_cast<FakeHost*>(self)->synchronizations;
+      return GANTRY_OK;
+    };
+    return table;
+  }
+};
+
+FakeHost::FakeHost() {
+  lent_.owner = this;
+  lent_.table = {.struct_size = sizeof(gantry_host),
+                 .abi_minor = 0,
+                 .get_extension = Entries::get_extension,
+                 .log = Entries::log,
+                 .config_get = Entries::config_get,
+                 .is_cancelled = Entries::is_cancelled,
+                 .retain = Entries::retain,
+                 .release = Entries::release,
+                 .text_new = Entries::text_new,
+                 .shape_new = Entries::shape_new,
+                 .items_new = Entries::items_new,
+                 .items_get = Entries::items_get,
+                 .tensor_new = Entries::tensor_new,
+                 .tensor_view = Entries::tensor_view,
+                 .tensor_copy = Entries::tensor_copy,
+                 .module_new = Entries::module_new,
+                 .function_new = Entries::function_new,
+                 .find = Entries::find,
+                 .call = Entries::call,
+                 .device_type = Entries::device_type,
+                 .device_type_in = Entries::device_type_in,
+                 .device_get = Entries::device_get};
+  gantry_value made{};
+  Entries::module_new(table(), nullptr, {nullptr, nullptr}, &made, nullptr);
+  node_ = made.object;
+  *live_ = 0;  // the node is not counted
+}
+
+FakeHost::~FakeHost() {
+  *live_ += 1;
+  release_object(node_);
+  if (*live_ == 0) return;
+  std::fprintf(stderr, "fake host: %d objects are still held\n", *live_);
+  std::abort();
+}
+
+gantry_object* FakeHost::new_pin() {
+  return &(new Pin{header_of<Pin>(GANTRY_OBJECT), Counted(live_)})->header;
+}
+
+void FakeHost::release(gantry_object* object) { release_object(object); }
+
+std::uint8_t* FakeHost::memory_of(const gantry_tensor& tensor) const {
+  if (tensor.device.type == cpu.type)
+    return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
+  return handles_.at(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
+}
+
+}  // namespace gantry::test

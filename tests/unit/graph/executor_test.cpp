@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/graph/model.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::graph::test {
+namespace {
+
+using gantry::test::cpu;
+using gantry::test::handles;
+using ::testing::ElementsAre;
+
+class Executing : public Model {};
+
+TEST_F(Executing, RunsOperatorsInOrder) {
+  const Value executor = this->executor(small_graph, {small_p0});
+  Floats x({2, 2}, {1, 2, 3, 4});
+
+  ASSERT_TRUE(call(executor, "set_input", {text_value("x"), x.value()}).ok());
+
+  EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
+  EXPECT_EQ(calls.size(), 1u);
+}
+
+TEST_F(Executing, LeavesNothingBehind) {
+  {
+    const Value executor = this->executor(small_graph, {small_p0});
+    run(executor);
+    EXPECT_GT(fake.live_objects(), 1);
+  }
+  EXPECT_EQ(fake.live_objects(), 1);  // the blob's pin, which the test holds
+}
+
+// Storage 2 is planned for two entries, storage 0 and 1 for one each.
+TEST_F(Executing, AllocatesEachSlotOnce) {
+  executor(small_graph, {});
+
+  EXPECT_THAT(fake.allocations, ElementsAre(16, 16, 16));
+}
+
+TEST_F(Executing, RunsWithoutAllocating) {
+  const Value executor = this->executor(small_graph, {small_p0});
+  run(executor);
+  const std::size_t before = fake.allocations.size();
+  const int objects = fake.live_objects();
+
+  run(executor);
+
+  EXPECT_EQ(fake.allocations.size(), before);
+  EXPECT_EQ(fake.live_objects(), objects);
+}
+
+TEST_F(Executing, NamesAllMissingFunctionsAtOnce) {
+  const std::string graph =
+      replaced(replaced(small_graph, "\"func_name\":\"add\"", "\"func_name\":\"mul\""),
+               "\"func_name\":\"__nop\"", "\"func_name\":\"div\"");
+  const Result<Value> factory = load(payload_bytes(graph, {}));
+  ASSERT_TRUE(factory.ok());
+
+  const Result<Value> made = call(*factory, "default", {device_value(cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::not_found);
+  EXPECT_EQ(made.error().reason, "FUNCTION");
+  EXPECT_EQ(made.error().message,
+            "graph calls 2 functions, 2 are in no import: \"div\", \"mul\"\n"
+            "  look-up of the first says: fake host: no function \"div\"");
+}
+
+TEST_F(Executing, NamesTheNodeThatFails) {
+  fake.add_function("add", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                              gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
+  });
+  const Value executor = this->executor(small_graph, {small_p0});
+
+  const Result<Value> ran = call(executor, "run");
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().code, Code::unavailable);
+  EXPECT_EQ(ran.error().reason, "DRIVER");
+  EXPECT_EQ(ran.error().message, "the driver is gone\n  in node 2 \"add\"");
+}
+
+TEST_F(Executing, ReleasesWhatAnOperatorReturns) {
+  fake.add_function("add", [this](const gantry_env*, std::span<const gantry_value>,
+                                  gantry_value* result, gantry_status*) {
+    *result = host.text("unwanted").value().take();
+    return gantry_code{GANTRY_OK};
+  });
+  const Value executor = this->executor(small_graph, {small_p0});
+  const int objects = fake.live_objects();
+
+  ASSERT_TRUE(call(executor, "run").ok());
+
+  EXPECT_EQ(fake.live_objects(), objects);
+}
+
+TEST_F(Executing, StopsBetweenOperatorsWhenCancelled) {
+  const Value executor = this->executor(small_graph, {small_p0});
+  fake.cancelled = true;
+  const int task = 0;
+  const gantry_env env{cpu, nullptr, &task};
+
+  const Result<Value> ran = call(executor, "run", {}, &env);
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().code, Code::cancelled);
+  EXPECT_EQ(ran.error().message, "run is cancelled");
+  EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(Executing, RecordsASpanForEachOperator) {
+  fake.tracing = true;
+  const Value executor = this->executor(small_graph, {small_p0});
+
+  run(executor);
+
+  EXPECT_THAT(fake.spans, ElementsAre("op:add"));
+}
+
+TEST_F(Executing, PassesMemoryShortageOn) {
+  const Result<Value> factory = load(payload_bytes(small_graph, {}));
+  fake.most_allocations = 2;
+
+  const Result<Value> made = call(*factory, "default", {device_value(cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::exhausted);
+  EXPECT_EQ(made.error().message,
+            "fake host: no more memory\n  while allocating storage 2, 16 bytes on device 1:0");
+}
+
+// x on device 4, the rest on the CPU; a copy between.
+const char two_devices[] = R"({"nodes":[
+{"op":"null","name":"x","inputs":[]},
+{"op":"tvm_op","name":"here","attrs":{"func_name":"negate","num_inputs":"1","num_outputs":"1","flatten_data":"0"},"inputs":[[0,0]]},
+{"op":"tvm_op","name":"over","attrs":{"func_name":"__copy","num_inputs":"1","num_outputs":"1","flatten_data":"0"},"inputs":[[1,0]]},
+{"op":"tvm_op","name":"there","attrs":{"func_name":"negate","num_inputs":"1","num_outputs":"1","flatten_data":"0"},"inputs":[[2,0]]}],
+"arg_nodes":[0],"heads":[[3,0]],"node_row_ptr":[0,1,2,3,4],
+"attrs":{"dltype":["list_str",["float32","float32","float32","float32"]],"device_index":["list_int",[9,9,1,1]],
+"storage_id":["list_int",[0,1,2,3]],"shape":["list_shape",[[2],[2],[2],[2]]]}})";
+
+class TwoDevices : public Model {
+ protected:
+  TwoDevices() { fake.device_numbers[9] = 4; }
+  Value make() {
+    factory = load(payload_bytes(two_devices, {})).value();
+    return call(factory, "default", {device_value(cpu), device_value(handles)}).value();
+  }
+  Value factory;
+};
+
+TEST_F(TwoDevices, CopiesFromOneToTheOther) {
+  const Value executor = make();
+  Floats x({2}, {5, 6});
+
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), x.value()}).ok());
+
+  EXPECT_THAT(run(executor), ElementsAre(5, 6));
+}
+
+TEST_F(TwoDevices, GiveEachOperatorItsOwnAndOnlyTheCallersDeviceItsStream) {
+  const Value executor = make();
+  int stream = 0;
+  const gantry_env env{handles, &stream, nullptr};
+
+  ASSERT_TRUE(call(executor, "run", {}, &env).ok());
+
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].device.type, handles.type);
+  EXPECT_EQ(calls[0].stream, &stream);
+  EXPECT_EQ(calls[1].device.type, cpu.type);
+  EXPECT_EQ(calls[1].stream, nullptr);
+}
+
+TEST_F(TwoDevices, AreAskedForByTheirNumberInTheRuntime) {
+  make();
+
+  const Result<Value> made = call(factory, "default", {device_value(cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::invalid);
+  EXPECT_EQ(made.error().reason, "DEVICE");
+  EXPECT_EQ(made.error().message,
+            "graph wants a device of type 4 for entry 0, devices given are 1:0");
+}
+
+// Functions of NNVM's element-wise fusions want rank 1; nobody else may see that.
+TEST_F(Executing, FlattensPrivateCopiesOnly) {
+  std::vector<std::int32_t> ranks;
+  std::vector<std::int64_t> extents;
+  fake.add_function("add", [&](const gantry_env*, std::span<const gantry_value> args, gantry_value*,
+                               gantry_status*) {
+    for (const gantry_value& arg : args) {
+      ranks.push_back(arg.tensor->ndim);
+      extents.push_back(arg.tensor->shape[0]);
+    }
+    return gantry_code{GANTRY_OK};
+  });
+  const Value executor = this->executor(
+      replaced(replaced(small_graph, "\"flatten_data\":\"0\"", "\"flatten_data\":\"1\""),
+               "[[3,0,0]]", "[[2,0,0]]"),
+      {});
+
+  ASSERT_TRUE(call(executor, "run").ok());
+
+  EXPECT_THAT(ranks, ElementsAre(1, 1, 1));
+  EXPECT_THAT(extents, ElementsAre(4, 4, 4));
+  EXPECT_EQ(tensor_of(executor, "get_output", 0).ndim, 2);
+}
+
+TEST_F(Executing, OffersItsFunctionsByName) {
+  const Value executor = this->executor(small_graph, {});
+
+  EXPECT_TRUE(host.find(executor.object(), GANTRY_FIND_SELF, "run").ok());
+  EXPECT_EQ(host.find(executor.object(), GANTRY_FIND_SELF, "profile").error().code,
+            Code::not_found);
+}
+
+}  // namespace
+}  // namespace gantry::graph::test

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/graph/graph.hpp"
+
+#include "tests/support/files.hpp"
+#include "tests/unit/graph/model.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gantry::graph::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Graph, GivesEntriesToNodesByOffset) {
+  const Result<Graph> graph = read_graph(small_graph, 0);
+
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->nodes[2].act, Act::call);
+  EXPECT_EQ(graph->nodes[3].act, Act::nop);
+  EXPECT_THAT(graph->nodes[2].inputs, ElementsAre(0, 1));
+  EXPECT_EQ(graph->entries[3].bytes, 16u);
+  EXPECT_EQ(graph->heads[0].entry, 3u);
+  EXPECT_EQ(describe(graph->entries[0]), "float32[2, 2]");
+}
+
+// Node 2 has two outputs: from there on a node's number is not its entry's.
+TEST(Graph, CountsEntriesNotNodes) {
+  std::string text = replaced(small_graph, "\"num_outputs\":\"1\"", "\"num_outputs\":\"2\"");
+  text = replaced(text, "[0,1,2,3,4]", "[0,1,2,4,5]");
+  text = replaced(text, "\"inputs\":[[2,0,0]]", "\"inputs\":[[2,1,0]]");
+  text = replaced(text, "\"float32\",\"float32\",", "\"float32\",\"float32\",\"int8\",");
+  text = replaced(text, "[1,1,1,1]", "[1,1,1,1,1]");
+  text = replaced(text, "[0,1,2,2]", "[0,1,5,2,2]");
+  text = replaced(text, "[2,2],[4]", "[3],[2,2],[4]");
+
+  const Result<Graph> graph = read_graph(text, 0);
+
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->nodes[3].first_entry, 4u);
+  EXPECT_THAT(graph->nodes[3].inputs, ElementsAre(3));
+  EXPECT_EQ(graph->heads[0].entry, 4u);
+  EXPECT_EQ(describe(graph->entries[2]), "int8[3]");
+}
+
+struct BadGraph {
+  std::string name, from, to, at, message;
+  friend void PrintTo(const BadGraph& bad, std::ostream* out) { *out << bad.name; }
+};
+class GraphRefuses : public ::testing::TestWithParam<BadGraph> {};
+TEST_P(GraphRefuses, AtTheListAtFault) {
+  const BadGraph& bad = GetParam();
+  const std::string text = replaced(small_graph, bad.from, bad.to);
+
+  const Result<Graph> graph = read_graph(text, 100);
+
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::malformed);
+  EXPECT_EQ(graph.error().offset, 100 + text.find(bad.at) + bad.at.size() - 1);
+  EXPECT_EQ(graph.error().message, bad.message);
+}
+constexpr char rows[] = "\"node_row_ptr\":[";
+constexpr char heads[] = "\"heads\":[";
+constexpr char args[] = "\"arg_nodes\":[";
+constexpr char shapes[] = "\"shape\":[";
+constexpr char storage[] = "\"storage_id\":[";
+constexpr char node0[] = "\"nodes\":[\n{";
+constexpr char node2[] = "\"p0\",\"inputs\":[]},\n{";
+constexpr char node3[] = "[[0,0,0],[1,0,0]]},\n{";
+constexpr char inputs2[] = "\"0\"},\"inputs\":[";
+INSTANTIATE_TEST_SUITE_P(
+    SmallGraph, GraphRefuses,
+    ::testing::Values(
+        BadGraph{"FewRows", "[0,1,2,3,4]", "[0,1,2,3]", rows,
+                 "node_row_ptr has 4 items, nodes and one more are 5"},
+        BadGraph{"RowsFromOne", "[0,1,2,3,4]", "[1,1,2,3,4]", rows,
+                 "node_row_ptr[0] is 1, expected 0"},
+        BadGraph{"RowFalls", "[0,1,2,3,4]", "[0,1,0,3,4]", rows,
+                 "node_row_ptr[2] falls from 1 to 0"},
+        BadGraph{"ManyEntries", "[0,1,2,3,4]", "[0,1,2,3,2147483648]", rows,
+                 "node_row_ptr counts 2147483648 entries, most is 2147483647"},
+        BadGraph{"MoreEntriesThanAttributes", "[0,1,2,3,4]", "[0,1,2,3,5]", "\"dltype\":[",
+                 "attrs.dltype has 4 items, entry count is 5"},
+        BadGraph{"FewStorageIds", "[0,1,2,2]", "[0,1,2]", storage,
+                 "attrs.storage_id has 3 items, entry count is 4"},
+        BadGraph{"FewShapes", ",[4]", "", shapes, "attrs.shape has 3 items, entry count is 4"},
+        BadGraph{"FewDevices", "[1,1,1,1]", "[1,1,1]", "\"device_index\":[",
+                 "attrs.device_index has 3 items, entry count is 4"},
+        BadGraph{"FewScopes", "\"shape\":[", "\"storage_scope\":[\"list_str\",[\"\"]],\"shape\":[",
+                 "\"storage_scope\":[", "attrs.storage_scope has 1 items, entry count is 4"},
+        BadGraph{"UnknownDtype", "[\"float32\"", "[\"floot32\"", "\"dltype\":[",
+                 "attrs.dltype[0]: dtype \"floot32\": no such type, known are int, uint, float, "
+                 "bfloat, complex, bool, "
+                 "handle and the names of small floats"},
+        BadGraph{"NegativeExtent", "[4]", "[-4]", shapes,
+                 "attrs.shape[3]: dimension 0 is -4, least is 0"},
+        BadGraph{"OverflowingShape", "[4]", "[4294967296,4294967296]", shapes,
+                 "attrs.shape[3]: dimension 1 is 4294967296, room for 536870911"},
+        BadGraph{"ManyDimensions", "[4]",
+                 "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", shapes,
+                 "attrs.shape[3] has 33 dimensions, most is 32"},
+        BadGraph{"StorageBelowMinusOne", "[0,1,2,2]", "[0,-2,2,2]", storage,
+                 "attrs.storage_id[1] is -2, range is -1 to 2147483647"},
+        BadGraph{"NegativeDevice", "[1,1,1,1]", "[1,-1,1,1]", "\"device_index\":[",
+                 "attrs.device_index[1] is -1, range is 0 to 2147483647"},
+        BadGraph{"InputWithInputs", "\"name\":\"x\",\"inputs\":[]",
+                 "\"name\":\"x\",\"inputs\":[[0,0]]", node0,
+                 "node 0 \"x\" has op null and 1 inputs, expected none"},
+        BadGraph{"InputWithoutOutput", "[0,1,2,3,4]", "[0,0,2,3,4]", node0,
+                 "node 0 \"x\" has op null and no output"},
+        BadGraph{"LaterInput", "[1,0,0]", "[2,0,0]", inputs2,
+                 "node 2 \"add\" inputs[1] names node 2, nodes before it are 2"},
+        BadGraph{"InputNodePastEnd", "[1,0,0]", "[9,0,0]", inputs2,
+                 "node 2 \"add\" inputs[1] names node 9, nodes before it are 2"},
+        BadGraph{"OutputPastEnd", "[1,0,0]", "[1,1,0]", inputs2,
+                 "node 2 \"add\" inputs[1] names output 1 of node 1, which has 1"},
+        BadGraph{"InputCountNoNumber", "\"num_inputs\":\"2\"", "\"num_inputs\":\"two\"", node2,
+                 "node 2 \"add\" attribute num_inputs is \"two\", expected a number"},
+        BadGraph{"FlattenNoNumber", "\"flatten_data\":\"0\"", "\"flatten_data\":\"\"", node2,
+                 "node 2 \"add\" attribute flatten_data is \"\", expected a number"},
+        BadGraph{"OutputCountDiffers", "\"num_outputs\":\"1\"", "\"num_outputs\":\"2\"", node2,
+                 "node 2 \"add\" has num_outputs 2, node_row_ptr gives it 1"},
+        BadGraph{"NopToOtherStorage", "[0,1,2,2]", "[0,1,2,3]", node3,
+                 "node 3 \"y\" is a __nop to storage 3, which none of its inputs has"},
+        BadGraph{"NopToOtherSize", "[4]]", "[5]]", node3,
+                 "node 3 \"y\" is a __nop from float32[2, 2] to float32[5]: 16 bytes are not 20"},
+        BadGraph{"CopyOfTwo", "\"func_name\":\"add\"", "\"func_name\":\"__copy\"", node2,
+                 "node 2 \"add\" is a __copy of 2 inputs to 1 outputs, expected one of each"},
+        BadGraph{"ArgumentPastEnd", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,9]", args,
+                 "arg_nodes[1] names node 9, node count is 4"},
+        BadGraph{"ArgumentIsACall", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,2]", args,
+                 "arg_nodes[1] names node 2 \"add\", which is no input"},
+        BadGraph{"ArgumentTwice", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,0]", args,
+                 "arg_nodes[1] names node 0 \"x\" again"},
+        BadGraph{"ArgumentMissing", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0]", args,
+                 "node 1 \"p0\" is an input, but arg_nodes does not name it"},
+        BadGraph{"HeadPastEnd", "[[3,0,0]]", "[[4,0,0]]", heads,
+                 "heads[0] names node 4, node count is 4"},
+        BadGraph{"HeadOutputPastEnd", "[[3,0,0]]", "[[3,1,0]]", heads,
+                 "heads[0] names output 1 of node 3 \"y\", which has 1"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Graph, DoesNotKnowOtherOperators) {
+  const Result<Graph> graph = read_graph(replaced(small_graph, "tvm_op", "conv2d"), 0);
+
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::unsupported);
+  EXPECT_EQ(graph.error().message, "node 2 \"add\" has op \"conv2d\", known are null and tvm_op");
+}
+
+// The graph of a golden artifact, found by its type key and length.
+std::string golden_graph(std::string_view file) {
+  const std::vector<std::uint8_t> bytes = gantry::test::read_file(gantry::test::golden(file));
+  constexpr std::string_view key = "GraphExecutorFactory";
+  for (auto at = bytes.begin();; ++at) {
+    at = std::search(at, bytes.end(), key.begin(), key.end());
+    if (at == bytes.end()) return "";
+    const std::size_t after = static_cast<std::size_t>(at - bytes.begin()) + key.size();
+    std::uint64_t size = 0;
+    if (bytes.size() - after < 9) return "";
+    std::memcpy(&size, &bytes[after], sizeof size);
+    if (bytes[after + 8] != '{' || size > bytes.size() - after - 8) continue;
+    return std::string(bytes.begin() + static_cast<std::ptrdiff_t>(after) + 8,
+                       bytes.begin() + static_cast<std::ptrdiff_t>(after + 8 + size));
+  }
+}
+
+TEST(Graph, ReadsGraphsThatACompilerWrote) {
+  for (const char* file : {"digits_mlp_llvm", "digits_mlp_c", "digits_mlp_opencl",
+                           "digits_mlp_vulkan", "resnet20_llvm", "resnet20_opencl",
+                           "digits_mlp_dnnl", "digits_mlp_tensorrt", "chain10", "chain1000"}) {
+    const Result<Graph> graph = read_graph(golden_graph(concat("tvm-0.12/", file, ".so")), 0);
+    ASSERT_TRUE(graph.ok()) << file << ": " << graph.error().message;
+    EXPECT_EQ(graph->heads.size(), 1u) << file;
+  }
+  const Graph digits = read_graph(golden_graph("tvm-0.12/digits_mlp_llvm.so"), 0).value();
+  EXPECT_EQ(digits.nodes.size(), 11u);
+  EXPECT_EQ(describe(digits.entries[digits.input_entry(0)]), "float32[1, 64]");
+  EXPECT_EQ(describe(digits.entries[digits.heads[0].entry]), "float32[1, 10]");
+}
+
+}  // namespace
+}  // namespace gantry::graph::test

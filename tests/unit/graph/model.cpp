@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/graph/model.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <cstring>
+
+namespace gantry::graph::test {
+
+using gantry::test::FakeHost;
+using gantry::test::Words;
+
+const std::string small_graph = R"({"nodes":[
+{"op":"null","name":"x","inputs":[]},
+{"op":"null","name":"p0","inputs":[]},
+{"op":"tvm_op","name":"add","attrs":{"func_name":"add","num_inputs":"2","num_outputs":"1","flatten_data":"0"},"inputs":[[0,0,0],[1,0,0]]},
+{"op":"tvm_op","name":"y","attrs":{"func_name":"__nop","num_inputs":"1","num_outputs":"1","flatten_data":"0","hash":"5"},"inputs":[[2,0,0]]}],
+"arg_nodes":[0,1],
+"heads":[[3,0,0]],
+"attrs":{
+"dltype":["list_str",["float32","float32","float32","float32"]],
+"device_index":["list_int",[1,1,1,1]],
+"storage_id":["list_int",[0,1,2,2]],
+"shape":["list_shape",[[2,2],[2,2],[2,2],[4]]]},
+"node_row_ptr":[0,1,2,3,4]})";
+
+const FloatParameter small_p0{"p0", {2, 2}, {10, 20, 30, 40}};
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+void add_record(Words& words, const FloatParameter& parameter) {
+  words.u64(array_record_magic)
+      .u64(0)
+      .i32(1)
+      .i32(0)
+      .i32(static_cast<std::int32_t>(parameter.shape.size()));
+  words.u8(2).u8(32).u16(1);
+  for (const std::int64_t extent : parameter.shape) words.i64(extent);
+  const std::size_t bytes = parameter.values.size() * sizeof(float);
+  words.u64(bytes).raw(parameter.values.data(), bytes);
+}
+
+std::vector<std::uint8_t> payload_bytes(const std::string& graph,
+                                        const std::vector<FloatParameter>& parameters,
+                                        std::string_view module_name) {
+  Words words;
+  words.str(graph).u64(parameters.size()).u64(parameters.size());
+  for (const FloatParameter& parameter : parameters) words.str(parameter.name);
+  for (const FloatParameter& parameter : parameters) add_record(words, parameter);
+  words.str(module_name);
+  return {words.bytes().begin(), words.bytes().end()};
+}
+
+std::string parameter_list(const std::vector<FloatParameter>& parameters) {
+  Words words;
+  words.u64(0xF7E58D4F05049CB7).u64(0).u64(parameters.size());
+  for (const FloatParameter& parameter : parameters) words.str(parameter.name);
+  words.u64(parameters.size());
+  for (const FloatParameter& parameter : parameters) add_record(words, parameter);
+  return std::string(words.bytes().begin(), words.bytes().end());
+}
+
+Floats::Floats(std::vector<std::int64_t> shape, std::vector<float> values, std::size_t past)
+    : shape_(std::move(shape)) {
+  std::size_t count = 1;
+  for (const std::int64_t extent : shape_) count *= static_cast<std::size_t>(extent);
+  memory_.resize(count * sizeof(float) + 256);
+  const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory_.data()) % 128;
+  tensor.data = memory_.data() + (128 - misaligned) + past;
+  tensor.device = gantry::test::cpu;
+  tensor.ndim = static_cast<std::int32_t>(shape_.size());
+  tensor.dtype = {2, 32, 1};
+  tensor.shape = shape_.data();
+  std::memcpy(tensor.data, values.data(), values.size() * sizeof(float));
+}
+
+std::vector<float> Floats::values() const { return floats_of(tensor); }
+
+std::vector<float> floats_of(const gantry_tensor& tensor) {
+  std::size_t count = 1;
+  for (std::int32_t i = 0; i < tensor.ndim; ++i) count *= static_cast<std::size_t>(tensor.shape[i]);
+  std::vector<float> values(count);
+  std::memcpy(values.data(), static_cast<const char*>(tensor.data) + tensor.byte_offset,
+              count * sizeof(float));
+  return values;
+}
+
+struct Model::Kept {
+  std::vector<std::uint8_t> memory;
+  gantry_object* pin = nullptr;
+};
+
+Model::Model() : host(fake.table()) {
+  const auto elementwise = [this](auto&& function) -> FakeHost::Body {
+    return [this, function](const gantry_env* env, std::span<const gantry_value> args,
+                            gantry_value*, gantry_status*) {
+      calls.push_back(*env);
+      const gantry_tensor& out = *args.back().tensor;
+      std::int64_t count = 1;
+      for (std::int32_t i = 0; i < out.ndim; ++i) count *= out.shape[i];
+      for (std::int64_t i = 0; i < count; ++i) {
+        float value[2] = {};
+        for (std::size_t a = 0; a + 1 < args.size(); ++a) {
+          value[a] = reinterpret_cast<const float*>(fake.memory_of(*args[a].tensor))[i];
+        }
+        reinterpret_cast<float*>(fake.memory_of(out))[i] = function(value[0], value[1]);
+      }
+      return gantry_code{GANTRY_OK};
+    };
+  };
+  fake.add_function("add", elementwise([](float a, float b) { return a + b; }));
+  fake.add_function("negate", elementwise([](float a, float) { return -a; }));
+}
+
+Model::~Model() {
+  for (const auto& kept : kept_) fake.release(kept->pin);
+}
+
+Result<Value> Model::load(std::vector<std::uint8_t> bytes, std::string_view type_key,
+                          std::size_t past) {
+  auto kept = std::make_unique<Kept>();
+  kept->memory.resize(bytes.size() + 256);
+  const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(kept->memory.data()) % 128;
+  std::uint8_t* at = kept->memory.data() + (128 - misaligned) + past;
+  std::copy(bytes.begin(), bytes.end(), at);
+  kept->pin = fake.new_pin();
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = GANTRY_BLOB_EXACT;
+  blob.type_key = bytes_of(type_key);
+  blob.data = at;
+  blob.size = bytes.size();
+  blob.pin = kept->pin;
+  kept_.push_back(std::move(kept));
+
+  StatusBuffer status;
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  void* self = const_cast<gantry_host*>(fake.table());
+  const gantry_code code =
+      factory_loader.load_binary(self, &blob, fake.node(), &module, &consumed, status.get());
+  if (code != GANTRY_OK) return status.error(code, "load_binary");
+  EXPECT_EQ(consumed, blob.size);
+  gantry_value made{};
+  fake.table()->module_new(fake.table(), fake.node(), module, &made, nullptr);
+  return Value::adopt(fake.table(), made);
+}
+
+// The fake host's module object begins as every module of it does: header, then the pair.
+std::vector<std::uint8_t> Model::saved(const Value& factory, std::uint64_t position) {
+  const auto& pair = *reinterpret_cast<const gantry_module*>(factory.object() + 1);
+  std::vector<std::uint8_t> bytes;
+  const gantry_sink sink{
+      sizeof sink, 0, &bytes, position,
+      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
+        auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
+        const auto* from = static_cast<const std::uint8_t*>(data);
+        to.insert(to.end(), from, from + size);
+        return GANTRY_OK;
+      }};
+  EXPECT_EQ(pair.table->save_binary(pair.self, &sink, nullptr), GANTRY_OK);
+  return bytes;
+}
+
+Result<Value> Model::call(const Value& module, std::string_view function,
+                          std::vector<gantry_value> args, const gantry_env* env) {
+  GANTRY_TRY(const ObjectRef found, host.find(module.object(), GANTRY_FIND_SELF, function));
+  const gantry_env cpu_env{gantry::test::cpu, nullptr, nullptr};
+  return host.call(found.get(), env != nullptr ? env : &cpu_env, args);
+}
+
+Value Model::created(const Value& factory) {
+  Result<Value> made = call(factory, "default", {device_value(gantry::test::cpu)});
+  EXPECT_TRUE(made.ok()) << made.error().message;
+  return made.ok() ? *made : Value();
+}
+
+Value Model::executor(const std::string& graph, const std::vector<FloatParameter>& parameters) {
+  const Result<Value> factory = load(payload_bytes(graph, parameters), "GraphExecutorFactory", 3);
+  EXPECT_TRUE(factory.ok()) << factory.error().message;
+  return factory.ok() ? created(*factory) : Value();
+}
+
+Value Model::aligned_executor() {
+  const Result<Value> as_given = load(payload_bytes(small_graph, {small_p0}));
+  const Result<Value> aligned = load(saved(*as_given));
+  EXPECT_TRUE(aligned.ok()) << aligned.error().message;
+  return created(*aligned);
+}
+
+std::vector<float> Model::run(const Value& executor) {
+  const Result<Value> ran = call(executor, "run");
+  EXPECT_TRUE(ran.ok()) << ran.error().message;
+  return output(executor);
+}
+
+std::vector<float> Model::output(const Value& executor, std::int64_t index) {
+  return floats_of(tensor_of(executor, "get_output", index));
+}
+
+gantry_tensor Model::tensor_of(const Value& executor, const char* function, std::int64_t index) {
+  const Result<Value> tensor = call(executor, function, {int_value(index)});
+  EXPECT_TRUE(tensor.ok()) << tensor.error().message;
+  return *tensor->tensor();
+}
+
+}  // namespace gantry::graph::test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small models and the means to run them against the fake host.
+#pragma once
+
+#include "plugins/graph/factory.hpp"
+#include "plugins/graph/payload.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/support/words.hpp"
+
+#include <gantry/handle.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gantry::graph::test {
+
+// y = reshape(x + p0):  x, p0, add: float32[2, 2] in storage 0, 1, 2;  y: float32[4] in storage 2.
+extern const std::string small_graph;
+
+// `text` with its first `from` replaced; the test fails where there is none.
+std::string replaced(std::string text, std::string_view from, std::string_view to);
+
+struct FloatParameter {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+// p0 of the small graph: 10, 20, 30, 40.
+extern const FloatParameter small_p0;
+
+void add_record(gantry::test::Words& words, const FloatParameter& parameter);
+std::vector<std::uint8_t> payload_bytes(const std::string& graph,
+                                        const std::vector<FloatParameter>& parameters,
+                                        std::string_view module_name = "default");
+// A `.params` file.
+std::string parameter_list(const std::vector<FloatParameter>& parameters);
+
+// Dense float32 on the CPU, its first element `past` bytes behind a multiple of 128.
+class Floats {
+ public:
+  explicit Floats(std::vector<std::int64_t> shape, std::vector<float> values = {},
+                  std::size_t past = 0);
+  gantry_tensor tensor{};
+  std::vector<float> values() const;
+  gantry_value value() { return tensor_ref_value(&tensor); }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  std::vector<std::uint8_t> memory_;
+};
+std::vector<float> floats_of(const gantry_tensor& tensor);
+
+// A factory and its executors, in a fake host whose imports have `add` and `negate`.
+class Model : public ::testing::Test {
+ protected:
+  Model();
+  ~Model() override;
+
+  // Keeps the bytes at `past` behind a multiple of 128, under a pin; gives the factory as a module.
+  Result<Value> load(std::vector<std::uint8_t> bytes,
+                     std::string_view type_key = "GraphExecutorFactory", std::size_t past = 0);
+  // The same bytes as the plugin writes them, parameters aligned.
+  std::vector<std::uint8_t> saved(const Value& factory, std::uint64_t position = 0);
+
+  Result<Value> call(const Value& module, std::string_view function,
+                     std::vector<gantry_value> args = {}, const gantry_env* env = nullptr);
+  // Loads and creates; the test fails where either does.
+  Value executor(const std::string& graph, const std::vector<FloatParameter>& parameters);
+  Value aligned_executor();  // of the small graph, p0 in place
+  Value created(const Value& factory);
+  // Runs, and gives output 0.
+  std::vector<float> run(const Value& executor);
+  std::vector<float> output(const Value& executor, std::int64_t index = 0);
+  gantry_tensor tensor_of(const Value& executor, const char* function, std::int64_t index);
+
+  gantry::test::FakeHost fake;
+  Host host;
+  std::vector<gantry_env> calls;  // of add and negate
+
+ private:
+  struct Kept;
+  std::vector<std::unique_ptr<Kept>> kept_;
+};
+
+inline gantry_value text_value(const char* text) {
+  gantry_value value{};
+  value.kind = GANTRY_CSTRING;
+  value.cstring = text;
+  return value;
+}
+
+}  // namespace gantry::graph::test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/graph/model.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::graph::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+class Outputs : public Model {
+ protected:
+  Outputs() : small(executor(small_graph, {small_p0})) {
+    Floats x({2, 2}, {1, 2, 3, 4});
+    EXPECT_TRUE(call(small, "set_input", {text_value("x"), x.value()}).ok());
+  }
+  Value small;
+};
+
+TEST_F(Outputs, AreNamedByNodeWithAndWithoutNumber) {
+  run(small);
+
+  for (const char* name : {"y", "y:0"}) {
+    const Result<Value> output = call(small, "get_output", {text_value(name)});
+    ASSERT_TRUE(output.ok()) << output.error().message;
+    EXPECT_THAT(floats_of(*output->tensor()), ElementsAre(11, 22, 33, 44));
+  }
+}
+
+TEST_F(Outputs, AreCountedAndCopiedOut) {
+  Floats out({4});
+  run(small);
+
+  ASSERT_TRUE(call(small, "get_output", {int_value(0), out.value()}).ok());
+
+  EXPECT_THAT(out.values(), ElementsAre(11, 22, 33, 44));
+  EXPECT_EQ(call(small, "get_num_outputs")->get().i, 1);
+}
+
+TEST_F(Outputs, AreCopiedOutToTheExactShapeOnly) {
+  Floats out({2, 2});
+
+  const Result<Value> copied = call(small, "get_output", {int_value(0), out.value()});
+
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().code, Code::invalid);
+  EXPECT_EQ(
+      copied.error().message,
+      "get_output(name or index[, tensor]): tensor has another shape than output \"y\" float32[4]");
+}
+
+TEST_F(Outputs, ThatAreNotThereAreRefused) {
+  const Result<Value> by_name = call(small, "get_output", {text_value("z")});
+  const Result<Value> by_index = call(small, "get_output", {int_value(1)});
+
+  ASSERT_FALSE(by_name.ok());
+  EXPECT_EQ(by_name.error().code, Code::not_found);
+  EXPECT_EQ(by_name.error().message, "no output is called \"z\", outputs are \"y\"");
+  ASSERT_FALSE(by_index.ok());
+  EXPECT_EQ(by_index.error().code, Code::invalid);
+  EXPECT_EQ(by_index.error().message,
+            "get_output(name or index[, tensor]): output index is 1, output count is 1");
+}
+
+// The operator writes the reshape's input: what is bound must reach it through the __nop.
+TEST_F(Outputs, ZeroCopyReachesTheOperatorThroughAReshape) {
+  Floats out({4});
+
+  ASSERT_TRUE(call(small, "set_output_zero_copy", {text_value("y:0"), out.value()}).ok());
+
+  run(small);
+  EXPECT_THAT(out.values(), ElementsAre(11, 22, 33, 44));
+  EXPECT_EQ(tensor_of(small, "get_output", 0).data, out.tensor.data);
+}
+
+TEST_F(Outputs, ZeroCopyLeavesOtherEntriesOfTheSlotAlone) {
+  // The slot of the output is also x's: what is bound must hold the output only.
+  const Value executor =
+      this->executor(replaced(small_graph, "[0,1,2,2]", "[2,1,2,2]"), {small_p0});
+  Floats x({2, 2}, {1, 2, 3, 4}), out({4});
+
+  ASSERT_TRUE(call(executor, "set_output_zero_copy", {int_value(0), out.value()}).ok());
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), x.value()}).ok());
+
+  EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));
+  run(executor);
+  EXPECT_THAT(out.values(), ElementsAre(11, 22, 33, 44));
+}
+
+TEST_F(Outputs, ZeroCopyIsCheckedLikeAnInput) {
+  Floats out({2, 2});
+
+  const Result<Value> bound = call(small, "set_output_zero_copy", {int_value(0), out.value()});
+
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().code, Code::invalid);
+  EXPECT_EQ(
+      bound.error().message,
+      "tensor is float32[2, 2], expected float32[4]\n  while binding output \"y\" float32[4]");
+}
+
+// An output that is an input is written by set_input, not by an operator.
+TEST_F(Outputs, ThatAreInputsFollowThem) {
+  const Value executor =
+      this->executor(replaced(small_graph, "[[3,0,0]]", "[[0,0,0]]"), {small_p0});
+  Floats first({2, 2}, {1, 2, 3, 4}), second({2, 2}, {5, 6, 7, 8}), out({2, 2});
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), first.value()}).ok());
+
+  ASSERT_TRUE(call(executor, "set_output_zero_copy", {int_value(0), out.value()}).ok());
+  EXPECT_THAT(out.values(), ElementsAre(1, 2, 3, 4));
+
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), second.value()}).ok());
+  EXPECT_THAT(out.values(), ElementsAre(5, 6, 7, 8));
+}
+
+}  // namespace
+}  // namespace gantry::graph::test
