@@ -69,8 +69,7 @@ std::string_view dlpack_name(std::int32_t type) {
 }
 
 DeviceSet::DeviceSet() {
-  slots_[kCpu] =
-      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table()});
+  slots_[kCpu] = std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table()});
   present_[kCpu].store(true, std::memory_order_release);
 }
 
@@ -116,7 +115,8 @@ void DeviceSet::serve(std::int32_t type, void* self) {
   present_[at].store(true, std::memory_order_release);  // find() may look from now on
 }
 
-Result<std::int32_t> DeviceSet::add(std::string name, void* self, const gantry_device_table* table) {
+Result<std::int32_t> DeviceSet::add(std::string name, void* self,
+                                    const gantry_device_table* table) {
   GANTRY_TRY(const std::int32_t type, reserve(std::move(name), table));
   serve(type, self);
   return type;
