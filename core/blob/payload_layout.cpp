@@ -74,6 +74,7 @@ Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
     for (const std::string_view each : keys()) known += concat(known.empty() ? "" : ", ", each);
     return not_found("payload layout of ", quoted(key), " is not known; known: ", known);
   }
+  if (alias == key) return {};
   std::vector<PayloadLayout> copy = found->second;
   auto& all = alternatives_[std::string(alias)];
   all.insert(all.end(), std::make_move_iterator(copy.begin()), std::make_move_iterator(copy.end()));
