@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/compatible.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+struct Pair {
+  gantry_abi_range plugin, core;
+  std::uint32_t minor;
+};
+
+TEST(Negotiate, TakesTheHighestCommonMinor) {
+  const Pair pairs[] = {{{1, 0, 0, 0}, {1, 0, 0, 0}, 0},  {{1, 0, 9, 0}, {1, 0, 3, 0}, 3},
+                        {{1, 0, 2, 0}, {1, 0, 12, 0}, 2}, {{1, 3, 9, 0}, {1, 0, 3, 0}, 3},
+                        {{1, 0, 3, 0}, {1, 3, 9, 0}, 3},  {{1, 4, 6, 0}, {1, 5, 5, 0}, 5}};
+  for (const Pair& pair : pairs) {
+    const Result<std::uint32_t> minor = negotiate({"acme.npu", "2.3.1"}, pair.plugin, pair.core);
+    ASSERT_TRUE(minor.ok()) << minor.error().message;
+    EXPECT_EQ(*minor, pair.minor);
+  }
+}
+
+struct Clash {
+  gantry_abi_range plugin, core;
+  std::string message;
+};
+
+TEST(Negotiate, SaysBothRangesWhichSideIsOlderAndWhatToInstall) {
+  const Clash clashes[] = {{{1, 4, 6, 0},
+                            {1, 0, 3, 0},
+                            "plugin acme.npu 2.3.1 speaks ABI 1.4-1.6, this core speaks 1.0-1.3: "
+                            "the plugin is newer, update the core to "
+                            "one with ABI 1.4 or install an older acme.npu"},
+                           {{1, 0, 0, 0},
+                            {1, 1, 3, 0},
+                            "plugin acme.npu 2.3.1 speaks ABI 1.0, this core speaks 1.1-1.3: the "
+                            "plugin is older, install a newer acme.npu "
+                            "or use a core with ABI 1.0"},
+                           {{2, 0, 1, 0},
+                            {1, 0, 0, 0},
+                            "plugin acme.npu 2.3.1 speaks ABI 2.0-2.1, this core speaks 1.0: the "
+                            "plugin is newer, update the core to one "
+                            "with ABI 2.0 or install an older acme.npu"},
+                           {{1, 0, 9, 0},
+                            {2, 0, 9, 0},
+                            "plugin acme.npu 2.3.1 speaks ABI 1.0-1.9, this core speaks 2.0-2.9: "
+                            "the plugin is older, install a newer "
+                            "acme.npu or use a core with ABI 1.9"}};
+  for (const Clash& clash : clashes) {
+    const Result<std::uint32_t> minor = negotiate({"acme.npu", "2.3.1"}, clash.plugin, clash.core);
+    ASSERT_FALSE(minor.ok());
+    EXPECT_EQ(minor.error().code, Code::unsupported);
+    EXPECT_EQ(minor.error().reason, "ABI_RANGE");
+    EXPECT_EQ(minor.error().message, clash.message);
+  }
+}
+
+}  // namespace
+}  // namespace gantry

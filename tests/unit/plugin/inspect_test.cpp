@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/inspect.hpp"
+
+#include "core/elf/elf_types.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/unit/plugin/world.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace gantry {
+namespace {
+
+using test::ElfBuilder;
+using test::fake_manifest;
+using test::ManifestBuilder;
+using test::World;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr gantry_abi_range kCore{1, 0, 0, 0};
+
+Error refusal(const World& world, Depth depth = Depth::quick) {
+  const auto inspection = inspect_plugin(world.manifest("x"), kCore, depth);
+  return inspection.ok() ? Error{} : inspection.error();
+}
+
+// A library of nothing but what is asked for: it is inspected, never opened.
+ElfBuilder plugin_elf() { return ElfBuilder().function("gantry_plugin_query_v1"); }
+
+Error refusal_of(const ElfBuilder& elf, const ManifestBuilder& manifest = fake_manifest(),
+                 Depth depth = Depth::quick) {
+  World world;
+  world.add("x", "", manifest);
+  test::write_file(world.library("x"), elf.build());
+  return refusal(world, depth);
+}
+
+TEST(InspectPlugin, FindsNothingWrongWithAGoodPlugin) {
+  World world;
+  world.add("x", "good");
+
+  const auto inspection = inspect_plugin(world.manifest("x"), kCore, Depth::full);
+
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_TRUE(inspection->warnings.empty());
+  EXPECT_EQ(refusal_of(plugin_elf()).message, "");
+}
+
+TEST(InspectPlugin, JudgesTheManifestsRangeBeforeTheFile) {
+  World world;
+  world.add("x", "", fake_manifest().abi("{major: 1, min_minor: 7, max_minor: 9}"));
+
+  EXPECT_EQ(refusal(world).reason, "ABI_RANGE");
+}
+
+TEST(InspectPlugin, SaysWhichPartOfAMissingLibrarysPathIsMissing) {
+  World world;
+  world.add("x", "", fake_manifest().library("sub/libfake.so"));
+
+  const Error error = refusal(world);
+
+  const std::string folder = (world.path() / "x").string();
+  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_EQ(error.reason, "LIBRARY_MISSING");
+  EXPECT_THAT(error.message,
+              StartsWith(folder + "/sub/libfake.so does not exist: the path ends at " + folder));
+  EXPECT_THAT(error.message, HasSubstr("\n  library \"sub/libfake.so\" of " + folder +
+                                       "/x.yaml, resolved to " + folder + "/sub/libfake.so"));
+}
+
+TEST(InspectPlugin, SaysThatALinkLeadsNowhere) {
+  World world;
+  world.add("x", "");
+  std::filesystem::create_symlink("/nowhere/lib.so", world.library("x"));
+
+  EXPECT_EQ(refusal(world).reason, "LIBRARY_MISSING");
+  EXPECT_THAT(refusal(world).message, HasSubstr("is a link to nothing"));
+}
+
+TEST(InspectPlugin, RefusesWhatIsNoFileWithoutTouchingIt) {
+  const auto expect = [](const World& world, std::string_view kind) {
+    const Error error = refusal(world);
+    EXPECT_EQ(error.code, Code::malformed);
+    EXPECT_EQ(error.reason, "NOT_A_FILE");
+    EXPECT_THAT(error.message, HasSubstr(concat("is a ", kind, ", not a regular file")));
+  };
+  World fifo;
+  fifo.add("x", "");
+  ASSERT_EQ(mkfifo(fifo.library("x").c_str(), 0600), 0);
+  expect(fifo, "FIFO");
+
+  World directory;
+  directory.add("x", "");
+  std::filesystem::create_directory(directory.library("x"));
+  expect(directory, "directory");
+
+  World device;
+  device.add("x", "");
+  std::filesystem::create_symlink("/dev/zero", device.library("x"));
+  EXPECT_EQ(refusal(device).reason, "NOT_A_FILE");
+
+  World socket_file;
+  socket_file.add("x", "");
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket_file.library("x").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  expect(socket_file, "socket");
+  ::close(listener);
+}
+
+TEST(InspectPlugin, RefusesTextAndEmptyFilesWithTheirFirstBytes) {
+  for (const std::string_view content : {"", "hello", "#!/bin/sh\nexit 0\n"}) {
+    World world;
+    world.add("x", "");
+    test::write_file(world.library("x"), content);
+    const Error error = refusal(world);
+    EXPECT_EQ(error.code, Code::malformed) << content;
+    EXPECT_EQ(error.reason, "NOT_ELF") << content;
+    EXPECT_THAT(error.message,
+                HasSubstr(content.empty() ? "is empty" : "not an ELF file: first bytes are"));
+  }
+}
+
+// The system's linker would map each of these and die on the first page that is not there.
+TEST(InspectPlugin, RefusesALibraryCutAnywhere) {
+  const std::vector<std::uint8_t> whole = test::read_file(test::fake_library("good"));
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::size_t size = whole.size() * i / 64;
+    World world;
+    world.add("x", "");
+    test::write_file(world.library("x"), std::span(whole).first(size));
+    const Error error = refusal(world);
+    EXPECT_EQ(error.code, Code::malformed) << size;
+    EXPECT_THAT(error.reason, AnyOf("TRUNCATED", "NOT_ELF")) << size << " " << error.message;
+  }
+  World world;
+  world.add("x", "");
+  test::write_file(world.library("x"), std::span(whole).first(whole.size() - 1));
+  EXPECT_EQ(refusal(world).reason, "TRUNCATED");
+}
+
+TEST(InspectPlugin, NamesTheMachineThatALibraryIsMadeFor) {
+  const bool here_is_arm = host_machine() == ElfMachine::aarch64;
+  const Error error = refusal_of(plugin_elf().machine(here_is_arm ? 62 : 183));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "WRONG_MACHINE");
+  EXPECT_THAT(error.message,
+              HasSubstr(here_is_arm ? "libfake.so is made for x86-64, this host is aarch64"
+                                    : "libfake.so is made for aarch64, this host is x86-64"));
+}
+
+TEST(InspectPlugin, RefusesThirtyTwoBitsAndBigEndian) {
+  for (const auto& [at, value, text] :
+       {std::tuple(4, 1, "is 32-bit"), std::tuple(5, 2, "is big-endian")}) {
+    std::vector<std::uint8_t> bytes = plugin_elf().build();
+    bytes[static_cast<std::size_t>(at)] = static_cast<std::uint8_t>(value);
+    World world;
+    world.add("x", "");
+    test::write_file(world.library("x"), bytes);
+    const Error error = refusal(world);
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_EQ(error.reason, "WRONG_MACHINE");
+    EXPECT_THAT(error.message, HasSubstr(text));
+  }
+}
+
+TEST(InspectPlugin, RefusesProgramsAndTheProgramItself) {
+  for (const char* program : {"fake_program", "fake_fixed_program"}) {
+    World world;
+    world.add("x", "");
+    std::filesystem::copy_file(test::build_tree() / "tests/fake_plugins" / program,
+                               world.library("x"));
+    const Error error = refusal(world);
+    EXPECT_EQ(error.code, Code::malformed) << program;
+    EXPECT_EQ(error.reason, "EXECUTABLE") << program;
+    EXPECT_THAT(error.message, HasSubstr("is a program, expected a shared library"));
+  }
+  World world;
+  world.add("x", "");
+  std::filesystem::create_symlink("/proc/self/exe", world.library("x"));
+  EXPECT_EQ(refusal(world).reason, "EXECUTABLE");
+  EXPECT_THAT(refusal(world).message, HasSubstr("is this program itself"));
+}
+
+TEST(InspectPlugin, RefusesAnExecutableStackOnEveryHost) {
+  const Error error = refusal_of(plugin_elf().executable_stack());
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "EXEC_STACK");
+}
+
+TEST(InspectPlugin, ListsWhatALibraryExportsInsteadOfTheQuery) {
+  ElfBuilder elf;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) elf.function(name);
+
+  EXPECT_THAT(refusal_of(elf).message,
+              HasSubstr("does not export gantry_plugin_query_v1, found a, b, c, d, e and 2 more"));
+  EXPECT_EQ(refusal_of(elf).reason, "QUERY_MISSING");
+  EXPECT_THAT(refusal_of(ElfBuilder()).message, HasSubstr("found no symbol"));
+}
+
+TEST(InspectPlugin, RefusesImportsOfTheCoreBeforeTheLinkerSeesThem) {
+  for (const char* symbol :
+       {"gantry_runtime_create", "_ZN6gantry7Runtime6createEv", "_ZNK6gantry6Tensor5dtypeEv"}) {
+    const Error error = refusal_of(plugin_elf().undefined(symbol));
+    EXPECT_EQ(error.reason, "SYMBOL_MISSING");
+    EXPECT_THAT(error.message,
+                HasSubstr(concat("imports ", symbol, ": plugins must not import core symbols")));
+  }
+  EXPECT_EQ(refusal_of(plugin_elf().undefined("malloc")).message, "");
+}
+
+TEST(InspectPlugin, LooksForWhatTheManifestRequires) {
+  const auto needs = [](std::string_view what) { return fake_manifest().set("requires", what); };
+
+  EXPECT_EQ(refusal_of(plugin_elf(),
+                       needs("{device_nodes: [/dev/null], files: [/etc], libraries: [{soname: "
+                             "libc.so.6}]}"))
+                .message,
+            "");
+  const Error node = refusal_of(plugin_elf(), needs("{device_nodes: [/dev/acme0]}"));
+  EXPECT_EQ(node.code, Code::unavailable);
+  EXPECT_EQ(node.reason, "NO_DEVICE_NODE");
+  EXPECT_THAT(node.message, StartsWith("device node /dev/acme0 is not there"));
+  const Error file = refusal_of(plugin_elf(), needs("{files: [/opt/acme/firmware]}"));
+  EXPECT_EQ(file.reason, "FILE_MISSING");
+  EXPECT_THAT(file.message, StartsWith("required file /opt/acme/firmware is not there"));
+  const Error driver =
+      refusal_of(plugin_elf(), needs("{libraries: [{soname: libacme_driver.so.1}]}"));
+  EXPECT_EQ(driver.reason, "DRIVER_MISSING");
+  EXPECT_THAT(driver.message,
+              StartsWith("driver library libacme_driver.so.1 is not found; searched "));
+}
+
+TEST(InspectPlugin, ReadsADriversVersionFromItsRealName) {
+  World world;
+  world.add("x", "",
+            fake_manifest().set("requires",
+                                "{libraries: [{soname: libdrv.so.1, min_version: \"7.1\"}]}"));
+  test::write_file(world.library("x"), plugin_elf().runpath("$ORIGIN").build());
+  test::write_file(world.path() / "x/libdrv.so.1.6.9", ElfBuilder().build());
+  std::filesystem::create_symlink("libdrv.so.1.6.9", world.path() / "x/libdrv.so.1");
+
+  const Error error = refusal(world);
+
+  EXPECT_EQ(error.reason, "DRIVER_TOO_OLD");
+  EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, least is 7.1"));
+}
+
+TEST(InspectPlugin, MeasuresStaticStorageOnlyWhenAskedForEverything) {
+  const std::uint64_t df_static_tls = 0x10, dt_flags = 30;
+  const ElfBuilder elf = plugin_elf().tls(1 << 20).dynamic(dt_flags, df_static_tls);
+
+  EXPECT_EQ(refusal_of(elf, fake_manifest(), Depth::quick).message, "");
+  const Error error = refusal_of(elf, fake_manifest(), Depth::full);
+  EXPECT_EQ(error.reason, "STATIC_TLS");
+  EXPECT_THAT(error.message, HasSubstr("wants 1048576 bytes of static thread-local storage"));
+}
+
+}  // namespace
+}  // namespace gantry

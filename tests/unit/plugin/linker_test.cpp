@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/linker.hpp"
+
+#include "core/plugin/library_handle.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ElfBuilder;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A file on disk with what core/elf reads of it.
+struct Library {
+  std::string path;
+  ElfFile elf;
+};
+Library library(const std::filesystem::path& path, const ElfBuilder& builder) {
+  test::write_file(path, builder.build());
+  return {path.string(), ElfFile::parse(MappedFile::open(path).value()).value()};
+}
+
+TEST(Linker, FindsLibrariesOfTheSystemAndOfTheProcess) {
+  const Linker linker;
+
+  EXPECT_TRUE(linker.find("libc.so.6").has_value());
+  EXPECT_TRUE(linker.find("libstdc++.so.6").has_value());
+  EXPECT_FALSE(linker.find("libgantry_nobody.so.1").has_value());
+}
+
+TEST(Linker, LooksBesideTheLibraryThatAsksWhenItsRunpathSaysSo) {
+  const test::TempDir dir;
+  library(dir / "libnear.so.1", ElfBuilder());
+  const Library asks = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  const Library silent = library(dir / "b.so", ElfBuilder());
+  const Linker linker;
+
+  EXPECT_EQ(linker.find("libnear.so.1", asks.elf, asks.path), (dir / "libnear.so.1").string());
+  EXPECT_EQ(linker.find("libnear.so.1", silent.elf, silent.path), std::nullopt);
+}
+
+TEST(Linker, TakesRunpathForRpathWhereThereAreBoth) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "run");
+  library(dir / "libnear.so.1", ElfBuilder());
+  const Library both =
+      library(dir / "a.so", ElfBuilder().rpath("$ORIGIN").runpath("${ORIGIN}/run"));
+  const Library old = library(dir / "b.so", ElfBuilder().rpath("$ORIGIN"));
+  const Linker linker;
+
+  EXPECT_EQ(linker.find("libnear.so.1", both.elf, both.path), std::nullopt);
+  EXPECT_EQ(linker.find("libnear.so.1", old.elf, old.path), (dir / "libnear.so.1").string());
+}
+
+TEST(Linker, PassesOverFilesOfAnotherMachineAndFilesThatAreNone) {
+  const test::TempDir dir;
+  library(dir / "libnear.so.1",
+          ElfBuilder().machine(host_machine() == ElfMachine::aarch64 ? 62 : 183));
+  test::write_file(dir / "libtext.so.1", std::string_view("hello, this is no library"));
+  const Library asks = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  const Linker linker;
+
+  EXPECT_EQ(linker.find("libnear.so.1", asks.elf, asks.path), std::nullopt);
+  EXPECT_EQ(linker.find("libtext.so.1", asks.elf, asks.path), std::nullopt);
+}
+
+TEST(CheckNeeded, NamesTheChainThatLeadsToWhatIsMissing) {
+  const test::TempDir dir;
+  library(dir / "libmiddle.so.1", ElfBuilder().runpath("$ORIGIN").needed("libnowhere.so.2"));
+  test::write_file(dir / "libnowhere.so.1", std::string_view("older"));
+  const Library outer =
+      library(dir / "outer.so", ElfBuilder().runpath("$ORIGIN").needed("libmiddle.so.1"));
+  const Linker linker;
+
+  const Status direct = check_needed(outer.elf, outer.path, linker, 1);
+  const Status whole = check_needed(outer.elf, outer.path, linker, 64);
+
+  EXPECT_TRUE(direct.ok()) << direct.error().message;
+  ASSERT_FALSE(whole.ok());
+  EXPECT_EQ(whole.error().code, Code::unavailable);
+  EXPECT_EQ(whole.error().reason, "LIB_NEEDED_MISSING");
+  EXPECT_THAT(whole.error().message,
+              StartsWith(concat(
+                  "libnowhere.so.2 is not found, wanted by outer.so -> libmiddle.so.1; searched "
+                  "$ORIGIN=",
+                  dir.path().string(), ", the linker's cache, ")));
+  EXPECT_THAT(whole.error().message, HasSubstr("; found libnowhere.so.1 there"));
+}
+
+TEST(CheckNeeded, EndsWhereLibrariesNeedEachOther) {
+  const test::TempDir dir;
+  library(dir / "libb.so", ElfBuilder().runpath("$ORIGIN").needed("liba.so"));
+  const Library a = library(dir / "liba.so", ElfBuilder().runpath("$ORIGIN").needed("libb.so"));
+
+  EXPECT_TRUE(check_needed(a.elf, a.path, Linker(), 64).ok());
+}
+
+TEST(CheckNeeded, ComparesGlibcVersionsWithThisHosts) {
+  const test::TempDir dir;
+  const Library newer = library(
+      dir / "a.so", ElfBuilder().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_2.99"}));
+  const Library older = library(
+      dir / "b.so", ElfBuilder().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_2.2.5"}));
+  const Linker linker;
+
+  const Status status = check_needed(newer.elf, newer.path, linker, 1);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
+  EXPECT_THAT(status.error().message,
+              StartsWith("a.so needs GLIBC_2.99 of libc.so.6, this host has glibc 2."));
+  EXPECT_TRUE(check_needed(older.elf, older.path, linker, 1).ok());
+}
+
+TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
+  const test::TempDir dir;
+  const auto needs = [&](std::string_view name, const char* version) {
+    return library(dir / name,
+                   ElfBuilder().needed("libstdc++.so.6").version_need("libstdc++.so.6", {version}));
+  };
+  const Library newer = needs("a.so", "GLIBCXX_3.4.999");
+  const Library older = needs("b.so", "GLIBCXX_3.4.11");
+  const Linker linker;
+
+  const Status status = check_needed(newer.elf, newer.path, linker, 64);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
+  EXPECT_THAT(status.error().message,
+              StartsWith("a.so needs GLIBCXX_3.4.999 of libstdc++.so.6, /"));
+  EXPECT_THAT(status.error().message, HasSubstr("libstdc++.so.6 has up to GLIBCXX_3.4."));
+  EXPECT_TRUE(check_needed(older.elf, older.path, linker, 64).ok());
+}
+
+// What glibc says, word for word, and what it means.
+TEST(LinkerError, IsClassifiedByItsWords) {
+  const std::tuple<std::string, std::string, Code> cases[] = {
+      {"libacme.so.4: cannot open shared object file: No such file or directory",
+       "LIB_NEEDED_MISSING", Code::unavailable},
+      {"/p/a.so: undefined symbol: acme_init", "SYMBOL_MISSING", Code::unavailable},
+      {"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by /p/a.so)",
+       "VERSION_NEEDED", Code::unavailable},
+      {"/p/a.so: cannot allocate memory in static TLS block", "STATIC_TLS", Code::unavailable},
+      {"a.so: cannot enable executable stack as shared object requires: Invalid argument",
+       "EXEC_STACK", Code::unsupported},
+      {"/p/a.so: something that nobody has seen yet", "LINKER", Code::unavailable}};
+  for (const auto& [said, reason, code] : cases) {
+    const Error error = linker_error("/p/a.so", said);
+    EXPECT_EQ(error.reason, reason) << said;
+    EXPECT_EQ(error.code, code) << said;
+    EXPECT_THAT(error.message, StartsWith("/p/a.so: "));
+  }
+}
+
+}  // namespace
+}  // namespace gantry

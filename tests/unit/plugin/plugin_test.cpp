@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/plugin.hpp"
+
+#include "core/manifest/reason.hpp"
+#include "tests/unit/plugin/world.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::core_info;
+using test::fake_manifest;
+using test::ManifestBuilder;
+using test::World;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(OpenPlugin, GivesCompleteTablesOfAGoodPlugin) {
+  World world;
+  world.add("good", "good");
+
+  const auto plugin = open_plugin(world.manifest("good"), core_info());
+
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+  EXPECT_EQ((*plugin)->id, "test.fake");
+  EXPECT_EQ((*plugin)->version.text, "1.0.0");
+  EXPECT_EQ((*plugin)->abi_minor, 0u);
+  EXPECT_EQ((*plugin)->library, world.library("good").string());
+  EXPECT_NE((*plugin)->identity.inode, 0u);
+  ASSERT_NE((*plugin)->loader("fake"), nullptr);
+  EXPECT_EQ((*plugin)->loader("fakf"), nullptr);
+  EXPECT_NE((*plugin)->loader("fake")->check_binary, nullptr);
+  ASSERT_NE((*plugin)->device("fake_device"), nullptr);
+  EXPECT_NE((*plugin)->device("fake_device")->synchronize, nullptr);
+  EXPECT_TRUE((*plugin)->warnings.empty());
+}
+
+TEST(OpenPlugin, OpensTheSamePluginTwiceAsOneLibrary) {
+  World world;
+  world.add("good", "good");
+
+  const auto first = open_plugin(world.manifest("good"), core_info());
+  const auto second = open_plugin(world.manifest("good"), core_info());
+
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ((*first)->table.create, (*second)->table.create);
+}
+
+TEST(OpenPlugin, TakesALongerTableAndAWiderRange) {
+  World world;
+  world.add("long", "long_table");
+  world.add("wide", "wider_abi", fake_manifest().abi("{major: 1, min_minor: 0, max_minor: 9}"));
+
+  EXPECT_TRUE(open_plugin(world.manifest("long"), core_info()).ok());
+  const auto wide = open_plugin(world.manifest("wide"), core_info());
+  ASSERT_TRUE(wide.ok()) << wide.error().message;
+  EXPECT_EQ((*wide)->abi_minor, 0u);
+}
+
+TEST(OpenPlugin, WarnsOfALoaderThatTheManifestKeepsSilentAbout) {
+  World world;
+  world.add("good", "good", ManifestBuilder().device("fake_device"));
+
+  const auto plugin = open_plugin(world.manifest("good"), core_info());
+
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+  EXPECT_THAT((*plugin)->warnings,
+              testing::ElementsAre(HasSubstr("does not offer type key \"fake\"")));
+}
+
+struct Broken {
+  std::string way;
+  ManifestBuilder manifest;
+  Code code;
+  std::uint16_t number;
+  std::string reason;
+  std::string text;  // part of the message
+};
+
+class OpenPluginRefuses : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(OpenPluginRefuses, WithCodeReasonAndText) {
+  const Broken& broken = GetParam();
+  World world;
+  world.add("broken", broken.way, broken.manifest);
+
+  const auto plugin = open_plugin(world.manifest("broken"), core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().code, broken.code) << plugin.error().message;
+  EXPECT_EQ(plugin.error().reason, broken.reason) << plugin.error().message;
+  EXPECT_EQ(reason_of(plugin.error()).number, broken.number);
+  EXPECT_THAT(plugin.error().message, HasSubstr(broken.text));
+  EXPECT_THAT(plugin.error().message, testing::Not(HasSubstr("Bad file descriptor")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fakes, OpenPluginRefuses,
+    ::testing::Values(
+        Broken{"wrong_id", fake_manifest(), Code::malformed, 230, "ID_MISMATCH",
+               "broken.yaml says id test.fake, "},
+        Broken{"wrong_version", fake_manifest(), Code::malformed, 230, "VERSION_MISMATCH",
+               "libfake.so says 1.0.1: the two belong to different installations"},
+        Broken{"odd_version", fake_manifest(), Code::malformed, 230, "VERSION_MISMATCH",
+               "version \"one\" has 1 numbers"},
+        Broken{"wider_abi", fake_manifest(), Code::malformed, 231, "ABI_MISMATCH",
+               "broken.yaml says ABI 1.0, "},
+        Broken{"other_key", fake_manifest(), Code::malformed, 224, "KEY_NOT_OFFERED",
+               "offers type key \"fake\", "},
+        Broken{"good", fake_manifest().device("second_device"), Code::malformed, 224,
+               "KEY_NOT_OFFERED", "offers device \"second_device\", "},
+        Broken{
+            "newer_abi", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
+            "plugin test.fake 1.0.0 speaks ABI 1.4-1.6, this core speaks 1.0: the plugin is newer"},
+        Broken{"newer_major", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
+               "speaks ABI 2.0-2.1, this core speaks 1.0"},
+        Broken{"good", fake_manifest().abi("{major: 1, min_minor: 3, max_minor: 5}"),
+               Code::unsupported, 210, "ABI_RANGE",
+               "plugin test.fake 1.0.0 speaks ABI 1.3-1.5, this core speaks 1.0"},
+        Broken{"short_table", fake_manifest(), Code::malformed, 212, "STRUCT_SIZE",
+               "gantry_plugin_table says its size is 104, least is 112 (ABI 1.0)"},
+        Broken{"null_create", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "gantry.plugin/1.create is empty"},
+        Broken{"null_version", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "gantry.plugin/1.version is empty"},
+        Broken{"null_loaders", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "plugin test.fake 1.0.0: gantry.plugin/1.loaders is empty, loader_count is 1"},
+        Broken{"null_loader", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "plugin test.fake 1.0.0, loader 0: gantry_loader_table is empty"},
+        Broken{"null_load_binary", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "plugin test.fake 1.0.0, loader 0: gantry.loader/1.load_binary is empty"},
+        Broken{"null_count", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
+               "plugin test.fake 1.0.0, device 0: gantry.device/1.count is empty"},
+        Broken{"huge_loader_count", fake_manifest(), Code::malformed, 222, "TABLE_LIMIT",
+               "gantry.plugin/1.loader_count is 1000000, limit is 256"},
+        Broken{"negative_device_count", fake_manifest(), Code::malformed, 222, "TABLE_LIMIT",
+               "gantry.plugin/1.device_count is 4294967295, limit is 64"},
+        Broken{"bad_device_name", fake_manifest(), Code::malformed, 222, "TABLE_LIMIT",
+               "device name \"Fake Device\", expected [a-z][a-z0-9_]*"},
+        Broken{"twice_the_same_key", fake_manifest(), Code::malformed, 223, "KEY_DUPLICATE",
+               "type key \"fake\" is offered twice"},
+        Broken{"no_query", fake_manifest(), Code::malformed, 220, "QUERY_MISSING",
+               "does not export gantry_plugin_query_v1, found fake_entry: it is no gantry plugin "
+               "of ABI 1"},
+        Broken{"query_fails", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
+               "fake: this core is too old"},
+        Broken{"query_says_nothing", fake_manifest(), Code::unsupported, 225, "QUERY_FAILED",
+               "gantry_plugin_query_v1 fails as unsupported and gives no reason"},
+        Broken{"query_throws", fake_manifest(), Code::bug, 225, "QUERY_FAILED",
+               "gantry_plugin_query_v1 throws: fake: query throws"},
+        Broken{"imports_core", fake_manifest(), Code::unsupported, 331, "SYMBOL_MISSING",
+               "imports gantry_core_secret: plugins must not import core symbols"},
+        Broken{"imports_nobody", fake_manifest(), Code::unavailable, 331, "SYMBOL_MISSING",
+               "no library defines _ZN7sibling21removed_by_an_upgradeEi "
+               "(sibling::removed_by_an_upgrade(int))"},
+        Broken{"missing_dependency", fake_manifest(), Code::unavailable, 330, "LIB_NEEDED_MISSING",
+               "libfake_dependency.so.4 is not found, wanted by libfake.so; searched $ORIGIN="},
+        Broken{"static_tls", fake_manifest(), Code::unsupported, 321, "STATIC_TLS",
+               "bytes of static thread-local storage"},
+        Broken{"exec_stack", fake_manifest(), Code::unsupported, 320, "EXEC_STACK",
+               "asks for an executable stack, which newer systems refuse; link it with "
+               "-Wl,-z,noexecstack"}),
+    [](const auto& test) { return concat(test.param.way, "_", test.index); });
+
+TEST(OpenPlugin, NamesNearSonamesOfAMissingDependency) {
+  World world;
+  world.add("broken", "missing_dependency");
+  test::write_file(world.path() / "broken/libfake_dependency.so.3", std::string_view("older"));
+
+  const auto plugin = open_plugin(world.manifest("broken"), core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_THAT(plugin.error().message, HasSubstr("; found libfake_dependency.so.3 there"));
+}
+
+// After an atomic replacement the linker hands out what it has: old code under a new file's name.
+TEST(OpenPlugin, RefusesAFileThatReplacedALoadedOne) {
+  World world;
+  world.add("good", "good");
+  ASSERT_TRUE(open_plugin(world.manifest("good"), core_info()).ok());
+  std::filesystem::copy_file(test::fake_library("good"), world.path() / "new.so");
+  std::filesystem::rename(world.path() / "new.so", world.library("good"));
+
+  const auto plugin = open_plugin(world.manifest("good"), core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().code, Code::unavailable);
+  EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
+  EXPECT_THAT(plugin.error().message, HasSubstr("restart the program to use it"));
+}
+
+TEST(OpenPlugin, WorksRenamedAndThroughALink) {
+  World world;
+  world.add("good", "good", fake_manifest().library("other_name.so"));
+  std::filesystem::rename(world.library("good"), world.path() / "good/other_name.so");
+  EXPECT_TRUE(open_plugin(world.manifest("good"), core_info()).ok());
+
+  world.add("linked", "", fake_manifest());
+  std::filesystem::create_symlink(world.path() / "good/other_name.so", world.library("linked"));
+  EXPECT_TRUE(open_plugin(world.manifest("linked"), core_info()).ok());
+}
+
+const gantry_plugin_table* nothing(const gantry_host_info*, gantry_status*) { return nullptr; }
+
+TEST(AdoptPlugin, AsksTheProgramsPluginLikeAnyOther) {
+  const auto plugin = adopt_plugin(nothing, core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "QUERY_FAILED");
+  EXPECT_THAT(plugin.error().message, StartsWith("the program's plugin: gantry_plugin_query_v1"));
+}
+
+TEST(ManifestOf, SaysWhatTheTableOffers) {
+  World world;
+  world.add("good", "good");
+  const auto plugin = open_plugin(world.manifest("good"), core_info());
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+
+  const Manifest manifest = manifest_of(**plugin);
+
+  EXPECT_EQ(manifest.title(), "Fake (test.fake 1.0.0)");
+  EXPECT_NE(manifest.key_for("fake"), nullptr);
+  EXPECT_EQ(manifest.devices[0].name, "fake_device");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A temporary tree of plugin folders made of fake plugins.
+#pragma once
+
+#include "core/manifest/merge.hpp"
+#include "core/plugin/plugin.hpp"
+#include "tests/support/manifest_builder.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace gantry::test {
+
+inline std::filesystem::path fake_library(std::string_view way) {
+  return build_tree() / "tests/fake_plugins" / concat("libfake_", way, ".so");
+}
+
+inline gantry_host_info core_info() { return {sizeof(gantry_host_info), 0, {1, 0, 0, 0}, "0.1.0"}; }
+
+// What every fake claims unless it is told otherwise.
+inline ManifestBuilder fake_manifest() {
+  return ManifestBuilder().key("fake").device("fake_device");
+}
+
+class World {
+ public:
+  // A folder <name> with <name>.yaml and a copy of libfake_<way>.so as libfake.so. A copy is a file of its own: the
+  // linker keeps libraries of one file together.
+  std::string add(std::string_view name, std::string_view way,
+                  const ManifestBuilder& manifest = fake_manifest()) {
+    const auto folder = dir_ / name;
+    std::filesystem::create_directories(folder);
+    if (!way.empty()) std::filesystem::copy_file(fake_library(way), folder / "libfake.so");
+    return manifest.write_to(folder / concat(name, ".yaml")).string();
+  }
+  Manifest manifest(std::string_view name) const {
+    return open_manifest((dir_ / name / concat(name, ".yaml")).string()).value();
+  }
+  std::filesystem::path library(std::string_view name) const { return dir_ / name / "libfake.so"; }
+
+  SearchResult search() const {
+    PluginPlaces places;
+    places.directories = {dir_.path().string()};
+    places.exclusive = true;
+    return search_plugins(places);
+  }
+  const std::filesystem::path& path() const { return dir_.path(); }
+
+ private:
+  TempDir dir_;
+};
+
+}  // namespace gantry::test
