@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The digit classifier that TVM 0.12 exported, its inputs, and what TVM itself computed.
+#pragma once
+
+#include "core/runtime/runtime.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace gantry::test {
+
+// A runtime that finds the build tree's plugins and nothing of this machine's configuration.
+inline Runtime make_runtime(RuntimeOptions options = {}) {
+  auto runtime = Runtime::create(std::move(options));
+  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
+  return std::move(runtime).value();
+}
+
+inline std::string digits_file(const char* target = "llvm") {
+  return golden(std::string("tvm-0.12/digits_mlp_") + target + ".so").string();
+}
+
+struct Digits {
+  Tensor inputs;    // float32[360, 1, 64]
+  Tensor expected;  // float32[360, 1, 10]
+
+  explicit Digits(Runtime& runtime, const char* target = "llvm") {
+    inputs = read(runtime, golden("tvm-0.12/digits_mlp.input.npz").string());
+    expected = read(runtime, golden(std::string("tvm-0.12/digits_mlp_") + target + ".expected.npz").string());
+  }
+  static Tensor read(Runtime& runtime, const std::string& path) {
+    auto all = runtime.read_tensors(path);
+    if (!all.ok()) ADD_FAILURE() << all.error().message;
+    return all->front().second;
+  }
+
+  // Runs digit `i` and says whether the scores are TVM's, but for the last places that `expf` may differ in.
+  testing::AssertionResult run(Executor& executor, std::int64_t i) const {
+    if (const auto set = executor.set_input("x", inputs.row(i).value()); !set.ok()) {
+      return testing::AssertionFailure() << set.error().message;
+    }
+    if (const auto ran = executor.run(); !ran.ok()) return testing::AssertionFailure() << ran.error().message;
+    const auto output = executor.output(0);
+    if (!output.ok()) return testing::AssertionFailure() << output.error().message;
+    const auto found = output->elements<float>();
+    const auto wanted = expected.row(i)->elements<float>();
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      if (std::abs(found[k] - wanted[k]) > 1e-6f * std::abs(wanted[k])) {
+        return testing::AssertionFailure() << "score " << k << " of digit " << i << " is " << found[k]
+                                           << ", TVM's is " << wanted[k];
+      }
+    }
+    return testing::AssertionSuccess();
+  }
+};
+
+}  // namespace gantry::test

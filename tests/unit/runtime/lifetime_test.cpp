@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles may be dropped in any order (decision 1), and nothing is left behind by a load.
+#include "tests/unit/runtime/digits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <dirent.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::Digits;
+using test::digits_file;
+using test::make_runtime;
+
+std::size_t entries_of(const char* folder) {
+  std::size_t count = 0;
+  if (DIR* dir = opendir(folder)) {
+    while (readdir(dir) != nullptr) ++count;
+    closedir(dir);
+  }
+  return count;
+}
+
+// Of this process, in KiB, from /proc/self/status: "VmRSS:".
+long status_kib(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with(field)) return std::stol(line.substr(field.size()));
+  }
+  return -1;
+}
+
+TEST(Lifetime, OfATensorOutlastsItsExecutorModuleAndRuntime) {
+  Tensor output;
+  std::vector<float> before;
+  {
+    Runtime runtime = make_runtime();
+    const Digits digits(runtime);
+    Module model = runtime.load(digits_file()).value();
+    Executor executor = runtime.executor(model, {"cpu"}).value();
+    ASSERT_TRUE(digits.run(executor, 7));
+    output = executor.output(0).value();
+    before.assign(output.elements<float>().begin(), output.elements<float>().end());
+  }
+
+  EXPECT_THAT(before, testing::ElementsAreArray(output.elements<float>()));
+}
+
+TEST(Lifetime, OfAnExecutorOutlastsItsModuleAndRuntime) {
+  std::optional<Digits> digits;
+  std::optional<Executor> executor;
+  {
+    Runtime runtime = make_runtime();
+    digits.emplace(runtime);
+    executor = runtime.executor(runtime.load(digits_file()).value(), {"cpu"}).value();
+  }
+
+  EXPECT_TRUE(digits->run(*executor, 3));
+}
+
+TEST(Lifetime, OfAFunctionKeepsItsModule) {
+  Function function;
+  Tensor a, b, c;
+  {
+    Runtime runtime = make_runtime();
+    function = runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
+    for (Tensor* tensor : {&a, &b, &c}) *tensor = runtime.tensor({4}, {2, 32, 1}).value();
+  }
+  for (std::size_t i = 0; i < 4; ++i) a.elements<float>()[i] = 1, b.elements<float>()[i] = static_cast<float>(i);
+
+  const auto called = function(a, b, c);
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  EXPECT_THAT(c.elements<float>(), testing::ElementsAre(1, 3, 5, 7));
+}
+
+TEST(Lifetime, SecondRuntimeRunsTheSameFileAfterTheFirstIsClosed) {
+  Runtime second = make_runtime();
+  const Digits digits(second);
+  std::optional<Executor> ours;
+  {
+    Runtime first = make_runtime();
+    Executor theirs = first.executor(first.load(digits_file()).value(), {"cpu"}).value();
+    ours = second.executor(second.load(digits_file()).value(), {"cpu"}).value();
+    ASSERT_TRUE(digits.run(theirs, 0));
+    ASSERT_TRUE(digits.run(*ours, 0));
+  }
+
+  EXPECT_TRUE(digits.run(*ours, 1));
+}
+
+TEST(Load, OfTheSameFileTwiceIsTheSameModule) {
+  Runtime runtime = make_runtime();
+  const Module once = runtime.load(digits_file()).value();
+
+  const Module again = runtime.load(digits_file()).value();
+
+  EXPECT_EQ(once.get(), again.get());
+}
+
+TEST(Load, AfterEverythingWasDroppedIsFresh) {
+  Runtime runtime = make_runtime();
+  const Digits digits(runtime);
+  { const Module dropped = runtime.load(digits_file()).value(); }
+
+  Executor executor = runtime.executor(runtime.load(digits_file()).value(), {"cpu"}).value();
+
+  EXPECT_TRUE(digits.run(executor, 5));
+}
+
+TEST(Load, WhileOnlyAFunctionOfTheFirstIsLeftGivesAWorkingModule) {
+  Runtime runtime = make_runtime();
+  const std::string file = test::golden("tvm-0.12/axpy2_llvm.so").string();
+  const Function kept = runtime.load(file)->function("axpy2").value();
+
+  const Function fresh = runtime.load(file)->function("axpy2").value();
+
+  Tensor t[6];
+  for (Tensor& tensor : t) {
+    tensor = runtime.tensor({1}, {2, 32, 1}).value();
+    tensor.elements<float>()[0] = 2;
+  }
+  ASSERT_TRUE(kept(t[0], t[1], t[2]).ok());
+  ASSERT_TRUE(fresh(t[3], t[4], t[5]).ok());
+  EXPECT_EQ(t[2].elements<float>()[0], 6);
+  EXPECT_EQ(t[5].elements<float>()[0], 6);
+}
+
+// Descriptors, mappings, threads and memory after the first hundred cycles are what they are after all of them.
+TEST(Lifetime, OfTenThousandLoadsLeavesNothingBehind) {
+  Runtime runtime = make_runtime();
+  const Digits digits(runtime);
+  const auto cycle = [&](std::int64_t i) {
+    Module model = runtime.load(digits_file()).value();
+    Executor executor = runtime.executor(model, {"cpu"}).value();
+    ASSERT_TRUE(digits.run(executor, i % 360));
+  };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::int64_t cycles = 300, warm = 100;
+  constexpr long slack_kib = 64 * 1024;  // the sanitizer's own quarantine
+#else
+  constexpr std::int64_t cycles = 10'000, warm = 100;
+  constexpr long slack_kib = 512;
+#endif
+  for (std::int64_t i = 0; i < warm; ++i) cycle(i);
+  malloc_trim(0);
+  const std::size_t descriptors = entries_of("/proc/self/fd");
+  const std::size_t threads = entries_of("/proc/self/task");
+  const long memory_kib = status_kib("VmRSS:");
+
+  for (std::int64_t i = warm; i < cycles; ++i) cycle(i);
+
+  malloc_trim(0);
+  EXPECT_EQ(entries_of("/proc/self/fd"), descriptors);
+  EXPECT_EQ(entries_of("/proc/self/task"), threads);
+  EXPECT_LE(status_kib("VmRSS:"), memory_kib + slack_kib);
+}
+
+using LifetimeDeathTest = testing::Test;
+
+// Ends the process from main, and from another thread, with runtime, module, executor and tensor alive.
+TEST(LifetimeDeathTest, OfTheProcessEndsCleanlyWithEverythingAlive) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  for (const bool from_worker : {false, true}) {
+    EXPECT_EXIT(
+        {
+          auto* runtime = new Runtime(make_runtime());
+          auto* executor = new Executor(runtime->executor(runtime->load(digits_file()).value(), {"cpu"}).value());
+          const Digits digits(*runtime);
+          if (!digits.run(*executor, 0)) std::exit(9);
+          static Tensor output = executor->output(0).value();  // destroyed during exit
+          if (from_worker) {
+            std::thread([] { std::exit(0); }).join();
+          }
+          std::exit(0);
+        },
+        testing::ExitedWithCode(0), "^$");
+  }
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/runtime/digits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+namespace gantry {
+namespace {
+
+using test::digits_file;
+using test::golden;
+using test::make_runtime;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Load, ListsAllTypeKeysThatNobodyServesAtOnce) {
+  Runtime runtime = make_runtime();
+
+  const auto model = runtime.load(golden("tvm-0.25/digits_mlp_relax_opencl.so").string());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::unavailable);
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(model.error().message,
+              AllOf(HasSubstr("relax.VMExecutable"), HasSubstr("opencl"), HasSubstr("plugins.d"),
+                    HasSubstr("GraphExecutorFactory")));
+}
+
+TEST(Load, WithMissingModulesAllowedLooksThroughThem) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(golden("tvm-0.12/digits_mlp_opencl.so").string(), {.allow_missing = true}).value();
+
+  EXPECT_EQ(model.missing().size(), 1u);
+  EXPECT_THAT(model.missing().front(), HasSubstr("opencl"));
+  // The graph's own functions need no OpenCL.
+  const auto json = model.function("get_graph_json").value()();
+  ASSERT_TRUE(json.ok()) << json.error().message;
+  EXPECT_THAT(json->text().value(), HasSubstr("nodes"));
+}
+
+TEST(Load, WithMissingModulesAllowedStillRefusesWhoWantsAll) {
+  Runtime runtime = make_runtime();
+  const std::string file = golden("tvm-0.12/digits_mlp_opencl.so").string();
+  const Module partial = runtime.load(file, {.allow_missing = true}).value();
+
+  const auto whole = runtime.load(file);
+
+  ASSERT_FALSE(whole.ok());
+  EXPECT_EQ(whole.error().reason, "NO_PLUGIN");
+}
+
+TEST(Load, SaysWhyAMissingModuleIsMissingWhenItsFunctionIsWanted) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(golden("tvm-0.12/axpy2_opencl.so").string(), {.allow_missing = true}).value();
+
+  const auto kernel = model.function("axpy2_kernel0");
+
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code, Code::not_found);
+  EXPECT_THAT(kernel.error().message, AllOf(HasSubstr("axpy2_kernel0"), HasSubstr("not bound"), HasSubstr("opencl")));
+}
+
+TEST(Load, RefusesHostCodeOfTheOtherDialectByName) {
+  Runtime runtime = make_runtime();
+
+  const auto model = runtime.load(golden("tvm-0.25/axpy2_llvm.so").string());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::unsupported);
+  EXPECT_EQ(model.error().reason, "DIALECT_FFI");
+}
+
+// What is there instead of a file, each with its own sentence.
+TEST(Load, RefusesWhatIsNoFile) {
+  Runtime runtime = make_runtime();
+  const test::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo.so").c_str(), 0600), 0);
+  test::write_file(dir / "text.so", "hello, this is text");
+  test::write_file(dir / "empty.so", "");
+
+  EXPECT_THAT(runtime.load((dir / "fifo.so").string()).error().message, HasSubstr("FIFO"));
+  EXPECT_THAT(runtime.load(dir.path().string()).error().message, HasSubstr("directory"));
+  EXPECT_THAT(runtime.load((dir / "text.so").string()).error().message, HasSubstr("not an ELF file"));
+  EXPECT_THAT(runtime.load((dir / "empty.so").string()).error().message, HasSubstr("empty"));
+  EXPECT_EQ(runtime.load((dir / "absent.so").string()).error().code, Code::not_found);
+}
+
+TEST(Load, RefusesEveryTruncationOfALibraryBeforeItIsOpened) {
+  Runtime runtime = make_runtime();
+  const auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+  const test::TempDir dir;
+  for (std::size_t size = 1; size < whole.size(); size += whole.size() / 64) {
+    test::write_file(dir / "cut.so", std::span(whole).first(size));
+    EXPECT_FALSE(runtime.load((dir / "cut.so").string()).ok()) << "accepted the first " << size << " bytes";
+  }
+}
+
+TEST(Load, RefusesALibraryForAnotherMachine) {
+  Runtime runtime = make_runtime();
+  auto bytes = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+  bytes[18] = 183;  // e_machine: EM_AARCH64
+  const test::TempDir dir;
+  test::write_file(dir / "arm.so", bytes);
+
+  const auto model = runtime.load((dir / "arm.so").string());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::unavailable);
+  EXPECT_THAT(model.error().message, AllOf(HasSubstr("aarch64"), HasSubstr("x86-64")));
+}
+
+TEST(Load, OfHostCodeThatImportsTvmFunctionsRuns) {
+  Runtime runtime = make_runtime();
+  const auto inputs = runtime.read_tensors(golden("tvm-0.12/resnet20.input.npz").string()).value();
+  const auto expected = runtime.read_tensors(golden("tvm-0.12/resnet20_c.expected.npz").string()).value();
+  Executor executor = runtime.executor(runtime.load(golden("tvm-0.12/resnet20_c.so").string()).value(), {"cpu"}).value();
+
+  ASSERT_TRUE(executor.set_input(inputs.front().first, inputs.front().second.row(0).value()).ok());
+  ASSERT_TRUE(executor.run().ok());
+
+  const auto found = executor.output(0)->elements<float>();
+  const auto wanted = expected.front().second.row(0)->elements<float>();
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i]));
+}
+
+TEST(Runtime, WithoutPluginsSaysWhereItLooked) {
+  const test::TempDir empty;
+  RuntimeOptions options;
+  options.plugin_dirs = {empty.path().string()};
+  options.only_these_plugins = true;
+  Runtime runtime = make_runtime(std::move(options));
+
+  const auto model = runtime.load(digits_file());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(model.error().message, AllOf(HasSubstr("GraphExecutorFactory"), HasSubstr(empty.path().string()),
+                                           HasSubstr("gantry.graph")));
+}
+
+TEST(Runtime, RefusesOptionsOutOfRange) {
+  RuntimeOptions threads;
+  threads.threads = -1;
+  RuntimeOptions level;
+  level.log_level = "loud";
+
+  EXPECT_EQ(Runtime::create(threads).error().message, "threads is -1, expected 0 to 1024");
+  EXPECT_EQ(Runtime::create(level).error().message,
+            "log level is \"loud\", expected error, warning, info or debug");
+}
+
+TEST(Runtime, NamesDevicesAndSaysWhichThereAre) {
+  Runtime runtime = make_runtime();
+
+  EXPECT_EQ(runtime.device("cpu:0")->type, 1);
+  EXPECT_EQ(runtime.device("cpu:1").error().message, "device \"cpu:1\" is not there; cpu has 1 device");
+  EXPECT_EQ(runtime.device("opencl").error().reason, "NO_PLUGIN");
+}
+
+TEST(Runtime, RecordsATraceWhereAsked) {
+  RuntimeOptions options;
+  options.trace = true;
+  Runtime runtime = make_runtime(std::move(options));
+  const Module model = runtime.load(digits_file()).value();
+
+  EXPECT_THAT(runtime.trace_json(), AllOf(HasSubstr("traceEvents"), HasSubstr("dlopen")));
+  EXPECT_THAT(make_runtime().trace_json(), AllOf(HasSubstr("traceEvents"), Not(HasSubstr("dlopen"))));
+}
+
+TEST(Tensor, GivesItsRowsAsViews) {
+  Runtime runtime = make_runtime();
+  const Tensor whole = runtime.tensor({3, 2}, {0, 32, 1}).value();
+  for (int i = 0; i < 6; ++i) whole.elements<int>()[static_cast<std::size_t>(i)] = i;
+
+  EXPECT_THAT(whole.row(1)->elements<int>(), testing::ElementsAre(2, 3));
+  EXPECT_EQ(whole.row(3).error().message, "row 3 of tensor int32[3, 2] on cpu:0 is asked for, the last is 2");
+}
+
+TEST(Any, SaysWhatItIsWhenAnotherKindIsWanted) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(digits_file()).value();
+
+  const auto json = model.function("get_graph_json").value()();
+
+  EXPECT_EQ(json->integer().error().message, "value is a text, expected an integer");
+}
+
+}  // namespace
+}  // namespace gantry
