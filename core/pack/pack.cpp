@@ -120,8 +120,9 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
   GANTRY_TRY(const ElfFile library, ElfFile::parse(mapped));
   const ElfSymbol* container = library.find(container_symbol);
   if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
-    return bug("library has ", container == nullptr ? 0 : container->size, " bytes of container, ",
-               container_bytes, " were written");
+    return unavailable("C compiler made a library with ",
+                       container == nullptr ? 0 : container->size, " bytes of container, ",
+                       container_bytes, " were given to it");
   }
   // A device's module may answer for functions of its own: only its plugin knows.
   if (graph == nullptr || !recipe.device_modules.empty()) return {};

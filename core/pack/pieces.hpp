@@ -11,9 +11,10 @@
 #include "core/elf/mapped_file.hpp"
 
 #include <dmlc/io.h>
-#include <dmlc/memory_io.h>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>

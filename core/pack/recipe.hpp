@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an artifact is made of, as its author writes it.
+// What an artifact is made of, as its author writes it: RECIPE.md.
 //
-//     schema: "1.0"
-//     name: default                      # the function that creates the executor
-//     sources: [dense.c, softmax.c]      # host code; paths here and below are relative to the recipe
-//     flags: [-O3]
-//     libraries: [-lm]
-//     graph:
-//       inputs: {x: "float32[1, 64]"}
-//       operators:
-//         - {function: dense, inputs: [x, w0, b0], outputs: {hidden: "float32[1, 10]"}}
-//         - {function: softmax, inputs: [hidden], outputs: {digits: "float32[1, 10]"}}
-//       outputs: [digits]
-//     parameters:
-//       w0: {file: weights.npz, member: w0}
-//       b0: {file: b0.npy}
-//     device_modules:                    # what the host code imports
-//       - {type_key: cuda, format: ptx, data: kernels.ptx,
-//          kernels: {add: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}}}
+//     YAML text -> Recipe -> pack() (pack.hpp)
 #pragma once
 
 #include "core/pack/graph_text.hpp"

@@ -5,6 +5,7 @@
 
 #include "core/pack/pieces.hpp"
 
+#include <dmlc/memory_io.h>
 #include <gtest/gtest.h>
 
 namespace gantry::test {

@@ -267,6 +267,14 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 Code::not_found,
                 "operator 0 names tensor \"v\", defined before it are w, x"},
+        Failure{
+            "CompilerThatLosesTheContainer",
+            "",
+            "",
+            {"sh", "-c",
+             "while [ \"$1\" != -o ]; do shift; done; cc -shared -x c -o \"$2\" /dev/null", "sh"},
+            Code::unavailable,
+            "C compiler made a library with 0 bytes of container, "},
         Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
     [](const auto& test) { return test.param.name; });
 

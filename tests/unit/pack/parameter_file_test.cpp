@@ -3,6 +3,7 @@
 #include "core/tensor/npz.hpp"
 #include "core/tensor/params.hpp"
 #include "tests/support/files.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -56,11 +57,9 @@ class ParameterFile : public ::testing::Test {
     Pieces pieces;
     if (const auto* range = std::get_if<FileRange>(&parameter.data)) pieces.append(*range);
     if (const auto* made = std::get_if<MadeBytes>(&parameter.data)) pieces.append(*made);
-    std::string text;
-    dmlc::MemoryStringStream stream(&text);
-    EXPECT_TRUE(pieces.write_to(stream).ok());
-    std::vector<std::int16_t> numbers(text.size() / 2);
-    std::memcpy(numbers.data(), text.data(), numbers.size() * 2);
+    const std::vector<std::uint8_t> bytes = test::bytes_of(pieces);
+    std::vector<std::int16_t> numbers(bytes.size() / 2);
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
     return numbers;
   }
 

@@ -10,31 +10,18 @@ namespace {
 using test::TempDir;
 using ::testing::ElementsAre;
 
-// The recipe of the header comment.
-constexpr std::string_view whole = R"(schema: "1.0"
-name: digits
-sources: [dense.c, softmax.c]
-flags: [-O3]
-libraries: [-lm]
-graph:
-  inputs: {x: "float32[1, 64]"}
-  operators:
-    - {function: dense, inputs: [x, w0, b0], outputs: {hidden: "float32[1, 10]"}}
-    - {function: softmax, inputs: [hidden], outputs: {digits: "float32[1, 10]"}}
-  outputs: [digits]
-parameters:
-  w0: {file: weights.npz, member: w0, transpose: true, type: "float32[10, 64]"}
-  b0: {file: b0.npy}
-device_modules:
-  - type_key: cuda
-    format: ptx
-    data: kernels.ptx
-    kernels: {add: {arguments: [handle, int32], launch: [blockIdx.x, threadIdx.x]}}
-  - {type_key: npu, data: ready.bin}
-)";
+// The example of RECIPE.md, so that it stays right.
+std::string example() {
+  const std::vector<std::uint8_t> bytes =
+      test::read_file(test::golden("../../../core/pack/RECIPE.md"));
+  const std::string page(bytes.begin(), bytes.end());
+  const std::string fence = "```yaml\n";
+  const std::size_t begin = page.find(fence) + fence.size();
+  return page.substr(begin, page.find("```", begin) - begin);
+}
 
 TEST(Recipe, ReadsEverySection) {
-  const Result<Recipe> recipe = parse_recipe(whole, "r.yaml", "/models");
+  const Result<Recipe> recipe = parse_recipe(example(), "r.yaml", "/models");
 
   ASSERT_TRUE(recipe.ok()) << recipe.error().message;
   EXPECT_EQ(recipe->folder, "/models");
@@ -45,7 +32,7 @@ TEST(Recipe, ReadsEverySection) {
 }
 
 TEST(Recipe, ReadsTheGraph) {
-  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+  const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
   const auto& graph = std::get<GraphDescription>(recipe.graph);
 
   ASSERT_EQ(graph.inputs.size(), 1u);
@@ -60,7 +47,7 @@ TEST(Recipe, ReadsTheGraph) {
 }
 
 TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
-  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+  const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
   ASSERT_EQ(recipe.parameters.size(), 2u);
   const ParameterSource& w0 = recipe.parameters[0];
@@ -69,12 +56,12 @@ TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
   EXPECT_EQ(w0.member, "w0");
   EXPECT_TRUE(w0.transpose);
   EXPECT_EQ(type_text(w0.type.value()), "float32[10, 64]");
-  EXPECT_EQ(w0.place, "r.yaml:13:3: parameters.w0");
+  EXPECT_EQ(w0.place, "r.yaml:18:3: parameters.w0");
   EXPECT_FALSE(recipe.parameters[1].type.has_value());
 }
 
 TEST(Recipe, ReadsDeviceModules) {
-  const Recipe recipe = parse_recipe(whole, "r.yaml", "/models").value();
+  const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
   ASSERT_EQ(recipe.device_modules.size(), 2u);
   const DeviceModuleSource& cuda = recipe.device_modules[0];
