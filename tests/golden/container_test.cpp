@@ -5,6 +5,7 @@
 #include "core/blob/container.hpp"
 #include "core/blob/details.hpp"
 #include "core/elf/elf_file.hpp"
+#include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -370,6 +371,59 @@ TEST(GoldenDetails, NameTheParametersOfAnExecutor) {
   const Detail* const params = details.root.find("params");
   ASSERT_NE(params, nullptr);
   for (const Detail& param : params->children) EXPECT_NE(param.name, "");
+}
+
+// ---- other files that hold a container -----------------------------------------------------------
+
+std::vector<std::uint8_t> golden_container(std::string_view file_name) {
+  const auto mapped = MappedFile::open(test::golden(file_name));
+  const auto file = ElfFile::parse(*mapped);
+  const auto container = read_container(*file, layouts());
+  return {container->bytes.begin(), container->bytes.end()};
+}
+
+TEST(OtherFile, OfAnotherMachineIsRead) {
+  const auto bytes = golden_container("tvm-0.25/axpy2_opencl.so");
+  const auto library = test::ElfBuilder()
+                           .machine(183)
+                           .function("__tvm_ffi_axpy2")
+                           .object("__tvm_ffi__library_bin", bytes)
+                           .build();
+  const auto file = ElfFile::parse(library);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+
+  const auto container = read_container(*file, layouts());
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_EQ(name_of(file->machine()), "aarch64");
+  EXPECT_EQ(container->generation, G5);
+  EXPECT_EQ(container->entries.size(), 2u);
+  EXPECT_EQ(std::memcmp(library.data() + container->file_offset, bytes.data(), bytes.size()), 0);
+}
+
+// What an exporter hands to the linker: the container in an object file.
+TEST(OtherFile, ThatIsAnObjectIsRead) {
+  const auto bytes = golden_container("tvm-0.12/axpy2_opencl.so");
+  const auto object = test::relocatable_object("__tvm_dev_mblob", bytes);
+  const auto file = ElfFile::parse(object);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+
+  const auto container = read_container(*file, layouts());
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_EQ(container->generation, G3);
+  EXPECT_EQ(container->entries[1].type_key, "opencl");
+}
+
+TEST(OtherFile, ThatIsTheBareContainerIsRead) {
+  const auto bytes = golden_container("tvm-0.12/axpy2_vulkan.so");
+
+  const auto container = read_container_bytes(bytes, layouts());
+
+  ASSERT_TRUE(looks_like_container(bytes));
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_EQ(container->generation, G3);
+  EXPECT_EQ(container->entries[1].type_key, "vulkan");
 }
 
 // ---- damage --------------------------------------------------------------------------------------
