@@ -96,6 +96,12 @@ std::vector<std::string_view> PayloadLayouts::keys() const {
 Result<Measured> PayloadLayouts::measure(std::string_view key, const ByteReader& in,
                                          const PayloadContext& context) const {
   using ExtraTags = PayloadContext::ExtraTags;
+  if (const auto said = reported_.find(in.offset()); said != reported_.end()) {
+    if (said->second <= in.left()) return Measured{said->second, nullptr, false};
+    return malformed(in.offset(), "payload of ", quoted(key), ": its loader says ", said->second,
+                     " bytes, room for ", in.left())
+        .because("BLOB_CONSUMED");
+  }
   const bool delimited = context.layout == ContainerLayout::two;
   const auto likeness = [this](ByteReader next) {
     if (next.at_end()) return Likeness::known_key;

@@ -112,6 +112,9 @@ class PayloadLayouts {
   // `alias` is written like `key`, from now on. Not_found: nobody knows `key`.
   Status alias(std::string_view alias, std::string_view key);
 
+  // What a loader said about the payload that begins at `at`, whatever its key: layout one, no layout known.
+  void report(std::uint64_t at, std::uint64_t size) { reported_[at] = size; }
+
   bool knows(std::string_view key) const { return alternatives_.count(key) != 0; }
   // Empty for a key that nobody knows.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
@@ -128,6 +131,7 @@ class PayloadLayouts {
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
+  std::map<std::uint64_t, std::uint64_t> reported_;
 };
 
 // True where `in` stands at the end or at something that can be a type key: what must follow a

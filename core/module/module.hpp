@@ -48,6 +48,7 @@ struct ModuleNode {  // GANTRY_MODULE
   std::vector<Pin> pins;                           // released after self is destroyed, last first
   std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
   std::string unbound_reason;                      // while unbound: why, in full
+  Pin unbound_payload;         // of a placeholder: what its maker needs to bind it later
   std::mutex bind_mutex;
 
   // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).

@@ -4,9 +4,10 @@
 namespace gantry {
 
 Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
-                                         std::string reason) {
+                                         std::string reason, Pin payload) {
   GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(type_key), std::move(place)));
   node->unbound_reason = std::move(reason);
+  node->unbound_payload = std::move(payload);
   return node;
 }
 

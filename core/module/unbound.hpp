@@ -10,8 +10,9 @@ namespace gantry {
 // A placeholder in the graph: look-up passes through it to its imports; asked itself it says `reason`. bind() it later.
 //
 // reason   full text: what is missing and what would serve it
+// payload  what the maker needs to bind it later; only the maker looks at it
 Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
-                                         std::string reason);
+                                         std::string reason, Pin payload = {});
 
 bool is_unbound(const ModuleNode& node);
 

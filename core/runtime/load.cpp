@@ -4,18 +4,17 @@
 #include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/host/library_module.hpp"
-#include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
 #include "core/plugin/explain.hpp"
+#include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -28,7 +27,8 @@ class Loading {
 
   Result<Ref<ModuleNode>> run() {
     GANTRY_TRY(const ElfFile elf, ElfFile::parse(file_));
-    GANTRY_TRY(container_, read_container(elf, state_.layouts));
+    GANTRY_TRY(pin_, new_pin(file_));
+    GANTRY_CHECK(read(elf));
     for (const std::string& warning : container_.warnings) state_.log.info(concat(name_, ": ", warning));
     GANTRY_CHECK(find_servers());
     GANTRY_CHECK(make_nodes());
@@ -46,6 +46,58 @@ class Loading {
     return concat("module ", index, " ", quoted(container_.entries[index].type_key), " of ", name_);
   }
 
+  // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
+  // manifest declares no layout), that loader runs now, and what it has consumed says where the next entry begins.
+  Status read(const ElfFile& elf) {
+    std::optional<PayloadLayouts> informed;  // copied only where a loader has to say something
+    for (;;) {
+      GANTRY_TRY(container_, read_container(elf, informed ? *informed : state_.layouts));
+      const auto& entries = container_.entries;
+      const auto vague = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+        return !is_delimited(entry) && !entry.type_key.empty() &&
+               !state_.plugins->choices_for_key(entry.type_key).empty();
+      });
+      if (vague == entries.end()) return {};
+      const auto index = static_cast<std::size_t>(vague - entries.begin());
+      const std::string key(vague->type_key);
+      GANTRY_TRY(servers_[key], state_.plugins->for_key(key));
+      GANTRY_TRY(Ref<ModuleNode> node, new_node(index));
+      auto consumed = load_payload(state_, *servers_.at(key), payload_of(index), pin_.get(), *node);
+      if (!consumed.ok()) return std::move(consumed).error().at("while loading ", node->place);
+      if (!informed) informed = state_.layouts;
+      informed->report(vague->at, *consumed);
+      loaded_.emplace(vague->at, std::move(node));
+    }
+  }
+
+  static bool is_delimited(const Entry& entry) {
+    return entry.extent == Extent::exact || entry.extent == Extent::laid_out;
+  }
+
+  Payload payload_of(std::size_t index) const {
+    const Entry& entry = container_.entries[index];
+    Payload payload{file_, std::string(entry.type_key), entry.payload, is_delimited(entry),
+                    generation_number(container_.generation)};
+    if (!payload.exact && entry.payload.data() != nullptr) {
+      const std::uint8_t* end = container_.bytes.data() + container_.bytes.size();
+      payload.bytes = {entry.payload.data(), end};
+    }
+    return payload;
+  }
+
+  Result<Ref<ModuleNode>> new_node(std::size_t index) {
+    const std::string key(container_.entries[index].type_key);
+    const auto why = missing_.find(key);
+    GANTRY_TRY(Ref<ModuleNode> node,
+               why == missing_.end()
+                   ? new_module_node(key, place_of(index))
+                   : new_unbound_node(key, place_of(index), why->second,
+                                      std::make_shared<const Payload>(payload_of(index))));
+    node->pins.push_back(state_.life());
+    node->globals = state_.globals;
+    return node;
+  }
+
   // Opens the plugin of every type key, and tells of all that nobody serves at once.
   Status find_servers() {
     std::vector<Wish> wishes;
@@ -53,6 +105,10 @@ class Loading {
       const Entry& entry = container_.entries[i];
       if (entry.is_library()) continue;
       const std::string key(entry.type_key);
+      if (key.empty()) {  // lost behind one that nobody serves, which is told of
+        missing_.emplace(key, "it lies behind a payload of unknown length");
+        continue;
+      }
       auto wish = std::find_if(wishes.begin(), wishes.end(), [&](const Wish& known) { return known.what == key; });
       if (wish == wishes.end()) wish = wishes.insert(wishes.end(), Wish{key, false, {}});
       wish->wanted_by.push_back(concat(name_, "[", key, "#", i, "]"));
@@ -83,12 +139,12 @@ class Loading {
 
   Status make_nodes() {
     for (std::size_t i = 0; i < container_.entries.size(); ++i) {
-      const std::string key(container_.entries[i].type_key);
-      const auto why = missing_.find(key);
-      GANTRY_TRY(Ref<ModuleNode> node, why != missing_.end() ? new_unbound_node(key, place_of(i), why->second)
-                                                              : new_module_node(key, place_of(i)));
-      node->pins.push_back(state_.life());
-      node->globals = state_.globals;
+      const auto early = loaded_.find(container_.entries[i].at);
+      if (early != loaded_.end() && !container_.entries[i].is_library()) {
+        nodes_.push_back(early->second);
+        continue;
+      }
+      GANTRY_TRY(Ref<ModuleNode> node, new_node(i));
       nodes_.push_back(std::move(node));
     }
     return {};
@@ -107,74 +163,16 @@ class Loading {
   }
 
   Status load_payloads() {
-    GANTRY_TRY(const ObjectPtr pin, new_pin(file_));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (container_.entries[i].is_library() || is_missing(i)) continue;
-      auto loaded = load_payload(i, pin.get());
-      if (!loaded.ok()) return std::move(loaded).error().at("while loading ", place_of(i));
+      const Entry& entry = container_.entries[i];
+      if (entry.is_library() || missing_.count(std::string(entry.type_key)) != 0 || loaded_.count(entry.at) != 0) {
+        continue;
+      }
+      const ActivePlugin& server = *servers_.at(std::string(entry.type_key));
+      const auto loaded = load_payload(state_, server, payload_of(i), pin_.get(), *nodes_[i]);
+      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", place_of(i));
     }
     return {};
-  }
-
-  bool is_missing(std::size_t index) const {
-    return missing_.count(std::string(container_.entries[index].type_key)) != 0;
-  }
-
-  Status load_payload(std::size_t index, gantry_object* pin) {
-    const Entry& entry = container_.entries[index];
-    const std::string key(entry.type_key);
-    const Span span(state_.trace.get(), "load payload", "load");
-    const ActivePlugin& server = *servers_.at(key);
-    auto& instance = *static_cast<PluginInstance*>(server.instance.get());
-    const ManifestKey* offered = server.manifest.key_for(key);
-    const gantry_loader_table* loader = server.plugin->loader(offered != nullptr ? offered->key : key);
-    if (loader == nullptr) {
-      return unavailable("plugin ", server.plugin->id, " offers ", quoted(key), " and has no loader for it")
-          .because("KEY_NOT_OFFERED");
-    }
-    const bool exact = entry.extent == Extent::exact || entry.extent == Extent::laid_out;
-    const std::string origin = file_->path().string();
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
-    blob.type_key = {key.data(), key.size()};
-    blob.origin = {origin.data(), origin.size()};
-    blob.data = entry.payload.data();
-    blob.size = entry.payload.size();
-    blob.generation = generation_number(container_.generation);
-    blob.pin = pin;
-
-    ModuleNode& node = *nodes_[index];
-    gantry_module pair{};
-    std::uint64_t consumed = 0;
-    StatusBuffer status;
-    gantry_code code = GANTRY_OK;
-    {
-      std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
-      if ((loader->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
-      code = loader->load_binary(instance.self(), &blob, &node.header, &pair, &consumed, status.get());
-    }
-    const std::string subject = concat("load_binary of plugin ", server.plugin->id);
-    if (code != GANTRY_OK) return status.error(code, subject);
-    if (pair.table == nullptr) {
-      return bug(subject, " returns success without a module").because("MODULE_MISSING");
-    }
-    GANTRY_TRY(const gantry_module_table* table, state_.tables.get(pair.table, subject));
-    const auto drop = [&](Error error) {
-      table->destroy(pair.self);
-      return error;
-    };
-    if (exact ? consumed != blob.size : consumed == 0 || consumed > blob.size) {
-      return drop(bug(subject, " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
-                      .because("BLOB_CONSUMED"));
-    }
-    if (loader->device != nullptr) {
-      auto type = state_.devices.number_of(loader->device);
-      if (!type.ok()) return drop(std::move(type).error());
-      node.device_type = *type;
-    }
-    const Status bound = bind(node, {pair.self, table});
-    return bound.ok() ? Status() : Status(drop(Error(bound.error())));
   }
 
   static std::int32_t generation_number(Generation generation) {
@@ -216,20 +214,12 @@ class Loading {
   const LoadOptions options_;
   const std::string name_;
   Container container_;
+  ObjectPtr pin_;  // the mapping, for plugins that keep a payload
   std::map<std::string, Server> servers_;
   std::map<std::string, std::string> missing_;  // type key to the reason in full
+  std::map<std::uint64_t, Ref<ModuleNode>> loaded_;  // early, by payload offset: see read()
   std::vector<Ref<ModuleNode>> nodes_;
 };
-
-// A graph loaded earlier with allow_missing does not satisfy who wants all of it.
-Status check_complete(RuntimeState& state, ModuleNode& root, const std::string& name) {
-  std::vector<Wish> wishes;
-  for (ModuleNode* node : reachable(root)) {
-    if (is_unbound(*node)) wishes.push_back({node->type_key, false, {concat(name, "[", node->type_key, "]")}});
-  }
-  if (wishes.empty()) return {};
-  return unserved_error(explain(*state.plugins, wishes), name);
-}
 
 }  // namespace
 
@@ -243,8 +233,8 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path, 
     if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line
     return std::move(error).at("while loading ", path);
   }
-  if (!options.allow_missing) {
-    GANTRY_CHECK(check_complete(state, **root, std::filesystem::path(path).filename().string()));
+  if (!options.allow_missing) {  // it may have been loaded earlier by somebody who allowed it
+    GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
   }
   return root;
 }

@@ -3,6 +3,7 @@
 
 #include "core/runtime/devices.hpp"
 #include "core/runtime/load.hpp"
+#include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 #include "core/runtime/trace_json.hpp"
 #include "core/tensor/tensor.hpp"
@@ -38,6 +39,16 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
   if (!made.ok()) return std::move(made).error().at("while making an executor with ", quoted(factory));
   GANTRY_TRY(Module module, made->module());
   return Executor::wrap(std::move(module));
+}
+
+Status Runtime::add_plugin(const gantry_plugin_table* (*query)(const gantry_host_info*, gantry_status*)) {
+  return state_->plugins->add_program_plugin(query);
+}
+
+Status Runtime::bind_missing(const Module& model) {
+  if (!model) return invalid("an empty module handle has nothing to bind");
+  auto& root = *reinterpret_cast<ModuleNode*>(model.get());
+  return gantry::bind_missing(*state_, root, root.place);
 }
 
 Result<gantry_device_id> Runtime::device(std::string_view name) {

@@ -250,6 +250,17 @@ class GANTRY_EXPORT Runtime {
     return executor(model, std::span(devices.begin(), devices.size()), factory);
   }
 
+  // Adds a plugin that is part of the program, before all others.
+  //
+  // query    [in]   its gantry_plugin_query_v1
+  Status add_plugin(const gantry_plugin_table* (*query)(const gantry_host_info*, gantry_status*));
+
+  // Binds modules of the model that were missing when it was loaded, as far as plugins are there by now: one that was
+  // added, or one that failed when it was opened and no longer does.
+  //
+  // returns  as load(), where some are still missing; those that are not are bound nevertheless
+  Status bind_missing(const Module& model);
+
   // "cpu", "opencl:1" as a device id. Opens the plugin that serves the device.
   Result<gantry_device_id> device(std::string_view name);
   // Every device of every installed plugin, the CPU first; plugins that fail are told of in `problems`.

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The runtime against a plugin that the test sees into: loading, the host table, binding later, devices.
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/words.hpp"
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/program_plugin.hpp"
+
+#include <gantry/threads.h>
+#include <gantry/trace.h>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+using test::make_runtime;
+using test::program_plugin;
+using test::query_program_plugin;
+using test::Words;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class PluginInUse : public testing::Test {
+ protected:
+  PluginInUse() { program_plugin() = {}; }
+
+  // A file without host code: modules `keys`, each with its text as payload, module 0 importing all others.
+  std::string file_of(const std::vector<std::pair<std::string, std::string>>& modules) {
+    Words body;
+    body.u64(modules.size() + 1);
+    for (const auto& [key, text] : modules) body.str(key).str(text);
+    std::vector<std::uint64_t> rows{0}, children;
+    for (std::size_t i = 1; i < modules.size(); ++i) children.push_back(i);
+    for (std::size_t i = 0; i < modules.size(); ++i) rows.push_back(children.size());
+    body.str("_import_tree").u64s(rows).u64s(children);
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("file", ++files_, ".so");
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  Runtime with_plugin(RuntimeOptions options = {}) {
+    Runtime runtime = make_runtime(std::move(options));
+    const Status added = runtime.add_plugin(query_program_plugin);
+    EXPECT_TRUE(added.ok()) << added.error().message;
+    return runtime;
+  }
+
+  // Calls the function "call" of a module of `runtime`, which runs `body`.
+  Result<Any> run(Runtime& runtime, decltype(test::ProgramPlugin::call) body, std::span<const gantry_value> args = {},
+                  const gantry_env* env = nullptr) {
+    program_plugin().call = std::move(body);
+    GANTRY_TRY(const Module module, runtime.load(file_of({{"test.block", "x"}})));
+    GANTRY_TRY(const Function function, module.function("call"));
+    return function.call(args, env);
+  }
+
+ private:
+  test::TempDir dir_;
+  int files_ = 0;
+};
+
+TEST_F(PluginInUse, IsOpenedWhenAFileNeedsItAndDestroyedAfterItsLastModule) {
+  std::optional<Module> module;
+  {
+    Runtime runtime = with_plugin();
+    EXPECT_EQ(program_plugin().instances, 0);
+    module = runtime.load(file_of({{"test.block", "hello"}})).value();
+  }
+  EXPECT_EQ(program_plugin().instances, 1);
+  EXPECT_EQ(module->function("text").value()()->text().value(), "hello");
+
+  module.reset();
+
+  EXPECT_EQ(program_plugin().modules, 0);
+  EXPECT_EQ(program_plugin().instances, 0);
+}
+
+// Nothing but the loader knows where a payload of an undeclared layout ends.
+TEST_F(PluginInUse, SaysWhereThePayloadsOfItsOwnLayoutEnd) {
+  Runtime runtime = with_plugin();
+
+  const auto root = runtime.load(file_of({{"test.block", "one"}, {"test.block", "two"}, {"test.block", "three"}}));
+
+  ASSERT_TRUE(root.ok()) << root.error().message;
+  const std::vector<Module> imports = root->imports();
+  ASSERT_EQ(imports.size(), 2u);
+  EXPECT_EQ(imports[0].function("text").value()()->text().value(), "two");
+  EXPECT_EQ(imports[1].function("text").value()()->text().value(), "three");
+  EXPECT_EQ(program_plugin().loads, 3);
+  EXPECT_FALSE(program_plugin().last_was_exact);
+}
+
+TEST_F(PluginInUse, ThatLiesAboutWhatItConsumedIsNamed) {
+  Runtime runtime = with_plugin();
+  program_plugin().lie = 1000;
+
+  const auto module = runtime.load(file_of({{"test.block", "x"}}));
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().code, Code::bug);
+  EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
+  EXPECT_THAT(module.error().message,
+              AllOf(HasSubstr("load_binary of plugin test.program says it has consumed 1009 bytes of a payload of "),
+                    HasSubstr("while loading module 0 \"test.block\"")));
+  EXPECT_EQ(program_plugin().modules, 0) << "the module it made is destroyed";
+}
+
+TEST_F(PluginInUse, ThatSucceedsWithoutAModuleIsNamed) {
+  Runtime runtime = with_plugin();
+  program_plugin().no_module = true;
+
+  const auto module = runtime.load(file_of({{"test.block", "x"}}));
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().reason, "MODULE_MISSING");
+  EXPECT_THAT(module.error().message, HasSubstr("load_binary of plugin test.program returns success without a module"));
+}
+
+TEST_F(PluginInUse, ThatFailsWithoutATextIsNamed) {
+  Runtime runtime = with_plugin();
+
+  const auto module = runtime.load(file_of({{"test.broken", "x"}}));
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().code, Code::unavailable);
+  EXPECT_THAT(module.error().message,
+              HasSubstr("load_binary of plugin test.program fails as unavailable and gives no reason"));
+}
+
+TEST_F(PluginInUse, BindsModulesThatWereMissingWhenTheyWereLoaded) {
+  Runtime runtime = make_runtime();
+  const Module model =
+      runtime.load(file_of({{"test.block", "root"}}), {.allow_missing = true}).value();
+  EXPECT_EQ(model.missing().size(), 1u);
+  EXPECT_EQ(runtime.bind_missing(model).error().reason, "NO_PLUGIN");
+
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  const Status bound = runtime.bind_missing(model);
+
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  EXPECT_TRUE(model.missing().empty());
+  EXPECT_EQ(model.function("text").value()()->text().value(), "root");
+}
+
+TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {
+  Runtime runtime = make_runtime();
+  const std::string file = file_of({{"test.block", "root"}});
+  const Module partial = runtime.load(file, {.allow_missing = true}).value();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+
+  const auto whole = runtime.load(file);
+
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->get(), partial.get());
+  EXPECT_TRUE(partial.missing().empty());
+}
+
+TEST_F(PluginInUse, LearnsTheNumberOfItsDeviceWhileItIsCreated) {
+  Runtime runtime = with_plugin();
+
+  const auto id = runtime.device("test_npu:1");
+
+  ASSERT_TRUE(id.ok()) << id.error().message;
+  EXPECT_EQ(id->type, 64);
+  EXPECT_EQ(id->index, 1);
+  EXPECT_EQ(program_plugin().device_number, 64);
+  EXPECT_EQ(runtime.device("test_npu:2").error().message,
+            "device \"test_npu:2\" is not there; test_npu has 2 devices");
+}
+
+TEST_F(PluginInUse, HoldsTensorsThatOutliveTheRuntime) {
+  Tensor there;
+  Tensor back;
+  {
+    Runtime runtime = with_plugin();
+    const std::int64_t shape[] = {4};
+    const Tensor from = runtime.tensor({4}, {0, 32, 1}).value();
+    back = runtime.tensor({4}, {0, 32, 1}).value();
+    for (int i = 0; i < 4; ++i) from.elements<int>()[static_cast<std::size_t>(i)] = i * i;
+    there = runtime.tensor(shape, {0, 32, 1}, "test_npu").value();
+    ASSERT_TRUE(runtime.copy(from, there).ok());
+    ASSERT_TRUE(runtime.copy(there, back).ok());
+  }
+  EXPECT_EQ(there.data(), nullptr) << "the CPU cannot read it";
+  EXPECT_THAT(back.elements<int>(), testing::ElementsAre(0, 1, 4, 9));
+  EXPECT_EQ(program_plugin().instances, 1);
+
+  there = {};
+  back = {};
+
+  EXPECT_EQ(program_plugin().instances, 0);
+}
+
+TEST_F(PluginInUse, AppearsAmongTheDevices) {
+  Runtime runtime = with_plugin();
+  std::vector<std::string> problems;
+
+  const std::vector<DeviceInfo> devices = runtime.devices(problems);
+
+  EXPECT_TRUE(problems.empty());
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[0].name, "cpu");
+  EXPECT_EQ(devices[2].name, "test_npu");
+  EXPECT_EQ(devices[2].index, 1);
+  EXPECT_EQ(devices[2].plugin, "test.program");
+}
+
+TEST_F(PluginInUse, IsToldOfCancellation) {
+  Runtime runtime = with_plugin();
+  Task task;
+  std::vector<int> seen;
+  const gantry_env env = task.env();
+
+  const auto done = run(runtime,
+                        [&](const gantry_env* called, const gantry_value*, std::int32_t, gantry_value*, gantry_status*) {
+                          const gantry_host* host = program_plugin().host;
+                          seen.push_back(host->is_cancelled(host, called));
+                          task.cancel();
+                          seen.push_back(host->is_cancelled(host, called));
+                          return gantry_code{GANTRY_OK};
+                        },
+                        {}, &env);
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_THAT(seen, testing::ElementsAre(0, 1));
+}
+
+TEST_F(PluginInUse, GetsThePoolAndTheTraceAsExtensions) {
+  RuntimeOptions options;
+  options.threads = 2;
+  options.trace = true;
+  Runtime runtime = with_plugin(std::move(options));
+  std::atomic<int> pieces{0};
+
+  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                                     gantry_status* status) -> gantry_code {
+    const gantry_host* host = program_plugin().host;
+    const auto* threads = static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
+    const auto* trace = static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
+    if (threads == nullptr || trace == nullptr || host->get_extension(host, "gantry.threads/1x") != nullptr) {
+      return gantry_fail(status, GANTRY_BUG, "TEST", "extensions");
+    }
+    const std::int64_t begun = trace->span_begin(host);
+    const gantry_code code = threads->parallel_for(
+        host, 10, [](void* self, std::int64_t, gantry_status*) -> gantry_code {
+          ++*static_cast<std::atomic<int>*>(self);
+          return GANTRY_OK;
+        },
+        &pieces, status);
+    trace->span_end(host, begun, gantry_text("ten pieces"), gantry_text("run"));
+    return code;
+  });
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(pieces, 10);
+  EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
+}
+
+TEST_F(PluginInUse, ReadsItsOptionsAndWhatEveryPluginMayAsk) {
+  RuntimeOptions options;
+  options.threads = 3;
+  Runtime runtime = with_plugin(std::move(options));
+  std::int64_t threads = 0;
+  gantry_code unknown = GANTRY_OK;
+
+  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                                     gantry_status* status) -> gantry_code {
+    const gantry_host* host = program_plugin().host;
+    gantry_value value{};
+    if (const gantry_code code = host->config_get(host, gantry_text("threads"), &value, status)) return code;
+    threads = value.i;
+    unknown = host->config_get(host, gantry_text("thread"), &value, nullptr);
+    return GANTRY_OK;
+  });
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(threads, 3);
+  EXPECT_EQ(unknown, GANTRY_NOT_FOUND);
+}
+
+// The executor's way: a function makes a module that shares its parent's imports and keeps it.
+TEST_F(PluginInUse, MakesModulesThatSeeTheirParentsImports) {
+  Runtime runtime = with_plugin();
+  std::optional<Module> made;
+  {
+    const Module root = runtime.load(file_of({{"test.block", "root"}, {"test.block", "import"}})).value();
+    program_plugin().call = [](const gantry_env*, const gantry_value* args, std::int32_t, gantry_value* result,
+                               gantry_status* status) -> gantry_code {
+      static constexpr gantry_module_table table = {
+          .struct_size = sizeof(gantry_module_table),
+          .type_name = "made",
+          .destroy = [](void*) {},
+          .get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
+            return GANTRY_NOT_FOUND;
+          }};
+      const gantry_host* host = program_plugin().host;
+      return host->module_new(host, args[0].object, {nullptr, &table}, result, status);
+    };
+    made = root.function("call").value()(root)->module().value();
+  }
+
+  EXPECT_EQ(made->type_key(), "made");
+  EXPECT_EQ(made->function("text").value()()->text().value(), "import");
+  made.reset();
+  EXPECT_EQ(program_plugin().modules, 0);
+}
+
+TEST_F(PluginInUse, IsToldWhichArgumentOfTheHostsWasWrong) {
+  Runtime runtime = with_plugin();
+
+  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
+                                     gantry_status* status) -> gantry_code {
+    const gantry_host* host = program_plugin().host;
+    gantry_value text{};
+    if (const gantry_code code = host->text_new(host, GANTRY_STRING, gantry_text("no module"), &text, status)) return code;
+    static constexpr gantry_module_table table = {};
+    const gantry_code code = host->module_new(host, text.object, {nullptr, &table}, result, status);
+    host->release(host, text.object);
+    return code;
+  });
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::invalid);
+  EXPECT_THAT(done.error().message, HasSubstr("module_new: the object is of kind 65, expected a module (kind 73)"));
+}
+
+}  // namespace
+}  // namespace gantry

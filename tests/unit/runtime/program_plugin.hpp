@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that is part of the test program: type keys "test.block" (its payload begins with its own length, which no
+// manifest declares) and "test.broken", and a device "test_npu" that computes in host memory.
+#pragma once
+
+#include <gantry/gantry.h>
+
+#include <functional>
+#include <string>
+
+namespace gantry::test {
+
+const gantry_plugin_table* query_program_plugin(const gantry_host_info* host, gantry_status* status);
+
+// What the plugin saw and is told to do; reset() before each test. One thread.
+struct ProgramPlugin {
+  const gantry_host* host = nullptr;  // of the newest instance
+  int instances = 0;                  // alive now
+  int modules = 0;                    // alive now
+  int loads = 0;
+  bool last_was_exact = false;
+  std::int32_t device_number = 0;     // host->device_type("test_npu") at create
+  std::uint64_t lie = 0;              // added to `consumed`
+  bool no_module = false;             // success without one
+  // The function "call" of a "test.block" module.
+  std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*, gantry_status*)> call;
+};
+ProgramPlugin& program_plugin();
+
+}  // namespace gantry::test
