@@ -43,6 +43,7 @@ class World {
     PluginPlaces places;
     places.directories = {dir_.path().string()};
     places.exclusive = true;
+    places.admin_directory.clear();  // whatever this host has
     return search_plugins(places);
   }
   const std::filesystem::path& path() const { return dir_.path(); }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/config_values.hpp"
+
+#include "tests/support/manifest_builder.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ManifestBuilder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// One option of each type.
+Manifest typed(std::string_view config = "{}") {
+  return read_manifest(ManifestBuilder()
+                           .id("acme.npu")
+                           .key("k")
+                           .set("config", config)
+                           .line("env_allow: [CACHE]")
+                           .line("config_schema:")
+                           .line("  on: {type: bool, default: true}")
+                           .line("  mb: {type: int, default: 256, min: 0, max: 1024}")
+                           .line("  scale: {type: float, default: 0.5}")
+                           .line("  name: {type: string, default: \"\"}")
+                           .line("  dir: {type: path, default: \"${state_dir}/acme\"}")
+                           .line("  mode: {type: enum, enum: [lazy, eager], default: lazy}")
+                           .line("  token: {type: string, secret: true}")
+                           .text(),
+                       "/p/acme.yaml")
+      .value();
+}
+
+ConfigPlaces places() {
+  return {"/p", "/p/lib", "/cache", [](const std::string& name) -> std::optional<std::string> {
+            if (name == "CACHE") return "/env/cache";
+            return std::nullopt;
+          }};
+}
+
+std::string told(const Manifest& manifest, const std::vector<ConfigLayer>& layers,
+                 std::string_view key) {
+  std::vector<std::string> warnings;
+  const auto values = resolve_config(manifest, layers, places(), warnings);
+  if (!values.ok()) return values.error().message;
+  for (const ConfigValue& value : *values) {
+    if (value.key == key) return concat(display_text(value), " from ", value.source);
+  }
+  return "unset";
+}
+
+Error refusal(const Manifest& manifest, const std::vector<ConfigLayer>& layers) {
+  std::vector<std::string> warnings;
+  const auto values = resolve_config(manifest, layers, places(), warnings);
+  return values.ok() ? Error{} : values.error();
+}
+
+ConfigLayer layer(std::string source, std::string key, std::string text,
+                  Spelling spelling = Spelling::plain) {
+  return {std::move(source), {{std::move(key), std::move(text), spelling}}};
+}
+
+TEST(ConfigValues, HaveTheTypesOfTheSchema) {
+  std::vector<std::string> warnings;
+  const auto values = resolve_config(typed(), {}, places(), warnings);
+
+  ASSERT_TRUE(values.ok()) << values.error().message;
+  EXPECT_EQ((*values)[0].value, ConfigScalar(true));
+  EXPECT_EQ((*values)[1].value, ConfigScalar(std::int64_t{256}));
+  EXPECT_EQ((*values)[2].value, ConfigScalar(0.5));
+  EXPECT_EQ((*values)[3].value, ConfigScalar(std::string()));
+  EXPECT_EQ((*values)[4].value, ConfigScalar(std::string("/cache/acme")));
+  EXPECT_EQ((*values)[5].value, ConfigScalar(std::string("lazy")));
+  EXPECT_EQ(values->size(), 6u);
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST(ConfigValues, ComeFromTheHighestLayerThatSetsThem) {
+  const Manifest manifest = typed("{mb: 1}");
+  const ConfigLayer core = layer("runtime.yaml", "mb", "2");
+  const ConfigLayer variable = layer("GANTRY_CONFIG_ACME_NPU__MB", "mb", "3", Spelling::raw);
+
+  EXPECT_EQ(told(typed(), {}, "mb"), "256 from default");
+  EXPECT_EQ(told(manifest, {}, "mb"), "1 from /p/acme.yaml");
+  EXPECT_EQ(told(manifest, {core}, "mb"), "2 from runtime.yaml");
+  EXPECT_EQ(told(manifest, {core, variable}, "mb"), "3 from GANTRY_CONFIG_ACME_NPU__MB");
+}
+
+TEST(ConfigValues, ExpandNamesInTextOnce) {
+  const auto expands = [](std::string_view text) {
+    return told(typed(), {layer("t", "name", std::string(text), Spelling::quoted)}, "name");
+  };
+  EXPECT_EQ(expands("${manifest_dir}:${library_dir}:${state_dir}"), "/p:/p/lib:/cache from t");
+  EXPECT_EQ(expands("${env:CACHE}/x"), "/env/cache/x from t");
+  EXPECT_EQ(expands("${env:CACHE:-/other}"), "/env/cache from t");
+  EXPECT_EQ(expands("100 $$"), "100 $ from t");
+  EXPECT_EQ(expands("$${env:CACHE}"), "${env:CACHE} from t");
+}
+
+struct BadValue {
+  ConfigLayer layer;
+  std::string reason;
+  std::string message;
+};
+
+TEST(ConfigValues, AreRefusedWithSourceOptionAndPlugin) {
+  const auto text = [](std::string value) {
+    return layer("t", "name", std::move(value), Spelling::quoted);
+  };
+  const std::string name = "t: option \"name\" of plugin acme.npu: ";
+  const BadValue bad[] = {
+      {layer("runtime.yaml", "mbb", "1"), "CONFIG_KEY",
+       "runtime.yaml: plugin acme.npu has no option \"mbb\", did you mean \"mb\""},
+      {layer("runtime.yaml", "zzzzzz", "1"), "CONFIG_KEY",
+       "runtime.yaml: plugin acme.npu has no option \"zzzzzz\", options are on, mb, scale, name, "
+       "dir, mode, token"},
+      {layer("t", "mb", "2048"), "CONFIG_VALUE",
+       "t: option \"mb\" of plugin acme.npu: expected int 0 to 1024, found \"2048\""},
+      {layer("t", "mb", "-1"), "CONFIG_VALUE",
+       "t: option \"mb\" of plugin acme.npu: expected int 0 to 1024, found \"-1\""},
+      {layer("t", "mb", "1", Spelling::quoted), "CONFIG_VALUE",
+       "t: option \"mb\" of plugin acme.npu: expected int 0 to 1024, found \"1\""},
+      {layer("t", "on", "yes"), "CONFIG_VALUE",
+       "t: option \"on\" of plugin acme.npu: expected bool, found \"yes\""},
+      {layer("t", "scale", "fast"), "CONFIG_VALUE",
+       "t: option \"scale\" of plugin acme.npu: expected float, found \"fast\""},
+      {layer("t", "mode", "lazzy"), "CONFIG_VALUE",
+       "t: option \"mode\" of plugin acme.npu: expected enum lazy, eager, found \"lazzy\", did you "
+       "mean \"lazy\""},
+      {layer("t", "name", "010"), "CONFIG_VALUE",
+       "t: option \"name\" of plugin acme.npu: expected string, found \"010\""},
+      {text("${env:HOME}"), "CONFIG_VALUE",
+       name + "\"${env:HOME}\" asks for the environment variable HOME, which env_allow lacks"},
+      {text("${env:CACHE:-${state_dir}}"), "CONFIG_VALUE",
+       name + "\"${env:CACHE:-${state_dir}}\" nests ${ inside ${"},
+      {text("${home}"), "CONFIG_VALUE",
+       name + "\"${home}\" asks for ${home}, known are env:NAME, manifest_dir, library_dir and "
+              "state_dir"},
+      {text("a $b"), "CONFIG_VALUE", name + "\"a $b\" has a lone $, write $$ for one"},
+      {text("${state_dir"), "CONFIG_VALUE", name + "\"${state_dir\" has ${ without }"}};
+  for (const BadValue& one : bad) {
+    const Error error = refusal(typed(), {one.layer});
+    EXPECT_EQ(error.code, Code::invalid) << one.message;
+    EXPECT_EQ(error.reason, one.reason);
+    EXPECT_EQ(error.message, one.message);
+  }
+}
+
+TEST(ConfigValues, RefuseAnUnsetVariableWithoutADefault) {
+  Manifest manifest = typed();
+  manifest.env_allow = {"ABSENT"};
+
+  EXPECT_EQ(refusal(manifest, {layer("t", "name", "${env:ABSENT}", Spelling::quoted)}).message,
+            "t: option \"name\" of plugin acme.npu: \"${env:ABSENT}\" asks for the environment "
+            "variable ABSENT, which is "
+            "not set");
+  EXPECT_EQ(told(manifest, {layer("t", "name", "${env:ABSENT:-x}", Spelling::quoted)}, "name"),
+            "x from t");
+}
+
+TEST(ConfigValues, NeverShowASecret) {
+  EXPECT_EQ(told(typed(), {layer("t", "token", "hunter2")}, "token"), "*** from t");
+  EXPECT_EQ(refusal(typed(), {layer("t", "token", "123")}).message,
+            "t: option \"token\" of plugin acme.npu: expected string, found something else");
+}
+
+TEST(ConfigValues, GuessTypesWithoutASchemaAndWarnOfNewKeys) {
+  const Manifest manifest = read_manifest(ManifestBuilder()
+                                              .id("acme.npu")
+                                              .key("k")
+                                              .set("config", "{a: 1, b: true, c: '1', d: 1.5}")
+                                              .text(),
+                                          "/p/a.yaml")
+                                .value();
+  std::vector<std::string> warnings;
+
+  const auto values =
+      resolve_config(manifest, std::vector{layer("runtime.yaml", "e", "2")}, places(), warnings);
+
+  ASSERT_TRUE(values.ok()) << values.error().message;
+  EXPECT_EQ((*values)[0].value, ConfigScalar(std::int64_t{1}));
+  EXPECT_EQ((*values)[1].value, ConfigScalar(true));
+  EXPECT_EQ((*values)[2].value, ConfigScalar(std::string("1")));
+  EXPECT_EQ((*values)[3].value, ConfigScalar(1.5));
+  EXPECT_THAT(warnings, ElementsAre("runtime.yaml: plugin acme.npu declares no option \"e\""));
+}
+
+TEST(ConfigVariable, IsTheIdAndKeyInUpperCase) {
+  EXPECT_EQ(config_variable("acme.npu-2", "cache_mb"), "GANTRY_CONFIG_ACME_NPU_2__CACHE_MB");
+}
+
+}  // namespace
+}  // namespace gantry

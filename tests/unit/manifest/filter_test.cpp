@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/filter.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+TEST(Glob, MatchesWholeTextsByStarsMarksAndClasses) {
+  const std::pair<std::string_view, std::string_view> match[] = {{"*", ""},
+                                                                 {"*", "abc"},
+                                                                 {"a*c", "abbc"},
+                                                                 {"*vulkan*", "gantry.vulkan"},
+                                                                 {"a?c", "abc"},
+                                                                 {"[ab]c", "bc"},
+                                                                 {"[a-c]x", "bx"},
+                                                                 {"[!a]x", "bx"},
+                                                                 {"[", "["},
+                                                                 {"a[", "a["},
+                                                                 {"*a*b*", "xaybz"},
+                                                                 {"gantry.cuda", "gantry.cuda"},
+                                                                 {"*.yaml", "a.yaml"},
+                                                                 {"**", "a"},
+                                                                 {"[]]", "]"}};
+  for (const auto& [glob, text] : match)
+    EXPECT_TRUE(matches_glob(glob, text)) << glob << " " << text;
+  const std::pair<std::string_view, std::string_view> none[] = {
+      {"", "a"},        {"a", ""},       {"a?c", "ac"},  {"gantry.cuda", "gantry.cuda2"},
+      {"CUDA", "cuda"}, {"[!a]x", "ax"}, {"[a-c]", "d"}, {"a*", "ba"},
+      {"*b", "bc"}};
+  for (const auto& [glob, text] : none)
+    EXPECT_FALSE(matches_glob(glob, text)) << glob << " " << text;
+}
+
+// The usual way to write this takes exponential time.
+TEST(Glob, IsNotSlowForManyStars) {
+  std::string glob;
+  for (int i = 0; i < 1000; ++i) glob += "*a";
+  EXPECT_FALSE(matches_glob(glob + "b", std::string(2000, 'a')));
+}
+
+TEST(Filters, AreTheGlobsBetweenColons) {
+  const std::vector<PluginFilter> filters = parse_filters("a.*::b", true, "GANTRY_SELECT");
+
+  ASSERT_EQ(filters.size(), 2u);
+  EXPECT_EQ(filters[0].glob, "a.*");
+  EXPECT_EQ(filters[1].glob, "b");
+  EXPECT_TRUE(filters[1].select);
+  EXPECT_EQ(filters[1].source, "GANTRY_SELECT");
+  EXPECT_TRUE(parse_filters("", false, "x").empty());
+}
+
+}  // namespace
+}  // namespace gantry

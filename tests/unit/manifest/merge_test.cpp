@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/merge.hpp"
+
+#include "tests/support/manifest_builder.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ManifestBuilder;
+using test::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ManifestBuilder fake(std::string_view id = "test.fake") {
+  return ManifestBuilder().id(id).key("fake");
+}
+
+// Two directories, the first above the second, in one tier; `low_tier` moves the second to a tier of its own.
+MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters = {},
+                  bool low_tier = false) {
+  PluginPlaces places;
+  places.admin_directory.clear();
+  places.directories = {(dir / "high").string()};
+  (low_tier ? places.config_directories : places.directories).push_back((dir / "low").string());
+  std::filesystem::create_directories(dir / "high");
+  std::filesystem::create_directories(dir / "low");
+  return merge_plugins(search_plugins(places), filters);
+}
+
+// "high/x.yaml eligible", "low/x.yaml D111"
+std::vector<std::string> told(const MergeResult& result, const TempDir& dir) {
+  std::vector<std::string> all;
+  for (const Candidate& one : result.candidates) {
+    const std::string file =
+        std::filesystem::path(one.file).lexically_relative(dir.path()).string();
+    all.push_back(one.stopped() ? concat(file, " D", one.reason.number)
+                                : concat(file, " ", name_of(one.state)));
+  }
+  return all;
+}
+
+TEST(Merge, LetsAFileReplaceThoseOfItsNameBelow) {
+  const TempDir dir;
+  fake().write_to(dir / "high/x.yaml");
+  fake("test.other").write_to(dir / "low/x/x.yaml");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir), ElementsAre("high/x.yaml eligible", "low/x/x.yaml D111"));
+  EXPECT_EQ(result.candidates[1].text, concat("replaced by ", (dir / "high/x.yaml").string()));
+}
+
+// Two vendors may call their manifest plugin.yaml: inside one directory names do not compete.
+TEST(Merge, LetsFilesOfOneNameLiveInOneDirectory) {
+  const TempDir dir;
+  fake("test.a").write_to(dir / "low/a/plugin.yaml");
+  fake("test.b").write_to(dir / "low/b/plugin.yaml");
+
+  EXPECT_THAT(told(merge(dir), dir),
+              ElementsAre("low/a/plugin.yaml eligible", "low/b/plugin.yaml eligible"));
+}
+
+TEST(Merge, MasksWithAnEmptyFileOrALinkToDevNull) {
+  for (const bool link : {false, true}) {
+    const TempDir dir;
+    fake().write_to(dir / "low/x.yaml");
+    std::filesystem::create_directories(dir / "high");
+    if (link) {
+      std::filesystem::create_symlink("/dev/null", dir / "high/x.yaml");
+    } else {
+      test::write_file(dir / "high/x.yaml", std::string_view(""));
+    }
+
+    const MergeResult result = merge(dir);
+
+    EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml D110")) << link;
+    EXPECT_EQ(result.candidates[0].text, concat("masked by ", (dir / "high/x.yaml").string()));
+  }
+}
+
+TEST(Merge, OfOneIdTakesTheHigherTierWhateverTheVersion) {
+  const TempDir dir;
+  fake().version("1.0.0").write_to(dir / "high/a.yaml");
+  fake().version("2.0.0").write_to(dir / "low/b.yaml");
+
+  const MergeResult result = merge(dir, {}, true);
+
+  EXPECT_THAT(told(result, dir), ElementsAre("high/a.yaml eligible", "low/b.yaml D120"));
+  EXPECT_EQ(result.candidates[1].text, concat("same id, newer, but in a lower place than 1.0.0 of ",
+                                              (dir / "high/a.yaml").string()));
+}
+
+TEST(Merge, OfOneIdTakesTheHigherVersionInsideATier) {
+  const TempDir dir;
+  fake().version("1.0.0").write_to(dir / "high/a.yaml");
+  fake().version("2.0.0").write_to(dir / "low/b.yaml");
+  fake().version("1.5.0").write_to(dir / "low/c.yaml");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir),
+              ElementsAre("high/a.yaml D120", "low/b.yaml eligible", "low/c.yaml D120"));
+  EXPECT_EQ(result.candidates[0].text,
+            concat("same id, older than 2.0.0 of ", (dir / "low/b.yaml").string()));
+}
+
+TEST(Merge, KnowsOneLibraryUnderTwoPaths) {
+  const TempDir dir;
+  fake().write_to(dir / "high/lib64/x/a.yaml");
+  test::write_file(dir / "high/lib64/x/libfake.so", std::string_view("library"));
+  std::filesystem::create_directories(dir / "low");
+  std::filesystem::create_directories(dir / "low/y");
+  fake().write_to(dir / "low/y/b.yaml");
+  std::filesystem::create_hard_link(dir / "high/lib64/x/libfake.so", dir / "low/y/libfake.so");
+  PluginPlaces places;
+  places.admin_directory.clear();
+  places.directories = {(dir / "high/lib64").string(), (dir / "low").string()};
+
+  const MergeResult result = merge_plugins(search_plugins(places), {});
+
+  EXPECT_THAT(told(result, dir), ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
+}
+
+TEST(Merge, KeepsAManifestThatCannotBeReadWithItsReason) {
+  const TempDir dir;
+  fake().line("prority: 3").write_to(dir / "high/a.yaml");
+  ManifestBuilder().version("1").write_to(dir / "high/b.yaml");
+  std::filesystem::create_directories(dir / "high");
+  std::filesystem::create_symlink("/nowhere", dir / "high/c.yaml");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir),
+              ElementsAre("high/a.yaml D161", "high/b.yaml D160", "high/c.yaml D100"));
+  EXPECT_EQ(result.candidates[0].state, CandidateState::found);
+  EXPECT_THAT(result.candidates[0].text,
+              HasSubstr("high/a.yaml:7:1: prority: unknown key, did you mean"));
+}
+
+TEST(Merge, AppliesDropInsTheHighestPlaceLast) {
+  const TempDir dir;
+  fake().line("config: {a: 1, b: 1}").write_to(dir / "low/x.yaml");
+  std::filesystem::create_directories(dir / "low/x.yaml.d");
+  std::filesystem::create_directories(dir / "high/x.yaml.d");
+  test::write_file(dir / "low/x.yaml.d/90.yaml", std::string_view("priority: 1\nrequired: true\n"));
+  test::write_file(dir / "high/x.yaml.d/10.yaml",
+                   std::string_view("priority: 2\nprobe: never\nenv_allow: [A]\nconfig: {b: 2}\n"));
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml eligible"));
+  const Manifest& manifest = *result.candidates[0].manifest;
+  EXPECT_EQ(manifest.priority, 2);
+  EXPECT_TRUE(manifest.required);
+  EXPECT_EQ(manifest.probe, Probe::never);
+  EXPECT_THAT(manifest.env_allow, ElementsAre("A"));
+  ASSERT_EQ(manifest.config.size(), 2u);
+  EXPECT_EQ(manifest.config[1].source, (dir / "high/x.yaml.d/10.yaml").string());
+  EXPECT_THAT(result.candidates[0].drop_ins, ElementsAre((dir / "low/x.yaml.d/90.yaml").string(),
+                                                         (dir / "high/x.yaml.d/10.yaml").string()));
+}
+
+TEST(Merge, RefusesADropInThatChangesMoreThanItMay) {
+  const TempDir dir;
+  fake().write_to(dir / "low/x.yaml");
+  std::filesystem::create_directories(dir / "low/x.yaml.d");
+  test::write_file(dir / "low/x.yaml.d/a.yaml",
+                   std::string_view("enabled: true\nlibrary: /tmp/x.so\n"));
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml D168"));
+  EXPECT_EQ(result.candidates[0].text, concat((dir / "low/x.yaml.d/a.yaml").string(),
+                                              ":2:1: library: a drop-in may set enabled, required, "
+                                              "priority, probe, env_allow and config, "
+                                              "nothing else"));
+}
+
+TEST(Merge, WarnsOfADropInForNobody) {
+  const TempDir dir;
+  std::filesystem::create_directories(dir / "high/y.yaml.d");
+  test::write_file(dir / "high/y.yaml.d/a.yaml", std::string_view("enabled: false\n"));
+
+  EXPECT_THAT(merge(dir).warnings, ElementsAre(concat((dir / "high/y.yaml.d/a.yaml").string(),
+                                                      ": no manifest is named y.yaml")));
+}
+
+TEST(Merge, SwitchesOffWhatSaysSoAndLetsTheNextOfItsIdIn) {
+  const TempDir dir;
+  fake().line("enabled: false").write_to(dir / "high/a.yaml");
+  fake().write_to(dir / "low/b.yaml");
+
+  EXPECT_THAT(told(merge(dir), dir), ElementsAre("high/a.yaml D411", "low/b.yaml eligible"));
+}
+
+TEST(Merge, DisablesAndSelectsByIdAndFileNameInOrder) {
+  const TempDir dir;
+  fake("test.a").write_to(dir / "high/a.yaml");
+  fake("test.b").write_to(dir / "high/b.yaml");
+  fake("acme.c").write_to(dir / "high/c.yaml");
+  const std::vector<PluginFilter> filters = {{"test.*", false, "GANTRY_DISABLE"},
+                                             {"b.yaml", true, "GANTRY_SELECT"},
+                                             {"c.yaml", false, "plugins.disable"}};
+
+  const MergeResult result = merge(dir, filters);
+
+  EXPECT_THAT(told(result, dir),
+              ElementsAre("high/a.yaml D410", "high/b.yaml eligible", "high/c.yaml D410"));
+  EXPECT_EQ(result.candidates[0].text, "by GANTRY_DISABLE \"test.*\"");
+  EXPECT_THAT(result.warnings, IsEmpty());
+}
+
+TEST(Merge, WarnsOfAFilterThatMatchesNothingWithNearNames) {
+  const TempDir dir;
+  fake("gantry.opencl").write_to(dir / "high/opencl.yaml");
+
+  EXPECT_THAT(
+      merge(dir, {{"gantry.opncl", false, "GANTRY_DISABLE"}}).warnings,
+      ElementsAre(
+          "GANTRY_DISABLE: \"gantry.opncl\" matches no plugin, did you mean \"gantry.opencl\""));
+}
+
+TEST(Merge, LeavesOutWhatIsMadeForAnotherHost) {
+  const TempDir dir;
+  fake().line("targets: {arch: [sparc]}").write_to(dir / "high/a.yaml");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(told(result, dir), ElementsAre("high/a.yaml D351"));
+  EXPECT_THAT(result.candidates[0].text, HasSubstr("plugin is made for sparc, this host is "));
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/reason.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace gantry {
+namespace {
+
+TEST(Reasons, AreListedOnceByRisingNumberAndFitAStatus) {
+  std::set<std::string_view> tags;
+  std::uint16_t last = 0;
+  for (const Reason& one : all_reasons()) {
+    EXPECT_TRUE(tags.insert(one.tag).second) << one.tag;
+    EXPECT_GE(one.number, last) << one.tag;
+    EXPECT_LT(one.tag.size(), sizeof(gantry_status::reason)) << one.tag;
+    last = one.number;
+  }
+}
+
+TEST(Reasons, AreFoundByTheTagOfAnError) {
+  EXPECT_EQ(reason_of(malformed(0, "x").because("YAML_TAB")).number, 155);
+  EXPECT_EQ(reason_of("ABI_RANGE"), reason::abi_range);
+  EXPECT_FALSE(reason_of("BLOB_TRUNCATED"));
+}
+
+TEST(Reasons, AreNamedWithTheirNumber) {
+  EXPECT_EQ(name_of(reason::abi_range), "GANTRY-D210 ABI_RANGE");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/explain.hpp"
+
+#include "tests/unit/plugin/world.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::core_info;
+using test::fake_manifest;
+using test::ManifestBuilder;
+using test::World;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::unique_ptr<PluginSet> set_of(const World& world,
+                                  std::vector<std::pair<std::string, std::string>> pins = {},
+                                  const std::vector<PluginFilter>& filters = {}) {
+  PluginSetOptions options;
+  options.core = core_info();
+  options.pins = std::move(pins);
+  return std::make_unique<PluginSet>(world.search(), merge_plugins(world.search(), filters),
+                                     options);
+}
+
+Wish wanted(std::string key, std::string by = "model.so[1]") {
+  return {std::move(key), false, {std::move(by)}};
+}
+
+TEST(Explain, TellsWhoServesAKeyAndWhoWouldFollow) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", fake_manifest().id("test.b").line("priority: 5"));
+  const auto plugins = set_of(world);
+
+  const Explanation told = explain(*plugins, {wanted("fake")});
+
+  EXPECT_TRUE(told.all_served());
+  ASSERT_EQ(told.wishes[0].candidates.size(), 2u);
+  EXPECT_EQ(told.wishes[0].candidates[0].id, "test.b");
+  EXPECT_EQ(told.wishes[0].candidates[0].verdict, Verdict::chosen);
+  EXPECT_EQ(told.wishes[0].candidates[1].verdict, Verdict::next);
+}
+
+TEST(Explain, KeepsEveryCandidateWithItsReason) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "no_query", fake_manifest().id("test.b"));
+  world.add("c", "", fake_manifest().id("test.c").line("enabled: false"));
+  world.add("d", "", fake_manifest().id("test.a").version("0.9.0"));
+  const auto plugins = set_of(world);
+  plugins->inspect_all();
+
+  const Explanation told = explain(*plugins, {wanted("fake")});
+
+  EXPECT_FALSE(told.all_served());
+  std::vector<std::string> seen;
+  for (const ExplainedCandidate& one : told.wishes[0].candidates) {
+    seen.push_back(concat(one.title, " ", name_of(one.verdict), " ", name_of(one.reason)));
+  }
+  EXPECT_THAT(seen, ElementsAre("test.a 1.0.0 refused GANTRY-D305 LIBRARY_MISSING",
+                                "test.b 1.0.0 refused GANTRY-D220 QUERY_MISSING",
+                                "test.c 1.0.0 skipped GANTRY-D411 DISABLED",
+                                "test.a 0.9.0 shadowed GANTRY-D120 SHADOWED_BY"));
+}
+
+TEST(Explain, AdvisesWhatWouldServeAKey) {
+  World world;
+  world.add("a", "", ManifestBuilder().key("relax.VMExecutable").key("cudb"));
+  const auto plugins = set_of(world, {{"acme", "acme.npu"}});
+
+  const Explanation told = explain(*plugins, {wanted("cuda"),
+                                              wanted("relax.Executable"),
+                                              wanted("hexagon"),
+                                              wanted("acme_json"),
+                                              wanted("acme"),
+                                              {"npu", true, {"--device"}}});
+
+  std::vector<std::string> advice;
+  for (const ExplainedWish& wish : told.wishes) advice.push_back(wish.advice);
+  EXPECT_THAT(
+      advice,
+      ElementsAre("install plugin gantry.cuda (CUDA kernels)",
+                  "the artifact was made by an older compiler, newer ones write "
+                  "\"relax.VMExecutable\" for it",
+                  "no plugin of this version serves it (Hexagon kernels)",
+                  "no plugin is known for it: ask who made the artifact which one loads it",
+                  "it is pinned to plugin acme.npu: install that one, or change plugins.pins",
+                  "install a plugin for the device"));
+  EXPECT_THAT(told.wishes[0].near, ElementsAre("cudb"));
+  EXPECT_THAT(told.wishes[1].near, ElementsAre("relax.VMExecutable"));
+}
+
+TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", ManifestBuilder().id("test.b").key("opencl"));
+  test::write_file(world.path() / "broken.yaml", std::string_view("schema: [\n"));
+  const auto plugins = set_of(world, {}, {{"test.a", false, "GANTRY_DISABLE"}});
+
+  const Error error = unserved_error(
+      explain(*plugins, {wanted("cuda", "model.so[2]"), wanted("opencl", "model.so[1]"),
+                         wanted("fake", "model.so[3]")}),
+      "model.so");
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "NO_PLUGIN");
+  const std::string dir = world.path().string();
+  EXPECT_EQ(error.message,
+            "model.so needs 2 things: \"cuda\", \"fake\", served by no plugin"
+            "\n  \"cuda\", wanted by model.so[2]: no plugin offers it"
+            "\n    install plugin gantry.cuda (CUDA kernels)"
+            "\n  \"fake\", wanted by model.so[3]"
+            "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: by GANTRY_DISABLE \"test.a\""
+            "\n    no plugin is known for it: ask who made the artifact which one loads it"
+            "\n  manifest that cannot be read: " +
+                dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
+                "/broken.yaml:2:1: not YAML: end of sequence flow not found"
+                "\n  type keys that are served: opencl"
+                "\n  searched: 1 --plugins " +
+                dir +
+                " (3 files); 3 GANTRY_PLUGIN_FILES (unset); 3 "
+                "GANTRY_ADD_PLUGIN_FILES (unset)");
+}
+
+// Case 25 of the catalogue: no plugin at all must not be silence.
+TEST(UnservedError, SaysWhereItLookedWhenThereIsNothing) {
+  const World world;
+  const auto plugins = set_of(world);
+
+  const Error error = unserved_error(explain(*plugins, {wanted("cuda")}), "model.so");
+
+  EXPECT_THAT(error.message, StartsWith("model.so needs \"cuda\", served by no plugin\n"));
+  EXPECT_THAT(error.message, HasSubstr("\n  type keys that are served: none\n"));
+  EXPECT_THAT(error.message,
+              HasSubstr(concat("1 --plugins ", world.path().string(), " (0 files)")));
+}
+
+TEST(DoctorText, HasOneLineForEachCandidate) {
+  World world;
+  world.add("a", "good", fake_manifest());
+  world.add("b", "", fake_manifest().id("test.b").line("support: https://support.example.invalid"));
+  const auto plugins = set_of(world);
+  plugins->inspect_all();
+
+  const std::string text = to_text(explain(*plugins, all_wishes(*plugins, {wanted("cuda")})));
+
+  EXPECT_THAT(text, StartsWith("core 0.1.0  abi 1.0  schema 1.0  glibc "));
+  EXPECT_THAT(text,
+              HasSubstr(concat("\nsearch: 1 --plugins ", world.path().string(), " (2 files); ")));
+  EXPECT_THAT(text, HasSubstr("\nkey cuda                 wanted by model.so[1]; no candidate\n"
+                              "  advice: install plugin gantry.cuda (CUDA kernels)\n"
+                              "  => loading would FAIL\n"));
+  EXPECT_THAT(text, HasSubstr("\nkey fake                 not wanted\n"));
+  EXPECT_THAT(text, HasSubstr(concat("  CHOSEN   test.fake 1.0.0          prio 0  inspected  ",
+                                     world.path().string(), "/a/a.yaml\n")));
+  EXPECT_THAT(text, HasSubstr("  REFUSED  test.b 1.0.0             GANTRY-D305 LIBRARY_MISSING  "));
+  EXPECT_THAT(text, HasSubstr("           support: https://support.example.invalid\n"));
+  EXPECT_THAT(text, HasSubstr("\ndevice fake_device          not wanted\n"));
+}
+
+}  // namespace
+}  // namespace gantry

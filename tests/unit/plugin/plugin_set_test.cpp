@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/plugin_set.hpp"
+
+#include "tests/unit/plugin/world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::core_info;
+using test::fake_manifest;
+using test::ManifestBuilder;
+using test::World;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ManifestBuilder second() { return fake_manifest().id("test.second").version("2.0.0"); }
+
+// A set over a world, with what it logs and whom it creates.
+struct Fixture {
+  explicit Fixture(const World& world, std::vector<std::pair<std::string, std::string>> pins = {},
+                   const std::vector<PluginFilter>& filters = {})
+      : log(LogLevel::warning,
+            [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
+        plugins(world.search(), merge_plugins(world.search(), filters), options(std::move(pins))) {}
+
+  PluginSetOptions options(std::vector<std::pair<std::string, std::string>> pins) {
+    PluginSetOptions all;
+    all.pins = std::move(pins);
+    all.core = core_info();
+    all.log = &log;
+    all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
+                          const Manifest&) -> Result<std::shared_ptr<void>> {
+      created.push_back(plugin->id);
+      void* self = nullptr;
+      if (const gantry_code code = plugin->table.create(nullptr, &self, nullptr)) {
+        return fail(static_cast<Code>(code), "no device on this machine").because("NO_DEVICE");
+      }
+      return std::make_shared<int>(7);
+    };
+    return all;
+  }
+
+  std::vector<std::string> lines, created;
+  Log log;
+  PluginSet plugins;
+};
+
+std::vector<std::string> ids(const PluginSet& plugins, const std::vector<Choice>& choices) {
+  std::vector<std::string> all;
+  for (const Choice& choice : choices)
+    all.push_back(plugins.candidates()[choice.candidate].manifest->id);
+  return all;
+}
+
+TEST(PluginSet, OpensNothingUntilItIsAskedFor) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+
+  EXPECT_THAT(fixture.created, IsEmpty());
+  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::eligible);
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->plugin->id, "test.fake");
+  EXPECT_EQ(*std::static_pointer_cast<int>((*active)->instance), 7);
+  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
+}
+
+TEST(PluginSet, CreatesAPluginOnceForAllThatItServes) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+
+  const auto key = fixture.plugins.for_key("fake");
+  const auto device = fixture.plugins.for_device("fake_device");
+  const auto by_id = fixture.plugins.open("test.fake");
+
+  ASSERT_TRUE(key.ok() && device.ok() && by_id.ok());
+  EXPECT_EQ(*key, *device);
+  EXPECT_EQ(*key, *by_id);
+  EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
+}
+
+TEST(PluginSet, ServesAnAliasThroughItsKey) {
+  World world;
+  world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
+  Fixture fixture(world);
+
+  EXPECT_TRUE(fixture.plugins.for_key("old_fake").ok());
+  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake", "old_fake"));
+}
+
+TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a").version("1.0.0"));
+  world.add("b", "", fake_manifest().id("test.b").version("1.0.0"));
+  world.add("c", "", fake_manifest().id("test.c").version("1.1.0"));
+  world.add("d", "", fake_manifest().id("test.d").version("0.1.0").line("priority: 1"));
+  world.add("e", "", fake_manifest().id("test.e").version("1.1.0-rc.1"));
+  Fixture fixture(world);
+
+  const std::vector<Choice> choices = fixture.plugins.choices_for_key("fake");
+
+  EXPECT_THAT(ids(fixture.plugins, choices),
+              ElementsAre("test.d", "test.c", "test.e", "test.a", "test.b"));
+  EXPECT_EQ(fixture.plugins.tie_for(choices), "");
+}
+
+TEST(PluginSet, ReportsARealTie) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  Fixture fixture(world);
+
+  EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")),
+            "test.a and test.b are equal in priority and version, test.a comes first by its id; "
+            "set a priority or a "
+            "pin");
+}
+
+TEST(PluginSet, TakesThePinnedOneAndNoOther) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "second", second());
+  Fixture fixture(world, {{"fake", "test.fake"}});
+
+  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
+              ElementsAre("test.fake"));
+  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_device("fake_device")),
+              ElementsAre("test.second", "test.fake"));
+  ASSERT_TRUE(fixture.plugins.for_key("fake").ok());
+  EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
+}
+
+TEST(PluginSet, GoesOnToTheNextWithOneWarning) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "create_fails", second());
+  Fixture fixture(world);
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->plugin->id, "test.fake");
+  EXPECT_THAT(fixture.lines,
+              ElementsAre("plugin test.second 2.0.0 cannot serve type key \"fake\", trying "
+                          "test.fake 1.0.0: no device "
+                          "on this machine\n  while creating plugin test.second 2.0.0"));
+  EXPECT_EQ(fixture.plugins.fallback_count(), 1u);
+  const Candidate failed = fixture.plugins.candidates()[1];
+  EXPECT_EQ(failed.state, CandidateState::negotiated);
+  EXPECT_EQ(failed.reason, reason::create_failed);
+}
+
+// A named backend that is missing must not become another one.
+TEST(PluginSet, FailsWhereAPinnedPluginFails) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "create_fails", second());
+  Fixture fixture(world, {{"fake", "test.second"}});
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().code, Code::unavailable);
+  EXPECT_EQ(active.error().reason, "CREATE_FAILED");
+  EXPECT_EQ(active.error().message,
+            "no device on this machine\n  while creating plugin test.second 2.0.0\n  type key "
+            "\"fake\" is pinned to "
+            "this plugin, no other is tried");
+  EXPECT_THAT(fixture.created, ElementsAre("test.second"));
+  EXPECT_THAT(fixture.lines, IsEmpty());
+  EXPECT_EQ(fixture.plugins.fallback_count(), 0u);
+}
+
+TEST(PluginSet, SaysThatAPinNamesNobody) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world, {{"fake", "test.absent"}});
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().reason, "PIN_UNSERVED");
+  EXPECT_EQ(
+      active.error().message,
+      "type key \"fake\" is pinned to plugin test.absent, which is not there or does not offer it");
+}
+
+TEST(PluginSet, SaysThatNobodyOffersAKey) {
+  Fixture fixture{World()};
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().code, Code::unavailable);
+  EXPECT_EQ(active.error().reason, "NO_PLUGIN");
+  EXPECT_EQ(active.error().message, "no plugin offers type key \"fake\"");
+  EXPECT_EQ(fixture.plugins.open("test.fake").error().message,
+            "no usable plugin has the id test.fake");
+}
+
+// What was missing may be there now: nothing is remembered against a plugin.
+TEST(PluginSet, TriesAFailedPluginAgain) {
+  World world;
+  world.add("good", "", fake_manifest());
+  Fixture fixture(world);
+  ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
+  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::library_missing);
+
+  std::filesystem::copy_file(test::fake_library("good"), world.library("good"));
+
+  EXPECT_TRUE(fixture.plugins.for_key("fake").ok());
+  EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
+}
+
+TEST(PluginSet, LeavesOutWhatAFilterTookAway) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
+
+  EXPECT_THAT(fixture.plugins.choices_for_key("fake"), IsEmpty());
+  EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
+  EXPECT_FALSE(fixture.plugins.open("test.fake").ok());
+}
+
+TEST(PluginSet, InspectsWithoutOpening) {
+  World world;
+  world.add("good", "good");
+  world.add("no_query", "no_query", second());
+  Fixture fixture(world);
+
+  fixture.plugins.inspect_all();
+
+  const std::vector<Candidate> candidates = fixture.plugins.candidates();
+  EXPECT_EQ(candidates[0].state, CandidateState::inspected);
+  EXPECT_EQ(candidates[1].state, CandidateState::eligible);
+  EXPECT_EQ(candidates[1].reason, reason::query_missing);
+  EXPECT_THAT(fixture.created, IsEmpty());
+}
+
+TEST(PluginSet, GivesEveryThreadTheOneInstance) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+  std::vector<std::shared_ptr<const ActivePlugin>> seen(8);
+  std::vector<std::thread> threads;
+
+  for (auto& place : seen) {
+    threads.emplace_back([&] { place = fixture.plugins.for_key("fake").value(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(seen, testing::Each(seen[0]));
+  EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
+}
+
+TEST(PluginSet, RefusesAPluginThatNeedsItselfToBeCreated) {
+  World world;
+  world.add("good", "good");
+  const SearchResult found = world.search();
+  PluginSet* self = nullptr;
+  PluginSetOptions options;
+  options.core = core_info();
+  options.activate = [&](const std::shared_ptr<const LoadedPlugin>&,
+                         const Manifest&) -> Result<std::shared_ptr<void>> {
+    GANTRY_CHECK(self->for_key("fake"));
+    return std::shared_ptr<void>();
+  };
+  PluginSet plugins(found, merge_plugins(found, {}), options);
+  self = &plugins;
+
+  const auto active = plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().code, Code::bug);
+  EXPECT_THAT(active.error().message,
+              HasSubstr("plugin test.fake 1.0.0 asks for itself while it is created"));
+}
+
+// A plugin that is part of the program, with a table that is right.
+gantry_code create(const gantry_host*, void** self, gantry_status*) {
+  *self = nullptr;
+  return GANTRY_OK;
+}
+void destroy(void*) {}
+gantry_code load_binary(void*, const gantry_blob*, gantry_object*, gantry_module*, uint64_t*,
+                        gantry_status*) {
+  return GANTRY_UNSUPPORTED;
+}
+const gantry_plugin_table* program_plugin(const gantry_host_info*, gantry_status*) {
+  static const gantry_loader_table loader = [] {
+    gantry_loader_table t{};
+    t.struct_size = sizeof t;
+    t.type_key = "fake";
+    t.load_binary = load_binary;
+    return t;
+  }();
+  static const gantry_loader_table* const loaders[] = {&loader};
+  static const gantry_plugin_table table = [] {
+    gantry_plugin_table t{};
+    t.struct_size = sizeof t;
+    t.abi = {1, 0, 0, 0};
+    t.id = "test.fake";
+    t.version = "9.0.0";
+    t.loaders = loaders;
+    t.loader_count = 1;
+    t.create = create;
+    t.destroy = destroy;
+    return t;
+  }();
+  return &table;
+}
+
+TEST(PluginSet, PutsThePluginsOfTheProgramFirst) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+
+  ASSERT_TRUE(fixture.plugins.add_program_plugin(program_plugin).ok());
+
+  const auto active = fixture.plugins.for_key("fake");
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->plugin->version.text, "9.0.0");
+  EXPECT_EQ(fixture.plugins.candidates()[0].file, "(program)");
+  EXPECT_EQ(fixture.plugins.candidates()[1].reason, reason::shadowed_by);
+  EXPECT_EQ(fixture.plugins.candidates()[1].text, "same id as test.fake 9.0.0 of the program");
+  const Status again = fixture.plugins.add_program_plugin(program_plugin);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message, "plugin test.fake is part of the program already");
+}
+
+}  // namespace
+}  // namespace gantry
