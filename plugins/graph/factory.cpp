@@ -135,8 +135,9 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
   return wall(status, [&]() -> Status {
     const Source& source = static_cast<Factory*>(self)->source;
     const std::span<const Parameter> parameters(source.payload->parameters);
-    return write_payload(*source.payload, source.with_parameters ? parameters : parameters.first(0),
-                         *sink);
+    write_payload(*source.payload, source.with_parameters ? parameters : parameters.first(0),
+                  *sink);
+    return {};
   });
 }
 

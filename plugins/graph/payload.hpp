@@ -59,8 +59,9 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
 //
 // parameters [in]  those to write: the payload's own, or none
 // sink       [in]  its position is what alignment is counted from
-Status write_payload(const Payload& payload, std::span<const Parameter> parameters,
-                     const gantry_sink& sink);
+// throws     ErrorThrown where the sink fails, as SinkStream does: call it behind wall()
+void write_payload(const Payload& payload, std::span<const Parameter> parameters,
+                   const gantry_sink& sink);
 
 // A tensor that describes a parameter where it lies, on the CPU.
 gantry_tensor view_of_parameter(const Parameter& parameter);
