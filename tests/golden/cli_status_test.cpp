@@ -47,18 +47,27 @@ INSTANTIATE_TEST_SUITE_P(
                    {"inspect", "--tree", "svg", "x.so"},
                    "gantry: --tree: svg not in {text,dot,mermaid}\n"
                    "  see: gantry inspect --help\n"},
+        WrongUsage{"ArgWithoutFunction",
+                   {"run", "x.so", "--arg", "int:3"},
+                   "gantry: --arg requires --function\n  see: gantry run --help\n"},
+        WrongUsage{"ToleranceWithoutExpectation",
+                   {"run", "x.so", "--rtol", "1e-3"},
+                   "gantry: --rtol requires --expect\n  see: gantry run --help\n"},
+        WrongUsage{"PluginsAlone",
+                   {"plugins"},
+                   "gantry: A subcommand is required\n  see: gantry plugins --help\n"},
         WrongUsage{"TreeAndJson",
                    {"inspect", "--tree", "dot", "--json", "x.so"},
                    "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Help, IsAskedForAndSoNoError) {
-  for (const char* command : {"inspect"}) {
+  for (const char* command : {"inspect", "run", "bench", "plugins", "devices", "pack", "version"}) {
     const Outcome help = run_gantry({command, "--help"});
 
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_THAT(help.err, IsEmpty()) << command;
-    EXPECT_THAT(help.out, HasSubstr(std::string("Example:\n  gantry ") + command)) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string(":\n  gantry ") + command)) << command;
   }
 }
 

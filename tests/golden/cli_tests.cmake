@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command line as a user runs it: the built program, golden files, expected texts.
 if(TARGET gantry_cli)
-  foreach(name inspect status)
-    set(label golden)
-    if(name STREQUAL "status")
-      set(label cli)
-    endif()
-    gantry_add_test(cli_${name} LABEL ${label}
-      SOURCES cli_${name}_test.cpp cli_command.cpp)
-    add_dependencies(cli_${name} gantry_cli)
+  find_package(nlohmann_json REQUIRED)
+  gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp cli_command.cpp)
+  gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp cli_command.cpp)
+  gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp cli_command.cpp
+    LIBRARIES gantry_tensor nlohmann_json::nlohmann_json)
+  foreach(program cli_inspect cli_status cli_run)
+    add_dependencies(${program} gantry_cli)
   endforeach()
+  add_dependencies(cli_run gantry_plugin_graph gantry_tvm)
 endif()

@@ -7,6 +7,7 @@
 #include "tools/gantry/inspect_json.hpp"
 #include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/installed_plugins.hpp"
+#include "tools/gantry/session.hpp"
 
 #include <unistd.h>
 
@@ -35,7 +36,8 @@ Result<std::vector<std::string>> extract(const InspectReport& report, const std:
 }
 
 Result<std::string> inspect(const Options& options, const Globals& globals) {
-  InstalledPlugins plugins(globals);
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  const InstalledPlugins plugins(std::move(runtime));
   const InspectOptions how{&plugins.layouts(),
                            [&](std::string_view key) { return plugins.serving(key); },
                            globals.quiet};

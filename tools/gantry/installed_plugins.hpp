@@ -3,9 +3,8 @@
 // Which plugin would serve a type key, by the manifests that are installed. Opens no plugin.
 #pragma once
 
-#include "tools/gantry/command.hpp"
-
 #include "core/blob/payload_layout.hpp"
+#include "core/runtime/runtime.hpp"
 
 #include <optional>
 #include <string>
@@ -15,14 +14,15 @@ namespace gantry::cli {
 
 class InstalledPlugins {
  public:
-  explicit InstalledPlugins(const Globals& globals);
+  explicit InstalledPlugins(Runtime runtime) : runtime_(std::move(runtime)) {}
 
   // Those that the core knows and those that manifests declare.
-  const PayloadLayouts& layouts() const { return layouts_; }
+  const PayloadLayouts& layouts() const;
+  // The id of the first choice; nothing where nobody offers the key.
   std::optional<std::string> serving(std::string_view type_key) const;
 
  private:
-  PayloadLayouts layouts_;
+  Runtime runtime_;
 };
 
 }  // namespace gantry::cli

@@ -42,6 +42,12 @@ int run(int argc, char** argv) {
   app.footer("Example:\n  gantry inspect model.so");
   add_globals(app, invocation.globals);
   add_inspect(app, invocation);
+  add_run(app, invocation);
+  add_bench(app, invocation);
+  add_plugins(app, invocation);
+  add_devices(app, invocation);
+  add_pack(app, invocation);
+  add_version(app, invocation);
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Artifacts that TVM exported, run by the built program, compared with what TVM computed.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include "core/tensor/npz.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using Args = std::vector<std::string>;
+
+constexpr gantry_dtype float32{2, 32, 1};
+
+// With the graph executor of this build and no other plugin.
+Outcome with_graph(Args args, const Args& environment = {}) {
+  args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
+  return run_gantry(args, environment);
+}
+
+std::vector<float> floats_in(const std::filesystem::path& npz, std::string_view member) {
+  auto reader = NpzReader::open(npz);
+  EXPECT_TRUE(reader.ok()) << npz;
+  auto read = reader->read(member);
+  EXPECT_TRUE(read.ok()) << member;
+  std::vector<float> values(read->array.data.size() / sizeof(float));
+  std::memcpy(values.data(), read->array.data.data(), read->array.data.size());
+  return values;
+}
+
+std::string write_npy(const std::filesystem::path& path, std::vector<std::int64_t> shape,
+                      const std::vector<float>& values) {
+  const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
+  write_file(path, npy_bytes(float32, shape, data).value());
+  return path.string();
+}
+
+struct Model {
+  std::string name, input, member;
+};
+
+class RunModel : public ::testing::TestWithParam<Model> {};
+
+// Bit for bit: the same machine code, the same order of operations.
+TEST_P(RunModel, GivesExactlyWhatTvmGave) {
+  const std::string base = "tvm-0.12/" + GetParam().name;
+
+  const Outcome run = with_graph({"run", base + ".so", "--input",
+                                  GetParam().member + "=tvm-0.12/" + GetParam().input, "--each",
+                                  "--expect", base + ".expected.npz"});
+
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, IsEmpty());
+  EXPECT_THAT(run.out, HasSubstr("\nequal to " + base + ".expected.npz\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RunModel,
+                         ::testing::Values(Model{"digits_mlp_llvm", "digits_mlp.input.npz", "x"},
+                                           Model{"digits_mlp_c", "digits_mlp.input.npz", "x"},
+                                           Model{"resnet20_llvm", "resnet20.input.npz", "data"},
+                                           Model{"resnet20_c", "resnet20.input.npz", "data"}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Run, WritesTheOutputOfOneInput) {
+  const TempDir temp;
+  const auto inputs = floats_in(golden("tvm-0.12/digits_mlp.input.npz"), "x");
+  const auto expected = floats_in(golden("tvm-0.12/digits_mlp_c.expected.npz"), "output");
+  const std::string x =
+      write_npy(temp / "x.npy", {1, 64}, {inputs.begin() + 64, inputs.begin() + 128});
+
+  const Outcome run = with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=" + x,
+                                  "--output", (temp / "y.npz").string()});
+
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(floats_in(temp / "y.npz", "output"),
+            std::vector<float>(expected.begin() + 10, expected.begin() + 20));
+}
+
+struct Entry {
+  std::string file, function;
+};
+
+class RunFunction : public ::testing::TestWithParam<Entry> {};
+
+TEST_P(RunFunction, ComputesAPlusTwoB) {
+  const TempDir temp;
+  std::vector<float> a, b, expected;
+  for (int i = 0; i < 37; ++i) {
+    a.push_back(0.5F * static_cast<float>(i) - 3);
+    b.push_back(static_cast<float>(i * i));
+    expected.push_back(a.back() + 2 * b.back());
+  }
+
+  const Outcome run =
+      run_gantry({"run", GetParam().file, "--function", GetParam().function, "--arg",
+                  write_npy(temp / "a.npy", {37}, a), "--arg", write_npy(temp / "b.npy", {37}, b),
+                  "--arg", "zeros:float32[37]", "--output", (temp / "out.npz").string()});
+
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(floats_in(temp / "out.npz", "arg0"), a);
+  EXPECT_EQ(floats_in(temp / "out.npz", "arg2"), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RunFunction,
+                         ::testing::Values(Entry{"tvm-0.12/axpy2_llvm.so", "axpy2"},
+                                           Entry{"tvm-0.12/axpy2_llvm.so", "__tvm_main__"},
+                                           Entry{"tvm-0.12/axpy2_c.so", "axpy2"},
+                                           Entry{"tvm-0.12/axpy2_c.so", "__tvm_main__"}));
+
+// The other device's outputs differ in the last digits: found by default, allowed on request.
+TEST(RunExpect, TellsTheDifferenceAndEndsWith1) {
+  const Args run{"run",
+                 "tvm-0.12/digits_mlp_c.so",
+                 "--input",
+                 "x=tvm-0.12/digits_mlp.input.npz",
+                 "--each",
+                 "--expect",
+                 "tvm-0.12/digits_mlp_vulkan.expected.npz"};
+  Args tolerant = run;
+  tolerant.insert(tolerant.end(), {"--rtol", "1e-3", "--atol", "1e-5"});
+
+  const Outcome exact = with_graph(run);
+  const Outcome near = with_graph(tolerant);
+
+  EXPECT_EQ(exact.status, 1);
+  EXPECT_THAT(exact.err,
+              StartsWith("gantry: \"output\" differs at [0, 0, 0]: found 7.805147e-06, expected "));
+  EXPECT_THAT(exact.err, HasSubstr(" of 3600 elements differ, by at most "));
+  EXPECT_THAT(exact.err,
+              HasSubstr("\n  compared with \"tvm-0.12/digits_mlp_vulkan.expected.npz\"\n"));
+  EXPECT_EQ(near.status, 0) << near.err;
+}
+
+struct BadInput {
+  std::string name;
+  Args options;
+  std::string error;
+};
+
+class RunRefuses : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(RunRefuses, InputsThatDoNotFitListingThoseOfTheModel) {
+  Args args{"run", "tvm-0.12/digits_mlp_c.so"};
+  args.insert(args.end(), GetParam().options.begin(), GetParam().options.end());
+
+  const Outcome run = with_graph(args);
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_EQ(run.err, "gantry: " + GetParam().error +
+                         "\n  inputs of the model: x float32[1, 64]\n"
+                         "  while running \"tvm-0.12/digits_mlp_c.so\"\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, RunRefuses,
+    ::testing::Values(BadInput{"Missing", {}, "input \"x\" is not given"},
+                      BadInput{"Unknown",
+                               {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
+                               "the model has no input \"y\""},
+                      BadInput{"Shape",
+                               {"--input", "x=tvm-0.12/digits_mlp.input.npz"},
+                               "input \"x\" is float32[360, 1, 64], expected float32[1, 64]"},
+                      BadInput{"Twice",
+                               {"--each", "--input", "x=tvm-0.12/digits_mlp.input.npz", "--input",
+                                "x=tvm-0.12/digits_mlp.input.npz"},
+                               "input \"x\" is given twice"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Run, SaysWhichMembersAFileHas) {
+  const Outcome run =
+      with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/resnet20.input.npz"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(
+      run.err,
+      "gantry: input \"x\": \"tvm-0.12/resnet20.input.npz\" has no such member; members: \"data\"\n"
+      "  while running \"tvm-0.12/digits_mlp_c.so\"\n");
+}
+
+TEST(Run, NamesTheFunctionsOfALibraryThatHasNoGraph) {
+  const Outcome run = run_gantry({"run", "tvm-0.12/axpy2_c.so"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, StartsWith("gantry: function \"default\" is not there; "));
+  EXPECT_THAT(run.err, HasSubstr(" has \"axpy2\"\n"));
+  EXPECT_THAT(run.err, HasSubstr("\n  --function NAME calls one function of a library\n"));
+}
+
+TEST(Run, ListsEveryTypeKeyThatNobodyServes) {
+  const Outcome none = run_gantry({"run", "tvm-0.12/digits_mlp_dnnl.so"});
+
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err,
+              StartsWith("gantry: digits_mlp_dnnl.so needs 3 things: \"GraphExecutorFactory\", "
+                         "\"const_loader\", \"dnnl_json\", served by no plugin\n"));
+}
+
+TEST(Run, LoadsWhatCanBeServedOnRequest) {
+  const Args args{"run",   "tvm-0.12/axpy2_opencl.so", "--function",     "axpy2",
+                  "--arg", "zeros:float32[4]",         "--arg",          "zeros:float32[4]",
+                  "--arg", "zeros:float32[4]",         "--allow-missing"};
+
+  const Outcome run = with_graph(args);
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, StartsWith("gantry: warning: "));
+  EXPECT_THAT(run.err, HasSubstr("opencl"));
+  EXPECT_THAT(run.err, HasSubstr("\ngantry: "));
+}
+
+TEST(Run, TellsProgramsWhatItDid) {
+  const TempDir temp;
+  const std::string trace = (temp / "trace.json").string();
+
+  const Outcome run =
+      with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/digits_mlp.input.npz",
+                  "--each", "--repeat", "2", "--json", "--trace", trace});
+
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["outputs"],
+            nlohmann::json::parse(R"([{"name":"output","dtype":"float32","shape":[360,1,10]}])"));
+  EXPECT_EQ(json["times"]["runs"], 720);
+  EXPECT_GT(json["times"]["median_ns"], 0);
+  EXPECT_THAT(json["plugins"].dump(), HasSubstr("gantry.graph "));
+  EXPECT_GT(json["memory"]["resident"], 0);
+  const auto bytes = read_file(trace);
+  const auto spans = nlohmann::json::parse(bytes.begin(), bytes.end());
+  EXPECT_THAT(spans.dump(), HasSubstr("\"ph\":\"X\""));
+}
+
+TEST(Bench, TellsTimesOperatorsAndMemory) {
+  const Outcome bench =
+      with_graph({"bench", "tvm-0.12/digits_mlp_c.so", "--repeat", "5", "--json"});
+
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  const auto json = nlohmann::json::parse(bench.out);
+  EXPECT_EQ(json["times"]["runs"], 5);
+  EXPECT_EQ(json["operators"].size(), 4u);
+  EXPECT_EQ(json["memory"]["mapped"], read_file(golden("tvm-0.12/digits_mlp_c.so")).size());
+  EXPECT_GT(json["memory"]["allocated"]["cpu:0"], 0);
+}
+
+TEST(InspectServedBy, NamesThePluginOfTheManifestAndOpensNone) {
+  const Outcome inspect = with_graph({"inspect", "--json", "tvm-0.12/digits_mlp_opencl.so"});
+
+  ASSERT_EQ(inspect.status, 0) << inspect.err;
+  const auto json = nlohmann::json::parse(inspect.out);
+  EXPECT_EQ(json["modules"][0]["served_by"], "gantry.graph");
+  EXPECT_EQ(json["modules"][1]["served_by"], nullptr);
+  EXPECT_EQ(json["modules"][2]["served_by"], nullptr);
+}
+
+TEST(Doctor, EndsWith1WhereSomethingWantedIsNotServed) {
+  const Outcome served =
+      with_graph({"plugins", "doctor", "--artifact", "tvm-0.12/digits_mlp_c.so"});
+  const Outcome not_served =
+      with_graph({"plugins", "doctor", "--json", "--artifact", "tvm-0.12/digits_mlp_opencl.so"});
+
+  EXPECT_EQ(served.status, 0) << served.out << served.err;
+  EXPECT_THAT(served.out, HasSubstr("CHOSEN   gantry.graph "));
+  EXPECT_EQ(not_served.status, 1);
+  const auto json = nlohmann::json::parse(not_served.out);
+  EXPECT_EQ(json["wishes"][0]["served"], true);
+  EXPECT_EQ(json["wishes"][1]["what"], "opencl");
+  EXPECT_EQ(json["wishes"][1]["served"], false);
+  EXPECT_EQ(json["wishes"][1]["wanted_by"],
+            nlohmann::json::parse(R"(["digits_mlp_opencl.so[opencl#2]"])"));
+}
+
+TEST(Doctor, AnswersForOneKey) {
+  EXPECT_EQ(with_graph({"plugins", "doctor", "--key", "GraphExecutorFactory"}).status, 0);
+  EXPECT_EQ(with_graph({"plugins", "doctor", "--key", "acme.npu"}).status, 1);
+}
+
+TEST(PluginsList, ShowsManifestsAndTheirState) {
+  const Outcome list = with_graph({"plugins", "list", "--json"});
+
+  ASSERT_EQ(list.status, 0) << list.err;
+  const auto json = nlohmann::json::parse(list.out);
+  ASSERT_EQ(json["plugins"].size(), 1u);
+  EXPECT_EQ(json["plugins"][0]["id"], "gantry.graph");
+  EXPECT_EQ(json["plugins"][0]["state"], "eligible");
+  EXPECT_EQ(run_gantry({"plugins", "list"}).out, "no plugin is installed\n");
+}
+
+TEST(Devices, AlwaysHoldTheCpu) {
+  const Outcome devices = run_gantry({"devices", "--json"});
+
+  ASSERT_EQ(devices.status, 0) << devices.err;
+  const auto json = nlohmann::json::parse(devices.out);
+  EXPECT_EQ(json["devices"][0]["name"], "cpu");
+  EXPECT_EQ(json["devices"][0]["type"], 1);
+  EXPECT_EQ(json["devices"][0]["plugin"], nullptr);
+}
+
+TEST(Version, SaysWhatThisIs) {
+  const Outcome version = run_gantry({"version"});
+
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.out, StartsWith("gantry 0."));
+  EXPECT_THAT(version.out, HasSubstr("\n  abi     1.0"));
+}
+
+TEST(Pack, NamesTheRecipeThatIsMissing) {
+  const Outcome pack = run_gantry({"pack", "no-such.yaml", "-o", "/dev/null/x.so"});
+
+  EXPECT_EQ(pack.status, 1);
+  EXPECT_THAT(pack.err, StartsWith("gantry: "));
+  EXPECT_THAT(pack.err, HasSubstr("no-such.yaml"));
+}
+
+}  // namespace
+}  // namespace gantry::test

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/process_memory.hpp"
+#include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/common/statistics.hpp"
+#include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/model_input.hpp"
+#include "tools/gantry/session.hpp"
+
+#include "core/runtime/state.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+namespace gantry::cli {
+namespace {
+
+constexpr double enough_ns = 1e9;  // of steady runs, where --repeat does not say how many
+constexpr std::size_t fewest_runs = 20;
+constexpr std::size_t most_runs = 100000;
+constexpr int profiles = 10;  // whose mean the operator table shows
+
+struct Options {
+  std::string file;
+  std::vector<std::string> devices;
+  std::vector<std::string> inputs;
+  std::size_t repeat = 0;  // 0: until enough_ns
+  bool json = false;
+};
+
+struct OperatorTime {
+  std::string name;
+  double mean_ns = 0;
+};
+struct DeviceMemory {
+  std::string name;
+  std::uint64_t bytes = 0;  // allocated now
+};
+
+struct Measured {
+  double load_ns = 0, create_ns = 0, first_ns = 0;
+  std::vector<double> steady_ns;
+  std::vector<OperatorTime> operators;  // the slowest first
+  std::vector<DeviceMemory> devices;
+  std::uint64_t file_bytes = 0;
+  ProcessMemory before, after;
+  std::vector<std::string> plugins;
+};
+
+// Files that were given, and zeros for inputs that were not.
+Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& executor,
+                                            const std::vector<std::string>& texts) {
+  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
+  if (!texts.empty()) {
+    std::vector<NamedFile> files;
+    for (const std::string& text : texts) {
+      GANTRY_TRY(NamedFile file, parse_named_file(text));
+      files.push_back(std::move(file));
+    }
+    return read_inputs(runtime, files, wanted, false);
+  }
+  std::vector<ModelInput> inputs;
+  for (const InputInfo& info : wanted) {
+    GANTRY_TRY(const gantry_dtype dtype, parse_dtype(info.dtype));
+    GANTRY_TRY(Tensor zeros, runtime.tensor(info.shape, dtype));
+    if (zeros.byte_size() != 0) std::memset(zeros.data(), 0, zeros.byte_size());
+    inputs.push_back({info.name, std::move(zeros)});
+  }
+  return inputs;
+}
+
+Result<std::vector<OperatorTime>> profile(const Module& model,
+                                          const std::vector<ModelInput>& inputs,
+                                          std::span<const gantry_device_id> devices) {
+  GANTRY_TRY(const Function create, model.function("debug_create"));
+  std::vector<gantry_value> args(1);
+  args[0].kind = GANTRY_CSTRING;
+  args[0].cstring = "default";
+  for (const gantry_device_id id : devices) {
+    gantry_value& arg = args.emplace_back();
+    arg.kind = GANTRY_DEVICE;
+    arg.device = id;
+  }
+  GANTRY_TRY(const Any made, create.call(args));
+  GANTRY_TRY(Module module, made.module());
+  GANTRY_TRY(const Function run_profile, module.function("profile"));
+  GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
+  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  GANTRY_CHECK(executor.run());
+
+  std::map<std::string, double> total;
+  for (int i = 0; i < profiles; ++i) {
+    GANTRY_TRY(const Any times, run_profile());
+    GANTRY_TRY(const std::vector<Any> entries, times.items());
+    for (std::size_t k = 0; k + 1 < entries.size(); k += 2) {
+      GANTRY_TRY(const std::string name, entries[k].text());
+      GANTRY_TRY(const std::int64_t ns, entries[k + 1].integer());
+      total[name] += static_cast<double>(ns);
+    }
+  }
+  std::vector<OperatorTime> operators;
+  for (const auto& [name, ns] : total) operators.push_back({name, ns / profiles});
+  std::stable_sort(
+      operators.begin(), operators.end(),
+      [](const OperatorTime& a, const OperatorTime& b) { return a.mean_ns > b.mean_ns; });
+  return operators;
+}
+
+// What each device's table counts as allocated; devices that do not count are left out.
+std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
+  std::vector<DeviceMemory> memory;
+  const auto add = [&](gantry_device_id id) {
+    const auto device = runtime.state().devices.get(id.type);
+    if (!device.ok()) return;
+    const gantry_device_table& table = *device.value()->table;
+    gantry_value value{};
+    if (table.attribute == nullptr ||
+        table.attribute(device.value()->self, id.index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value,
+                        nullptr) != GANTRY_OK ||
+        value.kind != GANTRY_INT) {
+      return;
+    }
+    memory.push_back({concat(device.value()->name, ":", id.index),
+                      static_cast<std::uint64_t>(std::max<std::int64_t>(value.i, 0))});
+  };
+  const gantry_device_id cpu{kCpu, 0};
+  add(cpu);
+  for (const gantry_device_id id : ids) {
+    if (id.type != kCpu) add(id);
+  }
+  return memory;
+}
+
+Status run_steadily(const Runtime& runtime, Executor& executor, const Options& options, bool quiet,
+                    std::span<const gantry_device_id> devices, Measured& measured) {
+  std::size_t count = options.repeat;
+  if (count == 0) {
+    const double each = std::max(measured.first_ns, 1.0);
+    count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, most_runs);
+  }
+  Progress progress("bench", count, quiet);
+  const Stopwatch all;
+  while (measured.steady_ns.size() < count) {
+    const Stopwatch run;
+    GANTRY_CHECK(executor.run());
+    GANTRY_CHECK(synchronize(runtime, devices));
+    measured.steady_ns.push_back(run.nanoseconds());
+    progress.advance();
+    const bool enough =
+        measured.steady_ns.size() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
+    if (options.repeat == 0 && enough) break;
+  }
+  return {};
+}
+
+Result<Measured> measure(const Options& options, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  Measured measured;
+  measured.before = process_memory();
+  const Stopwatch load;
+  GANTRY_TRY(const Module model, runtime.load(options.file));
+  measured.load_ns = load.nanoseconds();
+  std::error_code ignored;
+  measured.file_bytes = std::filesystem::file_size(options.file, ignored);
+
+  const Stopwatch create;
+  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices));
+  measured.create_ns = create.nanoseconds();
+  std::vector<gantry_device_id> devices;
+  for (const std::string& name : options.devices) {
+    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
+    devices.push_back(id);
+  }
+  GANTRY_TRY(const std::vector<ModelInput> inputs, make_inputs(runtime, executor, options.inputs));
+  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  GANTRY_CHECK(synchronize(runtime, devices));
+
+  const Stopwatch first;
+  GANTRY_CHECK(executor.run());
+  GANTRY_CHECK(synchronize(runtime, devices));
+  measured.first_ns = first.nanoseconds();
+  GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
+  measured.devices = memory_of(runtime, devices);
+  measured.after = process_memory();
+  measured.plugins = plugins_in_use(runtime);
+  GANTRY_TRY(measured.operators, profile(model, inputs, devices));
+  return measured;
+}
+
+std::string bench_text(const Options& options, const Measured& measured) {
+  constexpr std::size_t most_operators = 20;
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Statistics steady = statistics_of(measured.steady_ns);
+  std::string text = terminal.paint(escaped(options.file), Tone::heading) + "\n";
+  const auto field = [&](std::string_view name, std::string_view value) {
+    text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
+  };
+  field("load", human_time(measured.load_ns));
+  field("executor", human_time(measured.create_ns));
+  field("first run", human_time(measured.first_ns));
+  field("steady runs",
+        concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", least ",
+               human_time(steady.least), " of ", measured.steady_ns.size()));
+  field("mapped", concat(human_size(measured.file_bytes), " artifact"));
+  for (const DeviceMemory& device : measured.devices) {
+    field("allocated", concat(human_size(device.bytes), " on ", device.name));
+  }
+  field("resident", concat(human_size(measured.after.resident), ", of it ",
+                           human_size(measured.after.resident_anonymous), " private; peak ",
+                           human_size(measured.after.peak), "; before loading ",
+                           human_size(measured.before.resident)));
+
+  double total = 0;
+  for (const OperatorTime& one : measured.operators) total += one.mean_ns;
+  text += concat(
+      "\n", terminal.paint(concat("operators (", measured.operators.size(), ")"), Tone::heading),
+      "\n");
+  TextTable table(
+      {{"time", TextTable::Align::right}, {"share", TextTable::Align::right}, {"operator"}});
+  const std::size_t shown = std::min(most_operators, measured.operators.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const OperatorTime& one = measured.operators[i];
+    char share[16];
+    std::snprintf(share, sizeof share, "%.1f %%", total == 0 ? 0 : 100 * one.mean_ns / total);
+    table.add({human_time(one.mean_ns), share, escaped(one.name)});
+  }
+  text += table.text(terminal);
+  if (shown < measured.operators.size()) {
+    text += concat("  and ", measured.operators.size() - shown, " more (--json has all)\n");
+  }
+  return text;
+}
+
+Json memory_json(const ProcessMemory& memory) {
+  Json json;
+  json["resident"] = memory.resident;
+  json["resident_file"] = memory.resident_file;
+  json["resident_anonymous"] = memory.resident_anonymous;
+  json["peak"] = memory.peak;
+  return json;
+}
+
+Json bench_json(const Options& options, const Measured& measured) {
+  const Statistics steady = statistics_of(measured.steady_ns);
+  Json json;
+  json["file"] = json_text(options.file);
+  json["devices"] = options.devices;
+  json["plugins"] = measured.plugins;
+  json["times"]["load_ns"] = measured.load_ns;
+  json["times"]["create_ns"] = measured.create_ns;
+  json["times"]["first_ns"] = measured.first_ns;
+  json["times"]["runs"] = measured.steady_ns.size();
+  json["times"]["median_ns"] = steady.median;
+  json["times"]["p99_ns"] = steady.p99;
+  json["times"]["least_ns"] = steady.least;
+  json["memory"]["mapped"] = measured.file_bytes;
+  json["memory"]["allocated"] = Json::object();
+  for (const DeviceMemory& device : measured.devices) {
+    json["memory"]["allocated"][device.name] = device.bytes;
+  }
+  json["memory"]["before"] = memory_json(measured.before);
+  json["memory"]["after"] = memory_json(measured.after);
+  json["operators"] = Json::array();
+  for (const OperatorTime& one : measured.operators) {
+    json["operators"].push_back({{"name", json_text(one.name)}, {"mean_ns", one.mean_ns}});
+  }
+  return json;
+}
+
+int bench(const Options& options, const Globals& globals) {
+  auto measured = measure(options, globals);
+  if (!measured.ok())
+    return report(std::move(measured).error().at("while measuring ", quoted(options.file)));
+  print(options.json ? document_text(bench_json(options, measured.value()))
+                     : bench_text(options, measured.value()));
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "how long a model takes and how much memory");
+  command->add_option("FILE", options->file, "an artifact with a graph")->required();
+  command->add_option("--device", options->devices, "cpu, opencl:1, ...; may be repeated")
+      ->type_name("NAME[:N]")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--input", options->inputs, "an input; without any, zeros; may be repeated")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--repeat", options->repeat, "steady runs; default: about a second of them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer("Example:\n  gantry bench model.so --device cpu");
+  command->callback([options, &invocation] {
+    if (options->devices.empty()) options->devices = {"cpu"};
+    invocation.action = [options, &invocation] { return bench(*options, invocation.globals); };
+  });
+}
+
+}  // namespace gantry::cli

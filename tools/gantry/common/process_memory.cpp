@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/process_memory.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace gantry::cli {
+
+ProcessMemory process_memory() {
+  ProcessMemory memory;
+  std::FILE* file = std::fopen("/proc/self/status", "re");
+  if (file == nullptr) return memory;
+  char line[256];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    std::uint64_t kib = 0;
+    if (std::sscanf(line, "%*[^:]: %" SCNu64 " kB", &kib) != 1) continue;
+    const auto is = [&](const char* name) {
+      return std::strncmp(line, name, std::strlen(name)) == 0;
+    };
+    if (is("VmRSS:")) memory.resident = kib * 1024;
+    if (is("RssFile:")) memory.resident_file = kib * 1024;
+    if (is("RssAnon:")) memory.resident_anonymous = kib * 1024;
+    if (is("VmHWM:")) memory.peak = kib * 1024;
+  }
+  std::fclose(file);
+  return memory;
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace gantry::cli {
+
+// Time since it was made.
+class Stopwatch {
+ public:
+  double nanoseconds() const {
+    return std::chrono::duration<double, std::nano>(Clock::now() - begun_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begun_ = Clock::now();
+};
+
+}  // namespace gantry::cli

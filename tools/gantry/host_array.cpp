@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/host_array.hpp"
+
+#include "tools/gantry/common/element_value.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/human.hpp"
+
+#include "core/tensor/npz.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+
+namespace gantry::cli {
+namespace {
+
+std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
+  return {static_cast<const std::uint8_t*>(tensor.data()), tensor.byte_size()};
+}
+
+}  // namespace
+
+Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor) {
+  GANTRY_TRY(Tensor copy, runtime.tensor(tensor.shape(), tensor.dtype()));
+  GANTRY_CHECK(runtime.copy(tensor, copy));
+  return copy;
+}
+
+ArrayView view_of(const HostArray& array) {
+  const auto shape = array.tensor.shape();
+  return {array.name, array.tensor.dtype(), {shape.begin(), shape.end()}, bytes_of(array.tensor)};
+}
+
+Json type_json(const HostArray& array) {
+  Json json;
+  json["name"] = json_text(array.name);
+  json["dtype"] = dtype_text(array.tensor.dtype());
+  json["shape"] =
+      std::vector<std::int64_t>(array.tensor.shape().begin(), array.tensor.shape().end());
+  return json;
+}
+
+std::string line_of(const HostArray& array) {
+  constexpr std::uint64_t most = 8;
+  const ArrayView view = view_of(array);
+  const std::uint64_t size = element_bytes(view.dtype);
+  const std::uint64_t count = size == 0 ? 0 : view.bytes.size() / size;
+  std::string text =
+      concat(escaped(view.name), "  ", shape_text(dtype_text(view.dtype), view.shape), " ");
+  for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
+    text += " " + element_text(view.bytes.data() + i * size, view.dtype);
+  }
+  return text + (count > most ? " ..." : "");
+}
+
+Status write_arrays(const std::string& path, std::span<const HostArray> arrays) {
+  std::vector<NpzItem> items;
+  for (const HostArray& array : arrays) {
+    items.push_back(
+        {array.name, array.tensor.dtype(), array.tensor.shape(), bytes_of(array.tensor)});
+  }
+  return write_npz(path, items);
+}
+
+Status expect_arrays(Runtime& runtime, const std::string& path, std::span<const HostArray> found,
+                     Tolerance tolerance, bool only) {
+  GANTRY_TRY(auto members, runtime.read_tensors(path));
+  std::vector<HostArray> expected;
+  for (auto& [name, tensor] : members) expected.push_back({name, std::move(tensor)});
+  std::vector<ArrayView> expected_views;
+  for (const HostArray& array : expected) expected_views.push_back(view_of(array));
+  std::vector<ArrayView> found_views;
+  for (const HostArray& array : found) {
+    const bool wanted = std::any_of(expected.begin(), expected.end(),
+                                    [&](const HostArray& e) { return e.name == array.name; });
+    if (wanted || !only) found_views.push_back(view_of(array));
+  }
+  Status status = compare_all(found_views, expected_views, tolerance);
+  if (!status.ok()) return std::move(status).error().at("compared with ", quoted(path));
+  return {};
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Named arrays in CPU memory: what a run gives, what it is compared with, what is written.
+#pragma once
+
+#include "tools/gantry/common/compare.hpp"
+#include "tools/gantry/common/json.hpp"
+
+#include "core/runtime/runtime.hpp"
+
+#include <gantry/result.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+struct HostArray {
+  std::string name;
+  Tensor tensor;  // on the CPU, compact
+};
+
+// A copy of a tensor, from wherever it is.
+Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor);
+
+ArrayView view_of(const HostArray& array);
+// name, dtype, shape
+Json type_json(const HostArray& array);
+// "output  float32[1, 10]  0.5 0.25 ...": at most eight elements.
+std::string line_of(const HostArray& array);
+
+Status write_arrays(const std::string& path, std::span<const HostArray> arrays);
+
+// Compares with the members of a file.
+//
+// only     compare what the file holds and let other arrays pass; else a further array differs
+Status expect_arrays(Runtime& runtime, const std::string& path, std::span<const HostArray> found,
+                     Tolerance tolerance, bool only);
+
+}  // namespace gantry::cli

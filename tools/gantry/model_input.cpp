@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/model_input.hpp"
+
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/human.hpp"
+
+#include "core/tensor/object.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+
+namespace gantry::cli {
+namespace {
+
+// A map's value for a text key; nothing where it has none.
+Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view key) {
+  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
+    const auto name = map[i].text();
+    if (name.ok() && name.value() == key) return map[i + 1].items();
+  }
+  return malformed(no_offset, "get_input_info answers without ", quoted(key));
+}
+
+Result<std::vector<std::int64_t>> shape_in(const Any& value) {
+  if (value.value().kind != GANTRY_SHAPE) {
+    return malformed(no_offset, "get_input_info answers with a shape that is none");
+  }
+  const auto& shape = *reinterpret_cast<const ShapeObject*>(value.value().object);
+  return std::vector<std::int64_t>(shape.dims, shape.dims + shape.count);
+}
+
+std::string type_text(const Tensor& tensor) {
+  return shape_text(dtype_text(tensor.dtype()), tensor.shape());
+}
+
+Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
+  GANTRY_TRY(auto members, runtime.read_tensors(file.path));
+  if (members.size() == 1 && members.front().first.empty())
+    return std::move(members.front().second);
+  std::string names;
+  for (auto& [name, tensor] : members) {
+    if (name == file.name) return std::move(tensor);
+    names += concat(names.empty() ? "" : ", ", quoted(name));
+  }
+  return not_found("input ", quoted(file.name), ": ", quoted(file.path),
+                   " has no such member; members: ", names.empty() ? "none" : names);
+}
+
+// The type that a file must have: an extent of -1 takes any.
+Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
+  const auto shape = tensor.shape();
+  const bool same_rank = shape.size() == info.shape.size() + (each ? 1 : 0);
+  const bool fits =
+      same_rank && dtype_text(tensor.dtype()) == info.dtype &&
+      std::equal(info.shape.begin(), info.shape.end(), shape.begin() + (each ? 1 : 0),
+                 [](std::int64_t want, std::int64_t found) { return want == found || want < 0; });
+  if (fits) return {};
+  return invalid("input ", quoted(info.name), " is ", type_text(tensor), ", expected ",
+                 shape_text(info.dtype, info.shape),
+                 each ? " with one more first axis, a list of inputs" : "");
+}
+
+Result<const InputInfo*> find(std::span<const InputInfo> wanted, const std::string& name) {
+  const auto at = std::find_if(wanted.begin(), wanted.end(),
+                               [&](const InputInfo& info) { return info.name == name; });
+  if (at == wanted.end()) return invalid("the model has no input ", quoted(name));
+  return &*at;
+}
+
+Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const NamedFile> files,
+                                      std::span<const InputInfo> wanted, bool each) {
+  std::vector<ModelInput> inputs(wanted.size());
+  for (const NamedFile& file : files) {
+    GANTRY_TRY(const InputInfo* info, find(wanted, file.name));
+    ModelInput& input = inputs[static_cast<std::size_t>(info - wanted.data())];
+    if (input.tensor) return invalid("input ", quoted(file.name), " is given twice");
+    GANTRY_TRY(input.tensor, read_member(runtime, file));
+    GANTRY_CHECK(check_type(*info, input.tensor, each));
+    input.name = file.name;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].tensor) return invalid("input ", quoted(wanted[i].name), " is not given");
+    if (each && inputs[i].tensor.shape()[0] != inputs[0].tensor.shape()[0]) {
+      return invalid("input ", quoted(inputs[i].name), " is a list of ",
+                     inputs[i].tensor.shape()[0], " inputs, ", quoted(inputs[0].name), " of ",
+                     inputs[0].tensor.shape()[0]);
+    }
+  }
+  if (each && inputs.empty()) return invalid("the model has no input to take a list of");
+  if (each && inputs[0].tensor.shape()[0] == 0) {
+    return invalid("input ", quoted(inputs[0].name), " is a list of 0 inputs, fewest is 1");
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
+  GANTRY_TRY(const Function info, executor.module().function("get_input_info"));
+  GANTRY_TRY(const Any answer, info());
+  GANTRY_TRY(const std::vector<Any> map, answer.items());
+  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
+  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
+  if (shapes.size() != dtypes.size()) {
+    return malformed(no_offset, "get_input_info answers with ", shapes.size() / 2, " shapes and ",
+                     dtypes.size() / 2, " types");
+  }
+  std::vector<InputInfo> inputs;
+  for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
+    InputInfo input;
+    GANTRY_TRY(input.name, shapes[i].text());
+    GANTRY_TRY(input.shape, shape_in(shapes[i + 1]));
+    GANTRY_TRY(input.dtype, dtypes[i + 1].text());
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+std::string describe(std::span<const InputInfo> inputs) {
+  std::string text;
+  for (const InputInfo& input : inputs) {
+    text += concat(text.empty() ? "" : ", ", escaped(input.name), " ",
+                   shape_text(input.dtype, input.shape));
+  }
+  return text.empty() ? "none" : text;
+}
+
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, std::span<const NamedFile> files,
+                                            std::span<const InputInfo> wanted, bool each) {
+  auto inputs = match(runtime, files, wanted, each);
+  if (!inputs.ok() && inputs.error().code == Code::invalid) {
+    return std::move(inputs).error().at("inputs of the model: ", describe(wanted));
+  }
+  return inputs;
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/session.hpp"
+
+#include "core/blob/container.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/plugin/explain.hpp"
+#include "core/runtime/state.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <unistd.h>
+
+namespace gantry::cli {
+namespace {
+
+struct DoctorOptions {
+  std::vector<std::string> keys;
+  std::string artifact;
+  bool json = false;
+};
+
+std::string reason_text(const Reason& reason) { return reason ? name_of(reason) : std::string(); }
+
+std::string joined_keys(const Manifest& manifest) {
+  std::string text;
+  for (const ManifestKey& key : manifest.keys)
+    text += (text.empty() ? "" : ", ") + escaped(key.key);
+  for (const ManifestDevice& device : manifest.devices) {
+    text += concat(text.empty() ? "" : ", ", "device ", escaped(device.name));
+  }
+  return text;
+}
+
+std::string list_text(const std::vector<Candidate>& candidates) {
+  TextTable table({{"id"}, {"version"}, {"state"}, {"serves"}, {"manifest"}});
+  for (const Candidate& candidate : candidates) {
+    const auto& manifest = candidate.manifest;
+    const Tone tone = candidate.stopped() ? Tone::warning : Tone::good;
+    table.add({manifest ? escaped(manifest->id) : "-", manifest ? manifest->version.text : "-",
+               TextTable::Cell(candidate.stopped() ? std::string(candidate.reason.tag)
+                                                   : std::string(name_of(candidate.state)),
+                               tone),
+               manifest ? joined_keys(*manifest) : "", escaped(candidate.file)});
+  }
+  return table.empty() ? "no plugin is installed\n" : table.text(terminal_of(STDOUT_FILENO), 0);
+}
+
+Json list_json(const std::vector<Candidate>& candidates) {
+  Json list = Json::array();
+  for (const Candidate& candidate : candidates) {
+    const auto& manifest = candidate.manifest;
+    Json one;
+    one["id"] = manifest ? Json(json_text(manifest->id)) : Json();
+    one["version"] = manifest ? Json(json_text(manifest->version.text)) : Json();
+    one["state"] = name_of(candidate.state);
+    one["reason"] = candidate.stopped() ? Json(reason_text(candidate.reason)) : Json();
+    one["text"] = json_text(candidate.text);
+    one["keys"] = Json::array();
+    one["devices"] = Json::array();
+    if (manifest) {
+      for (const ManifestKey& key : manifest->keys) one["keys"].push_back(json_text(key.key));
+      for (const ManifestDevice& device : manifest->devices) {
+        one["devices"].push_back(json_text(device.name));
+      }
+    }
+    one["library"] = manifest ? Json(json_text(manifest->library_path)) : Json();
+    one["manifest"] = json_text(candidate.file);
+    list.push_back(std::move(one));
+  }
+  Json json;
+  json["plugins"] = std::move(list);
+  return json;
+}
+
+int list(const Globals& globals, bool json) {
+  auto runtime = open_runtime(globals);
+  if (!runtime.ok()) return report(runtime.error());
+  const std::vector<Candidate> candidates = runtime->state().plugins->candidates();
+  print(json ? document_text(list_json(candidates)) : list_text(candidates));
+  return kDone;
+}
+
+// The type keys of an artifact, each with the modules that want it: "model.so[cuda#2]".
+Result<std::vector<Wish>> wishes_of(const std::string& path, const PayloadLayouts& layouts) {
+  GANTRY_TRY(const auto file, MappedFile::open(path));
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
+  GANTRY_TRY(const Container container, read_container(elf, layouts));
+  std::vector<Wish> wishes;
+  const std::string name = file->path().filename().string();
+  for (std::size_t i = 0; i < container.entries.size(); ++i) {
+    const Entry& entry = container.entries[i];
+    if (entry.is_library() || entry.type_key.empty()) continue;
+    const std::string key(entry.type_key);
+    auto at =
+        std::find_if(wishes.begin(), wishes.end(), [&](const Wish& w) { return w.what == key; });
+    if (at == wishes.end()) at = wishes.insert(at, Wish{key, false, {}});
+    at->wanted_by.push_back(concat(name, "[", key, "#", i, "]"));
+  }
+  return wishes;
+}
+
+Json candidate_json(const ExplainedCandidate& candidate) {
+  Json json;
+  json["verdict"] = name_of(candidate.verdict);
+  json["id"] = json_text(candidate.id);
+  json["version"] = json_text(candidate.version);
+  json["manifest"] = json_text(candidate.file);
+  json["tier"] = candidate.tier;
+  json["priority"] = candidate.priority;
+  json["state"] = name_of(candidate.state);
+  json["reason"] = candidate.reason ? Json(reason_text(candidate.reason)) : Json();
+  json["text"] = json_text(candidate.text);
+  json["support"] = json_text(candidate.support);
+  return json;
+}
+
+template <class Items>
+Json texts_json(const Items& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_text(item));
+  return list;
+}
+
+Json doctor_json(const Explanation& explanation) {
+  Json json;
+  json["core"] = explanation.core;
+  json["search"] = Json::array();
+  for (const SearchPlace& place : explanation.places) {
+    Json one;
+    one["tier"] = place.tier;
+    one["place"] = json_text(place.name);
+    one["text"] = json_text(describe(place));
+    one["files"] = texts_json(place.files);
+    json["search"].push_back(std::move(one));
+  }
+  json["wishes"] = Json::array();
+  for (const ExplainedWish& wish : explanation.wishes) {
+    Json one;
+    one["what"] = json_text(wish.wish.what);
+    one["kind"] = wish.wish.device ? "device" : "key";
+    one["wanted_by"] = texts_json(wish.wish.wanted_by);
+    one["served"] = wish.served;
+    one["pin"] = wish.pin.empty() ? Json() : Json(json_text(wish.pin));
+    one["candidates"] = Json::array();
+    for (const ExplainedCandidate& candidate : wish.candidates) {
+      one["candidates"].push_back(candidate_json(candidate));
+    }
+    one["near"] = texts_json(wish.near);
+    one["advice"] = json_text(wish.advice);
+    one["tie"] = json_text(wish.tie);
+    json["wishes"].push_back(std::move(one));
+  }
+  json["unreadable"] = Json::array();
+  for (const ExplainedCandidate& candidate : explanation.unreadable) {
+    json["unreadable"].push_back(candidate_json(candidate));
+  }
+  json["warnings"] = texts_json(explanation.warnings);
+  return json;
+}
+
+// All that was asked for; without a question, all that is offered.
+Result<Explanation> examine(const DoctorOptions& options, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  std::vector<Wish> wanted;
+  if (!options.artifact.empty()) {
+    auto wishes = wishes_of(options.artifact, runtime.state().layouts);
+    if (!wishes.ok()) return std::move(wishes).error().at("in ", quoted(options.artifact));
+    wanted = std::move(wishes).value();
+  }
+  for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
+  PluginSet& plugins = *runtime.state().plugins;
+  plugins.inspect_all();
+  const bool asked = !options.keys.empty() || !options.artifact.empty();
+  return explain(plugins, asked ? wanted : all_wishes(plugins, wanted));
+}
+
+int doctor(const DoctorOptions& options, const Globals& globals) {
+  const auto explanation = examine(options, globals);
+  if (!explanation.ok()) return report(explanation.error());
+  print(options.json ? document_text(doctor_json(explanation.value()))
+                     : to_text(explanation.value()));
+  return explanation->all_served() ? kDone : kFailed;
+}
+
+void add_list(CLI::App& plugins, Invocation& invocation) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = plugins.add_subcommand("list", "manifests found, and what became of each");
+  command->add_flag("--json", *json, "print one JSON document");
+  command->footer("Example:\n  gantry plugins list");
+  command->callback([json, &invocation] {
+    invocation.action = [json, &invocation] { return list(invocation.globals, *json); };
+  });
+}
+
+void add_doctor(CLI::App& plugins, Invocation& invocation) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command =
+      plugins.add_subcommand("doctor", "who would serve what, who would not, and why");
+  command->add_option("--key", options->keys, "only this type key; may be repeated")
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--artifact", options->artifact, "only what this file wants")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Ends with 1 where something wanted is not served.\n\n"
+      "Example:\n  gantry plugins doctor --artifact model.so");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return doctor(*options, invocation.globals); };
+  });
+}
+
+}  // namespace
+
+void add_plugins(CLI::App& app, Invocation& invocation) {
+  CLI::App* plugins = app.add_subcommand("plugins", "what is installed and what would be chosen");
+  plugins->require_subcommand(1);
+  plugins->fallthrough();
+  plugins->footer("Example:\n  gantry plugins doctor");
+  add_list(*plugins, invocation);
+  add_doctor(*plugins, invocation);
+}
+
+}  // namespace gantry::cli

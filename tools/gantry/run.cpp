@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/output_file.hpp"
+#include "tools/gantry/common/process_memory.hpp"
+#include "tools/gantry/common/statistics.hpp"
+#include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/run_options.hpp"
+#include "tools/gantry/session.hpp"
+
+#include <gantry/quoted.hpp>
+
+namespace gantry::cli {
+namespace {
+
+struct Finished {
+  RunOutcome outcome;
+  double load_ns = 0;
+  std::vector<std::string> plugins;
+  std::vector<std::string> missing;
+  Status expected;  // what --expect found
+};
+
+std::string run_text(const RunOptions& options, const Finished& done) {
+  const Statistics times = statistics_of(done.outcome.run_ns);
+  std::string text;
+  for (const HostArray& array : done.outcome.arrays) text += line_of(array) + "\n";
+  if (done.outcome.result) text += concat("result  ", *done.outcome.result, "\n");
+  const std::size_t runs = done.outcome.run_ns.size();
+  text += concat(runs, runs == 1 ? " run, " : " runs, median ", human_time(times.median), "; load ",
+                 human_time(done.load_ns), "\n");
+  if (!options.expect.empty() && done.expected.ok()) {
+    text += concat(options.tolerance.exact() ? "equal to " : "within tolerance of ",
+                   escaped(options.expect), "\n");
+  }
+  return text;
+}
+
+Json run_json(const RunOptions& options, const Finished& done) {
+  const Statistics times = statistics_of(done.outcome.run_ns);
+  const ProcessMemory memory = process_memory();
+  Json json;
+  json["file"] = json_text(options.file);
+  json["devices"] = options.devices;
+  json["function"] = options.function.empty() ? Json() : Json(json_text(options.function));
+  json["outputs"] = Json::array();
+  for (const HostArray& array : done.outcome.arrays) json["outputs"].push_back(type_json(array));
+  json["result"] = done.outcome.result ? Json(json_text(*done.outcome.result)) : Json();
+  json["times"]["load_ns"] = done.load_ns;
+  json["times"]["create_ns"] = done.outcome.create_ns;
+  json["times"]["runs"] = done.outcome.run_ns.size();
+  json["times"]["first_ns"] = done.outcome.run_ns.front();
+  json["times"]["median_ns"] = times.median;
+  json["times"]["p99_ns"] = times.p99;
+  json["plugins"] = done.plugins;
+  json["missing"] = Json::array();
+  for (const std::string& reason : done.missing) json["missing"].push_back(json_text(reason));
+  json["memory"]["resident"] = memory.resident;
+  json["memory"]["resident_file"] = memory.resident_file;
+  json["memory"]["resident_anonymous"] = memory.resident_anonymous;
+  json["memory"]["peak"] = memory.peak;
+  json["expected"] = Json();
+  if (!options.expect.empty()) {
+    json["expected"] = Json::object();
+    json["expected"]["file"] = json_text(options.expect);
+    json["expected"]["equal"] = done.expected.ok();
+    json["expected"]["rtol"] = options.tolerance.rtol;
+    json["expected"]["atol"] = options.tolerance.atol;
+  }
+  return json;
+}
+
+Result<Finished> run(const RunOptions& options, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals, !options.trace.empty()));
+  Finished done;
+  const Stopwatch load;
+  GANTRY_TRY(const Module model,
+             runtime.load(options.file, {.allow_missing = options.allow_missing}));
+  done.load_ns = load.nanoseconds();
+  done.missing = model.missing();
+  for (const std::string& reason : done.missing) warn(reason);
+
+  auto outcome = options.function.empty() ? run_graph(runtime, model, options, globals.quiet)
+                                          : run_function(runtime, model, options);
+  if (!options.trace.empty()) GANTRY_CHECK(write_output(options.trace, runtime.trace_json()));
+  if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
+  done.outcome = std::move(outcome).value();
+  done.plugins = plugins_in_use(runtime);
+  if (!options.output.empty()) GANTRY_CHECK(write_arrays(options.output, done.outcome.arrays));
+  if (!options.expect.empty()) {
+    done.expected = expect_arrays(runtime, options.expect, done.outcome.arrays, options.tolerance,
+                                  !options.function.empty());
+  }
+  return done;
+}
+
+int run_and_tell(const RunOptions& options, const Globals& globals) {
+  auto done = run(options, globals);
+  if (!done.ok()) return report(done.error());
+  if (options.json) {
+    print(document_text(run_json(options, done.value())));
+  } else if (!globals.quiet) {
+    print(run_text(options, done.value()));
+  }
+  return done->expected.ok() ? static_cast<int>(kDone) : report(done->expected.error());
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
+  command->add_option("FILE", options->file, "an artifact")->required();
+  command
+      ->add_option("--device", options->devices,
+                   "cpu, opencl:1, ...: where to run; may be repeated")
+      ->type_name("NAME[:N]")
+      ->expected(1)
+      ->take_all();
+  CLI::Option* function =
+      command
+          ->add_option("--function", options->function, "call this function instead of the graph")
+          ->type_name("NAME");
+  command
+      ->add_option("--arg", options->args,
+                   "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
+                   "str:text, none; may be repeated")
+      ->type_name("SPEC")
+      ->expected(1)
+      ->take_all()
+      ->needs(function);
+  command->add_option("--input", options->inputs, "an input of the graph; may be repeated")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->take_all()
+      ->excludes(function);
+  command->add_flag("--each", options->each, "the inputs' first axis is a list: one run for each")
+      ->excludes(function);
+  command->add_option("--output", options->output, "write the outputs here")->type_name("FILE.npz");
+  CLI::Option* expect =
+      command->add_option("--expect", options->expect, "compare the outputs with this file")
+          ->type_name("FILE.npz");
+  command->add_option("--rtol", options->tolerance.rtol, "relative tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(expect);
+  command->add_option("--atol", options->tolerance.atol, "absolute tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(expect);
+  command->add_option("--repeat", options->repeat, "run each input so often")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--trace", options->trace, "write a Chrome trace here")
+      ->type_name("FILE.json");
+  command->add_flag("--allow-missing", options->allow_missing,
+                    "load what can be served, fail only where the rest is needed");
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Examples:\n"
+      "  gantry run model.so --input x=x.npy --output y.npz\n"
+      "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
+      "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]");
+  command->callback([options, &invocation] {
+    if (options->devices.empty()) options->devices = {"cpu"};
+    invocation.action = [options, &invocation] {
+      return run_and_tell(*options, invocation.globals);
+    };
+  });
+}
+
+}  // namespace gantry::cli

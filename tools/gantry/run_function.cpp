@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/arg_spec.hpp"
+#include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/run_options.hpp"
+#include "tools/gantry/session.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <cstring>
+
+namespace gantry::cli {
+namespace {
+
+// The arguments of one call, and what keeps them alive.
+struct Arguments {
+  std::vector<gantry_value> values;
+  std::vector<std::pair<std::size_t, Tensor>> arrays;  // by position
+  std::vector<ArgSpec> specs;                          // hold the texts
+};
+
+Result<Tensor> place(Runtime& runtime, Tensor array, const std::string& device) {
+  if (device == "cpu") return array;
+  GANTRY_TRY(Tensor placed, runtime.tensor(array.shape(), array.dtype(), device));
+  GANTRY_CHECK(runtime.copy(array, placed));
+  return placed;
+}
+
+// One argument's value; arrays are made on `device`.
+struct MakeValue {
+  Runtime& runtime;
+  const std::string& device;
+  Tensor& array;  // out: stays empty for anything else
+
+  Result<gantry_value> of_array(Result<Tensor> made) const {
+    GANTRY_TRY(Tensor on_cpu, std::move(made));
+    GANTRY_TRY(array, place(runtime, std::move(on_cpu), device));
+    gantry_value value{};
+    value.kind = GANTRY_TENSOR;
+    value.object = array.get();
+    return value;
+  }
+
+  Result<gantry_value> operator()(NoneArg) const { return gantry_value{}; }
+  Result<gantry_value> operator()(std::int64_t number) const {
+    gantry_value value{};
+    value.kind = GANTRY_INT;
+    value.i = number;
+    return value;
+  }
+  Result<gantry_value> operator()(double number) const {
+    gantry_value value{};
+    value.kind = GANTRY_FLOAT;
+    value.f = number;
+    return value;
+  }
+  Result<gantry_value> operator()(const std::string& text) const {
+    gantry_value value{};
+    value.kind = GANTRY_CSTRING;
+    value.cstring = text.c_str();
+    return value;
+  }
+  Result<gantry_value> operator()(const FileArg& file) const {
+    GANTRY_TRY(auto members, runtime.read_tensors(file.path));
+    if (members.size() != 1 || !members.front().first.empty()) {
+      return invalid("argument ", quoted(file.path), " is no single array");
+    }
+    return of_array(std::move(members.front().second));
+  }
+  Result<gantry_value> operator()(const ZerosArg& zeros) const {
+    auto made = runtime.tensor(zeros.shape, zeros.dtype);
+    if (made.ok() && made->byte_size() != 0) std::memset(made->data(), 0, made->byte_size());
+    return of_array(std::move(made));
+  }
+};
+
+Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
+  Arguments arguments;
+  for (const std::string& text : options.args) {
+    GANTRY_TRY(ArgSpec spec, parse_arg(text));
+    arguments.specs.push_back(std::move(spec));
+  }
+  for (std::size_t i = 0; i < arguments.specs.size(); ++i) {
+    Tensor array;
+    GANTRY_TRY(const gantry_value value,
+               std::visit(MakeValue{runtime, options.devices.front(), array}, arguments.specs[i]));
+    arguments.values.push_back(value);
+    if (array) arguments.arrays.emplace_back(i, std::move(array));
+  }
+  return arguments;
+}
+
+// A number or a text as an array can stand in a file; anything else is only told.
+Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
+  const auto scalar = [&](gantry_dtype dtype, const void* value) -> Status {
+    GANTRY_TRY(Tensor tensor, runtime.tensor({}, dtype));
+    std::memcpy(tensor.data(), value, tensor.byte_size());
+    outcome.arrays.push_back({"result", std::move(tensor)});
+    return {};
+  };
+  switch (result.value().kind) {
+    case GANTRY_NONE:
+      return {};
+    case GANTRY_TENSOR: {
+      GANTRY_TRY(const Tensor tensor, result.tensor());
+      GANTRY_TRY(Tensor copy, copy_to_cpu(runtime, tensor));
+      outcome.arrays.push_back({"result", std::move(copy)});
+      return {};
+    }
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+      return scalar({0, 64, 1}, &result.value().i);
+    case GANTRY_FLOAT:
+      return scalar({2, 64, 1}, &result.value().f);
+    default:
+      break;
+  }
+  const auto text = result.text();
+  outcome.result =
+      text.ok() ? quoted(text.value()) : concat("an object of kind ", result.value().kind);
+  return {};
+}
+
+}  // namespace
+
+Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options) {
+  GANTRY_TRY(const Function function, model.function(options.function));
+  GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
+  GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));
+  const gantry_env env{device, nullptr, nullptr};
+  RunOutcome outcome;
+  Any result;
+  for (int repetition = 0; repetition < options.repeat; ++repetition) {
+    const Stopwatch run;
+    auto called = function.call(arguments.values, &env);
+    if (!called.ok()) return std::move(called).error().at("in function ", quoted(options.function));
+    GANTRY_CHECK(synchronize(runtime, std::span(&device, 1)));
+    outcome.run_ns.push_back(run.nanoseconds());
+    result = std::move(called).value();
+  }
+  for (const auto& [position, array] : arguments.arrays) {
+    GANTRY_TRY(Tensor copy, copy_to_cpu(runtime, array));
+    outcome.arrays.push_back({concat("arg", position), std::move(copy)});
+  }
+  GANTRY_CHECK(add_result(runtime, result, outcome));
+  return outcome;
+}
+
+}  // namespace gantry::cli
