@@ -5,6 +5,8 @@
 //     gantry-demo-digits digits.so images.npy labels.npy
 #include "core/runtime/runtime.hpp"
 
+#include <gantry/dtype_text.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,9 +41,9 @@ Result<Tensor> read_array(gantry::Runtime& runtime, const std::string& path, gan
     return gantry::invalid(path, ": ", tensors.size(), " arrays, expected 1");
   }
   Tensor tensor = tensors.front().second;
-  const gantry_dtype found = tensor.dtype();
-  if (found.code != dtype.code || found.bits != dtype.bits || found.lanes != dtype.lanes) {
-    return gantry::invalid(path, ": holds ", tensor.describe(), ", expected another dtype");
+  if (!gantry::same_dtype(tensor.dtype(), dtype)) {
+    return gantry::invalid(path, ": holds ", tensor.describe(), ", expected ",
+                           gantry::dtype_text(dtype));
   }
   return tensor;
 }
