@@ -4,85 +4,10 @@
 #include "core/yaml/near_name.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <charconv>
 
 namespace gantry {
 namespace {
-
-constexpr std::size_t kLongestQuote = 60;  // bytes of a found value that an error repeats
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::size_t digits_at(std::string_view text, std::size_t at) {
-  std::size_t end = at;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  return end - at;
-}
-
-// -?(0|[1-9][0-9]*)
-bool is_decimal(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && digits_at(text, 0) == text.size() && (text.size() == 1 || text[0] != '0');
-}
-
-// A sign, digits, a fraction, an exponent: whatever some reader of YAML would take for a number.
-bool looks_like_number(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with("0x") || text.starts_with("0o") || text.starts_with("0b")) return true;
-  const std::size_t whole = digits_at(text, 0);
-  std::size_t at = whole;
-  std::size_t fraction = 0;
-  if (at < text.size() && text[at] == '.') {
-    fraction = digits_at(text, at + 1);
-    at += 1 + fraction;
-  }
-  if (whole + fraction == 0)
-    return text == ".inf" || text == ".nan" || text == ".Inf" || text == ".NaN";
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
-    at += digits_at(text, at);
-  }
-  return at == text.size();
-}
-
-// The words that YAML 1.1 or 1.2 takes for a truth value or for nothing.
-bool is_word(std::string_view text) {
-  constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
-                                                     "off",  "y",     "n",   "null"};
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(words.begin(), words.end(), lower) != words.end() || text == "~";
-}
-
-bool is_ambiguous(const YamlValue& value) {
-  return !value.quoted && (looks_like_number(value.text) || is_word(value.text));
-}
-
-std::string quote(std::string_view text) {
-  const bool cut = text.size() > kLongestQuote;
-  std::size_t size = cut ? kLongestQuote : text.size();
-  while (cut && size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  return concat("\"", text.substr(0, size), cut ? "...\"" : "\"");
-}
-
-std::string describe(const YamlValue& value) {
-  switch (value.kind) {
-    case YamlKind::nothing:
-      return "nothing";
-    case YamlKind::list:
-      return "a list";
-    case YamlKind::map:
-      return "a map";
-    case YamlKind::scalar:
-      break;
-  }
-  return concat(value.quoted ? "text " : "", quote(value.text));
-}
 
 std::string names_of(std::span<const std::string_view> choices) {
   std::string text;
@@ -90,32 +15,6 @@ std::string names_of(std::span<const std::string_view> choices) {
     text.append(i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ").append(choices[i]);
   }
   return text;
-}
-
-// Why a scalar is not of the type, where there is more to say than what was found; begins with ":
-// ".
-std::string hint_for(YamlType type, const YamlValue& value) {
-  if (value.kind == YamlKind::nothing) return ": give it a value or remove the key";
-  if (value.kind != YamlKind::scalar) return "";
-  switch (type) {
-    case YamlType::text:
-    case YamlType::quoted_text:
-      return concat(": write it in quotes, \"", value.text, "\"");
-    case YamlType::integer:
-    case YamlType::number:
-      if (value.quoted && looks_like_number(value.text)) return ": write it without quotes";
-      if (digits_at(value.text, 0) == value.text.size() && value.text.size() > 1 &&
-          value.text[0] == '0') {
-        return ": a decimal number has no leading zero";
-      }
-      return "";
-    case YamlType::boolean:
-      if (value.quoted && (value.text == "true" || value.text == "false"))
-        return ": write it without quotes";
-      return "";
-    default:
-      return "";
-  }
 }
 
 std::string_view name_of(YamlType type) {
@@ -142,6 +41,32 @@ std::string_view name_of(YamlType type) {
       break;
   }
   return "anything";
+}
+
+// Why a scalar is not of the type, where there is more to say than what was found.
+std::string hint_for(YamlType type, const YamlValue& value) {
+  if (value.kind == YamlKind::nothing) return ": give it a value or remove the key";
+  if (value.kind != YamlKind::scalar) return "";
+  YamlValue plain = value;
+  plain.quoted = false;
+  double number = 0;
+  bool truth = false;
+  switch (type) {
+    case YamlType::text:
+    case YamlType::quoted_text:
+      return concat(": write it in quotes, \"", value.text, "\"");
+    case YamlType::integer:
+    case YamlType::number: {
+      if (!yaml_number(plain, number)) return "";
+      if (value.quoted) return ": write it without quotes";
+      const bool padded = value.text.size() > 1 && value.text[0] == '0' && value.text[1] != '.';
+      return padded ? ": a decimal number has no leading zero" : "";
+    }
+    case YamlType::boolean:
+      return value.quoted && yaml_boolean(plain, truth) ? ": write it without quotes" : "";
+    default:
+      return "";
+  }
 }
 
 // Walks the value beside its fields. Recursion follows the nesting, which parse_yaml bounds.
@@ -199,7 +124,7 @@ class Checker {
     if (!field.check) return {};
     if (const std::string expected = field.check(value); !expected.empty()) {
       return yaml_error(document_.file, value.place, path, "expected ", expected, ", found ",
-                        describe(value))
+                        yaml_found(value))
           .because("YAML_TYPE");
     }
     return {};
@@ -245,7 +170,7 @@ class Checker {
     switch (type) {
       case YamlType::text:
       case YamlType::quoted_text:
-        if (type == YamlType::quoted_text ? !value.quoted : is_ambiguous(value)) {
+        if (type == YamlType::quoted_text ? !value.quoted : !yaml_text(value)) {
           return wrong_type(type, value, path);
         }
         return check_count(value.text.size(), "bytes", value, field, path);
@@ -272,7 +197,7 @@ class Checker {
             field.choices.end())
           return {};
         return yaml_error(document_.file, value.place, path, "expected ", names_of(field.choices),
-                          ", found ", describe(value),
+                          ", found ", yaml_found(value),
                           did_you_mean(value.text, {field.choices.begin(), field.choices.end()}))
             .because("YAML_RANGE");
       default:
@@ -290,7 +215,7 @@ class Checker {
 
   Error wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
     return yaml_error(document_.file, value.place, path, "expected ", name_of(type), ", found ",
-                      describe(value), hint_for(type, value))
+                      yaml_found(value), hint_for(type, value))
         .because("YAML_TYPE");
   }
 
@@ -299,37 +224,6 @@ class Checker {
 };
 
 }  // namespace
-
-bool yaml_integer(const YamlValue& value, std::int64_t& out) {
-  if (value.kind != YamlKind::scalar || value.quoted || !is_decimal(value.text)) return false;
-  const char* end = value.text.data() + value.text.size();
-  const auto read = std::from_chars(value.text.data(), end, out);
-  return read.ec == std::errc() && read.ptr == end;
-}
-
-bool yaml_number(const YamlValue& value, double& out) {
-  if (value.kind != YamlKind::scalar || value.quoted || !looks_like_number(value.text))
-    return false;
-  const char* end = value.text.data() + value.text.size();
-  const auto read = std::from_chars(value.text.data(), end, out, std::chars_format::general);
-  return read.ec == std::errc() && read.ptr == end;
-}
-
-bool yaml_boolean(const YamlValue& value, bool& out) {
-  if (value.kind != YamlKind::scalar || value.quoted ||
-      (value.text != "true" && value.text != "false"))
-    return false;
-  out = value.text == "true";
-  return true;
-}
-
-bool yaml_text(const YamlValue& value) {
-  return value.kind == YamlKind::scalar && !is_ambiguous(value);
-}
-
-std::string yaml_expected(std::string_view what, const YamlValue& found) {
-  return concat("expected ", what, ", found ", describe(found));
-}
 
 std::string YamlRecord::text(std::string_view key, std::string_view fallback) const {
   const YamlValue* value = find(key);

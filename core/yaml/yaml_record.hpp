@@ -21,6 +21,7 @@
 // it.
 #pragma once
 
+#include "core/yaml/yaml_scalar.hpp"
 #include "core/yaml/yaml_text.hpp"
 
 #include <cstdint>
@@ -121,15 +122,5 @@ Result<YamlRecord> read_record(const YamlDocument& document, std::span<const Yam
                                const YamlUnknown& unknown = {});
 Result<YamlRecord> read_record(YamlDocument&&, std::span<const YamlField>,
                                const YamlUnknown& = {}) = delete;
-
-// What a scalar reads as, for values whose type is decided elsewhere (config_schema). Empty: not of
-// that type.
-bool yaml_integer(const YamlValue& value, std::int64_t& out);
-bool yaml_number(const YamlValue& value, double& out);
-bool yaml_boolean(const YamlValue& value, bool& out);
-bool yaml_text(const YamlValue& value);
-
-// `expected integer, found "010": decimal integers have no leading zero`. Text after "expected ".
-std::string yaml_expected(std::string_view what, const YamlValue& found);
 
 }  // namespace gantry
