@@ -93,7 +93,8 @@ gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status*
                              status);
   } else {
     gantry_value result{};
-    code = host->call(host, op.function, &env, &args_[op.first_arg], op.arg_count, &result, status);
+    code = host->call(host, op.function, &env, args_.data() + op.first_arg, op.arg_count, &result,
+                      status);
     if (result.kind >= GANTRY_OBJECT) host->release(host, result.object);
   }
   if (code != GANTRY_OK && status != nullptr) {

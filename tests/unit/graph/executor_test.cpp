@@ -210,6 +210,32 @@ TEST_F(Executing, FlattensPrivateCopiesOnly) {
   EXPECT_EQ(tensor_of(executor, "get_output", 0).ndim, 2);
 }
 
+// A call without arguments is odd, not wrong.
+TEST_F(Executing, CallsAFunctionOfNoArguments) {
+  std::size_t argument_count = 9;
+  fake.add_function("tick", [&](const gantry_env*, std::span<const gantry_value> args,
+                                gantry_value*, gantry_status*) {
+    argument_count = args.size();
+    return gantry_code{GANTRY_OK};
+  });
+  const Value factory = load(payload_bytes(R"({"nodes":[{"op":"tvm_op","name":"t","inputs":[],
+"attrs":{"func_name":"tick","num_inputs":"0","num_outputs":"0","flatten_data":"0"}}],
+"arg_nodes":[],"heads":[],"node_row_ptr":[0,0],
+"attrs":{"dltype":["list_str",[]],"storage_id":["list_int",[]],"shape":["list_shape",[]]}})",
+                                           {}))
+                            .value();
+  const Value executor =
+      call(factory, "debug_create", {text_value("default"), device_value(cpu)}).value();
+
+  ASSERT_TRUE(call(executor, "run").ok());
+  EXPECT_EQ(argument_count, 0u);
+
+  const Result<Value> output = call(executor, "debug_get_output", {int_value(0)});
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().message,
+            "debug_get_output(node name or index[, tensor]): node \"t\" has no output");
+}
+
 TEST_F(Executing, OffersItsFunctionsByName) {
   const Value executor = this->executor(small_graph, {});
 

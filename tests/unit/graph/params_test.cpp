@@ -212,6 +212,20 @@ TEST_F(Parameters, AreSharedByExecutorsOnly) {
             "share_params(executor, bytes): argument 0 is an int, expected a module");
 }
 
+TEST_F(Parameters, OfAnotherShapeAreNotShared) {
+  const Value first = this->executor(replaced(small_graph, "[[2,2],[2,2]", "[[2,2],[4]"), {});
+  const Value second = this->executor(small_graph, {small_p0});
+  const std::string list = parameter_list({small_p0});
+  const gantry_bytes bytes = bytes_of(list);
+
+  const Result<Value> shared = call(second, "share_params", {first.get(), bytes_ref_value(&bytes)});
+
+  ASSERT_FALSE(shared.ok());
+  EXPECT_EQ(shared.error().code, Code::invalid);
+  EXPECT_EQ(shared.error().message,
+            "tensor is float32[4], expected float32[2, 2]\n  while sharing parameter \"p0\"");
+}
+
 TEST_F(Parameters, AreNotAmongTheInputsThatInfoLists) {
   const auto input_names = [&](const Value& executor) {
     const Value info = call(executor, "get_input_info").value();
