@@ -154,8 +154,7 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
   bool lost = false;
   for (std::uint64_t i = 0; i < count && !lost; ++i) {
     const std::uint64_t key_at = in.offset();
-    GANTRY_TRY(const auto key, in.read_string(concat("type key of entry ", i)));
-    GANTRY_CHECK(check_type_key(key, key_at, i));
+    GANTRY_TRY(const auto key, read_type_key(in, i));
     if (key == tree_key) {
       if (i + 1 != count) {
         return malformed(key_at, "import tree is entry ", i, " of ", count, ", expected the last")

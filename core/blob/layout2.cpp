@@ -19,14 +19,12 @@ Result<Modules> read_layout2(ByteReader in) {
   }
   out.entries.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t key_at = in.offset();
-    GANTRY_TRY(const auto key, in.read_string(concat("type key of entry ", i)));
-    GANTRY_CHECK(check_type_key(key, key_at, i));
+    GANTRY_TRY(const auto key, read_type_key(in, i));
     if (key == library_key) {
       out.entries.push_back({key, in.offset(), {}, Extent::exact});
       continue;
     }
-    const auto payload = in.read_string(concat("payload of entry ", i));
+    const auto payload = in.read_string("payload");
     if (!payload.ok()) {
       return Error(payload.error()).at("while reading entry ", i, " ", quoted(key));
     }

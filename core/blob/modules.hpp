@@ -5,6 +5,9 @@
 
 #include "core/blob/entry.hpp"
 #include "core/blob/import_tree.hpp"
+#include "core/blob/payload_layout.hpp"
+
+#include <gantry/byte_reader.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -21,5 +24,15 @@ struct Modules {
   std::optional<ImportTree> tree;  // as many modules as entries; absent only in layout one
   std::vector<std::string> warnings;
 };
+
+// Reads and checks the type key of one entry. Its field is named only where it fails: keys are read
+// far more often.
+inline Result<std::string_view> read_type_key(ByteReader& in, std::uint64_t entry) {
+  const std::uint64_t at = in.offset();
+  auto key = in.read_string("type key");
+  if (!key.ok()) return in.read_string(concat("type key of entry ", entry));
+  GANTRY_CHECK(check_type_key(*key, at, entry));
+  return key;
+}
 
 }  // namespace gantry

@@ -451,13 +451,14 @@ struct Damaged {
     ContainerPlace place;
     place.room = std::span(bytes).first(size);
     auto container = read_container(symbols, chosen, place, layouts());
+    // Plain tests: this runs half a million times, and under sanitizers.
     if (!container.ok()) {
-      EXPECT_EQ(container.error().code, Code::malformed);
+      if (container.error().code != Code::malformed) ADD_FAILURE() << container.error().message;
       return container;
     }
-    EXPECT_EQ(container->tree.module_count(), container->entries.size());
+    if (container->tree.module_count() != container->entries.size()) ADD_FAILURE();
     for (const Entry& entry : container->entries) {
-      EXPECT_LE(entry.at + entry.payload.size(), size);
+      if (entry.at + entry.payload.size() > size) ADD_FAILURE() << entry.type_key;
     }
     return container;
   }

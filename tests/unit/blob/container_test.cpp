@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <optional>
 
 namespace gantry {
@@ -47,9 +48,11 @@ class FakeFile {
   std::vector<Symbol> symbols_;
 };
 
+// Containers point into what they were read from, so that stays until the program ends.
 Result<Container> read(const FakeFile& file) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
-  return read_container(file, layouts);
+  static std::deque<FakeFile> kept;
+  return read_container(kept.emplace_back(file), layouts);
 }
 
 std::vector<std::string_view> keys_of(const Container& container) {

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace gantry {
 namespace {
 
@@ -19,8 +21,10 @@ const PayloadLayouts& layouts() {
   return all;
 }
 
+// Modules point into what they were read from, so that stays until the program ends.
 Result<Modules> read(const Words& content) {
-  return read_layout1(ByteReader(content.bytes(), 8), layouts(),
+  static std::deque<Words> kept;
+  return read_layout1(ByteReader(kept.emplace_back(content).bytes(), 8), layouts(),
                       {ContainerLayout::one, PayloadContext::ExtraTags::no, true});
 }
 
@@ -242,6 +246,27 @@ TEST(LostPayload, IsNotCutByATreeOfAnotherContainer) {
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_EQ(modules->entries[1].payload.size(), tricky.size() - 16);
+}
+
+// Found from the end means: to the last byte. Anything else could be a payload that looks like a tree.
+TEST(LostPayload, HasNoTreeWhereBytesFollowIt) {
+  const auto modules = read(Words()
+                                .u64(3)
+                                .str("_lib")
+                                .bytes(lost().bytes())
+                                .bytes(test::tree({0, 1, 1}, {1}).bytes())
+                                .text("xyz"));
+
+  ASSERT_FALSE(modules.ok());
+  EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
+}
+
+TEST(LostPayload, HasNoTreeThatCountsOtherModules) {
+  const auto modules =
+      read(Words().u64(3).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()));
+
+  ASSERT_FALSE(modules.ok());
+  EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
 }
 
 // The search is limited: a payload that is nothing but keys costs no more than a limit's worth.

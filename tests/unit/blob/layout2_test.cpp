@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace gantry {
 namespace {
 
@@ -13,7 +15,11 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Result<Modules> read(const Words& content) { return read_layout2(ByteReader(content.bytes(), 8)); }
+// Modules point into what they were read from, so that stays until the program ends.
+Result<Modules> read(const Words& content) {
+  static std::deque<Words> kept;
+  return read_layout2(ByteReader(kept.emplace_back(content).bytes(), 8));
+}
 
 Words two_modules() { return Words().u64s({0, 1, 1}).u64s({1}); }
 
@@ -94,10 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
                                                        "ELF"),
                      40, "type key of entry 0 is \"\\x7fELF\", expected printable ASCII"},
         BadContainer{"PayloadShort", two_modules().str("_lib").str("cuda").u64(4).text("abc"), 80,
-                     "payload of entry 1: length 4, room for 3\n"
+                     "payload: length 4, room for 3\n"
                      "  while reading entry 1 \"cuda\""},
         BadContainer{"PayloadHuge", two_modules().str("_lib").str("cuda").u64(~0ull), 80,
-                     "payload of entry 1: length 18446744073709551615, room for 0\n"
+                     "payload: length 18446744073709551615, room for 0\n"
                      "  while reading entry 1 \"cuda\""},
         BadContainer{"EntryMissing", two_modules().str("_lib").text("12345678"), 68,
                      "type key of entry 1: length 4050765991979987505, room for 0"}),

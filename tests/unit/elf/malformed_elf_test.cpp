@@ -187,6 +187,21 @@ TEST(ElfFile, EndsAVersionChainThatLoops) {
   EXPECT_EQ(file->version_needs().size(), 1u);
 }
 
+// Each of 100 records is a need of 10 versions and at the same time a version of the ten before it:
+// 1,000 versions out of 1,600 bytes.
+TEST(ElfSymbols, RefuseVersionNeedsThatOverlap) {
+  test::Words table;
+  for (int i = 0; i < 100; ++i) table.u16(1).u16(10).u32(0).u32(16).u32(16);
+  const std::vector<std::uint8_t> names(32);
+  StringTable strings(names, 0);
+
+  const auto needs = read_version_needs(table.bytes(), 0x100, 50, strings);
+
+  ASSERT_FALSE(needs.ok());
+  EXPECT_EQ(needs.error().offset, 0x100u + 10 * 16);
+  EXPECT_EQ(needs.error().message, "version need 10 has 10 versions, which leave their table");
+}
+
 // Names that all share one long tail: without a limit, 20,000 symbols of up to 20,000 characters.
 TEST(ElfFile, RefusesNamesThatOverlapWithoutEnd) {
   constexpr std::uint32_t length = 20000;
