@@ -11,6 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostNames = 5;  // of a replaced place that a message lists
+
 bool is_manifest_name(std::string_view name) {
   return name.size() > 5 && name.ends_with(".yaml") && !name.starts_with('.');
 }
@@ -213,8 +215,14 @@ std::string describe(const SearchPlace& place) {
       return concat(place.tier, " ", place.name, " (absent)");
     case PlaceState::unset:
       return concat(place.tier, " ", place.name, " (unset)");
-    case PlaceState::replaced:
-      return concat(place.tier, " ", place.name, " (not used, ", files, " there)");
+    case PlaceState::replaced: {
+      std::string names;
+      for (std::size_t i = 0; i < std::min(count, kMostNames); ++i) {
+        names += concat(i == 0 ? ": " : ", ", fs::path(place.files[i]).filename().string());
+      }
+      return concat(place.tier, " ", place.name, " (not used, ", files, " there", names,
+                    count > kMostNames ? ", ..." : "", ")");
+    }
   }
   return place.name;
 }

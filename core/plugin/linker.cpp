@@ -18,17 +18,18 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCacheFile = "/etc/ld.so.cache";
 
-// /etc/ld.so.cache since glibc 2.2: 48 bytes of header, entries of 24, strings at offsets from the header's start.
-// source   sysdeps/generic/dl-cache.h of glibc: struct cache_file_new, struct file_entry_new
-Result<std::multimap<std::string, std::string, std::less<>>> read_cache(
-    std::span<const std::uint8_t> bytes) {
+// Calls visit(soname, path) for each library of this machine in /etc/ld.so.cache: 48 bytes of header, entries of 24,
+// strings at offsets from the file's start. What does not fit that form ends the walk: the cache is a help, no input.
+//
+// source   sysdeps/generic/dl-cache.h of glibc (2.2 on): struct cache_file_new, struct file_entry_new
+template <class Visit>
+Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   constexpr std::string_view magic = "glibc-ld.so.cache1.1";
 #if defined(__x86_64__)
   constexpr std::uint32_t wanted_flags = 0x0303;  // libc6, x86-64
 #else
   constexpr std::uint32_t wanted_flags = 0x0a03;  // libc6, aarch64 little-endian
 #endif
-  std::multimap<std::string, std::string, std::less<>> cache;
   ByteReader in(bytes);
   GANTRY_TRY(const auto found, in.read_bytes(magic.size(), "magic"));
   if (std::memcmp(found.data(), magic.data(), magic.size()) != 0) {
@@ -36,20 +37,19 @@ Result<std::multimap<std::string, std::string, std::less<>>> read_cache(
   }
   GANTRY_TRY(const std::uint32_t count, in.read_u32("library count"));
   GANTRY_CHECK(in.skip(24, "header"));
-  const auto text_at = [&](std::uint32_t offset) -> std::string {
-    if (offset >= bytes.size()) return "";
-    const auto rest = bytes.subspan(offset);
-    const auto end = std::find(rest.begin(), rest.end(), 0);
-    return std::string(rest.begin(), end);
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto text_at = [&](std::uint32_t offset) {
+    const std::string_view rest = all.substr(std::min<std::size_t>(offset, all.size()));
+    return rest.substr(0, rest.find('\0'));
   };
   for (std::uint32_t i = 0; i < count; ++i) {
     GANTRY_TRY(const std::uint32_t flags, in.read_u32("flags"));
-    GANTRY_TRY(const std::uint32_t key, in.read_u32("soname"));
-    GANTRY_TRY(const std::uint32_t value, in.read_u32("path"));
+    GANTRY_TRY(const std::uint32_t soname, in.read_u32("soname"));
+    GANTRY_TRY(const std::uint32_t path, in.read_u32("path"));
     GANTRY_CHECK(in.skip(12, "hardware"));
-    if (flags == wanted_flags) cache.emplace(text_at(key), text_at(value));
+    if (flags == wanted_flags) visit(text_at(soname), text_at(path));
   }
-  return cache;
+  return {};
 }
 
 // LD_LIBRARY_PATH as of the start, then the defaults: the linker tells, the environment is not asked.
@@ -118,10 +118,13 @@ std::string stem_of(std::string_view soname) {
 }  // namespace
 
 Linker::Linker() : directories_(linker_directories()) {
-  const auto file = MappedFile::open(fs::path(kCacheFile));
-  if (!file.ok()) return;
-  auto cache = read_cache((*file)->bytes());
-  if (cache.ok()) cache_ = std::move(*cache);
+  if (auto file = MappedFile::open(fs::path(kCacheFile)); file.ok()) cache_ = std::move(*file);
+}
+
+template <class Visit>
+void Linker::each_cached(Visit&& visit) const {
+  // A cache in another form is as good as none.
+  if (cache_) static_cast<void>(walk_cache(cache_->bytes(), visit).ok());
 }
 
 std::vector<Linker::Place> Linker::places_of(const ElfFile* wanted_by,
@@ -157,9 +160,12 @@ std::optional<std::string> Linker::search(std::string_view soname, const ElfFile
     if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
       return path.string();
   }
-  const auto [first, last] = cache_.equal_range(soname);
-  for (auto at = first; at != last; ++at) {
-    if (is_library(at->second)) return at->second;
+  std::vector<std::string> cached;
+  each_cached([&](std::string_view name, std::string_view path) {
+    if (name == soname) cached.emplace_back(path);
+  });
+  for (std::string& path : cached) {
+    if (is_library(path)) return std::move(path);
   }
   for (const Place& place : places_of(nullptr, "", false)) {
     if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
@@ -184,9 +190,9 @@ std::string Linker::describe_search(std::string_view soname, const ElfFile* want
 
   const std::string stem = stem_of(soname);
   std::set<std::string> near;
-  for (const auto& [name, path] : cache_) {
-    if (name != soname && name.starts_with(stem)) near.insert(name);
-  }
+  each_cached([&](std::string_view name, std::string_view) {
+    if (name != soname && name.starts_with(stem)) near.emplace(name);
+  });
   std::string text = "searched";
   std::set<std::string> told;
   for (const Place& place : places) {

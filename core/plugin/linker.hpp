@@ -9,7 +9,7 @@
 
 #include "core/elf/elf_file.hpp"
 
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ namespace gantry {
 
 class Linker {
  public:
-  // Reads the linker's cache and its search list once.
+  // Asks the linker for its search list and maps its cache; the cache is read when it is needed.
   Linker();
 
   // returns  the library's path; empty text: it is in the process under a name without a path; nullopt: not found
@@ -40,9 +40,11 @@ class Linker {
                                bool before_cache) const;
   std::optional<std::string> search(std::string_view soname, const ElfFile* wanted_by,
                                     const std::string& wanted_by_path) const;
+  template <class Visit>
+  void each_cached(Visit&& visit) const;
 
-  std::multimap<std::string, std::string, std::less<>> cache_;  // soname -> path
-  std::vector<std::string> directories_;                        // LD_LIBRARY_PATH and the defaults
+  std::shared_ptr<const MappedFile> cache_;  // NULL: there is none
+  std::vector<std::string> directories_;     // LD_LIBRARY_PATH and the defaults
 };
 
 // One of the dependencies of a library, direct or not, that is not there; empty: all are.

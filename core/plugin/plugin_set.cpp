@@ -281,6 +281,28 @@ std::size_t PluginSet::fallback_count() const {
   return state_->fallbacks;
 }
 
+Status PluginSet::check_required() {
+  for (const Candidate& candidate : candidates()) {
+    if (!candidate.manifest || !candidate.manifest->required) continue;
+    using namespace reason;
+    const Reason& why = candidate.reason;
+    if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
+    Error error = unavailable(candidate.text).because(why.tag);
+    if (!candidate.stopped()) {
+      if (candidate.manifest->library_path.empty()) continue;  // part of the program
+      const auto inspection = inspect_plugin(*candidate.manifest, options_.core.abi, Depth::quick);
+      if (inspection.ok()) continue;
+      error = inspection.error();
+    }
+    const std::string& by = candidate.drop_ins.empty() ? candidate.file : candidate.drop_ins.back();
+    return unavailable("plugin ", candidate.title(), " is required by ", by,
+                       " and cannot be used, ", gantry::name_of(reason_of(error)), ": ",
+                       error.message)
+        .because(error.reason);
+  }
+  return {};
+}
+
 void PluginSet::inspect_all() {
   std::vector<std::pair<Slot*, Manifest>> todo;
   {

@@ -90,6 +90,12 @@ class PluginSet {
   // How often a chosen plugin failed and the next was taken.
   std::size_t fallback_count() const;
 
+  // Can every plugin whose manifest or drop-in says `required: true` be used, as far as can be told without running
+  // its code? Shadowed ones do not count: another of their id stands for them.
+  //
+  // returns  unavailable with the candidate's own reason: "plugin acme.npu 2.3.1 is required by <file> and ..."
+  Status check_required();
+
   // Checks every eligible candidate without running its code, and keeps what that says as its state.
   void inspect_all();
 

@@ -120,9 +120,9 @@ TEST(SearchPath, PluginFilesReplaceTheTiersBelowAndSayWhatTheyHad) {
   const SearchResult result = search_plugins(places);
 
   EXPECT_THAT(files(result, dir), ElementsAre("bad.yaml"));
-  EXPECT_THAT(lines(result),
-              ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
-                          concat("4 ", (dir / "admin").string(), " (not used, 2 files there)")));
+  EXPECT_THAT(lines(result), ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
+                                         concat("4 ", (dir / "admin").string(),
+                                                " (not used, 2 files there: x.yaml, y.yaml)")));
 }
 
 TEST(SearchPath, TakesListsBetweenColonsAndNothingForDevNull) {

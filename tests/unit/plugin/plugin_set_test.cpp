@@ -246,6 +246,38 @@ TEST(PluginSet, InspectsWithoutOpening) {
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
+TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
+  World world;
+  world.add("a", "good", fake_manifest().line("required: true"));
+  world.add("b", "no_query", second());
+  Fixture fine(world);
+  EXPECT_TRUE(fine.plugins.check_required().ok());
+  world.add("c", "no_query", fake_manifest().id("test.c").line("required: true"));
+  Fixture fixture(world);
+
+  const Status status = fixture.plugins.check_required();
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unavailable);
+  EXPECT_EQ(status.error().reason, "QUERY_MISSING");
+  EXPECT_THAT(status.error().message,
+              testing::StartsWith(concat("plugin test.c 1.0.0 is required by ",
+                                         (world.path() / "c/c.yaml").string(),
+                                         " and cannot be used, GANTRY-D220 QUERY_MISSING: ")));
+  EXPECT_THAT(fixture.created, IsEmpty());
+}
+
+TEST(PluginSet, DoesNotTakeAFilteredPluginForAPresentOne) {
+  World world;
+  world.add("a", "good", fake_manifest().line("required: true"));
+  Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
+
+  const Status status = fixture.plugins.check_required();
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "FILTERED");
+}
+
 TEST(PluginSet, GivesEveryThreadTheOneInstance) {
   World world;
   world.add("good", "good");
