@@ -72,6 +72,18 @@ Status open_tvm_symbols(const std::filesystem::path& path,
                        ", and this runtime is not told where libgantry_tvm.so is")
         .because("LIBRARY_NEEDED");
   }
+  // Judged before it is opened: what is opened globally hides names of everything opened later.
+  auto file = MappedFile::open(path);
+  if (!file.ok()) {
+    return unavailable("it imports ", wanted.front(),
+                       ", and what gives it is not there: ", file.error().message)
+        .because("LIBRARY_NEEDED");
+  }
+  const auto elf = ElfFile::parse(*file);
+  if (!elf.ok() || elf->find(kTvmFunctionsSymbol) == nullptr) {
+    return unavailable(path.native(), " is no libgantry_tvm.so of this version")
+        .because("LIBRARY_NEEDED");
+  }
   void* ours = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (ours == nullptr) {
     return unavailable("it imports ", wanted.front(),

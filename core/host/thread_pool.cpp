@@ -10,8 +10,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <mutex>
-#include <system_error>
 
 namespace gantry {
 namespace {
@@ -131,7 +131,7 @@ std::int32_t ThreadPool::start_workers() {
       pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
       workers_.push_back(std::move(worker));
     }
-  } catch (const std::system_error& refused) {
+  } catch (const std::exception& refused) {  // the system's refusal, or no memory
     const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
     size_.store(started, std::memory_order_relaxed);
     if (log_) {

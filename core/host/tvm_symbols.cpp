@@ -12,9 +12,13 @@
 #include <cstdint>
 #include <cstring>
 
-// The core finds it by name: kTvmFunctionsSymbol.
-extern "C" GANTRY_EXPORT gantry::TvmFunctions gantry_tvm_functions;
-gantry::TvmFunctions gantry_tvm_functions{};
+// The core finds the slot by its exported name, kTvmFunctionsSymbol. Functions here use it by a hidden one, so that
+// another library of that name cannot come between.
+extern "C" {
+__attribute__((visibility("hidden"))) gantry::TvmFunctions gantry_tvm_slot{};
+extern GANTRY_EXPORT gantry::TvmFunctions gantry_tvm_functions
+    __attribute__((alias("gantry_tvm_slot")));
+}
 
 namespace {
 
@@ -78,37 +82,37 @@ extern "C" {
 
 GANTRY_EXPORT int TVMFuncCall(void* function, PackedValue* args, int* codes, int count,
                               PackedValue* result, int* result_code) {
-  const auto call = gantry_tvm_functions.func_call;
+  const auto call = gantry_tvm_slot.func_call;
   return call ? call(function, args, codes, count, result, result_code) : -1;
 }
 
 GANTRY_EXPORT void TVMAPISetLastError(const char* text) {
-  if (const auto set = gantry_tvm_functions.set_last_error) set(text);
+  if (const auto set = gantry_tvm_slot.set_last_error) set(text);
 }
 
 GANTRY_EXPORT int TVMBackendGetFuncFromEnv(void* context, const char* name, void** function) {
-  const auto get = gantry_tvm_functions.get_func_from_env;
+  const auto get = gantry_tvm_slot.get_func_from_env;
   return get ? get(context, name, function) : -1;
 }
 
 GANTRY_EXPORT void* TVMBackendAllocWorkspace(int type, int index, std::uint64_t bytes,
                                              int code_hint, int bits_hint) {
-  const auto alloc = gantry_tvm_functions.alloc_workspace;
+  const auto alloc = gantry_tvm_slot.alloc_workspace;
   return alloc ? alloc(type, index, bytes, code_hint, bits_hint) : nullptr;
 }
 
 GANTRY_EXPORT int TVMBackendFreeWorkspace(int type, int index, void* data) {
-  const auto free_workspace = gantry_tvm_functions.free_workspace;
+  const auto free_workspace = gantry_tvm_slot.free_workspace;
   return free_workspace ? free_workspace(type, index, data) : -1;
 }
 
 GANTRY_EXPORT int TVMBackendParallelLaunch(ParallelTask task, void* closure, int task_count) {
-  const auto launch = gantry_tvm_functions.parallel_launch;
+  const auto launch = gantry_tvm_slot.parallel_launch;
   return launch ? launch(task, closure, task_count) : -1;
 }
 
 GANTRY_EXPORT int TVMBackendParallelBarrier(int task, ParallelEnv* env) {
-  const auto barrier = gantry_tvm_functions.parallel_barrier;
+  const auto barrier = gantry_tvm_slot.parallel_barrier;
   return barrier ? barrier(task, env) : -1;
 }
 

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/library.hpp"
+
+#include "core/trace/log.hpp"
+#include "tests/unit/host/host_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::call_named;
+using test::fixture;
+using test::golden;
+using test::HostWorld;
+using test::TempDir;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class HostLibraryTest : public ::testing::Test {
+ protected:
+  HostWorld world{2};
+  TempDir folder;
+
+  Error refusal_of(const std::filesystem::path& path) {
+    auto library = world.open(path);
+    EXPECT_FALSE(library.ok()) << path;
+    return library.ok() ? Error{} : library.error();
+  }
+  // axpy2_llvm.so with some bytes changed.
+  std::filesystem::path patched(std::size_t at, std::vector<std::uint8_t> bytes) {
+    auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+    std::copy(bytes.begin(), bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(at));
+    test::write_file(folder / "patched.so", whole);
+    return folder / "patched.so";
+  }
+};
+
+TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
+  const Error error = refusal_of(patched(18, {183, 0}));  // e_machine
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "BLOB_ARCH");
+  EXPECT_EQ(error.message, (folder / "patched.so").native() + " is aarch64, this host is x86-64");
+}
+
+TEST_F(HostLibraryTest, RefusesAProgram) {
+  const Error error = refusal_of(patched(16, {2, 0}));  // e_type
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.message, (folder / "patched.so").native() + " is no shared library");
+}
+
+TEST_F(HostLibraryTest, RefusesWhatIsNotElf) {
+  test::write_file(folder / "text.so",
+                   std::string_view("not a library at all, but long enough to be looked at, "
+                                    "for a header has sixty-four bytes"));
+  const Error error = refusal_of(folder / "text.so");
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_THAT(error.message, HasSubstr("\n  while opening " + (folder / "text.so").native()));
+}
+
+TEST_F(HostLibraryTest, RefusesAFileThatIsNotThere) {
+  EXPECT_EQ(refusal_of(folder / "none.so").code, Code::not_found);
+}
+
+// The system's loader would map a cut file and die on first touch.
+TEST_F(HostLibraryTest, RefusesEveryCutBeforeTheSystemSeesIt) {
+  const auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+  for (std::size_t size = 1; size < whole.size(); size += 997) {
+    test::write_file(folder / "cut.so", std::span(whole).first(size));
+    EXPECT_EQ(refusal_of(folder / "cut.so").code, Code::malformed) << size;
+  }
+  test::write_file(folder / "cut.so", std::span(whole).first(whole.size() - 1));
+  EXPECT_EQ(refusal_of(folder / "cut.so").code, Code::malformed);
+}
+
+TEST_F(HostLibraryTest, RefusesTheFfiDialectAndSaysWhoWroteIt) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"tvm-0.25/axpy2_llvm.so", "\"__tvm_ffi_main\": written by TVM 0.22 or newer"},
+      {"tvm-0.25/axpy2_c.so", "written by TVM 0.22 or newer"},
+      {"tvm-0.25/digits_mlp_relax_llvm.so",
+       "\"__tvm_ffi__library_bin\": written by TVM 0.22 or newer"}};
+  for (const auto& [name, text] : cases) {
+    const Error error = refusal_of(golden(name));
+
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_EQ(error.reason, "DIALECT_FFI");
+    EXPECT_THAT(error.message,
+                StartsWith(golden(name).native() + " is host code of the ffi dialect ("));
+    EXPECT_THAT(error.message, HasSubstr(text));
+    EXPECT_THAT(error.message,
+                HasSubstr("this version runs the packed dialect of TVM 0.20 and older"));
+  }
+}
+
+TEST_F(HostLibraryTest, NamesEveryTvmSymbolThatItCannotGiveAtOnce) {
+  const Error error = refusal_of(fixture("imports_unknown_tvm.so"));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "TVM_SYMBOLS");
+  EXPECT_THAT(error.message, HasSubstr("\"TVMBackendAnyListResetItem\""));
+  EXPECT_THAT(error.message, HasSubstr("\"TVMBackendRegisterSystemLibSymbol\""));
+  EXPECT_THAT(error.message, ::testing::Not(HasSubstr("TVMSomethingOptional")));
+  EXPECT_THAT(error.message, HasSubstr(" from its runtime, which gantry does not give"));
+}
+
+TEST_F(HostLibraryTest, SaysWhatOnlyTvmsOwnLibraryCanRun) {
+  const Error error = refusal_of(fixture("imports_tvm_cpp.so"));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "TVM_CPP");
+  EXPECT_EQ(error.message, fixture("imports_tvm_cpp.so").native() +
+                               " imports \"_ZN3tvm7runtime6Object3GetEv\" of TVM's C++ runtime: "
+                               "only the libtvm that it was "
+                               "built with can run it");
+}
+
+TEST_F(HostLibraryTest, NamesTheSymbolThatNothingGives) {
+  const Error error = refusal_of(fixture("imports_nothing_known.so"));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_SYMBOLS");
+  EXPECT_EQ(error.message,
+            fixture("imports_nothing_known.so").native() +
+                " imports \"a_function_that_nothing_gives\", which nothing on this host gives");
+}
+
+TEST_F(HostLibraryTest, NamesTheNeededLibraryThatTheHostLacks) {
+  const Error error = refusal_of(fixture("needs_absent.so"));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
+  EXPECT_EQ(error.message, fixture("needs_absent.so").native() +
+                               " needs \"libgantry_absent.so\", which this host does not have");
+}
+
+TEST_F(HostLibraryTest, SaysThatItIsNotToldWhereItsSymbolsAre) {
+  world.services.tvm_symbols.clear();
+  Error error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
+  EXPECT_THAT(error.message,
+              HasSubstr("this runtime is not told where libgantry_tvm.so is\n  while opening "));
+
+  world.services.tvm_symbols = folder / "none.so";
+  error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("what gives it is not there: "));
+
+  world.services.tvm_symbols = fixture("packed.so");
+  error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("packed.so is no libgantry_tvm.so of this version"));
+}
+
+TEST_F(HostLibraryTest, GivesOnlyItsOwnFunctions) {
+  const auto library = *world.open(golden("tvm-0.12/resnet20_llvm.so"));
+
+  EXPECT_NE(library->function("tvmgen_default_fused_nn_softmax"), nullptr);
+  EXPECT_EQ(library->function("memcpy"), nullptr);
+  EXPECT_EQ(library->function("expf"), nullptr);
+  EXPECT_EQ(library->function("printf"), nullptr);
+  EXPECT_EQ(library->function("__tvm_dev_mblob"), nullptr);
+  EXPECT_EQ(library->function(""), nullptr);
+  EXPECT_EQ(library->function(std::string_view("tvmgen_default_fused_nn_softmax\0x", 33)), nullptr);
+}
+
+TEST_F(HostLibraryTest, GivesOnlyPointerVariablesThatMayBeWritten) {
+  const auto packed = *world.open(fixture("packed.so"));
+  const auto constant = *world.open(fixture("main_dangling.so"));
+
+  EXPECT_NE(packed->pointer_variable("__TVMFuncCall"), nullptr);
+  EXPECT_NE(packed->pointer_variable("__tvm_module_ctx"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__TVMBackendRunOnce"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__tvm_main__"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__TVMFFIFunctionCall"), nullptr);
+  EXPECT_EQ(constant->pointer_variable("__TVMFuncCall"), nullptr);
+}
+
+TEST_F(HostLibraryTest, ServesOneModule) {
+  const auto library = *world.open(fixture("packed.so"));
+  const auto node = std::move(new_module_node("_lib", "entry 0")).value();
+  const auto first = new_library_module(library, &world.services, *node);
+  ASSERT_TRUE(first.ok() && bind(*node, *first).ok());
+
+  const auto second = new_library_module(library, &world.services, *node);
+
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Code::invalid);
+  EXPECT_EQ(second.error().message,
+            "entry 0: " + fixture("packed.so").native() + " serves another module already");
+}
+
+TEST_F(HostLibraryTest, SecondOneOnTheSameFileHasVariablesOfItsOwn) {
+  auto first = world.load_whole(fixture("packed.so"));
+  const auto second = world.load_whole(fixture("packed.so"));
+
+  EXPECT_EQ(call_named(first, "count_calls")->get().i, 1);
+  EXPECT_EQ(call_named(first, "count_calls")->get().i, 2);
+  EXPECT_EQ(call_named(second, "count_calls")->get().i, 1);
+}
+
+TEST_F(HostLibraryTest, SecondRuntimeRunsOnWhereTheFirstIsGone) {
+  auto first = std::make_unique<HostWorld>(2);
+  HostWorld second(3);
+  auto in_first = first->load_whole(fixture("packed.so"));
+  const auto in_second = second.load_whole(fixture("packed.so"));
+  ASSERT_EQ(call_named(in_first, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
+            2);
+
+  in_first = {};
+  first.reset();
+
+  EXPECT_EQ(call_named(in_second, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
+            3);
+  EXPECT_TRUE(
+      call_named(in_second, "use_workspace", {test::int_value(1), test::int_value(64)}).ok());
+}
+
+TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainWhenItWasClosed) {
+  for (int i = 0; i < 3; ++i) {
+    const auto first = *world.open(fixture("packed.so"));
+    const auto second = *world.open(fixture("packed.so"));
+    const auto third = *world.open(fixture("packed.so"));
+    EXPECT_FALSE(first->is_private_copy());
+    EXPECT_TRUE(second->is_private_copy());
+    EXPECT_TRUE(third->is_private_copy());
+  }
+}
+
+TEST_F(HostLibraryTest, TellsTheLogOfACopy) {
+  std::vector<std::string> lines;
+  const Log log(LogLevel::debug,
+                [&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  world.services.log = &log;
+  const auto first = *world.open(fixture("packed.so"));
+  EXPECT_TRUE(lines.empty());
+
+  const auto second = *world.open(fixture("packed.so"));
+
+  EXPECT_THAT(lines, ::testing::ElementsAre(HasSubstr("is open in this process already")));
+}
+
+TEST_F(HostLibraryTest, OpensOneFileOnManyThreads) {
+  std::atomic<int> originals{0}, failed{0};
+  std::vector<std::shared_ptr<HostLibrary>> libraries(6);
+  std::vector<std::thread> threads;
+  for (auto& library : libraries) {
+    threads.emplace_back([&] {
+      auto opened = world.open(fixture("packed.so"));
+      if (!opened.ok()) {
+        ++failed;
+        return;
+      }
+      library = *opened;
+      if (!library->is_private_copy()) ++originals;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(originals, 1);
+}
+
+TEST_F(HostLibraryTest, OpensAPathWithoutAFolder) {
+  std::filesystem::copy_file(fixture("packed.so"), folder / "here.so");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto library = world.open("here.so");
+  std::filesystem::current_path(before);
+
+  EXPECT_TRUE(library.ok()) << library.error().message;
+}
+
+}  // namespace
+}  // namespace gantry
