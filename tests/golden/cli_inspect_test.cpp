@@ -4,6 +4,7 @@
 // expected files, and their diff is reviewed like code.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
 
 #include <gmock/gmock.h>
 
@@ -139,6 +140,57 @@ TEST(Inspect, ReadsABareContainer) {
   EXPECT_THAT(inspect.out,
               HasSubstr("2  opencl                0x76d9  11986  nobody     "
                         "91d88e2c645d75cb01a62d0239e5234f1496c0d5ebd10bb95258bc835700b151\n"));
+}
+
+// A container of `count` modules, each importing the next.
+Words chain_container(std::uint64_t count) {
+  Words content;
+  content.u64(count + 1);
+  std::vector<std::uint64_t> row{0}, child;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    content.str("examplejson").str("{}");
+    if (i + 1 < count) child.push_back(i + 1);
+    row.push_back(child.size());
+  }
+  content.str("_import_tree").u64s(row).u64s(child);
+  Words container;
+  container.u64(content.size()).bytes(content.bytes());
+  return container;
+}
+
+// Output grows with the modules, not with their depth.
+TEST(Inspect, TellsAChainOf10000ModulesInEveryForm) {
+  constexpr std::uint64_t count = 10000;
+  const TempDir temp;
+  write_file(temp / "chain", chain_container(count).bytes());
+  const std::string path = (temp / "chain").string();
+
+  for (const std::vector<std::string>& form : std::vector<std::vector<std::string>>{
+           {}, {"--json"}, {"--tree", "text"}, {"--tree", "dot"}, {"--tree", "mermaid"}}) {
+    std::vector<std::string> args{"inspect", path};
+    args.insert(args.end(), form.begin(), form.end());
+
+    const Outcome inspect = run_gantry(args);
+
+    EXPECT_EQ(inspect.status, 0) << inspect.err;
+    EXPECT_THAT(inspect.out, HasSubstr("9999"));
+    EXPECT_LT(inspect.out.size(), count * 1000);
+  }
+}
+
+// Nothing of a file is executed, so its machine does not matter.
+TEST(Inspect, ReadsALibraryForAnotherMachine) {
+  const TempDir temp;
+  auto library = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
+  const std::uint16_t aarch64 = 183;
+  library[18] = aarch64 & 0xff, library[19] = aarch64 >> 8;  // e_machine
+  write_file(temp / "arm.so", library);
+
+  const Outcome inspect = run_gantry({"inspect", (temp / "arm.so").string()});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("  machine     aarch64\n"));
+  EXPECT_THAT(inspect.out, HasSubstr("modules (3)\n"));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ Result<std::vector<std::string>> extract(const InspectReport& report, const std:
 
 Result<std::string> inspect(const Options& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  const InstalledPlugins plugins(std::move(runtime));
+  InstalledPlugins plugins(std::move(runtime));
   const InspectOptions how{&plugins.layouts(),
                            [&](std::string_view key) { return plugins.serving(key); },
                            globals.quiet};

@@ -7,11 +7,16 @@ namespace gantry::cli {
 
 const PayloadLayouts& InstalledPlugins::layouts() const { return runtime_.state().layouts; }
 
-std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) const {
+std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) {
+  const auto known = serving_.find(type_key);
+  if (known != serving_.end()) return known->second;
   const PluginSet& plugins = *runtime_.state().plugins;
-  const auto choices = plugins.choices_for_key(type_key);
-  if (choices.empty()) return std::nullopt;
-  return plugins.candidates()[choices.front().candidate].manifest->id;
+  std::optional<std::string> id;
+  if (const auto choices = plugins.choices_for_key(type_key); !choices.empty()) {
+    id = plugins.candidates()[choices.front().candidate].manifest->id;
+  }
+  serving_.emplace(type_key, id);
+  return id;
 }
 
 }  // namespace gantry::cli

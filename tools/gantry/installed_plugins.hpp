@@ -6,6 +6,7 @@
 #include "core/blob/payload_layout.hpp"
 #include "core/runtime/runtime.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +20,11 @@ class InstalledPlugins {
   // Those that the core knows and those that manifests declare.
   const PayloadLayouts& layouts() const;
   // The id of the first choice; nothing where nobody offers the key.
-  std::optional<std::string> serving(std::string_view type_key) const;
+  std::optional<std::string> serving(std::string_view type_key);
 
  private:
   Runtime runtime_;
+  std::map<std::string, std::optional<std::string>, std::less<>> serving_;  // what was asked before
 };
 
 }  // namespace gantry::cli

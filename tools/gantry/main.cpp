@@ -7,8 +7,9 @@
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
+#include <gantry/wall.hpp>
+
 #include <cstring>
-#include <exception>
 
 namespace gantry::cli {
 namespace {
@@ -74,9 +75,7 @@ int main(int argc, char** argv) {
   using namespace gantry;
   try {
     return cli::run(argc, argv);
-  } catch (const std::exception& error) {
-    return cli::report(bug(error.what()));
   } catch (...) {
-    return cli::report(bug("an exception of unknown kind"));
+    return cli::report(error_in_flight());
   }
 }

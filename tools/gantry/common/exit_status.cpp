@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 
 #include <cstdio>
+#include <new>
 
 namespace gantry::cli {
 namespace {
@@ -19,7 +20,11 @@ std::string error_text(const Error& error) {
 }
 
 int report(const Error& error) {
-  print(error_text(error));
+  try {
+    print(error_text(error));
+  } catch (const std::bad_alloc&) {
+    std::fputs("gantry: out of memory\n", stderr);
+  }
   return error.code == Code::bug ? kOurError : kFailed;
 }
 
