@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/config.hpp"
 
-#include "core/elf/mapped_file.hpp"
+#include "core/yaml/text_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <filesystem>
@@ -68,13 +68,12 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
 
 Result<Config> read_config(const std::string& named) {
   const std::string path = named.empty() ? std::string(kSystemConfigFile) : named;
-  auto file = MappedFile::open(path);
-  if (!file.ok()) {
-    if (named.empty() && file.error().code == Code::not_found) return Config{};
-    return std::move(file).error().at("while reading the configuration ", path);
+  const auto text = read_text_file(path);
+  if (!text.ok()) {
+    if (named.empty() && text.error().code == Code::not_found) return Config{};
+    return Error(text.error()).at("while reading the configuration ", path);
   }
-  const auto bytes = (*file)->bytes();
-  auto config = parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+  auto config = parse_config(*text, path);
   if (!config.ok()) return std::move(config).error().at("while reading the configuration ", path);
   return config;
 }

@@ -155,6 +155,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   set.log = &state->log;
   state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(merged), std::move(set));
   for (const std::string& warning : state->plugins->warnings()) state->log.warning(warning);
+  GANTRY_CHECK(state->plugins->check_required());
   add_layouts(state->layouts, *state->plugins, state->log);
   return state;
 }
@@ -168,6 +169,9 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
 
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
+  if (weak_from_this().expired()) {  // a plugin asks while it is destroyed
+    return unavailable("device ", quoted(kind), " is not there, the runtime ends").because("RUNTIME_ENDS");
+  }
   const auto opened = plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;
   if (opened.ok()) {

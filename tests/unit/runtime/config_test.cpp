@@ -86,6 +86,28 @@ TEST(Config, ThatIsNamedMustExist) {
   EXPECT_THAT(config.error().message, HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
 }
 
+TEST(Config, OfAnEmptyFileIsTheDefaults) {
+  const test::TempDir dir;
+  test::write_file(dir / "runtime.yaml", "");
+
+  const auto config = read_config((dir / "runtime.yaml").string());
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->threads, 0);
+}
+
+// The page that shows every key says what happens without it.
+TEST(Config, ThatIsInstalledAsAnExampleIsTheDefaults) {
+  const auto config = read_config(GANTRY_SOURCE_DIR "/configs/runtime.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->threads, Config().threads);
+  EXPECT_EQ(config->cache, Config().cache);
+  EXPECT_EQ(config->log, Config().log);
+  EXPECT_TRUE(config->manifests.empty() && config->dirs.empty() && config->disable.empty());
+  EXPECT_TRUE(config->pins.empty() && config->backends.empty());
+}
+
 TEST(Config, IsReadFromAFile) {
   const test::TempDir dir;
   test::write_file(dir / "runtime.yaml", "threads: 2\n");

@@ -160,6 +160,22 @@ TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {
   EXPECT_TRUE(partial.missing().empty());
 }
 
+// required: true in a manifest makes start-up fail, with what is wrong.
+TEST(Runtime, DoesNotStartWithoutAPluginThatIsRequired) {
+  const test::TempDir dir;
+  test::write_file(dir / "acme.yaml",
+                   "schema: \"1.0\"\nid: acme.npu\nversion: \"1.0.0\"\nlibrary: libabsent.so\n"
+                   "abi: {major: 1, min_minor: 0, max_minor: 0}\nkeys: [{key: acme.npu}]\nrequired: true\n");
+  RuntimeOptions options;
+  options.plugin_dirs = {dir.path().string()};
+
+  const auto runtime = Runtime::create(std::move(options));
+
+  ASSERT_FALSE(runtime.ok());
+  EXPECT_EQ(runtime.error().code, Code::unavailable);
+  EXPECT_THAT(runtime.error().message, AllOf(HasSubstr("acme.npu"), HasSubstr("required"), HasSubstr("libabsent.so")));
+}
+
 TEST_F(PluginInUse, LearnsTheNumberOfItsDeviceWhileItIsCreated) {
   Runtime runtime = with_plugin();
 
