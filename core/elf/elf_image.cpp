@@ -56,14 +56,15 @@ struct Table {
   std::uint64_t offset = 0;
   std::uint64_t count = 0;
   std::uint64_t entry_bytes = 0;
+  std::uint64_t entry_bytes_at = 0;  // where the ELF header says so
 };
 
 Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> bytes,
                                                   const Table& table, std::uint64_t entry_bytes,
                                                   std::string_view name) {
   if (table.entry_bytes != entry_bytes) {
-    return malformed(table.offset, name, " has entries of ", table.entry_bytes, " bytes, expected ",
-                     entry_bytes);
+    return malformed(table.entry_bytes_at, name, " has entries of ", table.entry_bytes,
+                     " bytes, expected ", entry_bytes);
   }
   if (table.offset > bytes.size() || table.count > (bytes.size() - table.offset) / entry_bytes) {
     const std::uint64_t size = table.count * entry_bytes;  // count < 2^58 where it is printed
@@ -111,7 +112,7 @@ Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> byte
   if (table.offset == 0) return sections;
   if (table.count == 0) {
     // More than 65,279 sections: the count stands in the size of section 0.
-    const Table first{table.offset, 1, table.entry_bytes};
+    const Table first{table.offset, 1, table.entry_bytes, table.entry_bytes_at};
     GANTRY_TRY(const auto view,
                table_bytes(bytes, first, section_header_bytes, "section header table"));
     ByteReader in(view, table.offset);
@@ -168,8 +169,10 @@ Result<ElfImage> ElfImage::parse(std::span<const std::uint8_t> bytes) {
   GANTRY_TRY(programs.offset, in.read_u64("program header table offset"));
   GANTRY_TRY(sections.offset, in.read_u64("section header table offset"));
   GANTRY_CHECK(in.skip(4 + 2, "ELF flags and header size"));
+  programs.entry_bytes_at = in.offset();
   GANTRY_TRY(programs.entry_bytes, in.read_u16("program header size"));
   GANTRY_TRY(programs.count, in.read_u16("program header count"));
+  sections.entry_bytes_at = in.offset();
   GANTRY_TRY(sections.entry_bytes, in.read_u16("section header size"));
   GANTRY_TRY(sections.count, in.read_u16("section header count"));
   if (programs.count == count_stored_elsewhere) {

@@ -220,6 +220,19 @@ TEST(ElfFile, RefusesNamesThatOverlapWithoutEnd) {
   EXPECT_THAT(file.error().message, HasSubstr("is one of too many long names"));
 }
 
+// Found by fuzzing: the refusal pointed at the table, wherever the header said that it lies.
+TEST(ElfFile, PointsAtTheWrongEntrySizeAndNotAtATableOutsideTheFile) {
+  auto bytes = sound();
+  put<std::uint64_t>(bytes, 0x20, ~0ull);
+  put<std::uint16_t>(bytes, 0x36, 32);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().offset, 0x36u);
+  EXPECT_EQ(file.error().message, "program header table has entries of 32 bytes, expected 56");
+}
+
 TEST(ElfFile, SaysWhereACutSegmentEnds) {
   auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
   bytes.resize(0x1800);
