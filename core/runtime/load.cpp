@@ -131,10 +131,21 @@ class Loading {
     }
     if (unserved.empty()) return {};
     if (!options_.allow_missing) return unserved_error(explain(*state_.plugins, unserved), name_);
-    for (const Wish& wish : unserved) {
-      missing_.emplace(wish.what, unserved_error(explain(*state_.plugins, {wish}), name_).message);
-    }
+    for (const Wish& wish : unserved) missing_.emplace(wish.what, why_missing(wish));
     return {};
+  }
+
+  // In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
+  std::string why_missing(const Wish& wish) const {
+    const ExplainedWish told = explain(*state_.plugins, {wish}).wishes.front();
+    std::string why;
+    for (const ExplainedCandidate& candidate : told.candidates) {
+      const std::string_view text = candidate.text;
+      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
+                    text.substr(0, text.find('\n')));
+    }
+    if (why.empty()) why = "no plugin offers it";
+    return told.advice.empty() ? why : concat(why, "; ", told.advice);
   }
 
   Status make_nodes() {
