@@ -50,6 +50,14 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"ArgWithoutFunction",
                    {"run", "x.so", "--arg", "int:3"},
                    "gantry: --arg requires --function\n  see: gantry run --help\n"},
+        WrongUsage{"BadArg",
+                   {"run", "x.so", "--function", "f", "--arg", "int:x"},
+                   "gantry: --arg: argument \"int:x\": \"x\" is no 64-bit integer\n"
+                   "  see: gantry run --help\n"},
+        WrongUsage{"BadInput",
+                   {"run", "x.so", "--input", "x.npy"},
+                   "gantry: --input: input \"x.npy\" has no known form, expected NAME=FILE.npy or "
+                   "NAME=FILE.npz\n  see: gantry run --help\n"},
         WrongUsage{"ToleranceWithoutExpectation",
                    {"run", "x.so", "--rtol", "1e-3"},
                    "gantry: --rtol requires --expect\n  see: gantry run --help\n"},

@@ -3,6 +3,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/json.hpp"
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"

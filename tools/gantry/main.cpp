@@ -9,6 +9,9 @@
 
 #include <gantry/wall.hpp>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstring>
 
 namespace gantry::cli {
@@ -71,8 +74,16 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace gantry::cli
 
+// Pages of a mapped file go when somebody cuts it: the system tells of that by a signal, not by an error.
+void end_for_a_cut_file(int) {
+  constexpr std::string_view text = "gantry: a file became shorter while it was read; replace files by renaming\n";
+  (void)!write(STDERR_FILENO, text.data(), text.size());
+  _exit(gantry::cli::kFailed);
+}
+
 int main(int argc, char** argv) {
   using namespace gantry;
+  std::signal(SIGBUS, end_for_a_cut_file);
   try {
     return cli::run(argc, argv);
   } catch (...) {

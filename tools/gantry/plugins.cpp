@@ -2,6 +2,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/json.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/session.hpp"
@@ -14,6 +15,8 @@
 #include <gantry/quoted.hpp>
 
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace gantry::cli {
 namespace {

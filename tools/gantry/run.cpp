@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
+#include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
@@ -81,7 +82,9 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
              runtime.load(options.file, {.allow_missing = options.allow_missing}));
   done.load_ns = load.nanoseconds();
   done.missing = model.missing();
-  for (const std::string& reason : done.missing) warn(reason);
+  for (const std::string& reason : done.missing) {
+    if (!globals.quiet) warn(reason);
+  }
 
   auto outcome = options.function.empty() ? run_graph(runtime, model, options, globals.quiet)
                                           : run_function(runtime, model, options);
@@ -108,6 +111,17 @@ int run_and_tell(const RunOptions& options, const Globals& globals) {
   return done->expected.ok() ? static_cast<int>(kDone) : report(done->expected.error());
 }
 
+// A check of the parser's: what `parse` refuses is wrong usage.
+template <class T>
+CLI::Validator says_nothing_wrong(Result<T> (*parse)(std::string_view)) {
+  return CLI::Validator(
+      [parse](std::string& text) {
+        const auto parsed = parse(text);
+        return parsed.ok() ? std::string() : parsed.error().message;
+      },
+      "");
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Invocation& invocation) {
@@ -129,11 +143,13 @@ void add_run(CLI::App& app, Invocation& invocation) {
                    "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
                    "str:text, none; may be repeated")
       ->type_name("SPEC")
+      ->check(says_nothing_wrong(parse_arg))
       ->expected(1)
       ->take_all()
       ->needs(function);
   command->add_option("--input", options->inputs, "an input of the graph; may be repeated")
       ->type_name("NAME=FILE")
+      ->check(says_nothing_wrong(parse_named_file))
       ->expected(1)
       ->take_all()
       ->excludes(function);

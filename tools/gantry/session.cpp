@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/session.hpp"
 
-#include "tools/gantry/common/exit_status.hpp"
-
 #include "core/runtime/state.hpp"
 
 #include <array>
@@ -43,10 +41,6 @@ Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> dev
     }
   }
   return {};
-}
-
-void warn_of_missing(const Module& model) {
-  for (const std::string& reason : model.missing()) warn(reason);
 }
 
 }  // namespace gantry::cli

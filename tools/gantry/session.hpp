@@ -4,7 +4,6 @@
 #pragma once
 
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/json.hpp"
 
 #include "core/runtime/runtime.hpp"
 
@@ -25,8 +24,5 @@ std::vector<std::string> plugins_in_use(const Runtime& runtime);
 
 // Waits until all work on these devices is done; devices that are always done cost nothing.
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices);
-
-// Warns of every module that nobody serves: after a load that allows them.
-void warn_of_missing(const Module& model);
 
 }  // namespace gantry::cli

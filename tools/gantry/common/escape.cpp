@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/escape.hpp"
 
-#include <cstdint>
+#include <gantry/utf8.hpp>
 
 namespace gantry::cli {
 namespace {
@@ -17,22 +17,6 @@ void append_hex(std::string& out, char c) {
 bool word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '.';
-}
-
-// Length of the UTF-8 sequence at the front of `text`; 0 where there is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) > 0x9f;
-  const bool too_high = first == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || too_high ? 0 : length;
 }
 
 }  // namespace
@@ -114,15 +98,6 @@ std::string file_name_text(std::string_view key) {
     out.push_back(word_character(c) && !(out.empty() && c == '.') ? c : '_');
   }
   return out.empty() ? "_" : out;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 }  // namespace gantry::cli

@@ -28,7 +28,4 @@ std::string mermaid_text(std::string_view name);
 // '_', as does a leading '.'; at most 64 bytes, never empty.
 std::string file_name_text(std::string_view key);
 
-// source   RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF
-bool is_utf8(std::string_view text);
-
 }  // namespace gantry::cli
