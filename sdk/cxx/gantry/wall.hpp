@@ -5,9 +5,9 @@
 //
 //     gantry_code load_binary(void* self, const gantry_blob* blob, ..., gantry_status* status) {
 //       return gantry::wall(status, [&]() -> gantry::Status {
-//         GANTRY_TRY(Payload payload, read_payload(*blob));    // an Error: its code, reason,
-//         offset and text modules.push_back(std::move(payload));               // bad_alloc:
-//         EXHAUSTED return {};
+//         GANTRY_TRY(Payload payload, read_payload(*blob));   // an Error: its code, reason, offset, text
+//         modules.push_back(std::move(payload));              // bad_alloc: EXHAUSTED
+//         return {};
 //       });
 //     }
 //
@@ -20,6 +20,7 @@
 
 #include <gantry/status.h>
 #include <gantry/result.hpp>
+#include <gantry/utf8.hpp>
 
 #include <cstring>
 #include <exception>
@@ -45,8 +46,8 @@ class ErrorThrown : public std::exception {
 
 // Writes an error into the caller's status.
 //
-// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at
-// a character returns  error.code
+// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at a character
+// returns  error.code
 inline gantry_code to_status(const Error& error, gantry_status* status) noexcept {
   const auto code = static_cast<gantry_code>(error.code);
   if (status == nullptr) return code;
@@ -60,14 +61,47 @@ inline gantry_code to_status(const Error& error, gantry_status* status) noexcept
   return code;
 }
 
+// The error that the exception in flight stands for. Call it in a catch block only.
+//
+// returns  EXHAUSTED  std::bad_alloc, and whatever cannot be told for want of memory
+//          BUG        any other, with what() as the text
+//          the error's own code for ErrorThrown
+inline Error error_in_flight() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const ErrorThrown& thrown) {
+      return thrown.error();
+    } catch (const std::bad_alloc&) {
+    } catch (const std::exception& thrown) {
+      const char* text = thrown.what();
+      if (text == nullptr || *text == 0) text = "exception without a text";
+      return bug(text).because("EXCEPTION");
+    } catch (...) {
+      return bug("exception that is no std::exception").because("EXCEPTION");
+    }
+  } catch (...) {  // no memory for the text
+  }
+  return exhausted("out of memory").because("MEMORY");  // short texts: nothing is allocated
+}
+
+// Runs the body of a C++ function that promises a Result: no exception passes.
+//
+// returns  what body returns; for an exception the error it stands for
+template <class Body>
+std::invoke_result_t<Body> guard(Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return error_in_flight();
+  }
+}
+
 // Runs the body of a function of the C ABI.
 //
 // status   [out]  the caller's, may be NULL
-// body     [in]   returns a Status, any Result, or a gantry_code (then the status is its own
-// business) returns  what body returns; for an exception
-//          EXHAUSTED  std::bad_alloc
-//          BUG        any other, with what() as the text
-//          the error's own code for ErrorThrown
+// body     [in]   returns a Status, any Result, or a gantry_code (then the status is its own business)
+// returns  what body returns; for an exception the code of the error it stands for
 template <class Body>
 gantry_code wall(gantry_status* status, Body&& body) noexcept {
   try {
@@ -77,16 +111,8 @@ gantry_code wall(gantry_status* status, Body&& body) noexcept {
       const auto result = std::forward<Body>(body)();
       return result.ok() ? GANTRY_OK : to_status(result.error(), status);
     }
-  } catch (const ErrorThrown& thrown) {
-    return to_status(thrown.error(), status);
-  } catch (const std::bad_alloc&) {
-    return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "out of memory");
-  } catch (const std::exception& thrown) {
-    const char* text = thrown.what();
-    if (text == nullptr || *text == 0) text = "exception without a text";
-    return gantry_fail(status, GANTRY_BUG, "EXCEPTION", text);
   } catch (...) {
-    return gantry_fail(status, GANTRY_BUG, "EXCEPTION", "exception that is no std::exception");
+    return to_status(error_in_flight(), status);
   }
 }
 
@@ -97,6 +123,22 @@ class StatusBuffer {
   StatusBuffer(const StatusBuffer&) = delete;
   StatusBuffer& operator=(const StatusBuffer&) = delete;
 
+  // Makes one call into the other side. An exception that comes out breaks the ABI and must not end the process:
+  // it becomes BUG, and error() says that the one who was called throws.
+  //
+  // make     [in]   gantry_code(gantry_status*)
+  template <class Make>
+  gantry_code call(Make&& make) noexcept {
+    clear();
+    try {
+      return std::forward<Make>(make)(&status_);
+    } catch (...) {
+      to_status(error_in_flight(), &status_);
+      thrown_ = true;
+      return GANTRY_BUG;
+    }
+  }
+
   // For one call: what an earlier call left is gone.
   gantry_status* get() {
     clear();
@@ -106,10 +148,12 @@ class StatusBuffer {
   // What the call has said.
   //
   // code     [in]   what it returned, not OK; it decides, whatever the status says
-  // subject  [in]   who was called, for the message where there is none: "create of plugin
-  // acme.npu" returns  an Error with the callee's text, or, where it gave none or an unknown code,
-  // one that says so
+  // subject  [in]   who was called, for the message where there is none: "create of plugin acme.npu"
+  // returns  an Error with the callee's text, or, where it gave none or an unknown code, one that says so
   Error error(gantry_code code, std::string_view subject) const {
+    if (thrown_) {
+      return bug(subject, " throws: ", shown_utf8({text_, text_size()})).because("EXCEPTION");
+    }
     if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
       return bug(subject, " returns ", code, ", which is no code").because("STATUS_CODE");
     }
@@ -119,11 +163,11 @@ class StatusBuffer {
     error.offset = status_.offset;
     error.native_domain = field(status_.native_domain);
     error.native_code = status_.native_code;
-    const std::size_t size =
-        status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1;
-    error.message.assign(text_, size);
-    if (size == 0)
+    const std::string_view text(text_, text_size());
+    error.message = shown_utf8(text);
+    if (text.empty())
       error.message = concat(subject, " fails as ", name_of(error.code), " and gives no reason");
+    if (!is_utf8(text)) error.at(subject, " gives a text that is not UTF-8");
     return error;
   }
 
@@ -135,6 +179,10 @@ class StatusBuffer {
     status_.text = text_;
     status_.text_capacity = sizeof text_;
     text_[0] = 0;
+    thrown_ = false;
+  }
+  std::size_t text_size() const {
+    return status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1;
   }
   // A text field of fixed size; the other side may have left out the terminator.
   template <std::size_t N>
@@ -143,6 +191,7 @@ class StatusBuffer {
   }
 
   gantry_status status_;
+  bool thrown_;
   char text_[2048];
 };
 

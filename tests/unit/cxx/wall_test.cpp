@@ -105,6 +105,24 @@ TEST(Wall, NeedsNoStatus) {
   EXPECT_EQ(wall(nullptr, []() -> Status { throw 7; }), GANTRY_BUG);
 }
 
+TEST(Guard, PassesWhatTheBodyReturns) {
+  EXPECT_EQ(guard([] { return Result<int>(7); }).value(), 7);
+  EXPECT_EQ(guard([] { return Status(full_error()); }).error().message, full_error().message);
+}
+
+TEST_P(WallStops, TheExceptionOfAFunctionThatPromisesAResult) {
+  const Thrown& thrown = GetParam();
+
+  const Status status = guard([&]() -> Status {
+    thrown.body();
+    return {};
+  });
+
+  EXPECT_EQ(status.error().code, thrown.code);
+  EXPECT_EQ(status.error().reason, thrown.reason);
+  EXPECT_EQ(status.error().message, thrown.message);
+}
+
 TEST(ToStatus, CutsWhatIsTooLongAndTerminatesIt) {
   char text[8];
   gantry_status status{};
@@ -142,6 +160,30 @@ TEST(StatusBuffer, MakesAnUnknownCodeABug) {
     EXPECT_EQ(error.reason, "STATUS_CODE");
     EXPECT_EQ(error.message, concat("create returns ", code, ", which is no code"));
   }
+}
+
+TEST(StatusBuffer, MakesAnExceptionOfTheOneWhoIsCalledABug) {
+  StatusBuffer status;
+
+  const gantry_code code = status.call([](gantry_status*) -> gantry_code { throw Silent(); });
+
+  EXPECT_EQ(code, GANTRY_BUG);
+  const Error error = status.error(code, "create of plugin acme.npu");
+  EXPECT_EQ(error.code, Code::bug);
+  EXPECT_EQ(error.reason, "EXCEPTION");
+  EXPECT_EQ(error.message, "create of plugin acme.npu throws: exception without a text");
+  EXPECT_EQ(
+      status.call([](gantry_status* said) { return gantry_fail(said, GANTRY_INVALID, "A", "b"); }),
+      GANTRY_INVALID);
+  EXPECT_EQ(status.error(GANTRY_INVALID, "create").message, "b") << "the next call is another";
+}
+
+TEST(StatusBuffer, ShowsATextThatIsNotUtf8AndSaysWhose) {
+  StatusBuffer status;
+  const gantry_code code = gantry_fail(status.get(), GANTRY_INVALID, "A", "caf\xe9");
+
+  EXPECT_EQ(status.error(code, "create of plugin acme.npu").message,
+            "caf\\xe9\n  create of plugin acme.npu gives a text that is not UTF-8");
 }
 
 TEST(StatusBuffer, ForgetsTheCallBefore) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/utf8.hpp - is this text UTF-8, and what to show where it is not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+// How many bytes the character at `at` has, or 0 where it is not UTF-8: overlong forms, surrogates
+// and numbers past U+10FFFF included.
+//
+// source   RFC 3629
+inline std::size_t utf8_size(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) -> std::uint32_t {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+  };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  if (size == 0 || first > 0xf4) return 0;
+  std::uint32_t number = first & (0xffu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    number = number << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = number >= 0xd800 && number <= 0xdfff;
+  return number < least[size] || surrogate || number > 0x10ffff ? 0 : size;
+}
+
+inline bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = utf8_size(text, at);
+    if (size == 0) return false;
+    at += size;
+  }
+  return true;
+}
+
+// The text with every byte that is not UTF-8 as \xNN; all others stay.
+inline std::string shown_utf8(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = utf8_size(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (size == 0) out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
+    out.append(text.substr(at, size));
+    at += size == 0 ? 1 : size;
+  }
+  return out;
+}
+
+}  // namespace gantry
