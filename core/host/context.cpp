@@ -5,16 +5,29 @@
 #include "core/host/packed_call.hpp"
 #include "core/host/parallel_launch.hpp"
 
+#include <pthread.h>
+
+#include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace gantry {
 namespace {
 
-// Ends the thread's state with the thread.
-struct Reaper {
-  ~Reaper() { delete std::exchange(detail::host_thread, nullptr); }
-};
+// Ends a thread's state with the thread. A key, not a thread_local with a destructor: to register one of those ends
+// the process where memory is out. Without a key, which a process may have run out of, the state stays.
+void reap(void* thread) {
+  detail::host_thread = nullptr;
+  delete static_cast<HostThread*>(thread);
+}
+void reap_with_this_thread(HostThread& thread) {
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made{};
+    return pthread_key_create(&made, reap) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  if (key && pthread_setspecific(*key, &thread) != 0) throw std::bad_alloc();
+}
 
 void set_last_error(const char* text) {
   fail_here(invalid(text ? text : "an error without a text").because("HOST_CODE"));
@@ -84,10 +97,10 @@ constexpr gantry_function_table set_device_table{sizeof(gantry_function_table), 
 
 constinit thread_local HostThread* detail::host_thread = nullptr;
 
-HostThread& detail::new_host_thread() noexcept {
-  thread_local Reaper reaper;
-  static_cast<void>(&reaper);
-  host_thread = new HostThread;  // without memory for it there is no way to tell: the program ends
+HostThread& detail::new_host_thread() {
+  auto made = std::make_unique<HostThread>();
+  reap_with_this_thread(*made);
+  host_thread = made.release();
   return *host_thread;
 }
 

@@ -55,11 +55,12 @@ struct HostThread {
 namespace detail {
 // One pointer: all that initial-exec storage must hold, of which a library opened late gets little.
 extern thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
-HostThread& new_host_thread() noexcept;
+HostThread& new_host_thread();
 }  // namespace detail
 
+// throws   std::bad_alloc in a thread's first call; gantry enters host code through HostScope, which is the first
 // costs    one load and one comparison
-inline HostThread& here() noexcept {
+inline HostThread& here() {
   HostThread* thread = detail::host_thread;
   return thread != nullptr ? *thread : detail::new_host_thread();
 }

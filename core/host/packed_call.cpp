@@ -25,33 +25,94 @@ Error take_cause(HostThread& thread, const HostFunction& function) {
   return cause.at("in host function ", quoted(function.name), " of ", function.place);
 }
 
-Result<OwnedValue> call_host(const HostFunction& function, const gantry_env& env,
-                             const gantry_value* args, std::int32_t count) {
+// Most arguments that a call may have to be built on the stack at once: what compiled functions have.
+constexpr std::int32_t kFewArguments = 16;
+
+// Fills in numbers, pointers and tensors, which cross as their 8 bytes: nearly every call has nothing else.
+//
+// values, codes  [out]  count each
+// returns  false where an argument is more than that, or wrong: PackedArguments does it, or says why not
+bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
+                PackedValue* values, int* codes) {
+  constexpr int kOther = -1;
+  static constexpr std::int8_t code_of[] = {kOther,       kPackedInt,   kPackedInt, kPackedFloat,
+                                            kPackedHandle, kPackedDtype, kOther,     kPackedTensor};
+  static_assert(GANTRY_INT == 1 && GANTRY_BOOL == 2 && GANTRY_FLOAT == 3 && GANTRY_POINTER == 4 &&
+                GANTRY_DTYPE == 5 && GANTRY_TENSOR_REF == 7);
+  if (!node.device_numbers.empty()) return false;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const auto kind = static_cast<std::uint32_t>(args[i].kind);
+    if (kind >= std::size(code_of)) return false;
+    const int code = code_of[kind];
+    if (code < 0 || (code == kPackedTensor && args[i].p == nullptr)) return false;
+    values[i].i = args[i].i;
+    codes[i] = code;
+  }
+  return true;
+}
+
+// Takes over a result that is nothing or a number. Else false, and *result is as it was.
+bool take_plain(PackedValue value, int code, gantry_value* result) {
+  if (code == kPackedNull) return true;
+  if (code != kPackedInt && code != kPackedFloat) return false;
+  result->kind = code == kPackedInt ? GANTRY_INT : GANTRY_FLOAT;
+  result->i = value.i;
+  return true;
+}
+
+// One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
+int run_code(const HostFunction& function, const gantry_env& env, PackedValue* values, int* codes,
+             std::int32_t count, PackedValue* result, int* result_code) {
+  const HostScope scope(function.services, function.node, env);
+  return function.code(values, codes, count, result, result_code, nullptr);
+}
+
+// What comes after the call where it is neither nothing nor a number.
+Status finish(const HostFunction& function, int returned, PackedValue value, int code,
+              gantry_value* result) {
+  if (returned != 0) return take_cause(here(), function);
+  auto owned = result_from_host(*function.node, value, code);
+  if (!owned.ok()) {
+    return std::move(owned).error().at("in host function ", quoted(function.name), " of ",
+                                       function.place);
+  }
+  *result = owned->take();
+  return {};
+}
+
+// The way of every argument list that fill_plain() refuses.
+Status call_with_any(const HostFunction& function, const gantry_env& env, const gantry_value* args,
+                     std::int32_t count, gantry_value* result) {
   if (count < 0) return invalid("a call has ", count, " arguments, least is 0");
   PackedArguments packed(count);
   if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
     return std::move(filled).error().at("in host function ", quoted(function.name), " of ",
                                         function.place);
   }
-  PackedValue result{};
-  int result_code = kPackedNull;
-  HostScope scope(function.services, function.node, env);
-  if (function.code(packed.values(), packed.codes(), count, &result, &result_code, nullptr) != 0) {
-    return take_cause(scope.thread(), function);
-  }
-  if (result_code == kPackedNull) return OwnedValue();
-  auto owned = result_from_host(*function.node, result, result_code);
-  if (!owned.ok())
-    owned.error().at("in host function ", quoted(function.name), " of ", function.place);
-  return owned;
+  PackedValue value{};
+  int code = kPackedNull;
+  const int returned =
+      run_code(function, env, packed.values(), packed.codes(), count, &value, &code);
+  return finish(function, returned, value, code, result);
 }
 
 gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
                        std::int32_t count, gantry_value* result, gantry_status* status) {
-  return wall(status, [&]() -> Status {
-    GANTRY_TRY(OwnedValue owned, call_host(*static_cast<HostFunction*>(self), *env, args, count));
-    *result = owned.take();
-    return {};
+  return wall(status, [&]() -> gantry_code {
+    const auto& function = *static_cast<HostFunction*>(self);
+    PackedValue values[kFewArguments];
+    int codes[kFewArguments];
+    const bool few = count >= 0 && count <= kFewArguments;
+    if (!few || !fill_plain(*function.node, args, count, values, codes)) [[unlikely]] {
+      const Status called = call_with_any(function, *env, args, count, result);
+      return called.ok() ? GANTRY_OK : to_status(called.error(), status);
+    }
+    PackedValue value{};
+    int code = kPackedNull;
+    const int returned = run_code(function, *env, values, codes, count, &value, &code);
+    if (returned == 0 && take_plain(value, code, result)) [[likely]] return GANTRY_OK;
+    const Status ended = finish(function, returned, value, code, result);
+    return ended.ok() ? GANTRY_OK : to_status(ended.error(), status);
   });
 }
 

@@ -5,7 +5,9 @@
 #include "core/host/thread_pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct Launch {
   gantry_env env;
   std::mutex mutex{};
   std::vector<std::pair<std::int32_t, Error>> failures{};
+  std::atomic<bool> no_memory{false};  // for a task, or for what it fails of
 
   void run(std::int32_t number, ParallelEnv* env_of_task) {
     here().failed = false;
@@ -37,6 +40,7 @@ struct Launch {
 };
 
 int join_failures(Launch& launch) {
+  if (launch.no_memory) throw std::bad_alloc();
   if (launch.failures.empty()) return 0;
   std::sort(launch.failures.begin(), launch.failures.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -51,9 +55,13 @@ int join_failures(Launch& launch) {
 
 void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
   auto& launch = *static_cast<Launch*>(data);
-  const HostScope scope(launch.services, launch.node, launch.env);
-  ParallelEnv env{&launch.services->pool->barrier(), tasks};
-  launch.run(number, &env);
+  try {
+    const HostScope scope(launch.services, launch.node, launch.env);
+    ParallelEnv env{&launch.services->pool->barrier(), tasks};
+    launch.run(number, &env);
+  } catch (const std::bad_alloc&) {  // a worker has nobody to throw to
+    launch.no_memory = true;
+  }
 }
 
 }  // namespace
@@ -71,11 +79,15 @@ int parallel_launch(ParallelTask task, void* closure, int task_count) {
                          .because("POOL_SIZE"));
   }
   Launch launch{task, closure, thread.services, thread.node, thread.env};
-  if (!pool.try_run(task_count, run_on_pool, &launch)) {
-    ParallelEnv alone{nullptr, 1};
-    launch.run(0, &alone);
+  try {
+    if (!pool.try_run(task_count, run_on_pool, &launch)) {
+      ParallelEnv alone{nullptr, 1};
+      launch.run(0, &alone);
+    }
+    return join_failures(launch);
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory").because("MEMORY"));
   }
-  return join_failures(launch);
 }
 
 int parallel_barrier(int, ParallelEnv* env) {

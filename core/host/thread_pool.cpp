@@ -68,7 +68,8 @@ struct Pieces {
       const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
       if (index >= count || failed_at.load(std::memory_order_relaxed) != INT64_MAX) return;
       StatusBuffer said;
-      const gantry_code result = body(self, index, said.get());
+      const gantry_code result =
+          said.call([&](gantry_status* status) { return body(self, index, status); });
       if (result != GANTRY_OK) fail(index, result, said);
     }
   }
@@ -77,8 +78,12 @@ struct Pieces {
     const std::lock_guard lock(mutex);
     if (index > failed_at.load(std::memory_order_relaxed)) return;
     failed_at.store(index, std::memory_order_relaxed);
-    code = result;
-    error = said.error(result, concat("piece ", index, " of ", count));
+    // A worker has nobody to throw to: without memory for the words it is told of that.
+    Status told = guard([&]() -> Status {
+      return said.error(result, concat("piece ", index, " of ", count));
+    });
+    code = static_cast<gantry_code>(told.error().code);
+    error = std::move(told).error();
   }
 };
 
@@ -134,10 +139,12 @@ std::int32_t ThreadPool::start_workers() {
   } catch (const std::exception& refused) {  // the system's refusal, or no memory
     const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
     size_.store(started, std::memory_order_relaxed);
-    if (log_) {
+    const auto warn = [&]() -> Status {
       log_->warning(concat("the thread pool has ", started, " threads, ", wanted,
                            " are wanted: ", refused.what()));
-    }
+      return {};
+    };
+    if (log_) (void)guard(warn).ok();  // without memory for the words: fewer threads, no words
   }
   return size();
 }

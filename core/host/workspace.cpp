@@ -25,9 +25,11 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.dtype = {1, 8, 1};  // bytes
   void* data = nullptr;
   StatusBuffer said;
-  const gantry_code code = device_->table->alloc(device_->self, index_, &what, &data, said.get());
+  const gantry_code code = said.call([&](gantry_status* status) {
+    return device_->table->alloc(device_->self, index_, &what, &data, status);
+  });
   if (code != GANTRY_OK) {
-    return said.error(code, concat("alloc of device ", device_->name))
+    return said.error(code, concat("alloc of ", described(*device_)))
         .at("while allocating a workspace of ", bytes, " bytes on ", device_->name, ":", index_);
   }
   return data;

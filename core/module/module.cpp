@@ -77,6 +77,10 @@ std::vector<std::string> GlobalFunctions::names() const {
   return all;
 }
 
+std::string described(const ModuleNode& node) {
+  return node.plugin.empty() ? node.place : concat(node.place, " (plugin ", node.plugin, ")");
+}
+
 Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place) {
   auto* node = new (std::nothrow) ModuleNode;
   if (node == nullptr) return exhausted("module ", quoted(type_key), ": no memory for its node");
@@ -86,11 +90,12 @@ Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place)
   return Ref<ModuleNode>::adopt(node);
 }
 
-Status bind(ModuleNode& node, const gantry_module& target) {
+Status bind(ModuleNode& node, const gantry_module& target, std::string plugin) {
   const std::lock_guard lock(node.bind_mutex);
   if (node.table.load(std::memory_order_relaxed) != nullptr) {
     return invalid(node.place, " is bound already");
   }
+  node.plugin = std::move(plugin);
   node.self = target.self;
   node.table.store(target.table, std::memory_order_release);
   return {};
@@ -99,7 +104,8 @@ Status bind(ModuleNode& node, const gantry_module& target) {
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin) {
   if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
-    return bug(parent ? parent->place : std::string("a global"), " gives a function without `call`")
+    return bug(parent ? described(*parent) : std::string("a global"),
+               " gives a function without `call`")
         .because("TABLE_INCOMPLETE");
   }
   auto* function = new (std::nothrow) FunctionObject;

@@ -41,6 +41,7 @@ struct ModuleNode {  // GANTRY_MODULE
   gantry_object header;
   std::string type_key;  // as in the container; for run-time modules the table's type_name
   std::string place;     // "entry 2 \"cuda\" of model.so", for messages
+  std::string plugin;    // id of the plugin that made the pair; empty: the core
   std::atomic<const gantry_module_table*> table{nullptr};  // NULL: unbound; set once, after self
   void* self = nullptr;
   std::int32_t device_type = 0;                    // given to its functions
@@ -69,15 +70,19 @@ class GlobalFunctions {
   std::vector<std::pair<std::string, Ref<FunctionObject>>> functions_;
 };
 
+// Who is at work in a node, for messages about its pair: "entry 2 \"cuda\" of model.so (plugin acme.npu)".
+std::string described(const ModuleNode& node);
+
 // A node without imports, not yet bound to a pair. exhausted when memory is.
 Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place);
 
 // Binds a pair, once: from now on the node owns it (on failure the caller keeps it).
 //
 // target   [in]   its table complete (see table_copy.hpp), static for the life of the process
+// plugin   [in]   whose it is, for messages; empty: the core's
 // returns  invalid where the node is bound already
 // thread   any; a look-up on another thread sees the node unbound or bound, nothing between
-Status bind(ModuleNode& node, const gantry_module& target);
+Status bind(ModuleNode& node, const gantry_module& target, std::string plugin = {});
 
 // A function object that owns `target` and keeps `parent`. On failure the caller keeps target.
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,

@@ -45,11 +45,13 @@ Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& tab
                                 std::string_view name) {
   StatusBuffer said;
   gantry_function function{};
-  const gantry_code code =
-      table.get_function(node.self, {name.data(), name.size()}, &function, said.get());
+  const gantry_code code = said.call([&](gantry_status* status) {
+    return table.get_function(node.self, {name.data(), name.size()}, &function, status);
+  });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) {
-    return said.error(code, node.place).at("while looking up ", quoted(name), " in ", node.place);
+    return said.error(code, concat("get_function of ", described(node)))
+        .at("while looking up ", quoted(name), " in ", node.place);
   }
   auto made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
   if (!made.ok() && function.table && GANTRY_HAS(function.table, destroy) &&
@@ -130,7 +132,7 @@ bool may_be_result(std::int32_t kind) {
 }
 
 std::string subject_of(const FunctionObject& function) {
-  return function.parent ? concat("a function of ", function.parent->place)
+  return function.parent ? concat("a function of ", described(*function.parent))
                          : std::string("a global function");
 }
 
@@ -205,16 +207,20 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
     return names;
   const gantry_visitor visitor{
       sizeof visitor, 0, &names,
-      [](void* self, const gantry_function_info* info, gantry_status*) -> gantry_code {
-        static_cast<std::vector<std::string>*>(self)->emplace_back(info->name.data,
-                                                                   info->name.size);
-        return GANTRY_OK;
+      [](void* self, const gantry_function_info* info, gantry_status* status) -> gantry_code {
+        return wall(status, [&]() -> Status {
+          static_cast<std::vector<std::string>*>(self)->emplace_back(info->name.data,
+                                                                     info->name.size);
+          return {};
+        });
       }};
   StatusBuffer said;
-  const gantry_code code = table->list_functions(module.self, &visitor, said.get());
+  const gantry_code code = said.call(
+      [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
   if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
   if (code != GANTRY_OK) {
-    return said.error(code, module.place).at("while listing the functions of ", module.place);
+    return said.error(code, concat("list_functions of ", described(module)))
+        .at("while listing the functions of ", module.place);
   }
   return names;
 }
@@ -226,11 +232,23 @@ gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_v
     status->text_size = 0;
     if (status->text != nullptr && status->text_capacity != 0) status->text[0] = '\0';
   }
-  const gantry_code code = function.target.table->call(
-      function.target.self, env ? env : &default_env(), args, count, result, status);
-  if (code != GANTRY_OK) return failed(function, code, result, status);
-  if (!may_be_result(result->kind)) return refuse_result(function, result, status);
-  return GANTRY_OK;
+  gantry_code code = GANTRY_OK;
+  try {
+    code = function.target.table->call(function.target.self, env ? env : &default_env(), args,
+                                       count, result, status);
+  } catch (...) {  // a breach of the ABI, which must not end the process
+    const Error thrown = error_in_flight();
+    return wall(status, [&]() -> Status {
+      if (holds_object(*result) && may_be_result(result->kind)) release(result->object);
+      *result = gantry_value{};
+      return bug(subject_of(function), " throws: ", thrown.message).because("EXCEPTION");
+    });
+  }
+  if (code == GANTRY_OK && may_be_result(result->kind)) return GANTRY_OK;
+  return wall(status, [&] {
+    return code != GANTRY_OK ? failed(function, code, result, status)
+                             : refuse_result(function, result, status);
+  });
 }
 
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,

@@ -200,6 +200,18 @@ TEST(Barrier, DoesNotWaitForThoseWhoLeft) {
 
 // --- parallel_for ---
 
+TEST(ThreadPool, TellsOfAPieceThatThrowsOnAWorker) {
+  ThreadPool pool(4);
+  StatusBuffer said;
+
+  const gantry_code code = pool.parallel_for(
+      64, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr, said.get());
+
+  EXPECT_EQ(code, GANTRY_BUG);
+  EXPECT_EQ(said.error(code, "pool").message,
+            "piece 0 of 64 throws: exception that is no std::exception");
+}
+
 struct Pieces {
   std::vector<std::atomic<int>> runs;
   std::set<std::int64_t> failing;

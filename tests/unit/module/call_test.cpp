@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace gantry {
 namespace {
 
@@ -84,6 +86,25 @@ TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
   EXPECT_EQ(result.error().message, "a function of module mute fails with code 5 and says nothing");
+}
+
+TEST(Call, NamesACalleeThatThrows) {
+  const auto table =
+      calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
+               gantry_status*) -> gantry_code {
+        *result = {GANTRY_INT, 0, {}};
+        throw std::runtime_error("seven");
+      });
+  auto node = fake_node("wild");
+  node->plugin = "acme.npu";
+
+  const auto result = call(*plain_function(table, nullptr, node), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::bug);
+  EXPECT_EQ(result.error().reason, "EXCEPTION");
+  EXPECT_EQ(result.error().message,
+            "a function of module wild (plugin acme.npu) throws: seven");
 }
 
 TEST(Call, DoesNotTakeAnOldTextForTheCallees) {
