@@ -59,9 +59,10 @@ std::string plugin_of(const RuntimeState& state, const std::string& kind) {
 Result<std::int32_t> device_count(const Device& device) {
   std::int32_t count = 0;
   StatusBuffer status;
-  const gantry_code code = device.table->count(device.self, &count, status.get());
-  if (code != GANTRY_OK) return status.error(code, concat("count of device ", device.name));
-  if (count < 0) return bug("device ", device.name, " says it has ", count, " devices").because("DEVICE_COUNT");
+  const gantry_code code = status.call(
+      [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
+  if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
+  if (count < 0) return bug(described(device), " says it has ", count, " devices").because("DEVICE_COUNT");
   return count;
 }
 

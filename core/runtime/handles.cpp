@@ -6,6 +6,8 @@
 #include "core/runtime/runtime.hpp"
 #include "core/tensor/tensor.hpp"
 
+#include <gantry/wall.hpp>
+
 #include <cstring>
 
 namespace gantry {
@@ -16,27 +18,43 @@ ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*
 
 std::string_view kind_name(std::int32_t kind) {
   switch (kind) {
-    case GANTRY_NONE: return "none";
-    case GANTRY_INT: return "an integer";
-    case GANTRY_BOOL: return "a boolean";
-    case GANTRY_FLOAT: return "a float";
-    case GANTRY_POINTER: return "a pointer";
-    case GANTRY_DTYPE: return "a dtype";
-    case GANTRY_DEVICE: return "a device";
+    case GANTRY_NONE:
+      return "none";
+    case GANTRY_INT:
+      return "an integer";
+    case GANTRY_BOOL:
+      return "a boolean";
+    case GANTRY_FLOAT:
+      return "a float";
+    case GANTRY_POINTER:
+      return "a pointer";
+    case GANTRY_DTYPE:
+      return "a dtype";
+    case GANTRY_DEVICE:
+      return "a device";
     case GANTRY_TENSOR_REF:
-    case GANTRY_TENSOR: return "a tensor";
+    case GANTRY_TENSOR:
+      return "a tensor";
     case GANTRY_CSTRING:
     case GANTRY_SMALL_STRING:
-    case GANTRY_STRING: return "a text";
+    case GANTRY_STRING:
+      return "a text";
     case GANTRY_BYTES_REF:
     case GANTRY_SMALL_BYTES:
-    case GANTRY_BYTES: return "bytes";
-    case GANTRY_FUNCTION: return "a function";
-    case GANTRY_SHAPE: return "a shape";
-    case GANTRY_ARRAY: return "an array";
-    case GANTRY_MAP: return "a map";
-    case GANTRY_MODULE: return "a module";
-    default: return "an object";
+    case GANTRY_BYTES:
+      return "bytes";
+    case GANTRY_FUNCTION:
+      return "a function";
+    case GANTRY_SHAPE:
+      return "a shape";
+    case GANTRY_ARRAY:
+      return "an array";
+    case GANTRY_MAP:
+      return "a map";
+    case GANTRY_MODULE:
+      return "a module";
+    default:
+      return "an object";
   }
 }
 
@@ -71,19 +89,25 @@ void* Tensor::data() const {
 }
 
 Result<Tensor> Tensor::row(std::int64_t index) const {
-  const gantry_tensor& whole = *dlpack();
-  if (whole.ndim < 1) return invalid("tensor ", describe(), " has no first axis to take a row of");
-  if (index < 0 || index >= whole.shape[0]) {
-    return invalid("row ", index, " of tensor ", describe(), " is asked for, the last is ", whole.shape[0] - 1);
-  }
-  if (!is_compact(whole)) return invalid("tensor ", describe(), " is not dense, its rows are no tensors");
-  gantry_tensor part = whole;
-  part.ndim = whole.ndim - 1;
-  part.shape = whole.shape + 1;
-  part.strides = nullptr;
-  part.byte_offset += static_cast<std::uint64_t>(index) * (byte_size() / static_cast<std::uint64_t>(whole.shape[0]));
-  GANTRY_TRY(Ref<TensorObject> view, tensor_view(part, object_));
-  return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(view.take())));
+  return guard([&]() -> Result<Tensor> {
+    const gantry_tensor& whole = *dlpack();
+    if (whole.ndim < 1)
+      return invalid("tensor ", describe(), " has no first axis to take a row of");
+    if (index < 0 || index >= whole.shape[0]) {
+      return invalid("row ", index, " of tensor ", describe(), " is asked for, the last is ",
+                     whole.shape[0] - 1);
+    }
+    if (!is_compact(whole))
+      return invalid("tensor ", describe(), " is not dense, its rows are no tensors");
+    gantry_tensor part = whole;
+    part.ndim = whole.ndim - 1;
+    part.shape = whole.shape + 1;
+    part.strides = nullptr;
+    part.byte_offset += static_cast<std::uint64_t>(index) *
+                        (byte_size() / static_cast<std::uint64_t>(whole.shape[0]));
+    GANTRY_TRY(Ref<TensorObject> view, tensor_view(part, object_));
+    return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(view.take())));
+  });
 }
 
 Any::Any(const Any& other) : value_(other.value_) {
@@ -106,20 +130,24 @@ Any Any::share(const gantry_value& value) {
 }
 
 Result<std::int64_t> Any::integer() const {
-  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL) return wrong_kind(value_, "an integer");
+  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL)
+    return wrong_kind(value_, "an integer");
   return value_.i;
 }
 
 Result<double> Any::number() const {
   if (value_.kind == GANTRY_FLOAT) return value_.f;
-  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL) return wrong_kind(value_, "a number");
+  if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL)
+    return wrong_kind(value_, "a number");
   return static_cast<double>(value_.i);
 }
 
 Result<std::string> Any::text() const {
-  gantry_bytes text{};
-  if (!gantry_value_bytes(&value_, &text)) return wrong_kind(value_, "a text");
-  return std::string(text.data, text.size);
+  return guard([&]() -> Result<std::string> {
+    gantry_bytes text{};
+    if (!gantry_value_bytes(&value_, &text)) return wrong_kind(value_, "a text");
+    return std::string(text.data, text.size);
+  });
 }
 
 Result<Tensor> Any::tensor() const {
@@ -141,17 +169,23 @@ Result<Module> Any::module() const {
 }
 
 Result<std::vector<Any>> Any::items() const {
-  if (value_.kind != GANTRY_ARRAY && value_.kind != GANTRY_MAP) return wrong_kind(value_, "an array or a map");
-  const auto& list = *reinterpret_cast<const ItemsObject*>(value_.object);
-  std::vector<Any> all;
-  for (std::uint64_t i = 0; i < list.count; ++i) all.push_back(share(list.items[i]));
-  return all;
+  return guard([&]() -> Result<std::vector<Any>> {
+    if (value_.kind != GANTRY_ARRAY && value_.kind != GANTRY_MAP)
+      return wrong_kind(value_, "an array or a map");
+    const auto& list = *reinterpret_cast<const ItemsObject*>(value_.object);
+    std::vector<Any> all;
+    for (std::uint64_t i = 0; i < list.count; ++i) all.push_back(share(list.items[i]));
+    return all;
+  });
 }
 
 Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env* env) const {
-  if (object_ == nullptr) return invalid("an empty function handle is called");
-  GANTRY_TRY(OwnedValue result, gantry::call(*reinterpret_cast<FunctionObject*>(object_), env, args));
-  return Any::adopt(result.take());
+  return guard([&]() -> Result<Any> {
+    if (object_ == nullptr) return invalid("an empty function handle is called");
+    GANTRY_TRY(OwnedValue result,
+               gantry::call(*reinterpret_cast<FunctionObject*>(object_), env, args));
+    return Any::adopt(result.take());
+  });
 }
 
 std::string Module::type_key() const { return node_of(object_)->type_key; }
@@ -159,18 +193,23 @@ std::string Module::type_key() const { return node_of(object_)->type_key; }
 std::vector<Module> Module::imports() const {
   std::vector<Module> all;
   for (const Ref<ModuleNode>& import : node_of(object_)->imports) {
-    all.push_back(Module(Object::adopt(reinterpret_cast<gantry_object*>(Ref<ModuleNode>(import).take()))));
+    all.push_back(
+        Module(Object::adopt(reinterpret_cast<gantry_object*>(Ref<ModuleNode>(import).take()))));
   }
   return all;
 }
 
 Result<Function> Module::function(std::string_view name) const {
-  GANTRY_TRY(Ref<FunctionObject> found,
-             find_function(*node_of(object_), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS, name));
-  return Function(Object::adopt(reinterpret_cast<gantry_object*>(found.take())));
+  return guard([&]() -> Result<Function> {
+    GANTRY_TRY(Ref<FunctionObject> found,
+               find_function(*node_of(object_), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS, name));
+    return Function(Object::adopt(reinterpret_cast<gantry_object*>(found.take())));
+  });
 }
 
-Result<std::vector<std::string>> Module::functions() const { return list_functions(*node_of(object_)); }
+Result<std::vector<std::string>> Module::functions() const {
+  return guard([&] { return list_functions(*node_of(object_)); });
+}
 
 std::vector<std::string> Module::missing() const {
   std::vector<std::string> reasons;
@@ -181,22 +220,26 @@ std::vector<std::string> Module::missing() const {
 }
 
 Result<Executor> Executor::wrap(Module made) {
-  if (!made) return invalid("an empty module handle is no executor");
-  Executor executor;
-  const struct {
-    const char* name;
-    Function* function;
-  } wanted[] = {{"set_input", &executor.set_input_},
-                {"run", &executor.run_},
-                {"get_output", &executor.output_},
-                {"get_num_outputs", &executor.output_count_}};
-  for (const auto& [name, function] : wanted) {
-    auto found = made.function(name);
-    if (!found.ok()) return std::move(found).error().at("while looking for an executor's functions in ", made.type_key());
-    *function = std::move(*found);
-  }
-  executor.module_ = std::move(made);
-  return executor;
+  return guard([&]() -> Result<Executor> {
+    if (!made) return invalid("an empty module handle is no executor");
+    Executor executor;
+    const struct {
+      const char* name;
+      Function* function;
+    } wanted[] = {{"set_input", &executor.set_input_},
+                  {"run", &executor.run_},
+                  {"get_output", &executor.output_},
+                  {"get_num_outputs", &executor.output_count_}};
+    for (const auto& [name, function] : wanted) {
+      auto found = made.function(name);
+      if (!found.ok())
+        return std::move(found).error().at("while looking for an executor's functions in ",
+                                           made.type_key());
+      *function = std::move(*found);
+    }
+    executor.module_ = std::move(made);
+    return executor;
+  });
 }
 
 Status Executor::set_input(const std::string& name, const Tensor& tensor) {

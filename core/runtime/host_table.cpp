@@ -9,6 +9,7 @@
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
 #include <gantry/wall.hpp>
 
 namespace gantry {
@@ -38,7 +39,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
   wall(nullptr, [&]() -> Status {
     const Log& log = state_of(host).log;
     const auto known = static_cast<LogLevel>(level < 0 ? 0 : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG : level);
-    if (log.wants(known)) log.write(known, concat(PluginHost::of(host).plugin, ": ", text_of(text)));
+    if (log.wants(known)) log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(text_of(text))));
     return {};
   });
 }
@@ -65,9 +66,16 @@ std::int32_t host_is_cancelled(const gantry_host*, const gantry_env* env) {
 void host_retain(const gantry_host*, gantry_object* object) { retain(object); }
 void host_release(const gantry_host*, gantry_object* object) { release(object); }
 
-gantry_code host_text_new(const gantry_host*, std::int32_t kind, gantry_bytes text, gantry_value* out,
+gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text, gantry_value* out,
                           gantry_status* status) {
-  return wall(status, [&] { return give(new_text(kind, text_of(text)), out); });
+  return wall(status, [&]() -> Status {
+    if (kind == GANTRY_STRING && !is_utf8(text_of(text))) {
+      return invalid("text_new: plugin ", PluginHost::of(host).plugin, " gives a string that is not UTF-8, ",
+                     quoted(text_of(text)), "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
+          .because("TEXT_UTF8");
+    }
+    return give(new_text(kind, text_of(text)), out);
+  });
 }
 
 gantry_code host_shape_new(const gantry_host*, const std::int64_t* dims, std::uint64_t count, gantry_value* out,
@@ -130,7 +138,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
       // Released before the life: the parent may be the last that keeps the runtime.
       node->pins.push_back(std::make_shared<const Ref<ModuleNode>>(Ref<ModuleNode>::share(above)));
     }
-    GANTRY_CHECK(bind(*node, {module.self, table}));
+    GANTRY_CHECK(bind(*node, {module.self, table}, PluginHost::of(host).plugin));
     *out = OwnedValue(std::move(node)).take();
     return {};
   });

@@ -22,16 +22,20 @@ bool retain_if_alive(gantry_object& object) {
 // A pin of the root: pins go before the node's memory does.
 class LoadedFiles::Ticket {
  public:
-  explicit Ticket(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}
+  Ticket() = default;
   ~Ticket() {
+    if (slot_ == nullptr) return;
     const std::lock_guard lock(slot_->mutex);
     slot_->root = nullptr;
   }
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
 
+  // Precondition: the slot's mutex is held, and the slot has a root.
+  void stand_for(std::shared_ptr<Slot> slot) { slot_ = std::move(slot); }
+
  private:
-  std::shared_ptr<Slot> slot_;
+  std::shared_ptr<Slot> slot_;  // NULL until the root is in it
 };
 
 Result<Ref<ModuleNode>> LoadedFiles::get(FileIdentity file, const std::function<Result<Ref<ModuleNode>>()>& load) {
@@ -49,10 +53,13 @@ Result<Ref<ModuleNode>> LoadedFiles::get(FileIdentity file, const std::function<
   }
   GANTRY_TRY(Ref<ModuleNode> root, load());
   // A root on its way out may still hold its ticket: then this one goes unshared, rather than lose its place later.
+  // All memory is had before the slot is changed: its root must not stay in it without a ticket.
+  const auto ticket = std::make_shared<Ticket>();
+  root->pins.push_back(ticket);
   const std::lock_guard lock(slot->mutex);
   if (slot->root == nullptr) {
     slot->root = root.get();
-    root->pins.push_back(std::make_shared<const Ticket>(slot));
+    ticket->stand_for(slot);
   }
   return root;
 }

@@ -27,6 +27,19 @@ gantry_blob blob_of(const Payload& payload, const std::string& origin, gantry_ob
   return blob;
 }
 
+// What a loader has handed over, until a node owns it.
+struct NewModule {
+  gantry_module pair{};
+  const gantry_module_table* table = nullptr;  // our copy; NULL: nothing is to be destroyed
+
+  NewModule() = default;
+  NewModule(const NewModule&) = delete;
+  NewModule& operator=(const NewModule&) = delete;
+  ~NewModule() {
+    if (table != nullptr) table->destroy(pair.self);
+  }
+};
+
 bool consumed_fits(const Payload& payload, std::uint64_t consumed) {
   const std::uint64_t size = payload.bytes.size();
   return payload.exact ? consumed == size : consumed > 0 && consumed <= size;
@@ -34,12 +47,13 @@ bool consumed_fits(const Payload& payload, std::uint64_t consumed) {
 
 }  // namespace
 
-Result<std::uint64_t> load_payload(RuntimeState& state, const ActivePlugin& server, const Payload& payload,
-                                   gantry_object* pin, ModuleNode& node) {
+Result<std::uint64_t> load_payload(RuntimeState& state, const ActivePlugin& server,
+                                   const Payload& payload, gantry_object* pin, ModuleNode& node) {
   const Span span(state.trace.get(), "load payload", "load");
   auto& instance = *static_cast<PluginInstance*>(server.instance.get());
   const ManifestKey* offered = server.manifest.key_for(payload.type_key);
-  const gantry_loader_table* loader = server.plugin->loader(offered != nullptr ? offered->key : payload.type_key);
+  const gantry_loader_table* loader =
+      server.plugin->loader(offered != nullptr ? offered->key : payload.type_key);
   if (loader == nullptr) {
     return unavailable("plugin ", server.plugin->id, " offers ", quoted(payload.type_key),
                        " and has no loader for it")
@@ -47,36 +61,32 @@ Result<std::uint64_t> load_payload(RuntimeState& state, const ActivePlugin& serv
   }
   const std::string origin = payload.file->path().string();
   const gantry_blob blob = blob_of(payload, origin, pin);
-  gantry_module pair{};
+  const std::string subject = concat("load_binary of plugin ", server.plugin->id);
+  NewModule made;
   std::uint64_t consumed = 0;
   StatusBuffer status;
   gantry_code code = GANTRY_OK;
   {
     std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
     if ((loader->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
-    code = loader->load_binary(instance.self(), &blob, &node.header, &pair, &consumed, status.get());
+    code = status.call([&](gantry_status* said) {
+      return loader->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed, said);
+    });
   }
-  const std::string subject = concat("load_binary of plugin ", server.plugin->id);
   if (code != GANTRY_OK) return status.error(code, subject);
-  if (pair.table == nullptr) {
+  if (made.pair.table == nullptr) {
     return bug(subject, " returns success without a module").because("MODULE_MISSING");
   }
-  GANTRY_TRY(const gantry_module_table* table, state.tables.get(pair.table, subject));
-  const auto drop = [&](Error error) {
-    table->destroy(pair.self);
-    return error;
-  };
+  GANTRY_TRY(made.table, state.tables.get(made.pair.table, subject));
   if (!consumed_fits(payload, consumed)) {
-    return drop(bug(subject, " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
-                    .because("BLOB_CONSUMED"));
+    return bug(subject, " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
+        .because("BLOB_CONSUMED");
   }
   if (loader->device != nullptr) {
-    auto type = state.devices.number_of(loader->device);
-    if (!type.ok()) return drop(std::move(type).error());
-    node.device_type = *type;
+    GANTRY_TRY(node.device_type, state.devices.number_of(loader->device));
   }
-  const Status bound = bind(node, {pair.self, table});
-  if (!bound.ok()) return drop(Error(bound.error()));
+  GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server.plugin->id));
+  made.table = nullptr;  // the node's from now on
   return consumed;
 }
 

@@ -77,9 +77,8 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
 
 }  // namespace
 
-Result<std::shared_ptr<PluginInstance>> PluginInstance::create(RuntimeState& state,
-                                                               std::shared_ptr<const LoadedPlugin> plugin,
-                                                               const Manifest& manifest) {
+Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
+    RuntimeState& state, std::shared_ptr<const LoadedPlugin> plugin, const Manifest& manifest) {
   const Span span(state.trace.get(), "create " + plugin->id, "plugin");
   std::shared_ptr<PluginInstance> instance(new PluginInstance);
   instance->plugin_ = std::move(plugin);
@@ -90,11 +89,13 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(RuntimeState& sta
 
   std::vector<std::int32_t> types;
   for (const gantry_device_table& device : instance->plugin().devices) {
-    GANTRY_TRY(types.emplace_back(), state.devices.reserve(device.name, &device));
+    GANTRY_TRY(types.emplace_back(),
+               state.devices.reserve(device.name, &device, instance->host_.plugin));
   }
   StatusBuffer status;
-  const gantry_code code =
-      instance->plugin().table.create(&instance->host_.table, &instance->self_, status.get());
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
+  });
   if (code != GANTRY_OK) {
     return status.error(code, concat("create of plugin ", instance->plugin().id));
   }

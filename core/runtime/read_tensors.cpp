@@ -8,6 +8,7 @@
 #include "core/tensor/params.hpp"
 
 #include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +34,8 @@ Result<Named> from_npz(Runtime& runtime, std::span<const std::uint8_t> bytes) {
   Named all;
   for (const NpzMember& member : archive.members()) {
     GANTRY_TRY(const NpzArray read, archive.read(member.name));
-    GANTRY_TRY(Tensor tensor, to_tensor(runtime, read.array.dtype, read.array.shape, read.array.data));
+    GANTRY_TRY(Tensor tensor,
+               to_tensor(runtime, read.array.dtype, read.array.shape, read.array.data));
     all.emplace_back(member.name, std::move(tensor));
   }
   return all;
@@ -43,7 +45,8 @@ Result<Named> from_params(Runtime& runtime, std::span<const std::uint8_t> bytes)
   GANTRY_TRY(const std::vector<Param> params, read_params(bytes));
   Named all;
   for (const Param& param : params) {
-    GANTRY_TRY(Tensor tensor, to_tensor(runtime, param.array.dtype, param.array.shape, param.array.data));
+    GANTRY_TRY(Tensor tensor,
+               to_tensor(runtime, param.array.dtype, param.array.shape, param.array.data));
     all.emplace_back(std::string(param.name), std::move(tensor));
   }
   return all;
@@ -61,8 +64,10 @@ Result<Named> from_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes) 
   constexpr std::uint64_t magic = params_magic;
   if (begins_with(bytes, "\x93NUMPY")) return from_npy(runtime, bytes);
   if (begins_with(bytes, "PK")) return from_npz(runtime, bytes);
-  if (begins_with(bytes, {reinterpret_cast<const char*>(&magic), sizeof magic})) return from_params(runtime, bytes);
-  const std::string_view first(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 8));
+  if (begins_with(bytes, {reinterpret_cast<const char*>(&magic), sizeof magic}))
+    return from_params(runtime, bytes);
+  const std::string_view first(reinterpret_cast<const char*>(bytes.data()),
+                               std::min<std::size_t>(bytes.size(), 8));
   return malformed(0, "no tensor file: begins with ", quoted(first),
                    ", expected .npy, .npz or a parameter file");
 }
@@ -70,11 +75,13 @@ Result<Named> from_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes) 
 }  // namespace
 
 Result<Named> Runtime::read_tensors(const std::string& path) {
-  auto file = MappedFile::open(path);
-  if (!file.ok()) return std::move(file).error().at("while reading tensors of ", path);
-  auto read = from_bytes(*this, (*file)->bytes());
-  if (!read.ok()) return std::move(read).error().at("while reading tensors of ", path);
-  return read;
+  return guard([&]() -> Result<Named> {
+    auto file = MappedFile::open(path);
+    if (!file.ok()) return std::move(file).error().at("while reading tensors of ", path);
+    auto read = from_bytes(*this, (*file)->bytes());
+    if (!read.ok()) return std::move(read).error().at("while reading tensors of ", path);
+    return read;
+  });
 }
 
 }  // namespace gantry

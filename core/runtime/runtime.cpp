@@ -9,77 +9,96 @@
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
 
 namespace gantry {
 
 Result<Runtime> Runtime::create(RuntimeOptions options) {
-  GANTRY_TRY(auto state, RuntimeState::create(std::move(options)));
-  return Runtime(std::move(state));
+  return guard([&]() -> Result<Runtime> {
+    GANTRY_TRY(auto state, RuntimeState::create(std::move(options)));
+    return Runtime(std::move(state));
+  });
 }
 
 Result<Module> Runtime::load(const std::string& path, const LoadOptions& options) {
-  GANTRY_TRY(Ref<ModuleNode> root, load_file(*state_, path, options));
-  return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
+  return guard([&]() -> Result<Module> {
+    GANTRY_TRY(Ref<ModuleNode> root, load_file(*state_, path, options));
+    return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
+  });
 }
 
 Result<Executor> Runtime::executor(const Module& model, std::span<const std::string> devices,
                                    std::string_view factory) {
-  if (!model) return invalid("an executor is asked for of an empty module handle");
-  if (devices.empty()) return invalid("an executor is asked for without a device, fewest is 1");
-  auto make = model.function(factory);
-  if (!make.ok()) return std::move(make).error().at("while making an executor of ", model.type_key());
-  std::vector<gantry_value> args;
-  for (const std::string& name : devices) {
-    GANTRY_TRY(const gantry_device_id id, device(name));
-    gantry_value& arg = args.emplace_back();
-    arg.kind = GANTRY_DEVICE;
-    arg.device = id;
-  }
-  auto made = make->call(args);
-  if (!made.ok()) return std::move(made).error().at("while making an executor with ", quoted(factory));
-  GANTRY_TRY(Module module, made->module());
-  return Executor::wrap(std::move(module));
+  return guard([&]() -> Result<Executor> {
+    if (!model) return invalid("an executor is asked for of an empty module handle");
+    if (devices.empty()) return invalid("an executor is asked for without a device, fewest is 1");
+    auto make = model.function(factory);
+    if (!make.ok())
+      return std::move(make).error().at("while making an executor of ", model.type_key());
+    std::vector<gantry_value> args;
+    for (const std::string& name : devices) {
+      GANTRY_TRY(const gantry_device_id id, device(name));
+      gantry_value& arg = args.emplace_back();
+      arg.kind = GANTRY_DEVICE;
+      arg.device = id;
+    }
+    auto made = make->call(args);
+    if (!made.ok())
+      return std::move(made).error().at("while making an executor with ", quoted(factory));
+    GANTRY_TRY(Module module, made->module());
+    return Executor::wrap(std::move(module));
+  });
 }
 
-Status Runtime::add_plugin(const gantry_plugin_table* (*query)(const gantry_host_info*, gantry_status*)) {
-  return state_->plugins->add_program_plugin(query);
+Status Runtime::add_plugin(const gantry_plugin_table* (*query)(const gantry_host_info*,
+                                                               gantry_status*)) {
+  return guard([&]() -> Status { return state_->plugins->add_program_plugin(query); });
 }
 
 Status Runtime::bind_missing(const Module& model) {
-  if (!model) return invalid("an empty module handle has nothing to bind");
-  auto& root = *reinterpret_cast<ModuleNode*>(model.get());
-  return gantry::bind_missing(*state_, root, root.place);
+  return guard([&]() -> Status {
+    if (!model) return invalid("an empty module handle has nothing to bind");
+    auto& root = *reinterpret_cast<ModuleNode*>(model.get());
+    return gantry::bind_missing(*state_, root, root.place);
+  });
 }
 
 Result<gantry_device_id> Runtime::device(std::string_view name) {
-  GANTRY_TRY(const DeviceName asked, parse_device_name(name));
-  GANTRY_TRY(const auto device, state_->device(asked.kind));
-  GANTRY_TRY(const std::int32_t count, device_count(*device));
-  if (asked.index >= count) {
-    return not_found("device ", quoted(name), " is not there; ", device->name, " has ", count,
-                     count == 1 ? " device" : " devices");
-  }
-  return gantry_device_id{device->type, asked.index};
+  return guard([&]() -> Result<gantry_device_id> {
+    GANTRY_TRY(const DeviceName asked, parse_device_name(name));
+    GANTRY_TRY(const auto device, state_->device(asked.kind));
+    GANTRY_TRY(const std::int32_t count, device_count(*device));
+    if (asked.index >= count) {
+      return not_found("device ", quoted(name), " is not there; ", device->name, " has ", count,
+                       count == 1 ? " device" : " devices");
+    }
+    return gantry_device_id{device->type, asked.index};
+  });
 }
 
 std::vector<DeviceInfo> Runtime::devices(std::vector<std::string>& problems) {
   return list_devices(*state_, problems);
 }
 
-Result<Tensor> Runtime::tensor(std::span<const std::int64_t> shape, gantry_dtype dtype, std::string_view name) {
-  GANTRY_TRY(const gantry_device_id id, device(name));
-  gantry_tensor like{};
-  like.device = id;
-  like.ndim = static_cast<std::int32_t>(shape.size());
-  like.dtype = dtype;
-  like.shape = const_cast<std::int64_t*>(shape.data());
-  GANTRY_TRY(Ref<TensorObject> made, tensor_new(state_->devices, like));
-  return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(made.take())));
+Result<Tensor> Runtime::tensor(std::span<const std::int64_t> shape, gantry_dtype dtype,
+                               std::string_view name) {
+  return guard([&]() -> Result<Tensor> {
+    GANTRY_TRY(const gantry_device_id id, device(name));
+    gantry_tensor like{};
+    like.device = id;
+    like.ndim = static_cast<std::int32_t>(shape.size());
+    like.dtype = dtype;
+    like.shape = const_cast<std::int64_t*>(shape.data());
+    GANTRY_TRY(Ref<TensorObject> made, tensor_new(state_->devices, like));
+    return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(made.take())));
+  });
 }
 
 Status Runtime::copy(const Tensor& from, const Tensor& to) {
-  if (!from || !to) return invalid("tensor copy: an empty handle is no tensor");
-  return tensor_copy(state_->devices, *from.dlpack(), *to.dlpack(), nullptr);
+  return guard([&]() -> Status {
+    if (!from || !to) return invalid("tensor copy: an empty handle is no tensor");
+    return tensor_copy(state_->devices, *from.dlpack(), *to.dlpack(), nullptr);
+  });
 }
 
 std::string Runtime::trace_json() const { return chrome_trace(state_->trace.get()); }

@@ -9,7 +9,8 @@
 //
 // Everything here is a handle: copying one adds a reference. Whatever is handed out keeps what it needs alive, the
 // runtime included, so handles may be dropped in any order and on any thread. No global state: two runtimes can
-// live in one process. Errors come as Result (gantry/result.hpp), never as exceptions.
+// live in one process. Errors come as Result (gantry/result.hpp), never as exceptions; memory that is out is
+// Code::exhausted. Only what returns a bare text or list throws, and only std::bad_alloc, as the text itself does.
 #pragma once
 
 #include <gantry/gantry.h>
