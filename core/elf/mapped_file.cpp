@@ -113,24 +113,27 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
   if (::fstat(file.get(), &info) != 0) return open_error(path, errno);
   if (!S_ISREG(info.st_mode)) return wrong_kind(path, info.st_mode);
   if (info.st_size == 0) return malformed(0, path.native(), " is empty").because("FILE_EMPTY");
+  const FileIdentity identity{static_cast<std::uint64_t>(info.st_dev),
+                              static_cast<std::uint64_t>(info.st_ino)};
+  // Made before it owns anything: no memory for the object must not cost a descriptor or a mapping.
+  const std::shared_ptr<MappedFile> made(new MappedFile(path, identity));
+  made->descriptor_ = file.release();
 
   const auto size = static_cast<std::size_t>(info.st_size);
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, made->descriptor_, 0);
   if (at == MAP_FAILED) {
     const int why = errno;
     const Code code = why == ENOMEM ? Code::exhausted : Code::unavailable;
     return fail(code, path.native(), " cannot be mapped: ", std::generic_category().message(why))
         .native("errno", why);
   }
-  const FileIdentity identity{static_cast<std::uint64_t>(info.st_dev),
-                              static_cast<std::uint64_t>(info.st_ino)};
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, identity, file.release(), {static_cast<const std::uint8_t*>(at), size}));
+  made->bytes_ = {static_cast<const std::uint8_t*>(at), size};
+  return std::shared_ptr<const MappedFile>(made);
 }
 
 MappedFile::~MappedFile() {
-  ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
-  ::close(descriptor_);
+  if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace gantry

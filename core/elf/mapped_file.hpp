@@ -44,13 +44,12 @@ class MappedFile {
   int descriptor() const { return descriptor_; }
 
  private:
-  MappedFile(std::filesystem::path path, FileIdentity identity, int descriptor,
-             std::span<const std::uint8_t> bytes)
-      : path_(std::move(path)), identity_(identity), descriptor_(descriptor), bytes_(bytes) {}
+  MappedFile(std::filesystem::path path, FileIdentity identity)
+      : path_(std::move(path)), identity_(identity) {}
 
   std::filesystem::path path_;
   FileIdentity identity_;
-  int descriptor_;
+  int descriptor_ = -1;
   std::span<const std::uint8_t> bytes_;
 };
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace gantry {
@@ -29,6 +30,29 @@ class Descriptor {
 
  private:
   int number_;
+};
+
+// A program that runs. Who leaves before its end is known ends it: nothing writes into a folder that is gone.
+class Child {
+ public:
+  explicit Child(pid_t process) : process_(process) {}
+  ~Child() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  // As waitpid().
+  pid_t wait(int& status) {
+    const pid_t ended = ::waitpid(process_, &status, 0);
+    if (ended == process_) process_ = 0;
+    return ended;
+  }
+
+ private:
+  pid_t process_;
 };
 
 class FileActions {
@@ -89,12 +113,13 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& words,
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   GANTRY_TRY(const pid_t process, start(words, folder, writing.get()));
+  Child child(process);
   writing.close();
 
   ProgramEnd end;
   read_all(reading.get(), most_output, end);
   int status = 0;
-  while (::waitpid(process, &status, 0) < 0) {
+  while (child.wait(status) < 0) {
     if (errno != EINTR) {
       return unavailable("program ", quoted(words.front()),
                          ": its end is not known: ", std::strerror(errno))

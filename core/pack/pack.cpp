@@ -11,6 +11,8 @@
 #include "core/pack/parameter_file.hpp"
 #include "core/pack/temp_folder.hpp"
 
+#include <gantry/wall.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -132,32 +134,34 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
 }  // namespace
 
 Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& options) {
-  const auto tell = [&](const auto&... words) {
-    if (options.progress) options.progress(concat(words...));
-  };
-  std::optional<GraphPart> graph;
-  if (!std::holds_alternative<std::monostate>(recipe.graph)) {
-    tell("reading the graph and ", recipe.parameters.size(), " parameters");
-    GANTRY_TRY(graph, build_graph(recipe));
-  }
-  const GraphPart* const graph_part = graph ? &*graph : nullptr;
-  const std::vector<ContainerModule> modules = module_graph(recipe, graph_part);
+  return guard([&]() -> Status {
+    const auto tell = [&](const auto&... words) {
+      if (options.progress) options.progress(concat(words...));
+    };
+    std::optional<GraphPart> graph;
+    if (!std::holds_alternative<std::monostate>(recipe.graph)) {
+      tell("reading the graph and ", recipe.parameters.size(), " parameters");
+      GANTRY_TRY(graph, build_graph(recipe));
+    }
+    const GraphPart* const graph_part = graph ? &*graph : nullptr;
+    const std::vector<ContainerModule> modules = module_graph(recipe, graph_part);
 
-  GANTRY_TRY(const TempFolder folder, TempFolder::beside(output));
-  const fs::path library = folder / "library.so";
-  LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
-              recipe.flags,     recipe.libraries, library.native()};
-  std::uint64_t container_bytes = 0;
-  if (modules.size() > 1) {  // host code alone needs no container
-    GANTRY_TRY(const Pieces container, write_container(modules));
-    container_bytes = container.size();
-    tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
-    GANTRY_CHECK(write_container_source(container, folder, job));
-  }
-  tell("compiling ", recipe.sources.size(), " sources");
-  GANTRY_CHECK(link_library(job));
-  GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
-  return move_into_place(library, output);
+    GANTRY_TRY(const TempFolder folder, TempFolder::beside(output));
+    const fs::path library = folder / "library.so";
+    LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
+                recipe.flags,     recipe.libraries, library.native()};
+    std::uint64_t container_bytes = 0;
+    if (modules.size() > 1) {  // host code alone needs no container
+      GANTRY_TRY(const Pieces container, write_container(modules));
+      container_bytes = container.size();
+      tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
+      GANTRY_CHECK(write_container_source(container, folder, job));
+    }
+    tell("compiling ", recipe.sources.size(), " sources");
+    GANTRY_CHECK(link_library(job));
+    GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
+    return move_into_place(library, output);
+  });
 }
 
 }  // namespace gantry

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/temp_folder.hpp"
 
+#include <gantry/wall.hpp>
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,18 +39,28 @@ Status sync(const fs::path& path, int flags) {
 
 Result<TempFolder> TempFolder::beside(const fs::path& target) {
   const fs::path folder = folder_of(target);
-  std::string name = (folder / concat(".", target.filename().native(), ".XXXXXX")).native();
-  if (::mkdtemp(name.data()) == nullptr) return system_error(folder, "making a folder in it");
-  // The compiler works in another folder than we do.
+  // The compiler works in another folder than we do. Whole before it is made: what may fail, fails first.
   std::error_code failed;
-  fs::path whole = fs::absolute(name, failed);
-  return TempFolder(failed ? fs::path(name) : std::move(whole));
+  const fs::path name = folder / concat(".", target.filename().native(), ".XXXXXX");
+  const fs::path whole = fs::absolute(name, failed);
+  TempFolder made;
+  std::string pattern = (failed ? name : whole).native();
+  if (::mkdtemp(pattern.data()) == nullptr) return system_error(folder, "making a folder in it");
+  made.name_ = std::move(pattern);  // from now on it is removed
+  made.path_ = made.name_;
+  return made;
 }
 
 TempFolder::~TempFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;  // nobody is left to tell
-  fs::remove_all(path_, ignored);
+  if (name_.empty()) return;
+  const Status ignored = guard([&]() -> Status {  // nobody is left to tell
+    // It ends at the first refusal: a second attempt takes what a passing one has left.
+    std::error_code failed;
+    fs::remove_all(name_, failed);
+    if (failed) fs::remove_all(name_, failed);
+    return {};
+  });
+  (void)ignored.ok();
 }
 
 Status move_into_place(const fs::path& file, const fs::path& target) {

@@ -21,14 +21,16 @@ class TempFolder {
 
   // Removes it with everything in it.
   ~TempFolder();
-  TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TempFolder(TempFolder&& other) noexcept
+      : name_(std::exchange(other.name_, {})), path_(std::move(other.path_)) {}
   TempFolder& operator=(TempFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
  private:
-  explicit TempFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  TempFolder() = default;
+  std::string name_;  // empty: nothing is to be removed
   std::filesystem::path path_;
 };
 

@@ -69,11 +69,17 @@ std::string_view dlpack_name(std::int32_t type) {
 }
 
 DeviceSet::DeviceSet() {
-  slots_[kCpu] = std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table()});
+  slots_[kCpu] = std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
   present_[kCpu].store(true, std::memory_order_release);
 }
 
-Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table) {
+std::string described(const Device& device) {
+  return device.plugin.empty() ? concat("device ", device.name)
+                               : concat("device ", device.name, " (plugin ", device.plugin, ")");
+}
+
+Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table,
+                                        std::string plugin) {
   const std::lock_guard lock(mutex_);
   if (name.empty() || name.find(':') != std::string::npos) {
     return invalid("device name ", quoted(name), " is empty or has a colon");
@@ -102,7 +108,7 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     type = next_assigned_++;
   }
   slots_[static_cast<std::size_t>(type)] =
-      std::make_shared<const Device>(Device{std::move(name), type, nullptr, table});
+      std::make_shared<const Device>(Device{std::move(name), type, nullptr, table, std::move(plugin)});
   return type;
 }
 

@@ -31,7 +31,11 @@ struct Device {
   std::int32_t type = 0;
   void* self = nullptr;
   const gantry_device_table* table = nullptr;  // complete: empty places hold stubs
+  std::string plugin;                          // id; empty: the core
 };
+
+// "device npu (plugin acme.npu)", for messages about its table.
+std::string described(const Device& device);
 
 // A device as people write it: "cpu", "opencl:1".
 struct DeviceName {
@@ -55,7 +59,8 @@ class DeviceSet {
   //
   // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
   // thread   any
-  Result<std::int32_t> reserve(std::string name, const gantry_device_table* table);
+  Result<std::int32_t> reserve(std::string name, const gantry_device_table* table,
+                               std::string plugin = {});
   // Precondition: `type` was reserved and is not served yet.
   void serve(std::int32_t type, void* self);
   // Both at once.

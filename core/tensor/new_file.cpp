@@ -35,24 +35,26 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }  // namespace
 
 Result<NewFile> NewFile::beside(const std::filesystem::path& path) {
-  std::string name;
+  NewFile made(path);  // owns what is made below as soon as it is there
   int descriptor = -1;
   // open() and not mkstemp(): the file gets the permissions that umask leaves.
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::string last = concat(".", path.filename().native(), ".", getpid(), ".", attempt);
-    name = (folder_of(path) / last).native();
-    descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    made.beside_ = (folder_of(path) / last).native();
+    do {
+      descriptor = open(made.beside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EINTR);
     if (descriptor >= 0 || errno != EEXIST) break;
   }
   if (descriptor < 0) return failed(path, errno);
-  std::FILE* const stream = fdopen(descriptor, "w+b");
-  if (stream == nullptr) {
+  made.stream_ = fdopen(descriptor, "w+b");
+  if (made.stream_ == nullptr) {
     const int number = errno;
     close(descriptor);
-    unlink(name.c_str());
+    unlink(made.beside_.c_str());
     return failed(path, number);
   }
-  return NewFile(path, std::move(name), stream);
+  return made;
 }
 
 NewFile::NewFile(NewFile&& other) noexcept

@@ -30,12 +30,11 @@ class NewFile {
   Status commit();
 
  private:
-  NewFile(std::filesystem::path path, std::string beside, std::FILE* stream)
-      : path_(std::move(path)), beside_(std::move(beside)), stream_(stream) {}
+  explicit NewFile(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;
   std::string beside_;
-  std::FILE* stream_;
+  std::FILE* stream_ = nullptr;  // NULL: there is no file
 };
 
 }  // namespace gantry

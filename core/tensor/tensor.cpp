@@ -67,9 +67,10 @@ void* stream_for(gantry_device_id device, const gantry_env* env) {
 Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
                   const gantry_env* env) {
   StatusBuffer status;
-  const gantry_code code =
-      device.table->copy(device.self, at.index, &what, stream_for(at, env), status.get());
-  if (code != GANTRY_OK) return status.error(code, concat("copy of device ", device.name));
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return device.table->copy(device.self, at.index, &what, stream_for(at, env), said);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("copy of ", described(device)));
   return {};
 }
 
@@ -163,14 +164,15 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   what.scope = {scope.data(), scope.size()};
   void* data = nullptr;
   StatusBuffer status;
-  const gantry_code code =
-      device->table->alloc(device->self, like.device.index, &what, &data, status.get());
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return device->table->alloc(device->self, like.device.index, &what, &data, said);
+  });
   if (code != GANTRY_OK) {
-    return status.error(code, concat("alloc of device ", device->name))
+    return status.error(code, concat("alloc of ", described(*device)))
         .at("while making tensor ", describe(compact, devices));
   }
   if (data == nullptr) {
-    return bug("device ", device->name, ": alloc of ", bytes, " bytes succeeds without memory")
+    return bug(described(*device), ": alloc of ", bytes, " bytes succeeds without memory")
         .because("DEVICE_ALLOC");
   }
   object->tensor.data = data;

@@ -25,9 +25,12 @@ class TraceRecorder {
  public:
   TraceRecorder();
 
+  // Without memory the interval is dropped.
+  //
   // thread   any, in parallel
   // costs    one allocation for a long name, one lock
-  void add(std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t duration_ns);
+  void add(std::string_view name, std::string_view category, std::int64_t start_ns,
+           std::int64_t duration_ns) noexcept;
   std::int64_t now_ns() const;
   std::vector<TraceEvent> events() const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/yaml/yaml_text.hpp"
 
+#include <gantry/utf8.hpp>
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -13,26 +15,6 @@
 
 namespace gantry {
 namespace {
-
-// How many bytes the character at `at` has, or 0 where it is not UTF-8: overlong forms, surrogates
-// and numbers past U+10FFFF included.
-std::size_t utf8_size(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> std::uint32_t {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-  };
-  const std::uint32_t first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
-  if (size == 0 || first > 0xf4) return 0;
-  std::uint32_t number = first & (0xffu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    number = number << 6 | (byte(i) & 0x3f);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = number >= 0xd800 && number <= 0xdfff;
-  return number < least[size] || surrogate || number > 0x10ffff ? 0 : size;
-}
 
 // Turns offsets into places: O(log lines + line length) each.
 class Lines {
