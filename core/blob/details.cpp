@@ -73,6 +73,8 @@ PayloadDetails describe_payload(const Entry& entry, const PayloadContext& contex
     return details;
   }
   DetailSink sink;
+  sink.most = std::clamp(entry.payload.size() / limits::bytes_per_detail, limits::least_details,
+                         limits::most_details);
   sink.private_float_codes = context.private_float_codes;
   const auto keep = [&](const Status& walked) {
     if (!walked.ok()) warn(walked.error());
@@ -86,7 +88,7 @@ PayloadDetails describe_payload(const Entry& entry, const PayloadContext& contex
   details.root = std::move(sink.root);
   if (sink.cut) {
     details.warnings.push_back(concat(quoted(entry.type_key), " payload: only the first ",
-                                      limits::detail_items, " details are shown"));
+                                      sink.most, " details are shown"));
   }
   name_params(details);
   return details;

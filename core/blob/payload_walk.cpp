@@ -69,7 +69,7 @@ class Walk {
   };
 
   Detail* add(Detail& to) {
-    if (sink_->items == limits::detail_items) {
+    if (sink_->items == sink_->most) {
       sink_->cut = true;
       return nullptr;
     }

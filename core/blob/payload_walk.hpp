@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/blob/detail.hpp"
+#include "core/blob/limits.hpp"
 #include "core/blob/payload_layout.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -14,9 +15,10 @@
 
 namespace gantry {
 
-// Where a walk leaves what labelled fields say. Stops adding at limits::detail_items.
+// Where a walk leaves what labelled fields say. Stops adding at `most`.
 struct DetailSink {
   Detail root;
+  std::uint64_t most = limits::least_details;
   std::uint64_t items = 0;
   bool cut = false;
   bool private_float_codes = false;  // see PayloadContext

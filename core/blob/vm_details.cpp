@@ -16,12 +16,16 @@ namespace {
 constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
 constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;  // relax since v0.23: memory scopes
 
-// Follows a few fields, given in the words of payload_layout.hpp.
-Status walk_words(ByteReader& in, std::initializer_list<std::string> words, DetailSink& sink) {
+// A few fields, given in the words of payload_layout.hpp.
+PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
   const std::vector<std::string> fields(words);
-  const Result<PayloadLayout> layout = parse_payload_layout(fields);
+  Result<PayloadLayout> layout = parse_payload_layout(fields);
   assert(layout.ok() && "fields in this file are right");
-  return walk_payload(in, *layout, false, &sink);
+  return std::move(layout).value();
+}
+
+Status walk_words(ByteReader& in, std::initializer_list<std::string> words, DetailSink& sink) {
+  return walk_payload(in, layout_of_words(words), false, &sink);
 }
 
 // One kind of constant: the tag in front of it, and its fields.
@@ -34,17 +38,20 @@ struct ConstantKind {
 Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 8, "constants"));
   Detail constants{Detail::Kind::list, "constants", {}, {}};
+  // By kind, made once: a constant of 12 bytes is cheaper to walk than its layout is to read.
+  std::vector<PayloadLayout> layouts;
+  for (const ConstantKind& kind : kinds) {
+    layouts.push_back(layout_of_words({std::string(kind.words)}));
+  }
   const auto add_all = [&]() -> Status {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t at = in.offset();
       GANTRY_TRY(const std::uint32_t tag, in.read_u32("constant tag"));
-      const ConstantKind* kind = nullptr;
-      for (const ConstantKind& each : kinds) {
-        if (each.tag == tag) kind = &each;
-      }
-      if (kind == nullptr) return malformed(at, "constant ", i, " has the unknown tag ", tag);
-      DetailSink one = {{}, sink.items, false, sink.private_float_codes};
-      GANTRY_CHECK(walk_words(in, {std::string(kind->words)}, one));
+      std::size_t kind = 0;
+      while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
+      if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
+      DetailSink one = {{}, sink.most, sink.items, false, sink.private_float_codes};
+      GANTRY_CHECK(walk_payload(in, layouts[kind], false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
       if (!one.root.children.empty()) {
@@ -74,11 +81,12 @@ int minor_version(const Detail& root) {
 Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(3 * 8, "functions"));
   Detail functions{Detail::Kind::list, "functions", {}, {}};
+  const PayloadLayout layout = layout_of_words({"header:vec<str>", "params:vec<str>", "vec<i64>"});
   const auto add_all = [&]() -> Status {
     for (std::uint64_t i = 0; i < count; ++i) {
-      DetailSink one = {{}, sink.items, false, sink.private_float_codes};
+      DetailSink one = {{}, sink.most, sink.items, false, sink.private_float_codes};
       const std::uint64_t at = in.offset();
-      GANTRY_CHECK(walk_words(in, {"header:vec<str>", "params:vec<str>", "vec<i64>"}, one));
+      GANTRY_CHECK(walk_payload(in, layout, false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
       if (sink.cut) return {};  // nobody sees more

@@ -157,9 +157,29 @@ TEST(Details, OfAMillionItemsAreCut) {
 
   const auto details = describe("dnnl_json", words);
 
-  EXPECT_LT(details.root.find("constants")->children.size(), limits::detail_items);
+  EXPECT_EQ(details.root.find("constants")->children.size(), 900027u / 48 - 3);
   EXPECT_THAT(details.warnings,
-              ElementsAre("\"dnnl_json\" payload: only the first 65536 details are shown"));
+              ElementsAre("\"dnnl_json\" payload: only the first 18750 details are shown"));
+}
+
+// Found by fuzzing: 40,000 texts of no characters, 8 bytes each, took 12 MiB to describe.
+TEST(Details, TakeMemoryInProportionToThePayload) {
+  Words words = Words().str("f").str("{}").u64(40000);
+  for (int i = 0; i < 40000; ++i) words.str("");
+
+  const auto details = describe("dnnl_json", words);
+
+  EXPECT_LE(details.root.find("constants")->children.capacity() * sizeof(Detail), 8 * words.size());
+}
+
+TEST(Details, OfASmallPayloadAreAllShown) {
+  Words words = Words().str("f").str("{}").u64(2000);
+  for (int i = 0; i < 2000; ++i) words.str("");
+
+  const auto details = describe("dnnl_json", words);
+
+  EXPECT_EQ(details.root.find("constants")->children.size(), 2000u);
+  EXPECT_THAT(details.warnings, IsEmpty());
 }
 
 TEST(Details, TellTheSizeOfALongTextInsteadOfTheText) {
