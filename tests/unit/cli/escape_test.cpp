@@ -49,27 +49,5 @@ TEST(FileNameText, IsNeverEmptyAndNeverLong) {
   EXPECT_EQ(file_name_text(std::string(300, 'k')), std::string(64, 'k'));
 }
 
-struct Utf8Case {
-  std::string_view text;
-  bool valid;
-};
-
-class Utf8 : public ::testing::TestWithParam<Utf8Case> {};
-
-TEST_P(Utf8, IsJudgedByTheWholeSequence) { EXPECT_EQ(is_utf8(GetParam().text), GetParam().valid); }
-
-INSTANTIATE_TEST_SUITE_P(
-    Forms, Utf8,
-    ::testing::Values(Utf8Case{"", true}, Utf8Case{"a\0b"sv, true}, Utf8Case{"\xc2\x80", true},
-                      Utf8Case{"\xe2\x82\xac", true}, Utf8Case{"\xf0\x9f\x98\x80", true},
-                      Utf8Case{"\x80", false},              // a tail alone
-                      Utf8Case{"\xc1\x81", false},          // overlong
-                      Utf8Case{"\xe0\x9f\xbf", false},      // overlong
-                      Utf8Case{"\xf0\x8f\xbf\xbf", false},  // overlong
-                      Utf8Case{"\xed\xa0\x80", false},      // surrogate
-                      Utf8Case{"\xf4\x90\x80\x80", false},  // past U+10FFFF
-                      Utf8Case{"\xf5\x80\x80\x80", false}, Utf8Case{"\xe2\x82", false},  // cut
-                      Utf8Case{"\xe2\x28\xa1", false}));                                 // no tail
-
 }  // namespace
 }  // namespace gantry::cli
