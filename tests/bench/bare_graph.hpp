@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A graph's operators as raw calls in order: the same kernels, memory shared as the graph plans it, arguments prepared
+// once. What an executor is measured against.
+#pragma once
+
+#include "core/host/tvm_abi.hpp"
+#include "core/runtime/runtime.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace gantry::bench {
+
+class BareGraph {
+ public:
+  // model    [in]   a loaded graph; library: its file, open already
+  // executor [in]   lends its inputs and parameters; kept
+  // throws   Failed where the graph is not on the CPU or a kernel is missing
+  BareGraph(const Module& model, const std::filesystem::path& library, const Executor& executor);
+  BareGraph(const BareGraph&) = delete;
+
+  // For `call_all` of kernels.c, which runs them.
+  const void* calls() const { return calls_.data(); }
+  std::int64_t call_count() const { return static_cast<std::int64_t>(calls_.size()); }
+
+ private:
+  struct OperatorCall {  // as kernels.c has it
+    PackedCall call;
+    PackedValue* args;
+    int* codes;
+    int count;
+  };
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  Executor executor_;
+  std::vector<Tensor> inputs_;
+  std::vector<std::unique_ptr<void, Free>> storage_;
+  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<gantry_tensor> tensors_;
+  std::vector<PackedValue> values_;
+  std::vector<int> codes_;
+  std::vector<OperatorCall> calls_;
+};
+
+}  // namespace gantry::bench

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One call with four scalar arguments through the public handle, beside the raw call with its arguments built in
+// place: into packed host code of an artifact, and into a plugin, whose values are laid out as the handle's are.
+#include "tests/bench/child.hpp"
+#include "tests/bench/suite.hpp"
+
+#include "core/host/tvm_abi.hpp"
+#include "core/module/module.hpp"
+
+namespace gantry::bench {
+namespace {
+
+// Arguments as the compiler cannot know them.
+struct Four {
+  std::int64_t a = 3, b = 4;
+  double c = 5, d = 6;
+  void hide() { benchmark::DoNotOptimize(this), benchmark::ClobberMemory(); }
+};
+
+void add_ours(const std::string& name, const Function& function) {
+  bench(name, [function](benchmark::State& state) {
+    Four four;
+    for ([[maybe_unused]] auto _ : state) {
+      four.hide();
+      auto sum = function(four.a, four.b, four.c, four.d);
+      if (!sum.ok() || sum->value().i != 18) throw Failed("sum4 is wrong");
+    }
+  });
+}
+
+void add_raw_packed(PackedCall call) {
+  bench("call/packed/raw", [call](benchmark::State& state) {
+    Four four;
+    for ([[maybe_unused]] auto _ : state) {
+      four.hide();
+      PackedValue values[4], result;
+      int codes[4] = {kPackedInt, kPackedInt, kPackedFloat, kPackedFloat}, code;
+      values[0].i = four.a, values[1].i = four.b, values[2].f = four.c, values[3].f = four.d;
+      if (call(values, codes, 4, &result, &code, nullptr) != 0 || result.i != 18)
+        throw Failed("sum4 is wrong");
+    }
+  });
+}
+
+void add_raw_plugin(const gantry_function& target) {
+  bench("call/plugin/raw", [target](benchmark::State& state) {
+    Four four;
+    const gantry_env env{{1, 0}, nullptr, nullptr};
+    for ([[maybe_unused]] auto _ : state) {
+      four.hide();
+      gantry_value values[4], result{};
+      values[0] = {GANTRY_INT, 0, {four.a}}, values[1] = {GANTRY_INT, 0, {four.b}};
+      values[2] = {GANTRY_FLOAT, 0, {}}, values[2].f = four.c;
+      values[3] = {GANTRY_FLOAT, 0, {}}, values[3].f = four.d;
+      if (target.table->call(target.self, &env, values, 4, &result, nullptr) != GANTRY_OK ||
+          result.i != 18) {
+        throw Failed("sum4 is wrong");
+      }
+    }
+  });
+}
+
+std::function<Row(const Times&)> above_raw(const std::string& name, double limit) {
+  return [=](const Times& times) {
+    const double raw = times.median(name + "/raw");
+    return Row{limit, times.median(name + "/gantry") - raw, "ns",
+               "raw call " + format("%.2f ns", raw)};
+  };
+}
+
+}  // namespace
+
+void add_calls(Suite& suite) {
+  Runtime runtime = make_runtime(suite);
+  const std::filesystem::path calls = suite.fixtures / "calls.so";
+  add_ours("call/packed/gantry", or_fail(or_fail(runtime.load(calls)).function("sum4")));
+  add_raw_packed(reinterpret_cast<PackedCall>(symbol_of(calls, "sum4")));
+  suite.figure("call into packed host code, above the raw call", above_raw("call/packed", 7));
+
+  const Module stubs = or_fail(runtime.load(suite.fixtures / "stubs1.so"));
+  const Function plugin = or_fail(stubs.function("stub_sum4"));
+  add_ours("call/plugin/gantry", plugin);
+  add_raw_plugin(reinterpret_cast<FunctionObject*>(plugin.get())->target);
+  suite.figure("call into a plugin's function, above the raw call", above_raw("call/plugin", 1));
+}
+
+}  // namespace gantry::bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/child.hpp"
+
+#include "tests/bench/suite.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sstream>
+
+namespace gantry::bench {
+namespace {
+
+// Starts a program whose standard output is `output`, and waits for it.
+void run(const std::vector<std::string>& words, int output) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw Failed(words[0] + " cannot be started");
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw Failed(words[0] + " fails");
+}
+
+}  // namespace
+
+void run_child(const std::vector<std::string>& words) {
+  static const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  run(words, nowhere);
+}
+
+std::vector<double> numbers_of(const std::vector<std::string>& words) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Failed("no pipe");
+  std::string text(4096, '\0');
+  try {
+    run(words, ends[1]);  // a pipe holds what it prints
+  } catch (...) {
+    close(ends[0]), close(ends[1]);
+    throw;
+  }
+  close(ends[1]);
+  const ssize_t size = read(ends[0], text.data(), text.size());
+  close(ends[0]);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  std::istringstream in(text);
+  std::vector<double> numbers;
+  for (double number = 0; in >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+}  // namespace gantry::bench

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes the artifacts that are measured, with the library behind `gantry pack`.
+//
+//     gantry_bench_fixtures <folder> [--big]
+//
+//     calls.so            packed functions alone
+//     chain<n>.so         n one-element operators, one behind the other
+//     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
+//     big.so              (--big) 16 parameters of 64 MiB
+//     manifests/          500 manifests of plugins that are not there
+#include "core/pack/container.hpp"
+#include "core/pack/link.hpp"
+#include "core/pack/object_file.hpp"
+#include "core/pack/pack.hpp"
+#include "core/pack/temp_folder.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kParameters = 16;
+constexpr std::int64_t kParameterSide = 4096;  // float32[4096, 4096] is 64 MiB
+constexpr int kManifests = 500;
+
+const gantry_dtype kFloat32{static_cast<std::uint8_t>(TypeCode::float_), 32, 1};
+const TensorType kOne{kFloat32, {1}};
+
+Recipe recipe_of_kernels() {
+  Recipe recipe;
+  recipe.folder = GANTRY_BENCH_SOURCE;
+  recipe.sources = {"kernels.c"};
+  return recipe;
+}
+
+Status write_chain(const fs::path& folder, std::size_t length) {
+  Recipe recipe = recipe_of_kernels();
+  GraphDescription graph;
+  graph.inputs = {{"t0", kOne}};
+  for (std::size_t i = 0; i < length; ++i) {
+    graph.operators.push_back({"add_one", {concat("t", i)}, {{concat("t", i + 1), kOne}}});
+  }
+  graph.outputs = {concat("t", length)};
+  recipe.graph = std::move(graph);
+  return pack(recipe, folder / concat("chain", length, ".so"));
+}
+
+Status write_stubs(const fs::path& folder, std::size_t count) {
+  std::vector<ContainerModule> modules(1);
+  for (std::size_t i = 1; i <= count; ++i) {
+    modules.front().imports.push_back(i);
+    modules.push_back({"bench.stub", {}, [](Pieces& out) -> Status {
+                         out.write_text(std::string(64 - sizeof(std::uint64_t), 'x'));
+                         return {};
+                       }});
+  }
+  GANTRY_TRY(const Pieces container, write_container(modules));
+  const fs::path output = folder / concat("stubs", count, ".so");
+  GANTRY_TRY(const TempFolder scratch, TempFolder::beside(output));
+  std::string bytes;
+  {
+    struct Text : dmlc::Stream {
+      explicit Text(std::string& into) : text(into) {}
+      void Write(const void* data, std::size_t size) override {
+        text.append(static_cast<const char*>(data), size);
+      }
+      std::size_t Read(void*, std::size_t) override { return 0; }
+      std::string& text;
+    } stream(bytes);
+    GANTRY_CHECK(container.write_to(stream));
+  }
+  std::ofstream(scratch / "container.bin", std::ios::binary) << bytes;
+  std::ofstream(scratch / "container.S")
+      << container_assembly((scratch / "container.bin").native(), container.size());
+  LinkJob job;
+  job.folder = GANTRY_BENCH_SOURCE;
+  job.scratch = scratch.path();
+  job.sources = {"kernels.c", (scratch / "container.S").native()};
+  job.output = scratch / "library.so";
+  GANTRY_CHECK(link_library(job));
+  return move_into_place(job.output, output);
+}
+
+// One array on disk serves all sixteen parameters; in the artifact each has its own bytes.
+Status write_big(const fs::path& folder) {
+  const fs::path array = folder / "big.npy";
+  {
+    std::string header = concat("{'descr': '<f4', 'fortran_order': False, 'shape': (",
+                                kParameterSide, ", ", kParameterSide, "), }");
+    header.resize(128 - 10 - 1, ' ');
+    header += '\n';
+    std::ofstream out(array, std::ios::binary);
+    out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size()) << '\0' << header;
+    const std::vector<float> row(kParameterSide, 1.0f);
+    for (std::int64_t i = 0; i < kParameterSide; ++i) {
+      out.write(reinterpret_cast<const char*>(row.data()),
+                static_cast<std::streamsize>(row.size() * sizeof(float)));
+    }
+  }
+  Recipe recipe = recipe_of_kernels();
+  GraphDescription graph;
+  graph.inputs = {{"t0", kOne}};
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    ParameterSource source;
+    source.name = concat("p", i);
+    source.file = array;
+    source.place = source.name;
+    recipe.parameters.push_back(std::move(source));
+    graph.operators.push_back(
+        {"add_first", {concat("t", i), concat("p", i)}, {{concat("t", i + 1), kOne}}});
+  }
+  graph.outputs = {concat("t", kParameters)};
+  recipe.graph = std::move(graph);
+  const Status packed = pack(recipe, folder / "big.so");
+  fs::remove(array);
+  return packed;
+}
+
+void write_manifests(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (int i = 0; i < kManifests; ++i) {
+    std::ofstream(folder / concat("vendor", i, ".yaml"))
+        << "schema: \"1.0\"\nid: vendor.npu" << i << "\nversion: \"1.2." << i
+        << "\"\ndisplay_name: accelerator " << i
+        << "\nvendor: vendor\nlicense: Apache-2.0\nlibrary: libvendor" << i
+        << ".so\nabi: {major: 1, min_minor: 0, max_minor: 0}\npriority: " << i % 10
+        << "\nkeys:\n  - {key: vendor" << i << ", payload: [str, bytes]}\ndevices:\n  - {name: npu"
+        << i << "}\n";
+  }
+}
+
+Status make_all(const fs::path& folder, bool big) {
+  fs::create_directories(folder);
+  if (big) return write_big(folder);
+  GANTRY_CHECK(pack(recipe_of_kernels(), folder / "calls.so"));
+  for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(folder, length));
+  for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(folder, count));
+  write_manifests(folder / "manifests");
+  return {};
+}
+
+}  // namespace
+}  // namespace gantry
+
+int main(int argc, char** argv) {
+  const bool big = argc == 3 && std::strcmp(argv[2], "--big") == 0;
+  if (argc != 2 && !big) {
+    std::fprintf(stderr, "use: gantry_bench_fixtures <folder> [--big]\n");
+    return 2;
+  }
+  const gantry::Status made = gantry::make_all(std::filesystem::absolute(argv[1]), big);
+  if (made.ok()) return 0;
+  std::fprintf(stderr, "error: %s\n", made.error().message.c_str());
+  return 1;
+}

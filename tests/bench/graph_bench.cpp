@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph executor beside a bare loop over the same kernels: what an operator costs beyond its kernel, and a whole
+// network.
+#include "tests/bench/bare_graph.hpp"
+#include "tests/bench/child.hpp"
+#include "tests/bench/suite.hpp"
+
+namespace gantry::bench {
+namespace {
+
+// <name>/gantry and <name>/raw: one run each. `call_all` runs the bare loop within a call of the same runtime, so that
+// kernels find its pool.
+void add_graph(Runtime& runtime, const std::string& name, const std::filesystem::path& file,
+               const Function& call_all) {
+  const Module model = or_fail(runtime.load(file));
+  auto executor = std::make_shared<Executor>(or_fail(runtime.executor(model, {"cpu"})));
+  const auto bare = std::make_shared<const BareGraph>(model, file, *executor);
+  bench(name + "/gantry", [executor](benchmark::State& state) {
+    for ([[maybe_unused]] auto _ : state) or_fail(executor->run());
+  })->UseRealTime();
+  bench(name + "/raw", [bare, call_all](benchmark::State& state) {
+    gantry_value args[2]{};
+    args[0].kind = GANTRY_POINTER;
+    args[0].p = const_cast<void*>(bare->calls());
+    args[1].kind = GANTRY_INT;
+    args[1].i = bare->call_count();
+    for ([[maybe_unused]] auto _ : state) or_fail(call_all.call(args));
+  })->UseRealTime();
+}
+
+}  // namespace
+
+void add_graphs(Suite& suite) {
+  Runtime runtime = make_runtime(suite);
+  // A copy: the second runtime in a process to open a file gets it as a copy in memory.
+  const std::filesystem::path loop = suite.fixtures / "loop.so";
+  std::filesystem::copy_file(suite.fixtures / "calls.so", loop,
+                             std::filesystem::copy_options::overwrite_existing);
+  const Function call_all = or_fail(or_fail(runtime.load(loop)).function("call_all"));
+
+  for (const char* length : {"10", "1000", "10000"}) {
+    add_graph(runtime, std::string("chain/") + length,
+              suite.fixtures / (std::string("chain") + length + ".so"), call_all);
+  }
+  suite.figure("graph executor, an operator above its raw call", [](const Times& times) {
+    const auto slope = [&](const char* whose) {
+      const std::string side = whose;
+      return (times.median("chain/10000/" + side) - times.median("chain/10/" + side)) /
+             (10'000 - 10);
+    };
+    return Row{8, slope("gantry") - slope("raw"), "ns",
+               format("%.2f ns in all, ", slope("gantry")) + format("raw %.2f ns", slope("raw"))};
+  });
+
+  add_graph(runtime, "resnet20", suite.golden / "tvm-0.12/resnet20_llvm.so", call_all);
+  suite.figure("resnet20 steady run, two threads", [](const Times& times) {
+    const double raw = times.median("resnet20/raw");
+    return Row{1.01, times.median("resnet20/gantry") / raw, "x bare loop",
+               format("bare loop %.1f us", raw / 1e3)};
+  });
+}
+
+}  // namespace gantry::bench

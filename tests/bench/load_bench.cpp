@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a path to a module whose functions can be looked up, beside bare dlopen of the same file; and from there to an
+// executor.
+#include "tests/bench/child.hpp"
+#include "tests/bench/suite.hpp"
+
+#include <dlfcn.h>
+
+#include <fstream>
+#include <memory>
+
+namespace gantry::bench {
+namespace {
+
+constexpr double kStubs = 10'000;
+constexpr double kUs = 1e3, kMs = 1e6, kMb = 1e6;
+
+struct Library {
+  explicit Library(const std::string& path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
+  ~Library() { dlclose(handle); }
+  Library(const Library&) = delete;
+  void* handle;
+};
+
+// <name>/gantry and <name>/dlopen, both of a file that nobody else has open.
+void add_load(Runtime& runtime, const std::string& name, const std::string& file) {
+  bench(name + "/gantry", [runtime, file](benchmark::State& state) mutable {
+    or_fail(runtime.load(file));  // opens the plugins
+    timed(state, [&] { return or_fail(runtime.load(file)); });
+  })->UseManualTime();
+  bench(name + "/dlopen", [file](benchmark::State& state) {
+    timed(state, [&] { return std::make_unique<Library>(file); });
+  })->UseManualTime();
+}
+
+std::function<Row(const Times&)> limit_by_dlopen(const std::string& name, double factor,
+                                                 double extra_ns) {
+  return [=](const Times& times) {
+    const double bare = times.median(name + "/dlopen");
+    return Row{(factor * bare + extra_ns) / kUs, times.median(name + "/gantry") / kUs, "us",
+               "bare dlopen " + format("%.1f us", bare / kUs)};
+  };
+}
+
+void read_whole(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::vector<char> piece(1 << 20);
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size()))) {
+  }
+}
+
+void add_resnet(Suite& suite, Runtime& runtime) {
+  // A copy, because the graph benchmarks keep the golden file itself open.
+  const std::filesystem::path copy = suite.fixtures / "resnet20_llvm.so";
+  std::filesystem::copy_file(suite.golden / "tvm-0.12/resnet20_llvm.so", copy,
+                             std::filesystem::copy_options::overwrite_existing);
+  add_load(runtime, "load/resnet20", copy);
+  suite.figure("load of resnet20_llvm.so", limit_by_dlopen("load/resnet20", 1.5, 50 * kUs));
+
+  bench("executor/resnet20", [runtime, copy](benchmark::State& state) mutable {
+    const Module model = or_fail(runtime.load(copy));
+    timed(state, [&] { return or_fail(runtime.executor(model, {"cpu"})); });
+  })->UseManualTime();
+  suite.figure("executor creation of resnet20", [](const Times& times) {
+    return Row{1.5, times.median("executor/resnet20") / kMs, "ms", ""};
+  });
+}
+
+void add_big(Suite& suite, Runtime& runtime) {
+  const std::string what = "load of 16 parameters of 64 MiB";
+  const std::filesystem::path file = suite.fixtures / "big.so";
+  if (!std::filesystem::exists(file)) {
+    suite.figure(what,
+                 [](const Times&) -> Row { throw Failed("not made: tests/bench/run makes it"); });
+    return;
+  }
+  read_whole(file);
+  add_load(runtime, "load/big", file);
+  suite.figure(what, limit_by_dlopen("load/big", 2, 100 * kUs));
+  const auto memory = std::make_shared<std::vector<double>>(
+      numbers_of({(suite.build_tree / "tests/gantry_bench_memory").string(), "load", file,
+                  (suite.build_tree / "share/gantry/plugins.d").string()}));
+  const auto more = [&](const char* when, std::size_t at) {
+    suite.figure(what + ", anonymous memory " + when, [=](const Times&) {
+      return Row{5, (memory->at(at) - memory->at(0)) / kMb, "MB",
+                 format("%.2f MB before", memory->at(0) / kMb)};
+    });
+  };
+  more("loaded", 1);
+  more("with an executor", 2);
+}
+
+void add_stubs(Suite& suite, Runtime& runtime) {
+  add_load(runtime, "load/stubs", suite.fixtures / "stubs10000.so");
+  suite.figure("10,000 modules of 64 bytes, each", [](const Times& times) {
+    const double bare = times.median("load/stubs/dlopen");
+    return Row{200, (times.median("load/stubs/gantry") - bare) / kStubs, "ns",
+               "bare dlopen " + format("%.1f us", bare / kUs) + " taken off"};
+  });
+}
+
+}  // namespace
+
+void add_loads(Suite& suite) {
+  Runtime runtime = make_runtime(suite);
+  add_resnet(suite, runtime);
+  add_big(suite, runtime);
+  add_stubs(suite, runtime);
+}
+
+}  // namespace gantry::bench

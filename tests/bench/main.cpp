@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry_bench <fixtures> [--benchmark_...]
+//
+// Runs every benchmark and prints the figures. Exit code 0: all limits are kept; 1: some are not; 2: nothing was run.
+#include "tests/bench/suite.hpp"
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  using namespace gantry::bench;
+  if (argc < 2 || argv[1][0] == '-') {
+    std::fprintf(stderr, "use: gantry_bench <fixtures> [--benchmark_...]\n");
+    return 2;
+  }
+  // What the caller says comes later and wins.
+  std::string words[] = {argv[0], "--benchmark_repetitions=15", "--benchmark_min_time=0.02",
+                         "--benchmark_enable_random_interleaving=true"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.insert(arguments.end(), argv + 2, argv + argc);
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+
+  Suite suite{std::filesystem::absolute(argv[1]), GANTRY_GOLDEN_DIR, GANTRY_BUILD_DIR, {}};
+  try {
+    for (const auto add : {add_loads, add_calls, add_graphs, add_starts, add_sizes}) add(suite);
+  } catch (const Failed& failed) {
+    std::fprintf(stderr, "error: %s\n", failed.what());
+    return 2;
+  }
+  return print_figures(suite, run_benchmarks()) == 0 ? 0 : 1;
+}

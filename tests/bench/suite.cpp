@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/suite.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace gantry::bench {
+namespace {
+
+double middle_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Keeps every repetition and prints none; figures and medians are printed at the end.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.error_occurred) {
+        std::fprintf(stderr, "%s: %s\n", run.run_name.function_name.c_str(),
+                     run.error_message.c_str());
+      } else if (run.run_type == Run::RT_Iteration) {
+        const double in_unit = run.GetAdjustedRealTime();
+        times.add(run.run_name.function_name,
+                  in_unit / benchmark::GetTimeUnitMultiplier(run.time_unit) * 1e9);
+      }
+    }
+  }
+  Times times;
+};
+
+}  // namespace
+
+double Times::median(const std::string& name) const {
+  const auto found = all_.find(name);
+  if (found == all_.end()) throw Failed("no run of " + name);
+  return middle_of(found->second);
+}
+
+Times run_benchmarks() {
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  return std::move(collector.times);
+}
+
+int print_figures(const Suite& suite, const Times& times) {
+  std::printf("%-44s %12s %12s %12s  %s\n", "benchmark, ns an iteration", "median", "least", "most",
+              "repetitions");
+  for (const auto& [name, values] : times.all()) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    std::printf("%-44s %12.1f %12.1f %12.1f  %zu\n", name.c_str(), middle_of(values), *least, *most,
+                values.size());
+  }
+  int missed = 0;
+  std::printf("\n| what | limit | measured | verdict | beside it |\n|---|---|---|---|---|\n");
+  for (const Figure& figure : suite.figures) {
+    try {
+      const Row row = figure.row(times);
+      const bool met = row.measured <= row.limit;
+      missed += met ? 0 : 1;
+      std::printf("| %s | %.4g %s | %.4g %s | %s | %s |\n", figure.what.c_str(), row.limit,
+                  row.unit.c_str(), row.measured, row.unit.c_str(), met ? "met" : "MISSED",
+                  row.beside.c_str());
+    } catch (const Failed& failed) {
+      ++missed;
+      std::printf("| %s | - | - | FAILED | %s |\n", figure.what.c_str(), failed.what());
+    }
+  }
+  return missed;
+}
+
+Runtime make_runtime(const Suite& suite) {
+  RuntimeOptions options;
+  options.plugin_dirs = {(suite.build_tree / "share/gantry/plugins.d").string(),
+                         (suite.build_tree / "tests/bench/plugins.d").string()};
+  options.only_these_plugins = true;
+  options.threads = 2;
+  options.log_level = "error";
+  return or_fail(Runtime::create(std::move(options)));
+}
+
+void* symbol_of(const std::filesystem::path& library, const char* name) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* address = handle != nullptr ? dlsym(handle, name) : nullptr;
+  if (address == nullptr) throw Failed(dlerror());
+  return address;
+}
+
+}  // namespace gantry::bench

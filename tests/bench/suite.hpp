@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is measured, and what must come of it.
+//
+//     add_*()          register benchmarks by name, and figures over their medians
+//     Google Benchmark runs all repetitions in random order, ours and the bare ones mixed
+//     print_figures()  what | limit | measured | verdict
+#pragma once
+
+#include "core/runtime/runtime.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gantry::bench {
+
+// A part of the suite that could not run: its figures are reported as missed, with this text.
+struct Failed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// All repetitions of every benchmark, in nanoseconds for one iteration.
+class Times {
+ public:
+  void add(const std::string& name, double ns) { all_[name].push_back(ns); }
+  // throws Failed where the benchmark did not run
+  double median(const std::string& name) const;
+  const std::map<std::string, std::vector<double>>& all() const { return all_; }
+
+ private:
+  std::map<std::string, std::vector<double>> all_;
+};
+
+// One row. `limit` and `measured` are in `unit`; `beside` says what the limit was computed from.
+struct Row {
+  double limit = 0, measured = 0;
+  std::string unit, beside;
+};
+struct Figure {
+  std::string what;
+  std::function<Row(const Times&)> row;
+};
+
+struct Suite {
+  std::filesystem::path fixtures;    // what fixtures.cpp has made
+  std::filesystem::path golden;      // tests/golden/data
+  std::filesystem::path build_tree;  // bin, lib, share
+  std::vector<Figure> figures;
+
+  void figure(std::string what, std::function<Row(const Times&)> row) {
+    figures.push_back({std::move(what), std::move(row)});
+  }
+};
+
+void add_loads(Suite& suite);
+void add_calls(Suite& suite);
+void add_graphs(Suite& suite);
+void add_starts(Suite& suite);
+void add_sizes(Suite& suite);
+
+// Runs what the command line selects.
+Times run_benchmarks();
+// returns  how many figures are missed
+int print_figures(const Suite& suite, const Times& times);
+
+// ---- for the benchmarks themselves ---------------------------------------------------------------------------------
+
+// throws Failed with the error's text
+template <class T>
+T or_fail(Result<T> result) {
+  if (!result.ok()) throw Failed(result.error().message);
+  return std::move(result).value();
+}
+inline void or_fail(const Status& status) {
+  if (!status.ok()) throw Failed(status.error().message);
+}
+
+// Registers a benchmark; what it throws ends it alone.
+template <class Body>
+benchmark::internal::Benchmark* bench(const std::string& name, Body body) {
+  return benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) mutable {
+    try {
+      body(state);
+    } catch (const Failed& failed) {
+      state.SkipWithError(failed.what());
+    }
+  });
+}
+
+// A runtime of two threads that knows the build tree's plugins and the suite's stub, and no configuration of this
+// machine.
+Runtime make_runtime(const Suite& suite);
+
+// The address of an exported symbol of a library that is open, or is opened for good.
+void* symbol_of(const std::filesystem::path& library, const char* name);
+
+// Times `work` alone: what it returns is destroyed outside the measured time.
+template <class Work>
+void timed(benchmark::State& state, Work work) {
+  using Clock = std::chrono::steady_clock;
+  for ([[maybe_unused]] auto _ : state) {
+    const auto start = Clock::now();
+    const auto made = work();
+    const std::chrono::duration<double> took = Clock::now() - start;
+    state.SetIterationTime(took.count());
+  }
+}
+
+}  // namespace gantry::bench
