@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/search_path.hpp"
 
+#include "core/manifest/folder.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -15,18 +17,6 @@ constexpr std::size_t kMostNames = 5;  // of a replaced place that a message lis
 
 bool is_manifest_name(std::string_view name) {
   return name.size() > 5 && name.ends_with(".yaml") && !name.starts_with('.');
-}
-
-// Names in a directory, bytewise; locale and inode order play no part.
-std::vector<std::string> names_in(const fs::path& directory, std::error_code& failed) {
-  std::vector<std::string> names;
-  fs::directory_iterator at(directory, failed);
-  while (!failed && at != fs::directory_iterator()) {
-    names.push_back(at->path().filename().string());
-    at.increment(failed);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::vector<std::string> split_list(std::string_view text) {

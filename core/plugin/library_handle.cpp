@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace gantry {
@@ -25,6 +26,9 @@ void keep(boost::dll::shared_library library) {
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::vector<boost::dll::shared_library>;
   const std::lock_guard lock(mutex);
+  for (const auto& other : kept) {  // one of each is enough, however many runtimes open it
+    if (other.native() == library.native()) return;
+  }
   kept.push_back(std::move(library));
 }
 
@@ -92,6 +96,8 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
   dlerror();
   try {
     library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
+  } catch (const std::bad_alloc&) {
+    return exhausted(path, ": no memory to open it").because(reason::linker.tag);
   } catch (const std::exception& thrown) {
     return bug(path, ": a constructor throws: ", thrown.what()).because(reason::linker.tag);
   } catch (...) {

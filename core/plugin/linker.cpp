@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/linker.hpp"
 
+#include "core/manifest/folder.hpp"
+
 #include <gantry/byte_reader.hpp>
 
 #include <dlfcn.h>
@@ -199,9 +201,7 @@ std::string Linker::describe_search(std::string_view soname, const ElfFile* want
     if (!told.insert(place.shown).second) continue;
     text += concat(told.size() == 1 ? " " : ", ", place.shown);
     std::error_code failed;
-    for (fs::directory_iterator at(place.directory, failed);
-         !failed && at != fs::directory_iterator(); at.increment(failed)) {
-      const std::string name = at->path().filename().string();
+    for (const std::string& name : names_in(place.directory, failed)) {
       if (name != soname && name.starts_with(stem)) near.insert(name);
     }
   }
