@@ -18,6 +18,7 @@ Result<Modules> read_layout2(ByteReader in) {
         .because("BLOB_TRUNCATED");
   }
   out.entries.reserve(count);
+  std::uint64_t empty_payloads = 0, first_empty = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     GANTRY_TRY(const auto key, read_type_key(in, i));
     if (key == library_key) {
@@ -29,15 +30,19 @@ Result<Modules> read_layout2(ByteReader in) {
       return Error(payload.error()).at("while reading entry ", i, " ", quoted(key));
     }
     const std::uint64_t at = in.offset() - payload->size();
-    if (payload->empty()) {
-      out.warnings.push_back(concat("entry ", i, " ", quoted(key),
-                                    " has an empty payload, which TVM's own loader refuses"));
-    }
+    if (payload->empty() && empty_payloads++ == 0) first_empty = i;
     out.entries.push_back(
         {key,
          at,
          {reinterpret_cast<const std::uint8_t*>(payload->data()), payload->size()},
          Extent::exact});
+  }
+  if (empty_payloads != 0) {
+    const std::string more =
+        empty_payloads == 1 ? " has" : concat(" and ", empty_payloads - 1, " more have");
+    out.warnings.push_back(concat("entry ", first_empty, " ",
+                                  quoted(out.entries[first_empty].type_key), more,
+                                  " an empty payload, which TVM's own loader refuses"));
   }
   if (!in.at_end()) {
     out.warnings.push_back(concat(in.left(), " bytes follow the last entry"));

@@ -61,6 +61,23 @@ TEST(Layout2, WarnsOfAnEmptyPayload) {
               ElementsAre("entry 1 \"cuda\" has an empty payload, which TVM's own loader refuses"));
 }
 
+// Found by fuzzing: a sentence for each of 30,000 empty payloads took more memory than the file.
+TEST(Layout2, WarnsOnceOfManyEmptyPayloads) {
+  const auto modules = read(Words()
+                                .u64s({0, 2, 2, 2})
+                                .u64s({1, 2})
+                                .str("_lib")
+                                .str("cuda")
+                                .str("")
+                                .str("opencl")
+                                .str(""));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(modules->warnings,
+              ElementsAre("entry 1 \"cuda\" and 1 more have an empty payload, which TVM's own "
+                          "loader refuses"));
+}
+
 TEST(Layout2, WarnsOfBytesBehindTheLastEntry) {
   const auto modules = read(Words().u64s({0, 0}).u64s({}).str("_lib").text("xyz"));
 
