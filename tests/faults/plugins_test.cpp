@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that breaks a rule of the ABI while it is at work is stopped with a sentence that names it, and the process
+// goes on. What a plugin's file or tables say before it works: tests/unit/plugin.
+#include "tests/faults/breaker.hpp"
+
+#include "core/runtime/runtime.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+
+#include <gantry/threads.h>
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <map>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+using test::Breaker;
+using test::breaker;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Plugin : public testing::Test {
+ protected:
+  Plugin() { breaker() = {}; }
+  ~Plugin() override { breaker() = {}; }
+
+  Runtime runtime() {
+    RuntimeOptions options;
+    options.only_these_plugins = true;
+    options.threads = 2;
+    options.log_level = "debug";
+    options.log_sink = [this](std::int32_t, std::string_view line) {
+      log_.append(line).append("\n");
+    };
+    auto made = Runtime::create(std::move(options));
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    const Status added = made->add_plugin(test::query_breaker);
+    EXPECT_TRUE(added.ok()) << added.error().message;
+    return std::move(*made);
+  }
+
+  // One module of the plugin's key, its payload a length and that many bytes.
+  std::string file() {
+    test::Words body;
+    body.u64(2).str("test.break").str("payload").str("_import_tree").u64s({0, 0}).u64s({});
+    const test::Words container = test::Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("model", ++files_, ".so");
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  // Goes all the way: loads, lists, finds, calls, copies to the device and back.
+  Status work() {
+    Runtime made = runtime();
+    GANTRY_TRY(const Module module, made.load(file()));
+    GANTRY_CHECK(module.functions());
+    GANTRY_TRY(const Function function, module.function("call"));
+    GANTRY_TRY(const Any result, function());
+    if (!breaker().text.empty()) GANTRY_CHECK(result.text());
+    const std::int64_t shape[] = {4};
+    GANTRY_TRY(const Tensor there, made.tensor(shape, {0, 32, 1}, "breaker"));
+    GANTRY_TRY(const Tensor here, made.tensor(shape, {0, 32, 1}));
+    return made.copy(there, here);
+  }
+
+  std::string log_;
+
+ private:
+  test::TempDir dir_;
+  int files_ = 0;
+};
+
+TEST_F(Plugin, ThatKeepsTheRulesWorks) {
+  const Status done = work();
+  EXPECT_TRUE(done.ok()) << done.error().message;
+}
+
+class PluginThatThrows : public Plugin, public testing::WithParamInterface<const char*> {};
+
+TEST_P(PluginThatThrows, IsNamedAndTheProcessGoesOn) {
+  breaker().throws_in = GetParam();
+
+  const Status done = work();
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::bug);
+  EXPECT_EQ(done.error().reason,
+            GetParam() == std::string_view("create") ? "CREATE_FAILED" : "EXCEPTION");
+  EXPECT_THAT(done.error().message,
+              AllOf(HasSubstr("test.breaker"), HasSubstr(" throws: breaker: thrown in "),
+                    HasSubstr(GetParam())));
+  breaker() = {};
+  EXPECT_TRUE(work().ok()) << "the next runtime works";
+}
+
+INSTANTIATE_TEST_SUITE_P(In, PluginThatThrows,
+                         testing::Values("create", "load_binary", "get_function", "call",
+                                         "list_functions", "device.count", "device.alloc",
+                                         "device.copy"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name) c = c == '.' || c == '_' ? 'X' : c;
+                           return name;
+                         });
+
+TEST_F(Plugin, ThatThrowsInQueryIsRefused) {
+  breaker().throws_in = "query";
+  auto made = Runtime::create({.only_these_plugins = true});
+
+  const Status added = made->add_plugin(test::query_breaker);
+
+  ASSERT_FALSE(added.ok());
+  EXPECT_THAT(
+      added.error().message,
+      HasSubstr("the program's plugin: gantry_plugin_query_v1 throws: breaker: thrown in query"));
+}
+
+// On a thread of the pool nobody is there to catch it.
+TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsTold) {
+  gantry_code told = GANTRY_OK;
+  std::string text(200, '\0');
+  breaker().inside = [&](const char* where) {
+    if (where != std::string_view("call")) return;
+    const gantry_host* host = breaker().host;
+    const auto* threads =
+        static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
+    gantry_status status{};
+    status.struct_size = sizeof status;
+    status.text = text.data();
+    status.text_capacity = static_cast<std::uint32_t>(text.size());
+    told = threads->parallel_for(
+        host, 8, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr,
+        &status);
+    text.resize(status.text_size);
+  };
+
+  EXPECT_TRUE(work().ok());
+
+  EXPECT_EQ(told, GANTRY_BUG);
+  EXPECT_EQ(text, "piece 0 of 8 throws: exception that is no std::exception");
+}
+
+// One wrong table or answer per row.
+struct Wrong {
+  const char* name;
+  void (*breaks)(Breaker&);
+  Code code;
+  const char* reason;
+  const char* says;  // beside the plugin's name
+};
+
+class PluginThatIsWrong : public Plugin, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(PluginThatIsWrong, IsNamed) {
+  GetParam().breaks(breaker());
+
+  const Status done = work();
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, GetParam().code) << done.error().message;
+  EXPECT_EQ(done.error().reason, GetParam().reason) << done.error().message;
+  EXPECT_THAT(done.error().message, AllOf(HasSubstr("test.breaker"), HasSubstr(GetParam().says)));
+}
+
+gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
+  return GANTRY_NOT_FOUND;
+}
+void nothing(void*) {}
+constexpr gantry_module_table kShortModule = {
+    .struct_size = 16, .type_name = "short", .destroy = nothing, .get_function = no_function};
+constexpr gantry_module_table kNoGetFunction = {
+    .struct_size = sizeof(gantry_module_table), .type_name = "no_get_function", .destroy = nothing};
+constexpr gantry_module_table kNoDestroy = {.struct_size = sizeof(gantry_module_table),
+                                            .type_name = "no_destroy",
+                                            .get_function = no_function};
+constexpr gantry_function_table kShortFunction = {
+    .struct_size = 8,
+    .call = [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+               gantry_status*) -> gantry_code { return GANTRY_OK; }};
+constexpr gantry_function_table kNoCall = {.struct_size = sizeof(gantry_function_table)};
+
+INSTANTIATE_TEST_SUITE_P(
+    By, PluginThatIsWrong,
+    testing::Values(
+        Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
+              Code::malformed, "STRUCT_SIZE",
+              "gantry_module_table says its size is 16, least is 48"},
+        Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
+              Code::malformed, "FUNCTION_MISSING", "get_function"},
+        Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
+              Code::malformed, "FUNCTION_MISSING", "destroy"},
+        Wrong{"AShortFunctionTable", [](Breaker& b) { b.function_table = &kShortFunction; },
+              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AFunctionWithoutCall", [](Breaker& b) { b.function_table = &kNoCall; }, Code::bug,
+              "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AFunctionWithoutTable", [](Breaker& b) { b.function_without_table = true; },
+              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,
+              "BLOB_CONSUMED", "says it has consumed 100000 bytes"},
+        Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",
+              "says it has consumed 0 bytes"},
+        Wrong{"ACodeThatIsNone",
+              [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.says = "?"; }, Code::bug,
+              "STATUS_CODE", "returns 99, which is no code"},
+        Wrong{"ANegativeCode", [](Breaker& b) { b.fails_in = "create", b.code = -1, b.says = "?"; },
+              Code::bug, "CREATE_FAILED", "returns -1, which is no code"},
+        Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
+              "TEST", "fails as unavailable and gives no reason"},
+        Wrong{"ATextThatIsNotUtf8",
+              [](Breaker& b) { b.fails_in = "load_binary", b.says = "caf\xe9"; }, Code::unavailable,
+              "TEST", "caf\\xe9"},
+        Wrong{"ATextThatIsNotUtf8InCreate",
+              [](Breaker& b) { b.fails_in = "create", b.says = "\xff"; }, Code::unavailable,
+              "CREATE_FAILED", "create of plugin test.breaker gives a text that is not UTF-8"},
+        Wrong{"ATextThatIsNotUtf8InACall",
+              [](Breaker& b) { b.fails_in = "call", b.says = "caf\xe9"; }, Code::unavailable,
+              "TEST", "gives a text that is not UTF-8"},
+        Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
+              "TEXT_UTF8", "gives a string that is not UTF-8"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(Plugin, ThatLogsWhatIsNotUtf8IsShown) {
+  breaker().inside = [](const char* where) {
+    const gantry_host* host = breaker().host;
+    if (where == std::string_view("call"))
+      host->log(host, GANTRY_LOG_WARNING, gantry_text("caf\xe9"));
+  };
+
+  EXPECT_TRUE(work().ok());
+
+  EXPECT_THAT(log_, HasSubstr("test.breaker: caf\\xe9"));
+}
+
+// Everything that the host lends, in one go; what must be refused is refused, and nothing waits for ever.
+void call_the_host(const char* where) {
+  const gantry_host* host = breaker().host;
+  if (host == nullptr) return;
+  gantry_value value{};
+  const auto drop = [&](gantry_code code) {
+    if (code == GANTRY_OK && value.kind >= GANTRY_OBJECT) host->release(host, value.object);
+    value = {};
+  };
+  host->log(host, GANTRY_LOG_INFO, gantry_text(where));
+  host->config_get(host, gantry_text("threads"), &value, nullptr);
+  value = {};
+  drop(host->text_new(host, GANTRY_STRING, gantry_text("a text that is longer than eight bytes"),
+                      &value, nullptr));
+  std::int64_t four = 4;
+  drop(host->shape_new(host, &four, 1, &value, nullptr));
+  drop(host->items_new(host, GANTRY_ARRAY, nullptr, 0, &value, nullptr));
+  gantry_tensor like{};
+  like.device = {1, 0};
+  like.ndim = 1;
+  like.dtype = {0, 32, 1};
+  like.shape = &four;
+  drop(host->tensor_new(host, &like, {}, &value, nullptr));
+  // Kinds of devices that are there, being made, and nowhere; the last makes the core look for a plugin.
+  gantry_device device{};
+  std::int32_t own = 0;
+  host->device_type(host, gantry_text("breaker"), &own, nullptr);
+  for (const std::int32_t type : {1, own, 2, 99, -1})
+    host->device_get(host, {type, 0}, &device, nullptr);
+  gantry_object* found = nullptr;
+  if (breaker().self_module != nullptr) {
+    const std::uint32_t everywhere = GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS | GANTRY_FIND_GLOBALS;
+    EXPECT_EQ(
+        host->find(host, breaker().self_module, everywhere, gantry_text("absent"), &found, nullptr),
+        GANTRY_NOT_FOUND);
+  }
+  static constexpr gantry_module_table table = {.struct_size = sizeof(gantry_module_table),
+                                                .type_name = "made",
+                                                .destroy = nothing,
+                                                .get_function = no_function};
+  drop(host->module_new(host, nullptr, {nullptr, &table}, &value, nullptr));
+  const auto* threads =
+      static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
+  threads->parallel_for(
+      host, 4, [](void*, std::int64_t, gantry_status*) -> gantry_code { return GANTRY_OK; },
+      nullptr, nullptr);
+}
+
+TEST_F(Plugin, MayCallTheHostFromEverywhere) {
+  std::map<std::string, int> seen;
+  bool within = false;
+  breaker().inside = [&](const char* where) {
+    ++seen[where];
+    if (within) return;  // the host may come back to the plugin
+    within = true;
+    call_the_host(where);
+    within = false;
+  };
+  alarm(60);  // a lock that nobody gives back ends the test
+
+  const Status done = work();
+
+  alarm(0);
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  for (const char* where :
+       {"query", "create", "load_binary", "list_functions", "get_function", "call", "device.count",
+        "device.alloc", "device.copy", "device.free", "module.destroy", "destroy"}) {
+    EXPECT_GE(seen[where], 1) << where;
+  }
+}
+
+// A payload is lent for the time of load_binary. Nothing can be caught here: the bytes are a mapping, and the plugin
+// reads it when it is gone. What the core owes is that the pin keeps them, and that without it they do go away: a
+// plugin that forgets the pin dies in its own tests and not at a customer's.
+class PluginThatKeepsThePayload : public Plugin {
+ protected:
+  // Loads one file, lets it go, and lets a module of another file read what was kept of the first.
+  void read_what_was_kept() {
+    Runtime made = runtime();
+    (void)made.load(file()).value();
+    const std::uint8_t* kept = breaker().kept;
+    const Module other = made.load(file()).value();
+    breaker().kept = kept;
+    breaker().reads_kept = true;
+    const std::int64_t byte = other.function("call").value()()->integer().value();
+    std::exit(byte == 7 ? 0 : 1);  // the low byte of the payload's length
+  }
+};
+using PluginThatKeepsThePayloadDeathTest = PluginThatKeepsThePayload;
+
+TEST_F(PluginThatKeepsThePayloadDeathTest, WithItsPinReadsItLater) {
+  breaker().keeps_pin = true;
+  EXPECT_EXIT(read_what_was_kept(), testing::ExitedWithCode(0), "");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // which takes the signal for itself
+TEST_F(PluginThatKeepsThePayloadDeathTest, WithoutItsPinEndsItsOwnProcess) {
+  EXPECT_EXIT(read_what_was_kept(), testing::KilledBySignal(SIGSEGV), "");
+}
+#endif
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every allocation and every system call of load, run and pack fails once, in turn. A test takes a sample, so that
+// all of them end within a minute; tests/faults/run takes every number (GANTRY_FAULTS_STEP=1).
+#include "tests/faults/sweep.hpp"
+
+#include "tests/faults/scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace gantry {
+namespace {
+
+using test::Ending;
+using test::Fault;
+using test::Job;
+using test::Scene;
+
+unsigned long number_or(const char* variable, unsigned long otherwise) {
+  const char* const given = std::getenv(variable);
+  return given != nullptr ? std::strtoul(given, nullptr, 10) : otherwise;
+}
+unsigned long step_or(unsigned long sample) { return number_or("GANTRY_FAULTS_STEP", sample); }
+
+// Steps are primes: a loop of the program does not fall in with them.
+struct Sweep {
+  const char* name;
+  Job (Scene::*job)() const;
+  Fault::Kind kind;
+  unsigned long step;
+  bool writes = true;  // an output file
+  // How many runs of a whole sweep may end by SIGABRT. nlohmann::json allocates in its destructor, which is noexcept:
+  // nothing can catch what comes out of it. README.md has the measurement.
+  unsigned long aborts = 0;
+};
+
+class EveryFault : public testing::TestWithParam<Sweep> {};
+
+// What a run leaves: refused with one clear error and nothing changed, or done and whole.
+testing::AssertionResult is_clean(const Scene& scene, const Ending& run, bool writes) {
+  const auto no = [&](const char* what) {
+    return testing::AssertionFailure() << what << (scene.is_untouched() ? " (untouched)" : "")
+                                       << ", status " << run.status << "\n"
+                                       << run.err << scene.listing();
+  };
+  if (run.status != 0 && run.status != 1) return no("exit status is neither 0 nor 1");
+  if (run.status == 1 && !test::tells_one_error(run.err)) return no("no clear error");
+  if (run.status == 0 && writes && !scene.is_whole()) return no("success without a whole output");
+  if (run.status == 1 && !scene.is_untouched() && !scene.is_whole())
+    return no("the output is half-written");
+  if (!scene.has_nothing_else()) return no("something is left behind");
+  return testing::AssertionSuccess();
+}
+
+TEST_P(EveryFault, IsAnErrorOrDoesNotMatter) {
+  if (!test::can_sweep())
+    GTEST_SKIP() << "a sanitizer brings its own malloc, and other machines other registers";
+  const Sweep& swept = GetParam();
+  Scene scene;
+  const Job job = (scene.*swept.job)();
+  ASSERT_EQ(test::run_with(job, {}).status, 0) << "undisturbed";
+  unsigned long refused = 0, aborted = 0;
+  std::map<std::string, unsigned long> tolerated;
+  int failures = 0;
+
+  const unsigned long runs = test::sweep(
+      job, swept.kind, number_or("GANTRY_FAULTS_FIRST", 1), step_or(swept.step),
+      [&](unsigned long nth, const Ending& run) {
+        if (run.status == 128 + SIGABRT && ++aborted <= swept.aborts && scene.is_untouched() &&
+            scene.has_nothing_else()) {
+          return;
+        }
+        const auto clean = is_clean(scene, run, swept.writes);
+        if (!clean && ++failures <= 40)
+          ADD_FAILURE() << nth << " " << run.call << " " << run.path << ": " << clean.message();
+        if (run.status == 0)
+          ++tolerated[run.call + (run.path.empty() ? "" : " ") + test::generic(run.path)];
+        refused += run.status == 1 ? 1 : 0;
+        scene.reset();
+      });
+
+  EXPECT_EQ(failures, 0);
+  EXPECT_GT(refused, 0u) << "a sweep in which nothing is refused has disturbed nothing";
+  std::printf("%s: %lu faults, %lu refused, %lu without effect, %lu aborts\n", swept.name, runs,
+              refused, runs - refused - aborted, aborted);
+  for (const auto& [what, times] : tolerated) std::printf("  %lu x %s\n", times, what.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, EveryFault,
+    testing::Values(
+        Sweep{"AllocationsOfRun", &Scene::run, Fault::allocation, 67},
+        Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67, true, 120},
+        Sweep{"AllocationsOfEmbedding", &Scene::embedding, Fault::allocation, 37, false},
+        Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 5},
+        Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 7},
+        Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 5, false}),
+    [](const auto& test) { return test.param.name; });
+
+// In one process, which goes on: blocks, descriptors and threads are counted before and after, and the next turn works.
+TEST(EveryAllocation, LeaksNothingAndSpoilsNothingThatComesAfterIt) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer brings its own malloc";
+  Scene scene;
+  const Job job = scene.embedding_again_and_again(step_or(23));
+
+  const Ending run = test::run_with(job, {});
+
+  EXPECT_EQ(run.status, 0) << run.err.substr(run.err.size() > 600 ? run.err.size() - 600 : 0);
+  std::printf("AllocationsInOneProcess: %s", run.out.c_str());
+}
+
+}  // namespace
+}  // namespace gantry
