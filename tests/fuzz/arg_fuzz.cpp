@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One --arg and one --input of the command line.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "tools/gantry/common/arg_spec.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <algorithm>
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+namespace {
+
+// What was understood can be said again and means the same.
+void check_zeros(const cli::ZerosArg& zeros) {
+  std::string text = "zeros:" + dtype_text(zeros.dtype) + "[";
+  for (std::size_t i = 0; i < zeros.shape.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(zeros.shape[i]);
+  }
+  const auto again = cli::parse_arg(text + "]");
+  expect(again.ok(), "zeros in canonical form are understood");
+  const auto* same = std::get_if<cli::ZerosArg>(&*again);
+  expect(same != nullptr && same->shape == zeros.shape, "zeros keep their shape");
+  expect(std::all_of(zeros.shape.begin(), zeros.shape.end(), [](auto n) { return n >= 0; }),
+         "no extent is negative");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Budget budget(size, {.bytes_per_input_byte = 64});
+  const std::string_view text = text_of(data, size);
+  const auto argument = cli::parse_arg(text);
+  if (!argument.ok()) {
+    expect_refusal(argument.error(), size);
+  } else if (const auto* zeros = std::get_if<cli::ZerosArg>(&*argument)) {
+    check_zeros(*zeros);
+  } else if (const auto* file = std::get_if<cli::FileArg>(&*argument)) {
+    expect(file->path == text, "a file's path is the argument");
+  }
+
+  const auto named = cli::parse_named_file(text);
+  if (!named.ok()) return expect_refusal(named.error(), size);
+  expect(named->name + "=" + named->path == text, "a named file is name=path");
+  return 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A payload layout as a manifest writes it, up to a newline; then a payload that it is followed over.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "core/blob/payload_layout.hpp"
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A layout of 64 fields is 64 nodes of 150 bytes each, and is written, not read from an artifact.
+  const Budget budget(size, {.bytes_per_input_byte = 256});
+  const std::string_view text = text_of(data, size);
+  const std::size_t newline = text.find('\n');
+  const std::vector<std::string> fields = {std::string(text.substr(0, newline))};
+  const auto layout = parse_payload_layout(fields);
+  if (!layout.ok()) return expect_refusal(layout.error(), size);
+
+  const std::string written = layout->text();
+  const std::vector<std::string> again = {written};
+  const auto second = parse_payload_layout(again);
+  expect(second.ok(), "a layout's own words are a layout");
+  expect(second->text() == written, "a layout's own words say the same again");
+
+  if (newline == std::string_view::npos) return 0;
+  const auto payload = std::span(data, size).subspan(newline + 1);
+  PayloadLayouts layouts;
+  layouts.add("acme", *layout);
+  for (const ContainerLayout which : {ContainerLayout::one, ContainerLayout::two}) {
+    PayloadContext context;
+    context.layout = which;
+    const auto measured = layouts.measure("acme", ByteReader(payload), context);
+    if (!measured.ok()) {
+      expect_refusal(measured.error(), payload.size());
+    } else {
+      expect(measured->size <= payload.size(), "a payload ends inside its room");
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graph JSON: read, proved, and its memory planned.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "plugins/graph/storage_plan.hpp"
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A node of 60 characters is 250 bytes of JsonNode and 120 of Node; a shape of "[1]," a vector of its own.
+  const Budget budget(size, {.bytes_per_input_byte = 64});
+  const auto graph = graph::read_graph(text_of(data, size), 0);
+  if (!graph.ok()) return expect_refusal(graph.error(), size);
+
+  for (const graph::Node& node : graph->nodes) {
+    expect(node.first_entry + node.output_count <= graph->entries.size(), "outputs are entries");
+    for (const std::uint32_t input : node.inputs) {
+      expect(input < graph->entries.size(), "inputs are entries");
+    }
+  }
+  for (const graph::Head& head : graph->heads) {
+    expect(head.entry < graph->entries.size(), "heads are entries");
+  }
+  for (const std::uint32_t input : graph->inputs) {
+    expect(input < graph->nodes.size(), "inputs are nodes");
+  }
+  const std::vector<gantry_device_id> devices(graph->entries.size(), {1, 0});
+  const auto plan = graph::plan_storage(*graph, devices);
+  if (!plan.ok()) return expect_refusal(plan.error(), no_offset);
+  expect(plan->value_of.size() == graph->entries.size(), "every entry has a value");
+  for (std::uint32_t i = 0; i < graph->entries.size(); ++i) {
+    expect(plan->slot_of(i).bytes >= graph->entries[i].bytes, "a slot holds each of its entries");
+  }
+  return 0;
+}

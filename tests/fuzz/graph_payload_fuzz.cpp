@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The payload of a graph factory: loaded, an executor made of it on the fake host, run once.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "plugins/graph/factory.hpp"
+#include "plugins/graph/payload.hpp"
+#include "tests/support/fake_host.hpp"
+
+#include <gantry/handle.hpp>
+#include <gantry/wall.hpp>
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+namespace {
+
+// Tensors of the model may be as large as its author says: only small ones are made here.
+constexpr std::uint64_t most_tensor_bytes = 1 << 16;
+
+bool is_small(const graph::Graph& graph) {
+  std::uint64_t bytes = 0;
+  for (const graph::Entry& entry : graph.entries) {
+    if (entry.bytes > most_tensor_bytes) return false;
+    bytes += entry.bytes;
+  }
+  return bytes <= most_tensor_bytes;
+}
+
+gantry_blob blob_of(std::span<const std::uint8_t> bytes, gantry_object* pin) {
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = GANTRY_BLOB_EXACT;
+  blob.type_key = bytes_of("GraphExecutorFactory");
+  blob.data = bytes.data();
+  blob.size = bytes.size();
+  blob.pin = pin;
+  return blob;
+}
+
+// What compiled operators would do to their arguments: look at them.
+gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gantry_value*,
+                 gantry_status*) {
+  for (const gantry_value& argument : arguments) {
+    expect(argument.tensor->ndim >= 0 && argument.tensor->data != nullptr,
+           "an operator's argument is a tensor with memory");
+  }
+  return GANTRY_OK;
+}
+
+// An executor over the payload; its refusals are allowed, its memory is not our question.
+void make_and_run(const Host& host, const Value& factory, std::string_view name) {
+  const gantry_env env{test::cpu, nullptr, nullptr};
+  const auto make = host.find(factory.object(), GANTRY_FIND_SELF, name);
+  if (!make.ok()) return;
+  const gantry_value device = device_value(test::cpu);
+  const auto executor = host.call(make->get(), &env, std::span(&device, 1));
+  if (!executor.ok() || executor->object() == nullptr) return;
+  const auto run = host.find(executor->object(), GANTRY_FIND_SELF, "run");
+  expect(run.ok(), "an executor runs");
+  (void)host.call(run->get(), &env, {});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  test::FakeHost fake;
+  for (const char* name : {"add", "negate", "fused_nn_dense", "f", "g"}) {
+    fake.add_function(name, look);
+  }
+  const Host host(fake.table());
+  gantry_object* const pin = fake.new_pin();
+  bool small = false;
+  {
+    // As graph_json_fuzz.cpp.
+    const Budget budget(size, {.bytes_per_input_byte = 64});
+    const gantry_blob blob = blob_of({data, size}, pin);
+    std::uint64_t consumed = 0;
+    const auto payload = graph::read_payload(host, blob, &consumed);
+    if (payload.ok()) {
+      expect(consumed == size, "an exact payload is consumed whole");
+      const Status proven = (*payload)->prove();
+      if (!proven.ok()) expect_refusal(proven.error(), size);
+      small = proven.ok() && is_small((*payload)->graph);
+    } else {
+      expect_refusal(payload.error(), size);
+    }
+  }
+  if (small) {
+    const gantry_blob blob = blob_of({data, size}, pin);
+    gantry_module module{};
+    std::uint64_t consumed = 0;
+    StatusBuffer status;
+    const gantry_code code =
+        graph::factory_loader.load_binary(const_cast<gantry_host*>(fake.table()), &blob,
+                                          fake.node(), &module, &consumed, status.get());
+    if (code == GANTRY_OK) {
+      gantry_value made{};
+      fake.table()->module_new(fake.table(), fake.node(), module, &made, nullptr);
+      make_and_run(host, Value::adopt(fake.table(), made), "default");
+    }
+  }
+  fake.release(pin);
+  expect(fake.live_objects() == 0, "nothing is left behind");
+  return 0;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A parameter file: read, written by our writer, read again.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "core/tensor/params.hpp"
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+namespace {
+
+bool same(const Param& a, const Param& b) {
+  return a.name == b.name && a.array.dtype.code == b.array.dtype.code &&
+         a.array.dtype.bits == b.array.dtype.bits && a.array.dtype.lanes == b.array.dtype.lanes &&
+         a.array.shape == b.array.shape &&
+         text_of(a.array.data.data(), a.array.data.size()) ==
+             text_of(b.array.data.data(), b.array.data.size());
+}
+
+// A vector type has two ways to count its bytes, and the writer refuses both.
+bool can_be_written(const std::vector<Param>& params) {
+  for (const Param& param : params) {
+    if (param.array.dtype.lanes != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Budget budget(size);
+  const auto params = read_params({data, size});
+  if (!params.ok()) return expect_refusal(params.error(), size);
+
+  const auto written = params_bytes(*params);
+  expect(written.ok() == can_be_written(*params), "what was read can be written");
+  if (!written.ok()) return expect_refusal(written.error(), size);
+  const auto again =
+      read_params({reinterpret_cast<const std::uint8_t*>(written->data()), written->size()});
+  expect(again.ok() && again->size() == params->size(), "what was written can be read");
+  for (std::size_t i = 0; i < params->size(); ++i) {
+    expect(same((*params)[i], (*again)[i]), "a parameter comes back as it was");
+  }
+  return 0;
+}

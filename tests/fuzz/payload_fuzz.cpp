@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One payload of one known type key: measured and described, in both layouts and with every reading of signatures.
+//
+//     byte 0   type key
+//     byte 1   bit 0 layout, bits 1-2 argument tags, bit 3 private float codes
+//     rest     payload
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "core/blob/details.hpp"
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const PayloadLayouts layouts = PayloadLayouts::built_in();
+  static const std::vector<std::string_view> keys = layouts.keys();
+  const Budget budget(size);
+  Choices choices({data, size});
+  const std::string_view key = keys[choices.below(keys.size())];
+  const auto flags = choices.take<std::uint8_t>();
+  PayloadContext context;
+  context.layout = (flags & 1) != 0 ? ContainerLayout::two : ContainerLayout::one;
+  context.extra_tags = static_cast<PayloadContext::ExtraTags>((flags >> 1) % 3);
+  context.private_float_codes = (flags & 8) != 0;
+
+  const auto payload = choices.rest();
+  const auto measured = layouts.measure(key, ByteReader(payload), context);
+  if (measured.ok()) {
+    expect(measured->size <= payload.size(), "a payload ends inside its room");
+    expect(measured->layout != nullptr, "a measured payload has a layout");
+  } else {
+    expect_refusal(measured.error(), payload.size());
+  }
+  // What a container would hold: the measured bytes; a payload that breaks its layout is described as far as it goes.
+  Entry entry;
+  entry.type_key = key;
+  entry.payload = measured.ok() ? payload.first(measured->size) : payload;
+  (void)describe_payload(entry, context, layouts);
+  return 0;
+}

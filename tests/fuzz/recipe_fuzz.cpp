@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recipe of `gantry pack`, as text.
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "core/pack/recipe.hpp"
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // As config_fuzz.cpp.
+  const Budget budget(size, {.bytes_per_input_byte = 512});
+  const auto recipe = parse_recipe(text_of(data, size), "model.yaml", "/models");
+  if (!recipe.ok()) return expect_refusal(recipe.error(), size);
+  expect(recipe->folder == "/models", "files are relative to the recipe's folder");
+  return 0;
+}

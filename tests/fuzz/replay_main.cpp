@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a fuzz target without a fuzzer: every file of the folders and files named, once as it is and then with a fixed
+// number of mutations that are the same in every run.
+//
+//     elf_fuzz [--mutations=N] corpus/elf
+//
+// The mutations are no search. They keep the mutator and its parser alive under the compilers and sanitizers that
+// have no libFuzzer, and try each target on bytes nobody chose.
+#include "tests/fuzz/fuzz.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+// Of targets that have a mutator of their own.
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
+                                                                     std::size_t size,
+                                                                     std::size_t most,
+                                                                     unsigned seed);
+
+// What libFuzzer gives to custom mutators, much simpler: overwrites, inserts or removes a few bytes.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) {
+  static std::minstd_rand random(1);
+  constexpr std::uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff};
+  for (std::size_t edits = random() % 4 + 1; edits > 0; --edits) {
+    const std::size_t at = size == 0 ? 0 : random() % size;
+    const auto byte = static_cast<std::uint8_t>(random() % 2 != 0 ? random() : edges[random() % 5]);
+    switch (random() % 4) {
+      case 0:
+        if (size == most) break;
+        std::copy_backward(data + at, data + size, data + size + 1);
+        data[at] = byte;
+        ++size;
+        break;
+      case 1:
+        if (size == 0) break;
+        std::copy(data + at + 1, data + size, data + at);
+        --size;
+        break;
+      default:
+        if (size != 0) data[at] = byte;
+    }
+  }
+  return size;
+}
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void mutate(Bytes& bytes, unsigned seed) {
+  const std::size_t size = bytes.size();
+  const std::size_t most = size + 64;
+  bytes.resize(most);
+  const auto mutator = LLVMFuzzerCustomMutator != nullptr
+                           ? LLVMFuzzerCustomMutator
+                           : [](std::uint8_t* data, std::size_t n, std::size_t m, unsigned) {
+                               return LLVMFuzzerMutate(data, n, m);
+                             };
+  bytes.resize(mutator(bytes.data(), size, most, seed));
+}
+
+// A copy of the exact size: the sanitizer then sees the first byte behind the input.
+void run(const Bytes& bytes) {
+  const Bytes exact(bytes.begin(), bytes.end());
+  LLVMFuzzerTestOneInput(exact.data(), exact.size());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  unsigned mutations = 32;
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < count; ++i) {
+    const std::string argument = arguments[i];
+    constexpr std::string_view option = "--mutations=";
+    if (argument.starts_with(option)) {
+      std::from_chars(argument.data() + option.size(), argument.data() + argument.size(),
+                      mutations);
+    } else if (std::filesystem::is_directory(argument)) {
+      for (const auto& entry : std::filesystem::directory_iterator(argument)) {
+        if (entry.is_regular_file()) files.push_back(entry.path());
+      }
+    } else {
+      files.emplace_back(argument);
+    }
+  }
+  if (files.empty()) {
+    std::fprintf(stderr, "fuzz: no input, expected files or folders of them\n");
+    return 2;
+  }
+  std::sort(files.begin(), files.end());
+
+  std::size_t runs = 0;
+  for (const auto& file : files) {
+    const Bytes whole = read(file);
+    std::fprintf(stderr, "%s\n", file.c_str());  // the last one named is the one that failed
+    run(whole);
+    Bytes bytes = whole;
+    for (unsigned i = 0; i < mutations; ++i) {
+      if (i % 8 == 0) bytes = whole;
+      mutate(bytes, i);
+      run(bytes);
+      ++runs;
+    }
+  }
+  std::printf("%zu files, %zu mutations of them\n", files.size(), runs);
+  return 0;
+}
