@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What gantry packs, gantry runs, and uses in place what TVM's artifacts make it copy (decision 6).
+#include "core/pack/pack.hpp"
+#include "tests/unit/runtime/digits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+namespace gantry {
+namespace {
+
+using test::make_runtime;
+
+// The file that an address of this process is mapped from; empty: memory of its own.
+std::string mapped_from(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) continue;
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (at < begin || at >= end) continue;
+    const std::size_t slash = line.find('/');
+    return slash == std::string::npos ? std::string() : line.substr(slash);
+  }
+  return {};
+}
+
+class Packed : public testing::Test {
+ protected:
+  Packed() {
+    const auto recipe = read_recipe(GANTRY_SOURCE_DIR "/tools/demo/digits.yaml");
+    EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+    const Status packed = pack(*recipe, file());
+    EXPECT_TRUE(packed.ok()) << packed.error().message;
+  }
+  std::filesystem::path file() const { return dir_ / "digits.so"; }
+
+  static Tensor input(const Executor& executor, const char* name) {
+    return executor.module().function("get_input").value()(name)->tensor().value();
+  }
+
+ private:
+  test::TempDir dir_;
+};
+
+TEST_F(Packed, ParametersAreUsedWhereTheyLieInTheFile) {
+  Runtime runtime = make_runtime();
+  const Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+
+  for (const char* name : {"w0", "b0", "w1", "b1", "w2", "b2"}) {
+    const Tensor parameter = input(executor, name);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(parameter.data()) % 128, 0u) << name;
+    EXPECT_EQ(mapped_from(parameter.data()), file().string()) << name;
+  }
+  EXPECT_EQ(mapped_from(input(executor, "x").data()), "");
+}
+
+TEST_F(Packed, ParameterThatIsSetGetsMemoryOfItsOwn) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(file().string()).value();
+  Executor one = runtime.executor(model, {"cpu"}).value();
+  const Executor other = runtime.executor(model, {"cpu"}).value();
+  const Tensor zeros = runtime.tensor({10}, {2, 32, 1}).value();
+  for (float& x : zeros.elements<float>()) x = 0;
+
+  ASSERT_TRUE(one.set_input("b2", zeros).ok());
+
+  EXPECT_EQ(mapped_from(input(one, "b2").data()), "");
+  EXPECT_THAT(input(one, "b2").elements<float>(), testing::Each(0.f));
+  EXPECT_EQ(mapped_from(input(other, "b2").data()), file().string());
+}
+
+TEST_F(Packed, ClassifierReadsAsManyDigitsAsItsWeightsCan) {
+  Runtime runtime = make_runtime();
+  const test::Digits digits(runtime);
+  const Tensor labels = test::Digits::read(runtime, GANTRY_SOURCE_DIR "/tools/demo/data/labels.npy");
+  Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+
+  int right = 0;
+  for (std::int64_t i = 0; i < 360; ++i) {
+    ASSERT_TRUE(executor.set_input("x", digits.inputs.row(i).value()).ok());
+    ASSERT_TRUE(executor.run().ok());
+    const auto scores = executor.output(0)->elements<float>();
+    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    const void* label = labels.row(i)->data();
+    right += labels.dtype().bits == 64 ? *static_cast<const std::int64_t*>(label) == best
+                                       : *static_cast<const std::uint8_t*>(label) == best;
+  }
+
+  EXPECT_EQ(right, 348);
+}
+
+}  // namespace
+}  // namespace gantry
