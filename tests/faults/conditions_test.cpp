@@ -147,7 +147,9 @@ TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
       scene.reset();
       if (done) break;
     }
-    if (job.words[1] == "run") EXPECT_GT(refused, 0);  // packing fits into what the program itself takes
+    if (job.words[1] == "run") {
+      EXPECT_GT(refused, 0);
+    }  // packing fits into what the program itself takes
     std::printf("gantry %s: refused below %d MiB more than gantry version needs (%d MiB)\n",
                 job.words[1].c_str(), refused, static_cast<int>(least));
   }
