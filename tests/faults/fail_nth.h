@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0
+/*
  *
  * libfail_nth.so: counts the allocations of a program, and lets one of them fail.
  *
