@@ -15,6 +15,7 @@ constexpr std::size_t most_names_shown = 8;
 Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
                                                    std::span<const gantry_device_id> devices,
                                                    const gantry_env* env) {
+  GANTRY_CHECK(source.payload->prove());
   std::unique_ptr<Executor> executor(new Executor(source));
   GANTRY_CHECK(executor->memory_.create(source, devices, env));
   GANTRY_CHECK(executor->make_ops(source));

@@ -22,7 +22,8 @@ class Executor {
   //
   // devices  [in]   at least one
   // env      [in]   where parameters are uploaded
-  // returns  INVALID, EXHAUSTED  see Memory::create
+  // returns  MALFORMED, UNSUPPORTED  see Payload::prove
+  //          INVALID, EXHAUSTED  see Memory::create
   //          NOT_FOUND           functions that no import has: the first few of them, and how many there are
   static Result<std::unique_ptr<Executor>> create(const Source& source,
                                                   std::span<const gantry_device_id> devices,

@@ -69,19 +69,26 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
     return malformed(in.offset(), in.left(), " bytes follow the module name, expected none")
         .because("BLOB_TRAILING");
   }
-  GANTRY_TRY(payload->graph, read_graph(payload->graph_json, sizeof(std::uint64_t)));
   std::erase_if(payload->parameters, [](const Parameter& parameter) {
     return parameter.name.starts_with(filler_prefix);
   });
   GANTRY_CHECK(check_names(payload->parameters));
-  for (const Parameter& parameter : payload->parameters)
-    GANTRY_CHECK(check_parameter(payload->graph, parameter));
 
   // v0.7 laid out its memory by 128 bytes; later releases, by 64 or 128, cannot be told apart and run on 64.
   if (view_of(blob.type_key) == "GraphRuntimeFactory") payload->pointer_alignment = 128;
   payload->pin = host.share(blob.pin);
   *consumed = in.offset();
   return std::shared_ptr<const Payload>(std::move(payload));
+}
+
+Status Payload::prove() const {
+  const std::lock_guard lock(mutex_);
+  if (proven_) return {};
+  GANTRY_TRY(Graph read, read_graph(graph_json, sizeof(std::uint64_t)));
+  for (const Parameter& parameter : parameters) GANTRY_CHECK(check_parameter(read, parameter));
+  graph = std::move(read);
+  proven_ = true;
+  return {};
 }
 
 gantry_tensor view_of_parameter(const Parameter& parameter) {

@@ -16,6 +16,7 @@
 #include <gantry/handle.hpp>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace gantry::graph {
@@ -29,10 +30,22 @@ struct Payload {
   std::string_view graph_json;
   std::vector<Parameter> parameters;  // as in the file, without fillers
   std::string_view module_name;
-  Graph graph;
+  mutable Graph graph;  // empty until prove()
   std::uint64_t pointer_alignment =
       64;         // bytes: what this compiler's code expects of memory bound to it
   ObjectRef pin;  // keeps the bytes that all views above look into
+
+  // Reads and proves the graph, once. Left to the first executor, so that loading a file costs no more than the file.
+  //
+  // returns  MALFORMED   the graph; a parameter that is not what the graph says of its input
+  //          UNSUPPORTED see read_graph
+  // thread   any; the first does it, others wait
+  // costs    O(bytes of the graph), the first time
+  Status prove() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable bool proven_ = false;
 };
 
 // Parameters whose names begin so hold no data of the model: they are as long as it takes to bring the next one's data
@@ -44,12 +57,12 @@ constexpr std::string_view filler_prefix = "__gantry_fill_";
 // returns  MALFORMED with both; OK for a parameter that is no input
 Status check_parameter(const Graph& graph, const Parameter& parameter);
 
-// Reads a payload and proves its graph.
+// Reads a payload. What its graph says is proven later: Payload::prove().
 //
 // blob     [in]   its pin is retained
 // consumed [out]  bytes, all of them where the blob is EXACT
 // returns  MALFORMED at the first wrong field, with its offset
-// costs    O(bytes of graph and headers); parameter data are not touched
+// costs    O(parameters); neither the graph nor parameter data are touched
 // source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
 Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob& blob,
                                                     std::uint64_t* consumed);

@@ -22,7 +22,9 @@ class Payloads : public Model {
     blob.type_key = gantry_text("GraphExecutorFactory");
     blob.data = bytes.data();
     blob.size = bytes.size();
-    return read_payload(host, blob, &consumed);
+    GANTRY_TRY(auto payload, read_payload(host, blob, &consumed));
+    GANTRY_CHECK(payload->prove());
+    return payload;
   }
   std::uint64_t consumed = 0;
   const std::vector<std::uint8_t> good =
