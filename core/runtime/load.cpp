@@ -12,9 +12,11 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace gantry {
 namespace {
@@ -23,13 +25,18 @@ namespace {
 class Loading {
  public:
   Loading(RuntimeState& state, std::shared_ptr<const MappedFile> file, const LoadOptions& options)
-      : state_(state), file_(std::move(file)), options_(options), name_(file_->path().filename().string()) {}
+      : state_(state),
+        file_(std::move(file)),
+        options_(options),
+        name_(file_->path().filename().string()),
+        life_(state.life()) {}
 
   Result<Ref<ModuleNode>> run() {
     GANTRY_TRY(const ElfFile elf, ElfFile::parse(file_));
     GANTRY_TRY(pin_, new_pin(file_));
     GANTRY_CHECK(read(elf));
-    for (const std::string& warning : container_.warnings) state_.log.info(concat(name_, ": ", warning));
+    for (const std::string& warning : container_.warnings)
+      state_.log.info(concat(name_, ": ", warning));
     GANTRY_CHECK(find_servers());
     GANTRY_CHECK(make_nodes());
     GANTRY_CHECK(bind_libraries());
@@ -42,8 +49,25 @@ class Loading {
  private:
   using Server = std::shared_ptr<const ActivePlugin>;
 
-  std::string place_of(std::size_t index) const {
-    return concat("module ", index, " ", quoted(container_.entries[index].type_key), " of ", name_);
+  // What all entries of one type key have in common.
+  struct Key {
+    std::string_view name;                // empty: lost behind a payload that nobody can measure
+    std::string place_end;                // of every place: " \"cuda\" of model.so"
+    std::vector<std::size_t> entries;     // by index
+    Server server;                        // NULL: host code, or missing
+    std::string missing;                  // why nobody serves it, in full; empty: somebody does
+    std::optional<PayloadLoader> loader;  // made for the first payload
+  };
+
+  std::string place_end_of(std::string_view key) const {
+    return concat(" ", quoted(key), " of ", name_);
+  }
+  static std::string place_of(std::size_t index, std::string_view place_end) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
+    std::string place;
+    place.reserve(7 + static_cast<std::size_t>(end - digits) + place_end.size());
+    return place.append("module ").append(digits, end).append(place_end);
   }
 
   // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
@@ -60,9 +84,10 @@ class Loading {
       if (vague == entries.end()) return {};
       const auto index = static_cast<std::size_t>(vague - entries.begin());
       const std::string key(vague->type_key);
-      GANTRY_TRY(servers_[key], state_.plugins->for_key(key));
-      GANTRY_TRY(Ref<ModuleNode> node, new_node(index));
-      auto consumed = load_payload(state_, *servers_.at(key), payload_of(index), pin_.get(), *node);
+      GANTRY_TRY(const Server server, state_.plugins->for_key(key));
+      GANTRY_TRY(Ref<ModuleNode> node, new_module_node(key, place_of(index, place_end_of(key))));
+      keep_alive(*node);
+      auto consumed = load_payload(state_, server, payload_of(index), pin_, *node);
       if (!consumed.ok()) return std::move(consumed).error().at("while loading ", node->place);
       if (!informed) informed = state_.layouts;
       informed->report(vague->at, *consumed);
@@ -85,54 +110,48 @@ class Loading {
     return payload;
   }
 
+  void keep_alive(ModuleNode& node) const {
+    node.pins.push_back(life_);
+    node.globals = state_.globals;
+  }
+
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
-    const std::string key(container_.entries[index].type_key);
-    const auto why = missing_.find(key);
+    const Key& key = keys_[key_of_[index]];
+    std::string place = place_of(index, key.place_end);
     GANTRY_TRY(Ref<ModuleNode> node,
-               why == missing_.end()
-                   ? new_module_node(key, place_of(index))
-                   : new_unbound_node(key, place_of(index), why->second,
+               key.missing.empty()
+                   ? new_module_node(std::string(key.name), std::move(place))
+                   : new_unbound_node(std::string(key.name), std::move(place), key.missing,
                                       std::make_shared<const Payload>(payload_of(index))));
-    node->pins.push_back(state_.life());
-    node->globals = state_.globals;
+    keep_alive(*node);
     return node;
   }
 
-  // Opens the plugin of every type key, and tells of all that nobody serves at once.
-  Status find_servers() {
-    std::vector<Wish> wishes;
+  // Files have few keys and thousands of modules.
+  void sort_by_key() {
+    std::unordered_map<std::string_view, std::uint32_t> place;
+    key_of_.reserve(container_.entries.size());
     for (std::size_t i = 0; i < container_.entries.size(); ++i) {
-      const Entry& entry = container_.entries[i];
-      if (entry.is_library()) continue;
-      const std::string key(entry.type_key);
-      if (key.empty()) {  // lost behind one that nobody serves, which is told of
-        missing_.emplace(key, "it lies behind a payload of unknown length");
-        continue;
+      const std::string_view name = container_.entries[i].type_key;
+      if (key_of_.empty() || keys_[key_of_.back()].name != name) {
+        const auto [known, added] =
+            place.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
+        if (added) keys_.push_back({name, place_end_of(name), {}, {}, {}, {}});
+        key_of_.push_back(known->second);
+      } else {
+        key_of_.push_back(key_of_.back());
       }
-      auto wish = std::find_if(wishes.begin(), wishes.end(), [&](const Wish& known) { return known.what == key; });
-      if (wish == wishes.end()) wish = wishes.insert(wishes.end(), Wish{key, false, {}});
-      wish->wanted_by.push_back(concat(name_, "[", key, "#", i, "]"));
+      keys_[key_of_.back()].entries.push_back(i);
     }
-    std::vector<Wish> unserved;
-    for (const Wish& wish : wishes) {
-      // A key that nobody offers opens nothing: all such keys are found before the first plugin runs.
-      if (state_.plugins->choices_for_key(wish.what).empty()) unserved.push_back(wish);
+  }
+
+  // Who wants a key, for messages.
+  Wish wish_of(const Key& key) const {
+    Wish wish{std::string(key.name), false, {}};
+    for (const std::size_t i : key.entries) {
+      wish.wanted_by.push_back(concat(name_, "[", key.name, "#", i, "]"));
     }
-    if (unserved.empty() || options_.allow_missing) {
-      for (const Wish& wish : wishes) {
-        auto server = state_.plugins->for_key(wish.what);
-        if (server.ok()) {
-          servers_.emplace(wish.what, std::move(*server));
-        } else if (std::none_of(unserved.begin(), unserved.end(),
-                                [&](const Wish& known) { return known.what == wish.what; })) {
-          unserved.push_back(wish);
-        }
-      }
-    }
-    if (unserved.empty()) return {};
-    if (!options_.allow_missing) return unserved_error(explain(*state_.plugins, unserved), name_);
-    for (const Wish& wish : unserved) missing_.emplace(wish.what, why_missing(wish));
-    return {};
+    return wish;
   }
 
   // In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
@@ -148,12 +167,51 @@ class Loading {
     return told.advice.empty() ? why : concat(why, "; ", told.advice);
   }
 
-  Status make_nodes() {
-    for (std::size_t i = 0; i < container_.entries.size(); ++i) {
-      const auto early = loaded_.find(container_.entries[i].at);
-      if (early != loaded_.end() && !container_.entries[i].is_library()) {
-        nodes_.push_back(early->second);
+  // Opens the plugin of every type key, and tells of all that nobody serves at once.
+  Status find_servers() {
+    sort_by_key();
+    std::vector<Key*> wanted, unserved;
+    for (Key& key : keys_) {
+      if (key.name == library_key) continue;
+      if (key.name.empty()) {  // lost behind one that nobody serves, which is told of
+        key.missing = "it lies behind a payload of unknown length";
         continue;
+      }
+      wanted.push_back(&key);
+      // A key that nobody offers opens nothing: all such keys are found before the first plugin runs.
+      if (state_.plugins->choices_for_key(key.name).empty()) unserved.push_back(&key);
+    }
+    if (unserved.empty() || options_.allow_missing) {
+      for (Key* key : wanted) {
+        auto server = state_.plugins->for_key(key->name);
+        if (server.ok()) {
+          key->server = std::move(*server);
+        } else if (std::find(unserved.begin(), unserved.end(), key) == unserved.end()) {
+          unserved.push_back(key);
+        }
+      }
+    }
+    if (unserved.empty()) return {};
+    if (!options_.allow_missing) {
+      std::vector<Wish> wishes;
+      for (const Key* key : unserved) wishes.push_back(wish_of(*key));
+      return unserved_error(explain(*state_.plugins, wishes), name_);
+    }
+    for (Key* key : unserved) {
+      key->missing = why_missing(wish_of(*key));
+    }
+    return {};
+  }
+
+  Status make_nodes() {
+    nodes_.reserve(container_.entries.size());
+    for (std::size_t i = 0; i < container_.entries.size(); ++i) {
+      if (!loaded_.empty() && !container_.entries[i].is_library()) {
+        const auto early = loaded_.find(container_.entries[i].at);
+        if (early != loaded_.end()) {
+          nodes_.push_back(early->second);
+          continue;
+        }
       }
       GANTRY_TRY(Ref<ModuleNode> node, new_node(i));
       nodes_.push_back(std::move(node));
@@ -167,7 +225,8 @@ class Loading {
       if (!container_.entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
       GANTRY_TRY(auto library, HostLibrary::open({file_->path(), file_}, state_.host));
-      GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host, *nodes_[i]));
+      GANTRY_TRY(const gantry_module pair,
+                 new_library_module(std::move(library), &state_.host, *nodes_[i]));
       GANTRY_CHECK(bind(*nodes_[i], pair));
     }
     return {};
@@ -176,46 +235,65 @@ class Loading {
   Status load_payloads() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container_.entries[i];
-      if (entry.is_library() || missing_.count(std::string(entry.type_key)) != 0 || loaded_.count(entry.at) != 0) {
-        continue;
-      }
-      const ActivePlugin& server = *servers_.at(std::string(entry.type_key));
-      const auto loaded = load_payload(state_, server, payload_of(i), pin_.get(), *nodes_[i]);
-      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", place_of(i));
+      Key& key = keys_[key_of_[i]];
+      if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
+      const Status loaded = load_with(key, i);
+      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", nodes_[i]->place);
     }
+    return {};
+  }
+
+  Status load_with(Key& key, std::size_t index) {
+    const Entry& entry = container_.entries[index];
+    if (!is_delimited(entry)) {  // no two of them alike
+      GANTRY_CHECK(load_payload(state_, key.server, payload_of(index), pin_, *nodes_[index]));
+      return {};
+    }
+    if (!key.loader) {
+      GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server, payload_of(index), pin_));
+    }
+    GANTRY_CHECK(key.loader->load(entry.payload, true, *nodes_[index]));
     return {};
   }
 
   static std::int32_t generation_number(Generation generation) {
     switch (generation) {
-      case Generation::g0: return 0;
-      case Generation::g1: return 1;
-      case Generation::g2: return 2;
+      case Generation::g0:
+        return 0;
+      case Generation::g1:
+        return 1;
+      case Generation::g2:
+        return 2;
       case Generation::g3:
-      case Generation::g3x: return 3;
+      case Generation::g3x:
+        return 3;
       case Generation::g4:
-      case Generation::g4x: return 4;
-      case Generation::g5: return 5;
-      default: return -1;
+      case Generation::g4x:
+        return 4;
+      case Generation::g5:
+        return 5;
+      default:
+        return -1;
     }
   }
 
   void link() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      for (const std::uint64_t child : container_.tree.children_of(i)) {
-        nodes_[i]->imports.push_back(nodes_[child]);
-      }
+      const auto children = container_.tree.children_of(i);
+      nodes_[i]->imports.reserve(children.size());
+      for (const std::uint64_t child : children) nodes_[i]->imports.push_back(nodes_[child]);
     }
   }
 
   // Older files look up from the root, newer ones from the library.
   Status set_contexts() {
     const Generation generation = container_.generation;
-    const bool from_root =
-        generation == Generation::g0 || generation == Generation::g1 || generation == Generation::g2;
+    const bool from_root = generation == Generation::g0 || generation == Generation::g1 ||
+                           generation == Generation::g2;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
-      GANTRY_CHECK(set_module_context(*nodes_[i], from_root && i != 0 ? nodes_.front().get() : nullptr));
+      GANTRY_CHECK(
+          set_module_context(*nodes_[i], from_root && i != 0 ? nodes_.front().get() : nullptr));
     }
     return {};
   }
@@ -225,20 +303,23 @@ class Loading {
   const LoadOptions options_;
   const std::string name_;
   Container container_;
-  ObjectPtr pin_;  // the mapping, for plugins that keep a payload
-  std::map<std::string, Server> servers_;
-  std::map<std::string, std::string> missing_;  // type key to the reason in full
+  ObjectPtr pin_;   // the mapping, for plugins that keep a payload
+  const Pin life_;  // of the runtime
+  std::vector<Key> keys_;
+  std::vector<std::uint32_t> key_of_;                // by entry, into keys_
   std::map<std::uint64_t, Ref<ModuleNode>> loaded_;  // early, by payload offset: see read()
   std::vector<Ref<ModuleNode>> nodes_;
 };
 
 }  // namespace
 
-Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path, const LoadOptions& options) {
+Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
+                                  const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
   auto file = MappedFile::open(std::filesystem::absolute(path));
   if (!file.ok()) return std::move(file).error().at("while loading ", path);
-  auto root = state.files.get((*file)->identity(), [&] { return Loading(state, *file, options).run(); });
+  auto root =
+      state.files.get((*file)->identity(), [&] { return Loading(state, *file, options).run(); });
   if (!root.ok()) {
     Error error = std::move(root).error();
     if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line

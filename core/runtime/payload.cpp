@@ -14,19 +14,6 @@
 namespace gantry {
 namespace {
 
-gantry_blob blob_of(const Payload& payload, const std::string& origin, gantry_object* pin) {
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = payload.exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
-  blob.type_key = {payload.type_key.data(), payload.type_key.size()};
-  blob.origin = {origin.data(), origin.size()};
-  blob.data = payload.bytes.data();
-  blob.size = payload.bytes.size();
-  blob.generation = payload.generation;
-  blob.pin = pin;
-  return blob;
-}
-
 // What a loader has handed over, until a node owns it.
 struct NewModule {
   gantry_module pair{};
@@ -40,54 +27,95 @@ struct NewModule {
   }
 };
 
-bool consumed_fits(const Payload& payload, std::uint64_t consumed) {
-  const std::uint64_t size = payload.bytes.size();
-  return payload.exact ? consumed == size : consumed > 0 && consumed <= size;
-}
-
 }  // namespace
 
-Result<std::uint64_t> load_payload(RuntimeState& state, const ActivePlugin& server,
-                                   const Payload& payload, gantry_object* pin, ModuleNode& node) {
-  const Span span(state.trace.get(), "load payload", "load");
-  auto& instance = *static_cast<PluginInstance*>(server.instance.get());
-  const ManifestKey* offered = server.manifest.key_for(payload.type_key);
-  const gantry_loader_table* loader =
-      server.plugin->loader(offered != nullptr ? offered->key : payload.type_key);
-  if (loader == nullptr) {
-    return unavailable("plugin ", server.plugin->id, " offers ", quoted(payload.type_key),
+std::string PayloadLoader::subject() const {
+  return concat("load_binary of plugin ", server_->plugin->id);
+}
+
+Result<const gantry_module_table*> PayloadLoader::copy_of(const gantry_module_table* table) {
+  if (table != last_table_.first) {
+    GANTRY_TRY(const gantry_module_table* copy, state_->tables.get(table, subject()));
+    last_table_ = {table, copy};
+  }
+  return last_table_.second;
+}
+
+Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
+                                            std::shared_ptr<const ActivePlugin> server,
+                                            const Payload& like, ObjectPtr pin) {
+  PayloadLoader made(state, std::move(server));
+  const ActivePlugin& active = *made.server_;
+  const ManifestKey* offered = active.manifest.key_for(like.type_key);
+  made.loader_ = active.plugin->loader(offered != nullptr ? offered->key : like.type_key);
+  if (made.loader_ == nullptr) {
+    return unavailable("plugin ", active.plugin->id, " offers ", quoted(like.type_key),
                        " and has no loader for it")
         .because("KEY_NOT_OFFERED");
   }
-  const std::string origin = payload.file->path().string();
-  const gantry_blob blob = blob_of(payload, origin, pin);
-  const std::string subject = concat("load_binary of plugin ", server.plugin->id);
+  made.type_key_ = like.type_key;
+  made.origin_ = like.file->path().string();
+  made.generation_ = like.generation;
+  made.pin_ = std::move(pin);
+  return made;
+}
+
+Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, bool exact,
+                                          ModuleNode& node) {
+  const Span span(state_->trace.get(), "load payload", "load");
+  auto& instance = *static_cast<PluginInstance*>(server_->instance.get());
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
+  blob.type_key = {type_key_.data(), type_key_.size()};
+  blob.origin = {origin_.data(), origin_.size()};
+  blob.data = bytes.data();
+  blob.size = bytes.size();
+  blob.generation = generation_;
+  blob.pin = pin_.get();
   NewModule made;
   std::uint64_t consumed = 0;
   StatusBuffer status;
   gantry_code code = GANTRY_OK;
   {
     std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
-    if ((loader->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
+    if ((loader_->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
     code = status.call([&](gantry_status* said) {
-      return loader->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed, said);
+      return loader_->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed,
+                                  said);
     });
   }
-  if (code != GANTRY_OK) return status.error(code, subject);
+  if (code != GANTRY_OK) return status.error(code, subject());
   if (made.pair.table == nullptr) {
-    return bug(subject, " returns success without a module").because("MODULE_MISSING");
+    return bug(subject(), " returns success without a module").because("MODULE_MISSING");
   }
-  GANTRY_TRY(made.table, state.tables.get(made.pair.table, subject));
-  if (!consumed_fits(payload, consumed)) {
-    return bug(subject, " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
+  auto copied = guard([&] { return copy_of(made.pair.table); });
+  if (!copied.ok()) {
+    // For want of memory: the plugin's own table is as good. One that is refused is not called.
+    const gantry_module_table* const theirs = made.pair.table;
+    if (copied.error().code == Code::exhausted && GANTRY_HAS(theirs, destroy) && theirs->destroy) {
+      theirs->destroy(made.pair.self);
+    }
+    return std::move(copied).error();
+  }
+  made.table = *copied;
+  if (exact ? consumed != blob.size : consumed == 0 || consumed > blob.size) {
+    return bug(subject(), " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
         .because("BLOB_CONSUMED");
   }
-  if (loader->device != nullptr) {
-    GANTRY_TRY(node.device_type, state.devices.number_of(loader->device));
+  if (loader_->device != nullptr) {
+    GANTRY_TRY(node.device_type, state_->devices.number_of(loader_->device));
   }
-  GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server.plugin->id));
+  GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id));
   made.table = nullptr;  // the node's from now on
   return consumed;
+}
+
+Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
+                                   const Payload& payload, ObjectPtr pin, ModuleNode& node) {
+  GANTRY_TRY(PayloadLoader loader,
+             PayloadLoader::create(state, std::move(server), payload, std::move(pin)));
+  return loader.load(payload.bytes, payload.exact, node);
 }
 
 Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject) {
@@ -104,7 +132,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
       continue;
     }
     GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
-    auto loaded = load_payload(state, **server, *payload, pin.get(), *node);
+    auto loaded = load_payload(state, *server, *payload, pin, *node);
     if (!loaded.ok() && is_unbound(*node)) {  // another thread may have been faster
       return std::move(loaded).error().at("while binding ", node->place);
     }
