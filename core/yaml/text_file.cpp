@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -34,10 +35,16 @@ Result<std::string> read_text_file(const std::string& path, std::size_t most) {
     return malformed(no_offset, path, ": not a regular file").because("NOT_A_FILE");
   }
 
-  // One byte more than allowed, whatever fstat says: the file may grow while it is read.
-  std::string text(most + 1, '\0');
+  // As many bytes as fstat says and one that finds the end. The file may grow while it is read: then up to one more
+  // than allowed.
+  const auto told = static_cast<std::uint64_t>(about.st_size);
+  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(told, most)) + 1, '\0');
   std::size_t size = 0;
-  while (size < text.size()) {
+  for (;;) {
+    if (size == text.size()) {
+      if (size > most) break;
+      text.resize(std::min(2 * size, most + 1));
+    }
     const ssize_t count = ::read(file.number, text.data() + size, text.size() - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(path, errno);
