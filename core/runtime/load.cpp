@@ -21,6 +21,9 @@
 namespace gantry {
 namespace {
 
+// Each payload that only its loader can measure costs one more reading of the container.
+constexpr std::size_t kMostSelfMeasured = 256;
+
 // One file on its way in.
 class Loading {
  public:
@@ -84,6 +87,11 @@ class Loading {
       if (vague == entries.end()) return {};
       const auto index = static_cast<std::size_t>(vague - entries.begin());
       const std::string key(vague->type_key);
+      if (loaded_.size() == kMostSelfMeasured) {
+        return exhausted(name_, " has more than ", kMostSelfMeasured, " payloads of type keys like ", quoted(key),
+                         " whose length only their loader knows: declare the payload layout in the plugin's manifest")
+            .because("PAYLOAD_LAYOUT");
+      }
       GANTRY_TRY(const Server server, state_.plugins->for_key(key));
       GANTRY_TRY(Ref<ModuleNode> node, new_module_node(key, place_of(index, place_end_of(key))));
       keep_alive(*node);

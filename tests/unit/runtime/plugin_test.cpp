@@ -95,6 +95,21 @@ TEST_F(PluginInUse, SaysWhereThePayloadsOfItsOwnLayoutEnd) {
   EXPECT_FALSE(program_plugin().last_was_exact);
 }
 
+TEST_F(PluginInUse, CannotMakeALoadEndlessByMeasuringEveryPayloadItself) {
+  Runtime runtime = with_plugin();
+  const std::vector<std::pair<std::string, std::string>> many(300, {"test.block", "x"});
+
+  const auto root = runtime.load(file_of(many));
+
+  ASSERT_FALSE(root.ok());
+  EXPECT_EQ(root.error().code, Code::exhausted);
+  EXPECT_EQ(root.error().reason, "PAYLOAD_LAYOUT");
+  EXPECT_THAT(root.error().message,
+              HasSubstr("has more than 256 payloads of type keys like \"test.block\" whose length only their loader "
+                        "knows: declare the payload layout in the plugin's manifest"));
+  EXPECT_EQ(program_plugin().modules, 0);
+}
+
 TEST_F(PluginInUse, ThatLiesAboutWhatItConsumedIsNamed) {
   Runtime runtime = with_plugin();
   program_plugin().lie = 1000;
