@@ -17,7 +17,10 @@
 #define GANTRY_FUZZ_HOOKS 1
 #endif
 #ifdef GANTRY_FUZZ_HOOKS
-#include <sanitizer/allocator_interface.h>
+// As sanitizer/allocator_interface.h has them, which gcc's packages do not.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*, std::size_t),
+                                                         void (*free_hook)(const volatile void*));
+extern "C" std::size_t __sanitizer_get_allocated_size(const volatile void* memory);
 #endif
 
 namespace gantry::fuzz {
