@@ -79,7 +79,8 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
 
 Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
     RuntimeState& state, std::shared_ptr<const LoadedPlugin> plugin, const Manifest& manifest) {
-  const Span span(state.trace.get(), "create " + plugin->id, "plugin");
+  const std::string what = concat("create ", plugin->id);
+  const Span span(state.trace.get(), what, "plugin");
   std::shared_ptr<PluginInstance> instance(new PluginInstance);
   instance->plugin_ = std::move(plugin);
   instance->host_.state = &state;
