@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -49,7 +50,8 @@ class Span {
   Span(TraceRecorder* recorder, std::string_view name, std::string_view category)
       : recorder_(recorder), name_(name), category_(category), start_ns_(recorder ? recorder->now_ns() : 0) {}
   // A text made for the call would be gone when the span ends.
-  Span(TraceRecorder*, std::string&&, std::string_view) = delete;
+  template <std::same_as<std::string> Made>
+  Span(TraceRecorder*, Made&&, std::string_view) = delete;
   ~Span() {
     if (recorder_) recorder_->add(name_, category_, start_ns_, recorder_->now_ns() - start_ns_);
   }
