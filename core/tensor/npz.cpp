@@ -110,6 +110,7 @@ Status check_member(const unz_file_info64& info, std::string_view file_name,
 
 struct NpzReader::Archive {
   File file;  // before zip: closed after it
+  ZipStream stream;
   Zip zip;
   std::uint64_t bytes = 0;
   std::vector<NpzMember> members;
@@ -146,7 +147,8 @@ Result<NpzReader> NpzReader::from(std::unique_ptr<Archive> archive, const NpzLim
   if (archive->bytes < kLeastArchive) {
     return refuse("npz has ", archive->bytes, " bytes, fewest is ", kLeastArchive);
   }
-  zlib_filefunc64_def functions = zip_functions(archive->file.get());
+  archive->stream.file = archive->file.get();
+  zlib_filefunc64_def functions = zip_functions(&archive->stream);
   archive->zip.reset(unzOpen2_64("", &functions));
   unzFile zip = archive->zip.get();
   unz_global_info64 global{};

@@ -78,7 +78,8 @@ Status write_item(zipFile zip, const NpzItem& item) {
 Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> items) {
   GANTRY_CHECK(check_items(items));
   GANTRY_TRY(NewFile file, NewFile::beside(path));
-  zlib_filefunc64_def functions = zip_functions(file.stream());
+  ZipStream stream{file.stream()};
+  zlib_filefunc64_def functions = zip_functions(&stream);
   Zip zip(zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions));
   if (zip == nullptr) return exhausted("npz: no memory for a zip archive");
   for (const NpzItem& item : items) {
@@ -86,7 +87,7 @@ Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> ite
       return std::move(status).error().at("while writing ", quoted(path.native()));
     }
   }
-  if (zipClose(zip.release(), nullptr) != ZIP_OK) {
+  if (zipClose(zip.release(), nullptr) != ZIP_OK || stream.failed) {
     return unavailable("npz directory cannot be written")
         .at("while writing ", quoted(path.native()));
   }

@@ -97,9 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"AllocationsOfRun", &Scene::run, Fault::allocation, 67},
         Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67, true, 120},
         Sweep{"AllocationsOfEmbedding", &Scene::embedding, Fault::allocation, 37, false},
-        Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 5},
-        Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 7},
-        Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 5, false}),
+        Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 1},
+        Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
+        Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
     [](const auto& test) { return test.param.name; });
 
 // In one process, which goes on: blocks, descriptors and threads are counted before and after, and the next turn works.
