@@ -8,14 +8,13 @@
 //     byte 3   how much of the piece stands once, in front, where items are repeated
 //     rest     the piece
 //
-// Everything that `inspect` reads is read, described and dropped; memory and time are the findings.
+// Memory and time of inspecting it are the findings.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/container_form.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/inspected.hpp"
 
-#include "core/blob/container.hpp"
-#include "core/blob/details.hpp"
-#include "core/elf/elf_file.hpp"
+#include "core/blob/payload_layout.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <algorithm>
@@ -150,12 +149,6 @@ Bytes build(Bulk bulk, std::string_view key, Piece head, Piece piece, std::size_
   return bytes;
 }
 
-void describe(const Container& container, const PayloadLayouts& layouts) {
-  for (const Entry& entry : container.entries) {
-    if (!entry.is_library()) (void)describe_payload(entry, container.context, layouts);
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -171,13 +164,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes file = build(bulk, key, head, choices.take_bytes(256), bytes);
 
   const Budget budget(file.size());
-  const auto elf = ElfFile::parse(std::span<const std::uint8_t>(file));
-  const auto container =
-      elf.ok() ? read_container(*elf, layouts) : read_container_bytes(file, layouts);
-  if (container.ok()) {
-    describe(*container, layouts);
-  } else {
-    expect_refusal(container.error(), file.size());
-  }
+  inspect_whole(file);
   return 0;
 }

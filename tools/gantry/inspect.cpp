@@ -21,39 +21,43 @@ struct Options {
   bool json = false;
 };
 
-// Writes every payload to a file of its own, "2-opencl.bin".
-Result<std::vector<std::string>> extract(const InspectReport& report, const std::string& folder) {
+// Writes every payload to a file of its own, "2-opencl.bin", and tells their names.
+Status extract(const InspectReport& report, const std::string& folder, bool tell) {
   GANTRY_TRY(const OutputFolder output, OutputFolder::create(folder));
-  std::vector<std::string> written;
-  for (std::size_t i = 0; i < report.modules.size(); ++i) {
-    const Entry& entry = report.modules[i].entry;
+  for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
+    const Entry& entry = report.container.entries[i];
     if (entry.is_library()) continue;
     const std::string name = concat(i, "-", file_name_text(entry.type_key), ".bin");
     GANTRY_CHECK(output.write(name, entry.payload));
-    written.push_back((std::filesystem::path(folder) / name).string());
+    if (tell) print(escaped((std::filesystem::path(folder) / name).string()) + "\n");
   }
-  return written;
+  return {};
 }
 
-Result<std::string> inspect(const Options& options, const Globals& globals) {
+Status inspect(const Options& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   InstalledPlugins plugins(std::move(runtime));
   const InspectOptions how{&plugins.layouts(),
                            [&](std::string_view key) { return plugins.serving(key); },
                            globals.quiet};
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
-  std::vector<std::string> written;
   if (!options.extract.empty()) {
-    GANTRY_TRY(written, extract(report, options.extract));
+    const bool tell = !options.json && options.tree.empty();
+    GANTRY_CHECK(extract(report, options.extract, tell));
+    if (tell) return {};
   }
-  if (options.json) return document_text(inspect_json(report));
-  if (options.tree == "text") return import_text(report.import_graph());
-  if (options.tree == "dot") return import_dot(report.import_graph());
-  if (options.tree == "mermaid") return import_mermaid(report.import_graph());
-  if (options.extract.empty()) return inspect_text(report, terminal_of(STDOUT_FILENO));
-  std::string lines;
-  for (const std::string& path : written) lines += escaped(path) + "\n";
-  return lines;
+  if (options.json) {
+    write_inspect_json(report, how, print);
+  } else if (options.tree == "text") {
+    write_import_text(report.import_graph(), print);
+  } else if (options.tree == "dot") {
+    write_import_dot(report.import_graph(), print);
+  } else if (options.tree == "mermaid") {
+    write_import_mermaid(report.import_graph(), print);
+  } else {
+    write_inspect_text(report, how, terminal_of(STDOUT_FILENO), print);
+  }
+  return {};
 }
 
 }  // namespace
@@ -76,9 +80,9 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   command->footer("Example:\n  gantry inspect model.so --tree mermaid");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
-      const auto text = inspect(*options, invocation.globals);
-      if (!text.ok()) return report(text.error());
-      print(text.value());
+      if (const Status done = inspect(*options, invocation.globals); !done.ok()) {
+        return report(done.error());
+      }
       return static_cast<int>(kDone);
     };
   });

@@ -2,6 +2,7 @@
 #include "tools/gantry/inspect_json.hpp"
 
 #include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/json_writer.hpp"
 
 #include <charconv>
 #include <set>
@@ -11,10 +12,12 @@ namespace {
 
 Json text_or_null(std::string_view text) { return text.empty() ? Json() : Json(json_text(text)); }
 
-Json texts(const std::vector<std::string>& all) {
-  Json list = Json::array();
-  for (const std::string& text : all) list.push_back(json_text(text));
-  return list;
+template <class Texts>
+void write_texts(std::string_view key, const Texts& all, JsonWriter& json) {
+  json.key(key);
+  json.begin_list();
+  for (const std::string_view text : all) json.value(json_text(text));
+  json.end();
 }
 
 Json number(std::string_view text) {
@@ -33,60 +36,71 @@ Json number(std::string_view text) {
 }
 
 // A name may come from the file, so it may stand there twice: the second one is told apart.
-class ObjectWriter {
+class UniqueKeys {
  public:
-  void set(std::string_view name, Json value) {
+  std::string of(std::string_view name) {
     std::string key = json_text(name);
     for (int i = 2; !taken_.insert(key).second; ++i) key = concat(json_text(name), "#", i);
-    // The vector beneath: operator[] would search all keys for each one.
-    object_.get_ref<Json::object_t&>().push_back({std::move(key), std::move(value)});
+    return key;
   }
-  Json take() { return std::move(object_); }
 
  private:
-  Json object_ = Json::object();
   std::set<std::string> taken_;
 };
 
 // Recursion ends with the nesting of payload layouts (blob/limits.hpp), which no file decides.
-Json detail_json(const Detail& detail) {
+void write_detail(const Detail& detail, JsonWriter& json) {
   switch (detail.kind) {
     case Detail::Kind::text:
-      return json_text(detail.value);
+      return json.value(json_text(detail.value));
     case Detail::Kind::number:
-      return number(detail.value);
     case Detail::Kind::size:
-      return number(detail.value);
+      return json.value(number(detail.value));
     case Detail::Kind::list:
     case Detail::Kind::record:
       break;
   }
   const bool named = detail.kind == Detail::Kind::record ||
                      (!detail.children.empty() && !detail.children.front().name.empty());
-  if (!named) {
-    Json list = Json::array();
-    for (const Detail& child : detail.children) list.push_back(detail_json(child));
-    return list;
+  if (named) {
+    json.begin_object();
+    UniqueKeys keys;
+    for (const Detail& child : detail.children) {
+      json.key(keys.of(child.name));
+      write_detail(child, json);
+    }
+  } else {
+    json.begin_list();
+    for (const Detail& child : detail.children) write_detail(child, json);
   }
-  ObjectWriter object;
-  for (const Detail& child : detail.children) object.set(child.name, detail_json(child));
-  return object.take();
+  json.end();
 }
 
-Json module_json(const InspectReport& report, std::size_t index) {
-  const ModuleReport& module = report.modules[index];
-  const bool library = module.entry.is_library();
-  Json json;
-  json["index"] = index;
-  json["type_key"] = text_or_null(module.entry.type_key);
-  json["offset"] = library ? Json() : Json(module.entry.at);
-  json["file_offset"] = library ? Json() : Json(report.container.file_offset + module.entry.at);
-  json["size"] = module.entry.payload.size();
-  json["sha256"] = text_or_null(module.sha256);
-  json["imports"] = module.imports;
-  json["served_by"] = module.served_by ? Json(json_text(*module.served_by)) : Json();
-  json["details"] = module.details.children.empty() ? Json::object() : detail_json(module.details);
-  return json;
+void write_module(const InspectReport& report, std::size_t index, const InspectOptions& options,
+                  JsonWriter& json, WarningList& warnings) {
+  const Entry& entry = report.container.entries[index];
+  const bool library = entry.is_library();
+  json.begin_object();
+  json.field("index", index);
+  json.field("type_key", text_or_null(entry.type_key));
+  json.field("offset", library ? Json() : Json(entry.at));
+  json.field("file_offset", library ? Json() : Json(report.container.file_offset + entry.at));
+  json.field("size", entry.payload.size());
+  json.field("sha256", library ? Json() : Json(hex_text(report.digests[index])));
+  json.key("imports");
+  json.begin_list();
+  for (const std::uint64_t import : report.container.tree.children_of(index)) json.value(import);
+  json.end();
+  const auto server = library ? std::nullopt : options.served_by(entry.type_key);
+  json.field("served_by", server ? Json(json_text(*server)) : Json());
+  json.key("details");
+  const Detail details = details_of(report, index, options, warnings);
+  if (details.children.empty()) {
+    json.value(Json::object());
+  } else {
+    write_detail(details, json);
+  }
+  json.end();
 }
 
 Json array_json(const ArrayReport& array) {
@@ -98,51 +112,65 @@ Json array_json(const ArrayReport& array) {
   return json;
 }
 
+void write_file(const InspectReport& report, JsonWriter& json) {
+  const Container& container = report.container;
+  json.field("file", json_text(report.file));
+  json.field("size", report.size);
+  json.field("format", name_of(report.kind));
+  json.field("generation", name_of(container.generation));
+  json.field("dialect", name_of(container.dialect));
+  json.field("machine", text_or_null(report.machine));
+  json.field("soname", text_or_null(report.soname));
+  write_texts("needed", report.needed, json);
+  Json symbols;
+  symbols["blob"] = text_or_null(container.blob_symbol);
+  symbols["context"] = text_or_null(container.context_symbol);
+  symbols["prefix"] = text_or_null(container.prefix);
+  json.field("symbols", symbols);
+  json.field("entry", report.entry ? Json(json_text(*report.entry)) : Json());
+  Json place;
+  if (!container.bytes.empty()) {
+    place["file_offset"] = container.file_offset;
+    place["size"] = container.bytes.size();
+  }
+  json.field("container", place);
+}
+
 }  // namespace
 
-Json inspect_json(const InspectReport& report) {
-  const Container& container = report.container;
-  Json json;
-  json["file"] = json_text(report.file);
-  json["size"] = report.size;
-  json["format"] = name_of(report.kind);
-  json["generation"] = name_of(container.generation);
-  json["dialect"] = name_of(container.dialect);
-  json["machine"] = text_or_null(report.machine);
-  json["soname"] = text_or_null(report.soname);
-  json["needed"] = texts(report.needed);
-  json["symbols"]["blob"] = text_or_null(container.blob_symbol);
-  json["symbols"]["context"] = text_or_null(container.context_symbol);
-  json["symbols"]["prefix"] = text_or_null(container.prefix);
-  json["entry"] = report.entry ? Json(json_text(*report.entry)) : Json();
-  json["container"] = Json();
-  if (!container.bytes.empty()) {
-    json["container"] = Json::object();
-    json["container"]["file_offset"] = container.file_offset;
-    json["container"]["size"] = container.bytes.size();
+void write_inspect_json(const InspectReport& report, const InspectOptions& options,
+                        const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object();
+  write_file(report, json);
+
+  WarningList warnings;
+  for (const std::string& warning : report.container.warnings) warnings.add(warning);
+  json.key("modules");
+  json.begin_list();
+  for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
+    write_module(report, i, options, json, warnings);
   }
-  json["modules"] = Json::array();
-  for (std::size_t i = 0; i < report.modules.size(); ++i) {
-    json["modules"].push_back(module_json(report, i));
-  }
-  json["functions"] = texts(report.functions);
+  json.end();
+  write_texts("functions", report.functions, json);
   if (report.kind == FileKind::archive || report.kind == FileKind::tar ||
       report.kind == FileKind::model_library) {
-    json["members"] = Json::array();
+    json.key("members");
+    json.begin_list();
     for (const ArchiveMember& member : report.members) {
-      Json one;
-      one["name"] = json_text(member.name);
-      one["size"] = member.size;
-      json["members"].push_back(std::move(one));
+      json.value({{"name", json_text(member.name)}, {"size", member.size}});
     }
+    json.end();
   }
   if (report.kind == FileKind::parameters || report.kind == FileKind::npy ||
       report.kind == FileKind::npz) {
-    json["arrays"] = Json::array();
-    for (const ArrayReport& array : report.arrays) json["arrays"].push_back(array_json(array));
+    json.key("arrays");
+    json.begin_list();
+    for (const ArrayReport& array : report.arrays) json.value(array_json(array));
+    json.end();
   }
-  json["warnings"] = texts(report.warnings);
-  return json;
+  write_texts("warnings", warnings.take(), json);
+  json.end();
 }
 
 }  // namespace gantry::cli

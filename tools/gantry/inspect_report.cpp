@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/inspect_report.hpp"
 
-#include "tools/gantry/common/digest.hpp"
 #include "tools/gantry/common/progress.hpp"
 
+#include "core/blob/details.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/tensor/npz.hpp"
 #include "core/tensor/params.hpp"
@@ -32,13 +32,13 @@ std::string_view callable_name(std::string_view symbol, Dialect dialect) {
   return symbol;
 }
 
-std::vector<std::string> functions_of(const ElfFile& elf, Dialect dialect) {
-  std::vector<std::string> names;
+std::vector<std::string_view> functions_of(const ElfFile& elf, Dialect dialect) {
+  std::vector<std::string_view> names;
   for (const ElfSymbol& symbol : elf.symbols()) {
     const bool code = symbol.type == SymbolType::function || symbol.type == SymbolType::ifunc;
     if (!code || !symbol.exported()) continue;
     const std::string_view name = callable_name(symbol.name, dialect);
-    if (!name.empty()) names.emplace_back(name);
+    if (!name.empty()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -57,29 +57,14 @@ std::optional<std::string> entry_of(const ElfFile& elf) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
-Status add_modules(InspectReport& report, const InspectOptions& options) {
-  const Container& container = report.container;
-  report.warnings.insert(report.warnings.end(), container.warnings.begin(),
-                         container.warnings.end());
-  Progress progress("inspect", container.entries.size(), options.quiet);
-  for (std::size_t i = 0; i < container.entries.size(); ++i) {
-    ModuleReport module{.entry = container.entries[i]};
-    const auto children = container.tree.children_of(i);
-    module.imports.assign(children.begin(), children.end());
-    if (!module.entry.is_library()) {
-      module.sha256 = sha256_hex(module.entry.payload);
-      module.served_by = options.served_by(module.entry.type_key);
-      PayloadDetails details = describe_payload(module.entry, container.context, *options.layouts);
-      for (const std::string& warning : details.warnings) {
-        report.warnings.push_back(
-            concat("module ", i, " ", quoted(module.entry.type_key), ": ", warning));
-      }
-      module.details = std::move(details.root);
-    }
-    report.modules.push_back(std::move(module));
+void digest_payloads(InspectReport& report, const InspectOptions& options) {
+  const std::vector<Entry>& entries = report.container.entries;
+  report.digests.resize(entries.size());
+  Progress progress("inspect", entries.size(), options.quiet);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].is_library()) report.digests[i] = sha256(entries[i].payload);
     progress.advance();
   }
-  return {};
 }
 
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
@@ -92,12 +77,14 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   report.entry = entry_of(elf);
   GANTRY_TRY(report.container, read_container(elf, *options.layouts));
   report.functions = functions_of(elf, report.container.dialect);
-  return add_modules(report, options);
+  digest_payloads(report, options);
+  return {};
 }
 
 Status inspect_container(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *options.layouts));
-  return add_modules(report, options);
+  digest_payloads(report, options);
+  return {};
 }
 
 void add_array(InspectReport& report, std::string_view name, gantry_dtype dtype,
@@ -167,12 +154,21 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
 
 }  // namespace
 
-std::vector<ImportNode> InspectReport::import_graph() const {
-  std::vector<ImportNode> nodes;
-  for (const ModuleReport& module : modules) {
-    nodes.push_back({std::string(module.entry.type_key), module.imports});
+ImportGraph InspectReport::import_graph() const {
+  return {container.entries.size(),
+          [this](std::size_t node) { return container.entries[node].type_key; },
+          [this](std::size_t node) { return container.tree.children_of(node); }};
+}
+
+Detail details_of(const InspectReport& report, std::size_t module, const InspectOptions& options,
+                  WarningList& warnings) {
+  const Entry& entry = report.container.entries[module];
+  if (entry.is_library()) return {};
+  PayloadDetails details = describe_payload(entry, report.container.context, *options.layouts);
+  for (const std::string& warning : details.warnings) {
+    warnings.add(concat("module ", module, " ", quoted(entry.type_key), ": ", warning));
   }
-  return nodes;
+  return std::move(details.root);
 }
 
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options) {

@@ -6,11 +6,13 @@
 #pragma once
 
 #include "tools/gantry/common/archive_members.hpp"
+#include "tools/gantry/common/digest.hpp"
 #include "tools/gantry/common/file_kind.hpp"
 #include "tools/gantry/common/import_graph.hpp"
+#include "tools/gantry/common/warning_list.hpp"
 
 #include "core/blob/container.hpp"
-#include "core/blob/details.hpp"
+#include "core/blob/detail.hpp"
 #include "core/elf/mapped_file.hpp"
 
 #include <gantry/result.hpp>
@@ -25,13 +27,13 @@
 
 namespace gantry::cli {
 
-// One module of the container.
-struct ModuleReport {
-  Entry entry;
-  std::string sha256;  // of the payload; empty for `_lib`
-  std::vector<std::size_t> imports;
-  std::optional<std::string> served_by;  // plugin id
-  Detail details;
+// Who serves a type key; nothing where nobody does. Opens no plugin.
+using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
+
+struct InspectOptions {
+  const PayloadLayouts* layouts = nullptr;  // built in and from manifests
+  ServedBy served_by;
+  bool quiet = false;  // no progress bar
 };
 
 // One array of a parameter or numpy file.
@@ -42,6 +44,8 @@ struct ArrayReport {
   std::uint64_t size = 0;  // bytes of data
 };
 
+// What is the same for the whole file. What there is to tell of one module is made when it is written: a file of a
+// megabyte can hold 40,000 of them.
 struct InspectReport {
   std::string file;  // as it was given
   std::uint64_t size = 0;
@@ -50,28 +54,24 @@ struct InspectReport {
 
   std::string machine;  // empty: none
   std::string soname;
-  std::vector<std::string> needed;
+  std::vector<std::string_view> needed;
   std::optional<std::string> entry;  // the text of __tvm_main__
 
   Container container;
-  std::vector<ModuleReport> modules;
-  std::vector<std::string> functions;  // sorted
+  std::vector<Sha256> digests;              // of each entry's payload; zeros for `_lib`
+  std::vector<std::string_view> functions;  // sorted
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
-  std::vector<std::string> warnings;
 
-  bool has_modules() const { return !modules.empty(); }
-  std::vector<ImportNode> import_graph() const;
+  bool has_modules() const { return !container.entries.empty(); }
+  ImportGraph import_graph() const;  // points into the report
 };
 
-// Who serves a type key; nothing where nobody does. Opens no plugin.
-using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
-
-struct InspectOptions {
-  const PayloadLayouts* layouts = nullptr;  // built in and from manifests
-  ServedBy served_by;
-  bool quiet = false;  // no progress bar
-};
+// What stands in one module's payload.
+//
+// warnings   gets what could not be decoded
+Detail details_of(const InspectReport& report, std::size_t module, const InspectOptions& options,
+                  WarningList& warnings);
 
 // returns  what opening the file says; malformed, unsupported as its readers find; unsupported, reason
 //          FILE_KIND, for a file of unknown kind, with its first bytes

@@ -14,54 +14,46 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string joined(const std::vector<std::string>& names, std::string_view none) {
+std::string joined(const std::vector<std::string_view>& names, std::string_view none) {
   std::string text;
-  for (const std::string& name : names) text += concat(text.empty() ? "" : ", ", escaped(name));
+  for (const std::string_view name : names) text += concat(text.empty() ? "" : ", ", escaped(name));
   return text.empty() ? std::string(none) : text;
 }
 
 class Writer {
  public:
-  Writer(const InspectReport& report, const Terminal& terminal)
-      : report_(report), terminal_(terminal) {}
+  Writer(const InspectReport& report, const InspectOptions& options, const Terminal& terminal,
+         const TextSink& sink)
+      : report_(report), options_(options), terminal_(terminal), sink_(sink) {}
 
-  std::string run() {
-    out_ += terminal_.paint(escaped(report_.file), Tone::heading) + "\n";
+  void run() {
+    sink_(terminal_.paint(escaped(report_.file), Tone::heading) + "\n");
     write_file();
+    for (const std::string& warning : report_.container.warnings) warnings_.add(warning);
     if (report_.has_modules()) {
       write_modules();
       section("imports");
-      indented(import_text(report_.import_graph()), 2);
+      write_import_text(report_.import_graph(),
+                        [&](std::string_view line) { sink_(concat("  ", line)); });
       write_details();
     }
     write_members();
     write_arrays();
     if (!report_.functions.empty()) {
       section(concat("functions (", report_.functions.size(), ")"));
-      for (const std::string& name : report_.functions) out_ += concat("  ", escaped(name), "\n");
-    }
-    if (!report_.warnings.empty()) {
-      section("warnings");
-      for (const std::string& warning : report_.warnings) {
-        out_ += concat("  ", terminal_.paint(escaped_lines(warning), Tone::warning), "\n");
+      for (const std::string_view name : report_.functions) {
+        sink_(concat("  ", escaped(name), "\n"));
       }
     }
-    return std::move(out_);
+    write_warnings();
   }
 
  private:
   void section(std::string_view title) {
-    out_ += concat("\n", terminal_.paint(title, Tone::heading), "\n");
+    sink_(concat("\n", terminal_.paint(title, Tone::heading), "\n"));
   }
   void field(std::string_view name, std::string_view value) {
-    out_ += concat("  ", name, std::string(12 - name.size(), ' '), value, "\n");
-  }
-  void indented(std::string_view lines, std::size_t by) {
-    while (!lines.empty()) {
-      const std::size_t end = lines.find('\n') + 1;
-      out_.append(by, ' ').append(lines.substr(0, end));
-      lines.remove_prefix(end);
-    }
+    sink_(concat("  ", name, std::string(12 - name.size(), ' '), value, "\n"));
   }
 
   void write_file() {
@@ -86,39 +78,44 @@ class Writer {
     if (report_.entry) field("entry", escaped(*report_.entry));
   }
 
-  TextTable::Cell server_of(const ModuleReport& module) const {
-    if (module.entry.is_library()) return {"host code", Tone::faint};
-    if (module.served_by) return {escaped(*module.served_by), Tone::good};
+  TextTable::Cell server_of(const Entry& entry) const {
+    if (entry.is_library()) return {"host code", Tone::faint};
+    if (const auto id = options_.served_by(entry.type_key)) return {escaped(*id), Tone::good};
     return {"nobody", Tone::warning};
   }
 
+  TextTable::Row module_row(std::size_t index) const {
+    const Entry& entry = report_.container.entries[index];
+    const bool lost = entry.type_key.empty();
+    const bool library = entry.is_library();
+    return {concat(index),
+            lost ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
+            library ? std::string() : concat(Hex{entry.at}),
+            library ? std::string() : concat(entry.payload.size()),
+            server_of(entry),
+            library ? std::string() : hex_text(report_.digests[index])};
+  }
+
   void write_modules() {
-    section(concat("modules (", report_.modules.size(), ")"));
-    TextTable table({{"index", Align::right},
-                     {"type key"},
-                     {"offset", Align::right},
-                     {"bytes", Align::right},
-                     {"served by"},
-                     {"sha256"}});
-    for (std::size_t i = 0; i < report_.modules.size(); ++i) {
-      const ModuleReport& module = report_.modules[i];
-      const Entry& entry = module.entry;
-      const bool lost = entry.type_key.empty();
-      table.add({concat(i), lost ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
-                 entry.is_library() ? std::string() : concat(Hex{entry.at}),
-                 entry.is_library() ? std::string() : concat(entry.payload.size()),
-                 server_of(module), module.sha256});
-    }
+    section(concat("modules (", report_.container.entries.size(), ")"));
     // Digests are there to be copied: they are never cut.
-    out_ += table.text(Terminal{terminal_.present, terminal_.colour, 0});
+    TextTable::write(
+        {{"index", Align::right},
+         {"type key"},
+         {"offset", Align::right},
+         {"bytes", Align::right},
+         {"served by"},
+         {"sha256"}},
+        report_.container.entries.size(), [this](std::size_t index) { return module_row(index); },
+        Terminal{terminal_.present, terminal_.colour, 0}, sink_);
   }
 
   void write_details() {
-    for (std::size_t i = 0; i < report_.modules.size(); ++i) {
-      const ModuleReport& module = report_.modules[i];
-      if (module.details.children.empty()) continue;
-      section(concat("[", i, "] ", escaped(module.entry.type_key)));
-      for (const Detail& child : module.details.children) write_detail(child, 2);
+    for (std::size_t i = 0; i < report_.container.entries.size(); ++i) {
+      const Detail details = details_of(report_, i, options_, warnings_);
+      if (details.children.empty()) continue;
+      section(concat("[", i, "] ", escaped(report_.container.entries[i].type_key)));
+      for (const Detail& child : details.children) write_detail(child, 2);
     }
   }
 
@@ -161,7 +158,7 @@ class Writer {
   // Recursion ends with the nesting of payload layouts (blob/limits.hpp), which no file decides.
   void write_detail(const Detail& detail, std::size_t indent) {
     const std::string name = detail.name.empty() ? std::string("-") : escaped(detail.name);
-    out_.append(indent, ' ').append(name);
+    const std::string margin(indent, ' ');
     const bool few = detail.children.size() <= 8;
     bool one_line = leaf(detail) || (shallow(detail) && few);
     if (!one_line && few && detail.kind == Detail::Kind::record) {  // a kernel: lists of leaves
@@ -172,45 +169,61 @@ class Writer {
       one_line = one_line && inline_text(detail).size() <= most_inline;
     }
     if (one_line) {
-      out_.append("  ").append(inline_text(detail)).append("\n");
+      sink_(concat(margin, name, "  ", inline_text(detail), "\n"));
       return;
     }
-    out_.append(concat(" (", detail.children.size(), ")\n"));
+    sink_(concat(margin, name, " (", detail.children.size(), ")\n"));
     for (const Detail& child : detail.children) write_detail(child, indent + 2);
   }
 
   void write_members() {
     if (report_.members.empty()) return;
     section(concat("members (", report_.members.size(), ")"));
-    TextTable table({{"bytes", Align::right}, {"name"}});
-    for (const ArchiveMember& member : report_.members) {
-      table.add({concat(member.size), escaped(member.name)});
-    }
-    out_ += table.text(terminal_);
+    TextTable::write(
+        {{"bytes", Align::right}, {"name"}}, report_.members.size(),
+        [this](std::size_t index) -> TextTable::Row {
+          const ArchiveMember& member = report_.members[index];
+          return {concat(member.size), escaped(member.name)};
+        },
+        terminal_, sink_);
   }
 
   void write_arrays() {
     if (report_.arrays.empty()) return;
     section(concat("arrays (", report_.arrays.size(), ")"));
-    TextTable table({{"name"}, {"type"}, {"bytes", Align::right}});
-    for (const ArrayReport& array : report_.arrays) {
-      table.add({array.name.empty() ? std::string("-") : escaped(array.name),
-                 shape_text(array.dtype, array.shape), concat(array.size)});
+    TextTable::write(
+        {{"name"}, {"type"}, {"bytes", Align::right}}, report_.arrays.size(),
+        [this](std::size_t index) -> TextTable::Row {
+          const ArrayReport& array = report_.arrays[index];
+          return {array.name.empty() ? std::string("-") : escaped(array.name),
+                  shape_text(array.dtype, array.shape), concat(array.size)};
+        },
+        terminal_, sink_);
+  }
+
+  void write_warnings() {
+    const std::vector<std::string> warnings = warnings_.take();
+    if (warnings.empty()) return;
+    section("warnings");
+    for (const std::string& warning : warnings) {
+      sink_(concat("  ", terminal_.paint(escaped_lines(warning), Tone::warning), "\n"));
     }
-    out_ += table.text(terminal_);
   }
 
   static constexpr std::size_t most_inline = 160;
 
   const InspectReport& report_;
+  const InspectOptions& options_;
   const Terminal& terminal_;
-  std::string out_;
+  const TextSink& sink_;
+  WarningList warnings_;
 };
 
 }  // namespace
 
-std::string inspect_text(const InspectReport& report, const Terminal& terminal) {
-  return Writer(report, terminal).run();
+void write_inspect_text(const InspectReport& report, const InspectOptions& options,
+                        const Terminal& terminal, const TextSink& sink) {
+  Writer(report, options, terminal, sink).run();
 }
 
 }  // namespace gantry::cli

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_sink.hpp"
 #include "tools/gantry/inspect_report.hpp"
-
-#include <string>
 
 namespace gantry::cli {
 
 // What `inspect` prints for people.
-std::string inspect_text(const InspectReport& report, const Terminal& terminal);
+void write_inspect_text(const InspectReport& report, const InspectOptions& options,
+                        const Terminal& terminal, const TextSink& sink);
 
 }  // namespace gantry::cli

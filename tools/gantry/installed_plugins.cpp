@@ -11,12 +11,10 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   const auto known = serving_.find(type_key);
   if (known != serving_.end()) return known->second;
   const PluginSet& plugins = *runtime_.state().plugins;
-  std::optional<std::string> id;
-  if (const auto choices = plugins.choices_for_key(type_key); !choices.empty()) {
-    id = plugins.candidates()[choices.front().candidate].manifest->id;
-  }
-  serving_.emplace(type_key, id);
-  return id;
+  const auto choices = plugins.choices_for_key(type_key);
+  if (choices.empty()) return std::nullopt;  // not kept: a file can ask for any number of keys
+  const std::string& id = plugins.candidates()[choices.front().candidate].manifest->id;
+  return serving_.emplace(type_key, id).first->second;
 }
 
 }  // namespace gantry::cli

@@ -24,7 +24,7 @@ class InstalledPlugins {
 
  private:
   Runtime runtime_;
-  std::map<std::string, std::optional<std::string>, std::less<>> serving_;  // what was asked before
+  std::map<std::string, std::string, std::less<>> serving_;  // id by type key, as asked before
 };
 
 }  // namespace gantry::cli

@@ -76,7 +76,8 @@ int run(int argc, char** argv) {
 
 // Pages of a mapped file go when somebody cuts it: the system tells of that by a signal, not by an error.
 void end_for_a_cut_file(int) {
-  constexpr std::string_view text = "gantry: a file became shorter while it was read; replace files by renaming\n";
+  constexpr std::string_view text =
+      "gantry: a file became shorter while it was read; replace files by renaming\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());
   _exit(gantry::cli::kFailed);
 }

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
@@ -16,11 +18,35 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+struct ImportNode {
+  std::string name;
+  std::vector<std::uint64_t> imports;
+};
+
+using Write = void (*)(const ImportGraph&, const TextSink&);
+
+std::string written(Write write, const std::vector<ImportNode>& nodes) {
+  std::string text;
+  write({nodes.size(), [&](std::size_t node) -> std::string_view { return nodes[node].name; },
+         [&](std::size_t node) -> std::span<const std::uint64_t> { return nodes[node].imports; }},
+        [&](std::string_view line) { text += line; });
+  return text;
+}
+std::string import_text(const std::vector<ImportNode>& nodes) {
+  return written(write_import_text, nodes);
+}
+std::string import_dot(const std::vector<ImportNode>& nodes) {
+  return written(write_import_dot, nodes);
+}
+std::string import_mermaid(const std::vector<ImportNode>& nodes) {
+  return written(write_import_mermaid, nodes);
+}
+
 std::vector<ImportNode> chain(std::size_t count) {
   std::vector<ImportNode> nodes;
   for (std::size_t i = 0; i < count; ++i) {
     nodes.push_back(
-        {"m", i + 1 < count ? std::vector<std::size_t>{i + 1} : std::vector<std::size_t>{}});
+        {"m", i + 1 < count ? std::vector<std::uint64_t>{i + 1} : std::vector<std::uint64_t>{}});
   }
   return nodes;
 }
@@ -33,7 +59,7 @@ std::vector<ImportNode> diamonds(std::size_t layers) {
     const bool last = i + 1 == layers;
     for (int twin = 0; twin < 2; ++twin) {
       nodes.push_back(
-          {"d", last ? std::vector<std::size_t>{} : std::vector<std::size_t>{next, next + 1}});
+          {"d", last ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>{next, next + 1}});
     }
   }
   return nodes;

@@ -6,6 +6,8 @@
 #include <gantry/result.hpp>
 
 #include <deque>
+#include <string>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
@@ -14,22 +16,21 @@ constexpr std::size_t deepest = 20;  // levels printed before a part is continue
 
 class TextWriter {
  public:
-  explicit TextWriter(const std::vector<ImportNode>& nodes)
-      : nodes_(nodes), state_(nodes.size(), State::fresh) {}
+  TextWriter(const ImportGraph& graph, const TextSink& sink)
+      : graph_(graph), sink_(sink), state_(graph.size, State::fresh) {}
 
-  std::string run() {
-    for (std::size_t root = 0; root < nodes_.size(); ++root) {
+  void run() {
+    for (std::size_t root = 0; root < graph_.size; ++root) {
       if (state_[root] != State::fresh) continue;
-      out_ += concat(label(root), root == 0 ? "" : " (nothing above imports it)", "\n");
+      sink_(concat(label(root), root == 0 ? "" : " (nothing above imports it)", "\n"));
       write_below(root);
       while (!delayed_.empty()) {
         const std::size_t node = delayed_.front();
         delayed_.pop_front();
-        out_ += concat("... ", label(node), "\n");
+        sink_(concat("... ", label(node), "\n"));
         write_below(node);
       }
     }
-    return std::move(out_);
   }
 
  private:
@@ -40,7 +41,7 @@ class TextWriter {
   };
 
   std::string label(std::size_t node) const {
-    return concat("[", node, "] ", escaped(nodes_[node].name));
+    return concat("[", node, "] ", escaped(graph_.name(node)));
   }
 
   // The imports of a node whose own line is written.
@@ -49,66 +50,73 @@ class TextWriter {
     std::vector<Level> levels{{top}};
     while (!levels.empty()) {
       Level& level = levels.back();
-      const auto& imports = nodes_[level.node].imports;
+      const auto imports = graph_.imports(level.node);
       if (level.next == imports.size()) {
         levels.pop_back();
         continue;
       }
       const std::size_t node = imports[level.next++];
+      std::string line;
       for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-        out_ += levels[i].next == nodes_[levels[i].node].imports.size() ? "   " : "|  ";
+        line += levels[i].next == graph_.imports(levels[i].node).size() ? "   " : "|  ";
       }
-      out_ += concat(level.next == imports.size() ? "`- " : "|- ", label(node));
-      write_state_and_enter(node, levels);
+      line += concat(level.next == imports.size() ? "`- " : "|- ", label(node));
+      line += state_and_enter(node, levels);
+      sink_(line);
     }
   }
 
-  void write_state_and_enter(std::size_t node, std::vector<Level>& levels) {
+  // How the line of an import ends; its own imports come next where they were not written yet.
+  std::string_view state_and_enter(std::size_t node, std::vector<Level>& levels) {
     if (state_[node] != State::fresh) {
-      out_ += state_[node] == State::printed ? " (above)\n" : " (below)\n";
-    } else if (levels.size() < deepest || nodes_[node].imports.empty()) {
-      out_ += "\n";
+      return state_[node] == State::printed ? " (above)\n" : " (below)\n";
+    }
+    if (levels.size() < deepest || graph_.imports(node).empty()) {
       state_[node] = State::printed;
       levels.push_back({node});
-    } else {
-      out_ += " (continued below)\n";
-      state_[node] = State::delayed;
-      delayed_.push_back(node);
+      return "\n";
     }
+    state_[node] = State::delayed;
+    delayed_.push_back(node);
+    return " (continued below)\n";
   }
 
-  const std::vector<ImportNode>& nodes_;
+  const ImportGraph& graph_;
+  const TextSink& sink_;
   std::vector<State> state_;
   std::deque<std::size_t> delayed_;
-  std::string out_;
 };
 
 }  // namespace
 
-std::string import_text(const std::vector<ImportNode>& nodes) { return TextWriter(nodes).run(); }
-
-std::string import_dot(const std::vector<ImportNode>& nodes) {
-  std::string out = "digraph imports {\n  node [shape=box];\n";
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    out += concat("  m", i, " [label=\"", i, ": ", dot_text(nodes[i].name), "\"];\n");
-  }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::size_t import : nodes[i].imports)
-      out += concat("  m", i, " -> m", import, ";\n");
-  }
-  return out + "}\n";
+void write_import_text(const ImportGraph& graph, const TextSink& sink) {
+  TextWriter(graph, sink).run();
 }
 
-std::string import_mermaid(const std::vector<ImportNode>& nodes) {
-  std::string out = "graph TD\n";
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    out += concat("  m", i, "[\"", i, ": ", mermaid_text(nodes[i].name), "\"]\n");
+void write_import_dot(const ImportGraph& graph, const TextSink& sink) {
+  sink("digraph imports {\n");
+  sink("  node [shape=box];\n");
+  for (std::size_t i = 0; i < graph.size; ++i) {
+    sink(concat("  m", i, " [label=\"", i, ": ", dot_text(graph.name(i)), "\"];\n"));
   }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::size_t import : nodes[i].imports)
-      out += concat("  m", i, " --> m", import, "\n");
+  for (std::size_t i = 0; i < graph.size; ++i) {
+    for (const std::uint64_t import : graph.imports(i)) {
+      sink(concat("  m", i, " -> m", import, ";\n"));
+    }
   }
-  return out;
+  sink("}\n");
+}
+
+void write_import_mermaid(const ImportGraph& graph, const TextSink& sink) {
+  sink("graph TD\n");
+  for (std::size_t i = 0; i < graph.size; ++i) {
+    sink(concat("  m", i, "[\"", i, ": ", mermaid_text(graph.name(i)), "\"]\n"));
+  }
+  for (std::size_t i = 0; i < graph.size; ++i) {
+    for (const std::uint64_t import : graph.imports(i)) {
+      sink(concat("  m", i, " --> m", import, "\n"));
+    }
+  }
 }
 
 }  // namespace gantry::cli

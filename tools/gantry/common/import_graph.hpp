@@ -10,21 +10,27 @@
 //        `- [3] cuda
 #pragma once
 
+#include "tools/gantry/common/text_sink.hpp"
+
 #include <cstddef>
-#include <string>
-#include <vector>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
 
 namespace gantry::cli {
 
-struct ImportNode {
-  std::string name;  // from the file, not yet escaped
-  std::vector<std::size_t> imports;
+// Modules by index, asked for when they are written. Node 0 is the root.
+struct ImportGraph {
+  std::size_t size = 0;
+  std::function<std::string_view(std::size_t node)> name;  // from the file, not yet escaped
+  // Every one < size; may hold anything else, loops included.
+  std::function<std::span<const std::uint64_t>(std::size_t node)> imports;
 };
 
-// nodes    node 0 is the root; every import < nodes.size(); may hold anything else, loops included
-// returns  lines, each ended by a line break
-std::string import_text(const std::vector<ImportNode>& nodes);
-std::string import_dot(const std::vector<ImportNode>& nodes);
-std::string import_mermaid(const std::vector<ImportNode>& nodes);
+// sink     gets whole lines, one each time
+void write_import_text(const ImportGraph& graph, const TextSink& sink);
+void write_import_dot(const ImportGraph& graph, const TextSink& sink);
+void write_import_mermaid(const ImportGraph& graph, const TextSink& sink);
 
 }  // namespace gantry::cli

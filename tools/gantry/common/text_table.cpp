@@ -12,15 +12,25 @@ constexpr std::size_t least_cut = 12;  // a column is never cut below this
 
 }  // namespace
 
-void TextTable::add(std::vector<Cell> row) {
+void TextTable::add(Row row) {
   assert(row.size() == columns_.size());
   rows_.push_back(std::move(row));
 }
 
 std::string TextTable::text(const Terminal& terminal, int indent) const {
+  std::string out;
+  write(
+      columns_, rows_.size(), [this](std::size_t index) { return rows_[index]; }, terminal,
+      [&out](std::string_view piece) { out.append(piece); }, indent);
+  return out;
+}
+
+void TextTable::write(const std::vector<Column>& columns, std::size_t rows, const Rows& row_of,
+                      const Terminal& terminal, const TextSink& sink, int indent) {
   std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(column.title.size());
-  for (const auto& row : rows_) {
+  for (const Column& column : columns) widths.push_back(column.title.size());
+  for (std::size_t index = 0; index < rows; ++index) {
+    const Row row = row_of(index);
     for (std::size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], row[i].text.size());
     }
@@ -32,8 +42,7 @@ std::string TextTable::text(const Terminal& terminal, int indent) const {
   const std::size_t most_last =
       screen == 0 ? SIZE_MAX : std::max(least_cut, screen > before_last ? screen - before_last : 0);
 
-  std::string out;
-  const auto add_line = [&](const std::vector<Cell>& row) {
+  const auto write_line = [&](const Row& row) {
     std::string line(static_cast<std::size_t>(indent), ' ');
     std::size_t owed = 0;  // blanks that are written only if something follows
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -42,7 +51,7 @@ std::string TextTable::text(const Terminal& terminal, int indent) const {
         cell.replace(most_last - 3, std::string::npos, "...");
       }
       const std::size_t padding = widths[i] - std::min(widths[i], cell.size());
-      const bool right = columns_[i].align == Align::right;
+      const bool right = columns[i].align == Align::right;
       if (!cell.empty()) {
         line.append(owed + (right ? padding : 0), ' ').append(terminal.paint(cell, row[i].tone));
         owed = (right ? 0 : padding) + gap;
@@ -50,14 +59,13 @@ std::string TextTable::text(const Terminal& terminal, int indent) const {
         owed += widths[i] + gap;
       }
     }
-    out.append(line).append("\n");
+    sink(line.append("\n"));
   };
 
-  std::vector<Cell> titles;
-  for (const Column& column : columns_) titles.emplace_back(column.title, Tone::heading);
-  add_line(titles);
-  for (const auto& row : rows_) add_line(row);
-  return out;
+  Row titles;
+  for (const Column& column : columns) titles.emplace_back(column.title, Tone::heading);
+  write_line(titles);
+  for (std::size_t index = 0; index < rows; ++index) write_line(row_of(index));
 }
 
 }  // namespace gantry::cli

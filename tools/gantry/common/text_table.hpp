@@ -7,7 +7,10 @@
 #pragma once
 
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_sink.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,11 +30,13 @@ class TextTable {
     std::string text;  // printable ASCII: escape names from files first
     Tone tone = Tone::plain;
   };
+  using Row = std::vector<Cell>;
+  using Rows = std::function<Row(std::size_t index)>;
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   // Precondition: as many cells as columns.
-  void add(std::vector<Cell> row);
+  void add(Row row);
   bool empty() const { return rows_.empty(); }
 
   // indent   columns left free before each line
@@ -39,9 +44,13 @@ class TextTable {
   //          too narrow the last column is cut and marked by "..."
   std::string text(const Terminal& terminal, int indent = 2) const;
 
+  // The same without holding the rows: `row_of` makes each of `rows` twice, first for its widths.
+  static void write(const std::vector<Column>& columns, std::size_t rows, const Rows& row_of,
+                    const Terminal& terminal, const TextSink& sink, int indent = 2);
+
  private:
   std::vector<Column> columns_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace gantry::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/inspected.hpp"
+
+#include "tests/fuzz/fuzz.hpp"
+
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/inspect_json.hpp"
+#include "tools/gantry/inspect_text.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+namespace gantry::fuzz {
+namespace {
+
+// A file without a name: `inspect` opens paths.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::span<const std::uint8_t> bytes) : descriptor_(memfd_create("input", 0)) {
+    expect(descriptor_ >= 0, "a file in memory can be made");
+    expect(write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+           "and written");
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\n') || byte == 0x7f;
+  });
+}
+
+}  // namespace
+
+void inspect_whole(std::span<const std::uint8_t> bytes) {
+  static const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const MemoryFile file(bytes);
+  const std::string path = file.path();
+  const cli::InspectOptions options{.layouts = &layouts,
+                                    .served_by = [](std::string_view) { return std::nullopt; },
+                                    .quiet = true};
+  const auto report = cli::inspect_file(path, options);
+  if (!report.ok()) {
+    expect(!has_control(cli::escaped_lines(report.error().message)),
+           "a refusal is safe for a terminal");
+    expect_refusal(report.error(), no_offset);
+    return;
+  }
+  bool safe = true;
+  cli::write_inspect_text(*report, options, cli::Terminal{},
+                          [&](std::string_view piece) { safe = safe && !has_control(piece); });
+  expect(safe, "a report is safe for a terminal");
+  cli::write_inspect_json(*report, options, [](std::string_view) {});
+}
+
+}  // namespace gantry::fuzz

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/warning_list.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+TEST(WarningList, KeepsWhatItIsGiven) {
+  WarningList warnings;
+  warnings.add("one");
+  warnings.add("two");
+
+  EXPECT_THAT(warnings.take(), ElementsAre("one", "two"));
+}
+
+TEST(WarningList, CountsWhatItHasNoRoomFor) {
+  WarningList warnings;
+  for (std::size_t i = 0; i < WarningList::most + 7; ++i) warnings.add("same");
+
+  const std::vector<std::string> taken = warnings.take();
+
+  EXPECT_THAT(taken, SizeIs(WarningList::most + 1));
+  EXPECT_EQ(taken.back(), "and 7 more warnings");
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/warning_list.hpp"
+
+#include <gantry/result.hpp>
+
+#include <utility>
+
+namespace gantry::cli {
+
+void WarningList::add(std::string text) {
+  if (kept_.size() < most) {
+    kept_.push_back(std::move(text));
+  } else {
+    ++left_out_;
+  }
+}
+
+std::vector<std::string> WarningList::take() {
+  if (left_out_ != 0) kept_.push_back(concat("and ", left_out_, " more warnings"));
+  left_out_ = 0;
+  return std::exchange(kept_, {});
+}
+
+}  // namespace gantry::cli
