@@ -11,6 +11,7 @@ source=$1
 build=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export CMAKE_GENERATOR=Ninja
 say() { echo "install: $*"; }
 fail() { say "FAILED: $*" >&2; exit 1; }
 
