@@ -115,19 +115,14 @@ bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t siz
 
 }  // namespace
 
-Result<std::shared_ptr<HostLibrary>> HostLibrary::open(const LibraryRequest& request,
+Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
+                                                       std::shared_ptr<const ElfFile> elf,
                                                        const HostServices& services) {
-  auto file = request.file;
-  if (file == nullptr) {
-    GANTRY_TRY(file, MappedFile::open(request.path));
-  }
   const std::string& place = file->path().native();
-  auto elf = ElfFile::parse(file);
-  if (!elf.ok()) return std::move(elf).error().at("while opening ", place);
   GANTRY_CHECK(check_kind(*elf, place));
   GANTRY_TRY(const std::vector<std::string_view> wanted, check_tvm_imports(*elf, place));
 
-  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(*elf)));
+  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf)));
   const std::lock_guard lock(open_mutex());
   if (!wanted.empty()) {
     if (auto opened = open_tvm_symbols(services.tvm_symbols, wanted); !opened.ok()) {
@@ -149,15 +144,15 @@ Status HostLibrary::open_file() {
   std::string opened = path;
   if (void* known = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
     dlclose(known);
-    GANTRY_TRY(copy_, PrivateCopy::make(this->path().filename().native(), elf_.bytes()));
+    GANTRY_TRY(copy_, PrivateCopy::make(this->path().filename().native(), elf_->bytes()));
     opened = copy_.path();
   }
   handle_ = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ != nullptr) return {};
   const std::string text = last_dlerror();
-  Error error = explain_open_failure(elf_, path, text);
-  const bool has_origin = elf_.runpath().find("$ORIGIN") != std::string_view::npos ||
-                          elf_.rpath().find("$ORIGIN") != std::string_view::npos;
+  Error error = explain_open_failure(*elf_, path, text);
+  const bool has_origin = elf_->runpath().find("$ORIGIN") != std::string_view::npos ||
+                          elf_->rpath().find("$ORIGIN") != std::string_view::npos;
   if (copy_ && has_origin) {
     error.at(
         "in a private copy of it, where $ORIGIN in its search path does not lead to its folder");
@@ -178,18 +173,18 @@ void* HostLibrary::address_of(const ElfSymbol& symbol) const {
 }
 
 void* HostLibrary::function(std::string_view name) const {
-  const ElfSymbol* symbol = elf_.find(name);
+  const ElfSymbol* symbol = elf_->find(name);
   if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::function)
     return nullptr;
   return address_of(*symbol);
 }
 
 void** HostLibrary::pointer_variable(std::string_view name) const {
-  const ElfSymbol* symbol = elf_.find(name);
+  const ElfSymbol* symbol = elf_->find(name);
   if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::object)
     return nullptr;
   if (symbol->size != sizeof(void*) || symbol->value % alignof(void*) != 0) return nullptr;
-  if (!may_be_written(elf_, symbol->value, sizeof(void*))) return nullptr;
+  if (!may_be_written(*elf_, symbol->value, sizeof(void*))) return nullptr;
   return static_cast<void**>(address_of(*symbol));
 }
 

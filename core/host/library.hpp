@@ -22,22 +22,18 @@
 
 namespace gantry {
 
-struct LibraryRequest {
-  std::filesystem::path path;
-  std::shared_ptr<const MappedFile> file;  // of that path; empty: mapped here
-};
-
 class HostLibrary {
  public:
   // Opens a library. Its constructors run, nothing else of it does.
   //
+  // elf      [in]   of that file
   // services [in]   whose libgantry_tvm.so is opened where the file imports from it
-  // returns  malformed    not ELF, cut short, ...
+  // returns  malformed    cut short
   //          unsupported  no shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
   //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks, by name
-  //          and what MappedFile::open returns
   // thread   any; one at a time in the process while the system opens it
-  static Result<std::shared_ptr<HostLibrary>> open(const LibraryRequest& request,
+  static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
+                                                   std::shared_ptr<const ElfFile> elf,
                                                    const HostServices& services);
 
   // Closes it. Nothing that came from it may be left.
@@ -45,7 +41,7 @@ class HostLibrary {
   HostLibrary(const HostLibrary&) = delete;
   HostLibrary& operator=(const HostLibrary&) = delete;
 
-  const ElfFile& elf() const { return elf_; }
+  const ElfFile& elf() const { return *elf_; }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
   // Was the file open already, in this process?
@@ -60,13 +56,13 @@ class HostLibrary {
   bool claim() { return !claimed_.exchange(true); }
 
  private:
-  HostLibrary(std::shared_ptr<const MappedFile> file, ElfFile elf)
+  HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf)
       : file_(std::move(file)), elf_(std::move(elf)) {}
   Status open_file();
   void* address_of(const ElfSymbol& symbol) const;
 
   std::shared_ptr<const MappedFile> file_;
-  ElfFile elf_;
+  std::shared_ptr<const ElfFile> elf_;
   PrivateCopy copy_;
   void* handle_ = nullptr;
   std::atomic<bool> claimed_{false};

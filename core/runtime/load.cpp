@@ -35,9 +35,10 @@ class Loading {
         life_(state.life()) {}
 
   Result<Ref<ModuleNode>> run() {
-    GANTRY_TRY(const ElfFile elf, ElfFile::parse(file_));
+    GANTRY_TRY(ElfFile elf, ElfFile::parse(file_));
+    elf_ = std::make_shared<const ElfFile>(std::move(elf));
     GANTRY_TRY(pin_, new_pin(file_));
-    GANTRY_CHECK(read(elf));
+    GANTRY_CHECK(read());
     for (const std::string& warning : container_.warnings)
       state_.log.info(concat(name_, ": ", warning));
     GANTRY_CHECK(find_servers());
@@ -75,10 +76,10 @@ class Loading {
 
   // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
   // manifest declares no layout), that loader runs now, and what it has consumed says where the next entry begins.
-  Status read(const ElfFile& elf) {
+  Status read() {
     std::optional<PayloadLayouts> informed;  // copied only where a loader has to say something
     for (;;) {
-      GANTRY_TRY(container_, read_container(elf, informed ? *informed : state_.layouts));
+      GANTRY_TRY(container_, read_container(*elf_, informed ? *informed : state_.layouts));
       const auto& entries = container_.entries;
       const auto vague = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
         return !is_delimited(entry) && !entry.type_key.empty() &&
@@ -232,7 +233,7 @@ class Loading {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
-      GANTRY_TRY(auto library, HostLibrary::open({file_->path(), file_}, state_.host));
+      GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, state_.host));
       GANTRY_TRY(const gantry_module pair,
                  new_library_module(std::move(library), &state_.host, *nodes_[i]));
       GANTRY_CHECK(bind(*nodes_[i], pair));
@@ -308,6 +309,7 @@ class Loading {
 
   RuntimeState& state_;
   std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const ElfFile> elf_;  // of file_
   const LoadOptions options_;
   const std::string name_;
   Container container_;

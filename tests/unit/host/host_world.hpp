@@ -34,7 +34,9 @@ struct HostWorld {
   }
 
   Result<std::shared_ptr<HostLibrary>> open(const std::filesystem::path& path) {
-    return HostLibrary::open({path, nullptr}, services);
+    GANTRY_TRY(const auto file, MappedFile::open(path));
+    GANTRY_TRY(ElfFile elf, ElfFile::parse(file));
+    return HostLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), services);
   }
 
   // A node "entry 0 "_lib" of <name>", bound, without imports and module context.

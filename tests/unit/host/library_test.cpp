@@ -55,20 +55,6 @@ TEST_F(HostLibraryTest, RefusesAProgram) {
   EXPECT_EQ(error.message, (folder / "patched.so").native() + " is no shared library");
 }
 
-TEST_F(HostLibraryTest, RefusesWhatIsNotElf) {
-  test::write_file(folder / "text.so",
-                   std::string_view("not a library at all, but long enough to be looked at, "
-                                    "for a header has sixty-four bytes"));
-  const Error error = refusal_of(folder / "text.so");
-
-  EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_THAT(error.message, HasSubstr("\n  while opening " + (folder / "text.so").native()));
-}
-
-TEST_F(HostLibraryTest, RefusesAFileThatIsNotThere) {
-  EXPECT_EQ(refusal_of(folder / "none.so").code, Code::not_found);
-}
-
 // The system's loader would map a cut file and die on first touch.
 TEST_F(HostLibraryTest, RefusesEveryCutBeforeTheSystemSeesIt) {
   const auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
