@@ -4,6 +4,7 @@
 #include "core/host/packed_values.hpp"
 #include "core/module/module_graph.hpp"
 
+#include <gantry/kind_text.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/wall.hpp>
 
@@ -35,7 +36,7 @@ constexpr std::int32_t kFewArguments = 16;
 bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
                 PackedValue* values, int* codes) {
   constexpr int kOther = -1;
-  static constexpr std::int8_t code_of[] = {kOther,       kPackedInt,   kPackedInt, kPackedFloat,
+  static constexpr std::int8_t code_of[] = {kOther,        kPackedInt,   kPackedInt, kPackedFloat,
                                             kPackedHandle, kPackedDtype, kOther,     kPackedTensor};
   static_assert(GANTRY_INT == 1 && GANTRY_BOOL == 2 && GANTRY_FLOAT == 3 && GANTRY_POINTER == 4 &&
                 GANTRY_DTYPE == 5 && GANTRY_TENSOR_REF == 7);
@@ -110,7 +111,8 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
     PackedValue value{};
     int code = kPackedNull;
     const int returned = run_code(function, *env, values, codes, count, &value, &code);
-    if (returned == 0 && take_plain(value, code, result)) [[likely]] return GANTRY_OK;
+    if (returned == 0 && take_plain(value, code, result)) [[likely]]
+      return GANTRY_OK;
     const Status ended = finish(function, returned, value, code, result);
     return ended.ok() ? GANTRY_OK : to_status(ended.error(), status);
   });
@@ -168,7 +170,7 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
       *code = kPackedModule;
       break;
     default: {
-      const std::string what = name_of_kind(kept.kind);
+      const std::string what = kind_text(kept.kind);
       thread.kept = {};
       return invalid("a function that host code calls returns ", what,
                      ", which does not cross to host code")

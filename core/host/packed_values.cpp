@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/packed_values.hpp"
 
+#include <gantry/kind_text.hpp>
+
 #include <cstring>
 
 namespace gantry {
@@ -21,67 +23,23 @@ Error result_error(int code, std::string_view why) {
 
 }  // namespace
 
-std::string name_of_kind(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-      return "none";
-    case GANTRY_INT:
-      return "a number";
-    case GANTRY_BOOL:
-      return "a boolean";
-    case GANTRY_FLOAT:
-      return "a float";
-    case GANTRY_POINTER:
-      return "a pointer";
-    case GANTRY_DTYPE:
-      return "a dtype";
-    case GANTRY_DEVICE:
-      return "a device";
-    case GANTRY_TENSOR_REF:
-    case GANTRY_TENSOR:
-      return "a tensor";
-    case GANTRY_CSTRING:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_STRING:
-      return "a text";
-    case GANTRY_BYTES_REF:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_BYTES:
-      return "bytes";
-    case GANTRY_OBJECT:
-      return "an object";
-    case GANTRY_FUNCTION:
-      return "a function";
-    case GANTRY_SHAPE:
-      return "a shape";
-    case GANTRY_ARRAY:
-      return "an array";
-    case GANTRY_MAP:
-      return "a map";
-    case GANTRY_MODULE:
-      return "a module";
-    default:
-      return concat("of kind ", kind);
-  }
-}
-
 // Host code takes texts as C strings: ours are terminated, in objects as in small strings.
 Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
   gantry_bytes text{};
   if (value.kind == GANTRY_CSTRING) {
-    if (value.cstring == nullptr) return argument_error(i, "a text at address 0");
+    if (value.cstring == nullptr) return argument_error(i, "a string at address 0");
     text = {value.cstring, std::strlen(value.cstring)};
   } else {
     if (value.kind == GANTRY_SMALL_STRING && value.small_size > 7) {
-      return argument_error(i, concat("a small text of ", value.small_size, " bytes, most is 7"));
+      return argument_error(i, concat("a small string of ", value.small_size, " bytes, most is 7"));
     }
     gantry_value_bytes(&value, &text);
   }
   if (text.size != 0 && std::memchr(text.data, 0, text.size) != nullptr) {
-    return argument_error(i, "a text with a NUL inside, which host code cannot take");
+    return argument_error(i, "a string with a NUL inside, which host code cannot take");
   }
   if (value.kind == GANTRY_SMALL_STRING && text.data[text.size] != '\0') {
-    return argument_error(i, "a small text that is not padded with zeros");
+    return argument_error(i, "a small string that is not padded with zeros");
   }
   values_[i].s = text.data;
   codes_[i] = kPackedString;
@@ -159,7 +117,7 @@ Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values)
         break;
       default:
         return argument_error(
-            i, concat(name_of_kind(value.kind),
+            i, concat(kind_text(value.kind),
                       "; host code takes numbers, texts, tensors, pointers, devices, "
                       "dtypes, functions and modules"));
     }
@@ -209,7 +167,7 @@ Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, 
         }
         break;
       case kPackedString:
-        if (value.p == nullptr) return argument_error(i, "a text at address 0");
+        if (value.p == nullptr) return argument_error(i, "a string at address 0");
         value.kind = GANTRY_CSTRING;
         break;
       case kPackedBytes:
@@ -263,7 +221,7 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
       result.device.type = to_runtime(node, value.device.type);
       break;
     case kPackedString: {
-      if (value.s == nullptr) return result_error(code, " (a text) at address 0");
+      if (value.s == nullptr) return result_error(code, " (a string) at address 0");
       GANTRY_TRY(Ref<TextObject> text, new_text(GANTRY_STRING, value.s));
       return OwnedValue(std::move(text));
     }

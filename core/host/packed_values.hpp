@@ -82,7 +82,4 @@ class GantryArguments {
 // returns  unsupported  a code that no owned value can be made of, named
 Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code);
 
-// "a map", "a tensor": for messages; "kind 99" where it is none.
-std::string name_of_kind(std::int32_t kind);
-
 }  // namespace gantry

@@ -5,8 +5,7 @@
 //     str graph_json | u64 n | vec<str> names | n array records | str module_name
 //
 // Each parameter's data begin at a multiple of 128 from the container's first byte, so that a loader can use them
-// where they lie.  Layout 1 has no padding of its own: what brings a record to its place is a filler, a parameter of
-// n bytes in front of it whose name no graph uses.  Readers skip names that are not inputs of the graph.
+// where they lie: gantry/aligned_record.hpp.
 #pragma once
 
 #include "core/pack/pieces.hpp"
@@ -15,8 +14,6 @@
 
 namespace gantry {
 
-constexpr std::uint64_t parameter_alignment = 128;
-constexpr std::string_view filler_prefix = "__gantry_fill_";
 constexpr std::string_view graph_factory_key = "GraphExecutorFactory";
 
 // One array, its data described and not held: see Pieces.

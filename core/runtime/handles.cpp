@@ -6,6 +6,7 @@
 #include "core/runtime/runtime.hpp"
 #include "core/tensor/tensor.hpp"
 
+#include <gantry/kind_text.hpp>
 #include <gantry/wall.hpp>
 
 #include <cstring>
@@ -16,50 +17,8 @@ namespace {
 TensorObject* tensor_of(gantry_object* object) { return reinterpret_cast<TensorObject*>(object); }
 ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*>(object); }
 
-std::string_view kind_name(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-      return "none";
-    case GANTRY_INT:
-      return "an integer";
-    case GANTRY_BOOL:
-      return "a boolean";
-    case GANTRY_FLOAT:
-      return "a float";
-    case GANTRY_POINTER:
-      return "a pointer";
-    case GANTRY_DTYPE:
-      return "a dtype";
-    case GANTRY_DEVICE:
-      return "a device";
-    case GANTRY_TENSOR_REF:
-    case GANTRY_TENSOR:
-      return "a tensor";
-    case GANTRY_CSTRING:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_STRING:
-      return "a text";
-    case GANTRY_BYTES_REF:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_BYTES:
-      return "bytes";
-    case GANTRY_FUNCTION:
-      return "a function";
-    case GANTRY_SHAPE:
-      return "a shape";
-    case GANTRY_ARRAY:
-      return "an array";
-    case GANTRY_MAP:
-      return "a map";
-    case GANTRY_MODULE:
-      return "a module";
-    default:
-      return "an object";
-  }
-}
-
 Error wrong_kind(const gantry_value& value, std::string_view expected) {
-  return invalid("value is ", kind_name(value.kind), ", expected ", expected).because("VALUE_KIND");
+  return invalid("value is ", kind_text(value.kind), ", expected ", expected).because("VALUE_KIND");
 }
 
 }  // namespace
@@ -145,7 +104,7 @@ Result<double> Any::number() const {
 Result<std::string> Any::text() const {
   return guard([&]() -> Result<std::string> {
     gantry_bytes text{};
-    if (!gantry_value_bytes(&value_, &text)) return wrong_kind(value_, "a text");
+    if (!gantry_value_bytes(&value_, &text)) return wrong_kind(value_, "a string");
     return std::string(text.data, text.size);
   });
 }

@@ -4,53 +4,12 @@
 #pragma once
 
 #include <gantry/handle.hpp>
+#include <gantry/kind_text.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry::graph {
 
-constexpr std::string_view kind_name(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-      return "none";
-    case GANTRY_INT:
-      return "an int";
-    case GANTRY_BOOL:
-      return "a bool";
-    case GANTRY_FLOAT:
-      return "a float";
-    case GANTRY_POINTER:
-      return "a pointer";
-    case GANTRY_DTYPE:
-      return "a dtype";
-    case GANTRY_DEVICE:
-      return "a device";
-    case GANTRY_TENSOR_REF:
-    case GANTRY_TENSOR:
-      return "a tensor";
-    case GANTRY_CSTRING:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_STRING:
-      return "a string";
-    case GANTRY_BYTES_REF:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_BYTES:
-      return "bytes";
-    case GANTRY_FUNCTION:
-      return "a function";
-    case GANTRY_SHAPE:
-      return "a shape";
-    case GANTRY_ARRAY:
-      return "an array";
-    case GANTRY_MAP:
-      return "a map";
-    case GANTRY_MODULE:
-      return "a module";
-    default:
-      return "an object";
-  }
-}
-
-// Errors are INVALID and begin with the usage: "set_input(key, tensor): argument 1 is an int, expected a tensor".
+// Errors are INVALID and begin with the usage: "set_input(key, tensor): argument 1 is an integer, expected a tensor".
 struct Call {
   std::string_view usage;
   const gantry_env* env;
@@ -66,14 +25,14 @@ struct Call {
   }
   Result<std::int64_t> integer(std::size_t i) const {
     if (const auto number = value_int(args[i])) return *number;
-    return wrong(i, "an int");
+    return wrong(i, "an integer");
   }
   Result<std::string_view> text(std::size_t i) const {
     if (const auto text = value_text(args[i])) return *text;
     return wrong(i, "a string or bytes");
   }
   Error wrong(std::size_t i, std::string_view expected) const {
-    return refuse("argument ", i, " is ", kind_name(args[i].kind), ", expected ", expected);
+    return refuse("argument ", i, " is ", kind_text(args[i].kind), ", expected ", expected);
   }
   template <class... Parts>
   Error refuse(const Parts&... parts) const {

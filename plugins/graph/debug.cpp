@@ -22,7 +22,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
       return static_cast<std::uint32_t>(*index);
     return call.refuse("node index is ", *index, ", node count is ", graph.nodes.size());
   }
-  return call.refuse("key is ", kind_name(key.kind), ", expected a name or an index");
+  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
 }
 
 }  // namespace

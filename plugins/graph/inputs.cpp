@@ -37,7 +37,7 @@ Result<std::uint32_t> input_of(const Executor& executor, const Call& call,
       return static_cast<std::uint32_t>(*index);
     return call.refuse("input index is ", *index, ", input count is ", graph.inputs.size());
   }
-  return call.refuse("key is ", kind_name(key.kind), ", expected a name or an index");
+  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
 }
 
 namespace {

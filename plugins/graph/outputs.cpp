@@ -39,7 +39,7 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
       return static_cast<std::uint32_t>(*index);
     return call.refuse("output index is ", *index, ", output count is ", graph.heads.size());
   }
-  return call.refuse("key is ", kind_name(key.kind), ", expected a name or an index");
+  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
 }
 
 std::string output_title(const Executor& executor, const Head& head) {

@@ -82,7 +82,7 @@ Result<Value> share_params(Executor& executor, const Call& call) {
     const gantry_value key = bytes_ref_value(&text);
     GANTRY_TRY(const Value theirs, host.call(get->get(), call.env, {&key, 1}));
     if (theirs.kind() != GANTRY_TENSOR) {
-      return call.refuse("get_input of argument 0 gives ", kind_name(theirs.kind()),
+      return call.refuse("get_input of argument 0 gives ", kind_text(theirs.kind()),
                          ", expected a tensor");
     }
     Status fits = executor.memory().check_fits(entry, *theirs.tensor());

@@ -69,9 +69,8 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
     return malformed(in.offset(), in.left(), " bytes follow the module name, expected none")
         .because("BLOB_TRAILING");
   }
-  std::erase_if(payload->parameters, [](const Parameter& parameter) {
-    return parameter.name.starts_with(filler_prefix);
-  });
+  std::erase_if(payload->parameters,
+                [](const Parameter& parameter) { return is_filler(parameter.name); });
   GANTRY_CHECK(check_names(payload->parameters));
 
   // v0.7 laid out its memory by 128 bytes; later releases, by 64 or 128, cannot be told apart and run on 64.

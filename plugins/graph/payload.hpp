@@ -12,7 +12,7 @@
 #include "graph.hpp"
 
 #include <gantry/loader.h>
-#include <gantry/array_record.hpp>
+#include <gantry/aligned_record.hpp>
 #include <gantry/handle.hpp>
 
 #include <memory>
@@ -47,10 +47,6 @@ struct Payload {
   mutable std::mutex mutex_;
   mutable bool proven_ = false;
 };
-
-// Parameters whose names begin so hold no data of the model: they are as long as it takes to bring the next one's data
-// to an aligned place. Other runtimes skip parameters that are no inputs: files with fillers are readable everywhere.
-constexpr std::string_view filler_prefix = "__gantry_fill_";
 
 // A parameter that is an input must be what the graph says of that input: dtype and number of bytes.
 //

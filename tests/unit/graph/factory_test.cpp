@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "resnet",
                 {int_value(1)},
                 Code::invalid,
-                "default(device, ...): argument 0 is an int, expected a device"},
+                "default(device, ...): argument 0 is an integer, expected a device"},
         BadMake{"WrongModule",
                 "debug_create",
                 {text_value("other"), device_value(cpu)},

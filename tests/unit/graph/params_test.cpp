@@ -209,7 +209,7 @@ TEST_F(Parameters, AreSharedByExecutorsOnly) {
             "executor");
   ASSERT_FALSE(with_int.ok());
   EXPECT_EQ(with_int.error().message,
-            "share_params(executor, bytes): argument 0 is an int, expected a module");
+            "share_params(executor, bytes): argument 0 is an integer, expected a module");
 }
 
 TEST_F(Parameters, OfAnotherShapeAreNotShared) {

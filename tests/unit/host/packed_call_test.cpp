@@ -187,16 +187,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"Object", value_of_kind(GANTRY_OBJECT), std::string("an object") + kTakes},
         BadArgument{"Kind99", value_of_kind(99), std::string("of kind 99") + kTakes},
         BadArgument{"NullTensor", value_of_kind(GANTRY_TENSOR_REF), "a tensor at address 0"},
-        BadArgument{"NullText", value_of_kind(GANTRY_CSTRING), "a text at address 0"},
+        BadArgument{"NullText", value_of_kind(GANTRY_CSTRING), "a string at address 0"},
         BadArgument{"NullBytes", value_of_kind(GANTRY_BYTES_REF), "bytes at address 0"},
         BadArgument{"LongSmallText", small(GANTRY_SMALL_STRING, 8, "abcdefg"),
-                    "a small text of 8 bytes, most is 7"},
+                    "a small string of 8 bytes, most is 7"},
         BadArgument{"OpenSmallText", small(GANTRY_SMALL_STRING, 3, "abcdefg"),
-                    "a small text that is not padded with zeros"},
+                    "a small string that is not padded with zeros"},
         BadArgument{"LongSmallBytes", small(GANTRY_SMALL_BYTES, 9, "abcdefg"),
                     "small bytes of 9 bytes, most is 8"},
         BadArgument{"NulInText", small(GANTRY_SMALL_STRING, 3, "a\0c\0\0\0\0"),
-                    "a text with a NUL inside, which host code cannot take"}),
+                    "a string with a NUL inside, which host code cannot take"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(PackedCall, RefusesResultsThatNobodyCouldOwn) {
@@ -209,7 +209,7 @@ TEST_F(PackedCall, RefusesResultsThatNobodyCouldOwn) {
       {-1, ", which does not cross to callers"},
       {9, ", but not one of ours"},
       {10, ", but not one of ours"},
-      {11, " (a text) at address 0"},
+      {11, " (a string) at address 0"},
       {12, " (bytes) at address 0"},
   };
   for (const auto& [code, why] : cases) {
@@ -353,7 +353,7 @@ TEST_F(CallFromHost, RefusesWhatCannotCross) {
                                                    ", which does not cross to plugins")));
   }
   EXPECT_EQ(refusal_of(7, 0), in_place("argument 0 is a tensor at address 0"));
-  EXPECT_EQ(refusal_of(11, 0), in_place("argument 0 is a text at address 0"));
+  EXPECT_EQ(refusal_of(11, 0), in_place("argument 0 is a string at address 0"));
   EXPECT_EQ(refusal_of(12, 0), in_place("argument 0 is bytes at address 0"));
   EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is no module of ours"));
   EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is no function of ours"));

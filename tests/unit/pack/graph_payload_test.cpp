@@ -3,7 +3,7 @@
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
 
-#include <gantry/array_record.hpp>
+#include <gantry/aligned_record.hpp>
 
 #include <gmock/gmock.h>
 
@@ -73,7 +73,7 @@ std::vector<ArrayRecord> read_back(std::span<const std::uint8_t> bytes, std::uin
 }
 
 TEST(GraphPayload, PutsEveryParameterOnTheBoundaryWhereverItBegins) {
-  for (std::uint64_t base = 0; base < 2 * parameter_alignment; ++base) {
+  for (std::uint64_t base = 0; base < 2 * record_data_alignment; ++base) {
     GraphPayload payload{std::string(base % 7, ' '), {}, "default"};
     for (std::int64_t n = 0; n < 12; ++n) {
       const std::vector<std::vector<std::int64_t>> shapes = {
@@ -91,10 +91,10 @@ TEST(GraphPayload, PutsEveryParameterOnTheBoundaryWhereverItBegins) {
     ASSERT_EQ(records.size(), 24u);
     for (std::size_t p = 0; p < 12; ++p) {
       const ArrayRecord& found = records[2 * p + 1];
-      EXPECT_EQ(found.data_at % parameter_alignment, 0u) << "parameter " << p << ", base " << base;
+      EXPECT_EQ(found.data_at % record_data_alignment, 0u) << "parameter " << p << ", base " << base;
       EXPECT_EQ(found.shape, payload.parameters[p].shape);
       EXPECT_EQ(found.data.size(), data_bytes(payload.parameters[p]));
-      EXPECT_LE(records[2 * p].data.size(), parameter_alignment);
+      EXPECT_LE(records[2 * p].data.size(), record_data_alignment);
     }
   }
 }

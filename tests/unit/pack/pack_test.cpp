@@ -6,7 +6,7 @@
 #include "core/tensor/npz.hpp"
 #include "tests/support/files.hpp"
 
-#include <gantry/array_record.hpp>
+#include <gantry/aligned_record.hpp>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -100,7 +100,7 @@ TEST_F(Pack, MakesALibraryThatOpensWithItsFunctionAndItsContainer) {
   EXPECT_EQ(twice(), 2);
   const auto* container = library.symbol<const std::uint8_t*>("__tvm_dev_mblob");
   ASSERT_NE(container, nullptr);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(container) % parameter_alignment, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(container) % record_data_alignment, 0u);
   const ElfFile file = ElfFile::parse(MappedFile::open(target()).value()).value();
   std::uint64_t length = 0;
   std::memcpy(&length, container, sizeof length);
@@ -126,7 +126,7 @@ TEST_F(Pack, LaysParametersOnTheBoundary) {
   EXPECT_EQ(in.read_string("name").value(), "w");
   ASSERT_TRUE(read_array_record(in, "filler").ok());
   const ArrayRecord w = read_array_record(in, "w").value();
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(w.data.data()) % parameter_alignment, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(w.data.data()) % record_data_alignment, 0u);
   std::array<float, 3> values{};
   ASSERT_EQ(w.data.size(), sizeof values);
   std::memcpy(values.data(), w.data.data(), sizeof values);

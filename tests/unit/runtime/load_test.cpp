@@ -184,7 +184,7 @@ TEST(Any, SaysWhatItIsWhenAnotherKindIsWanted) {
 
   const auto json = model.function("get_graph_json").value()();
 
-  EXPECT_EQ(json->integer().error().message, "value is a text, expected an integer");
+  EXPECT_EQ(json->integer().error().message, "value is a string, expected an integer");
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/aligned_record.hpp - array records whose data lie where a loader can use them in place.
+//
+// A container of layout one has no padding of its own. What brings a record to its place is a filler: an array of 1 to
+// 128 bytes in front of it, under a name that no graph uses. Other runtimes skip parameters that are no inputs, so
+// files with fillers are readable everywhere.
+//
+//     names     "__gantry_fill_0" "p0" "__gantry_fill_1" "p1" ...
+//     records   filler 0 (uint8[n]) | p0's header | p0's data at a multiple of 128 | filler 1 ...
+//
+// The names come before all records, so which records need a filler cannot depend on where they lie: all have one.
+#pragma once
+
+#include <gantry/array_record.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+constexpr std::uint64_t record_data_alignment = 128;  // from the container's first byte
+constexpr std::string_view filler_prefix = "__gantry_fill_";
+
+constexpr bool is_filler(std::string_view name) { return name.starts_with(filler_prefix); }
+
+// The names as they are stored: a filler's before each.
+template <class Names>
+std::vector<std::string> names_with_fillers(const Names& names) {
+  std::vector<std::string> all;
+  for (const auto& name : names) {
+    all.push_back(concat(filler_prefix, all.size() / 2));
+    all.emplace_back(name);
+  }
+  return all;
+}
+
+// Appends a record but its data, as read_array_record() reads it.
+//
+// out      [in]   a dmlc::Stream or what is written like one
+// nbytes   [in]   of the data that follow
+template <class Stream>
+void write_record_header(Stream& out, gantry_dtype dtype, std::span<const std::int64_t> shape,
+                         std::uint64_t nbytes) {
+  out.template Write<std::uint64_t>(array_record_magic);
+  out.template Write<std::uint64_t>(0);
+  out.template Write<std::int32_t>(1);  // the CPU
+  out.template Write<std::int32_t>(0);
+  out.template Write<std::int32_t>(static_cast<std::int32_t>(shape.size()));
+  out.template Write<std::uint8_t>(dtype.code);
+  out.template Write<std::uint8_t>(dtype.bits);
+  out.template Write<std::uint16_t>(dtype.lanes);
+  for (const std::int64_t extent : shape) out.template Write<std::int64_t>(extent);
+  out.template Write<std::uint64_t>(nbytes);
+}
+
+constexpr std::uint64_t record_header_bytes(std::size_t ndim) {
+  return 40 + 8 * std::uint64_t{ndim};
+}
+
+// Appends the filler after which a record of `ndim` dimensions has its data on the boundary.
+//
+// at       [in]   out's place, from the container's first byte
+template <class Stream>
+void write_filler(Stream& out, std::uint64_t at, std::size_t ndim) {
+  const std::uint64_t data_at = at + record_header_bytes(1) + record_header_bytes(ndim);
+  const std::uint64_t size = record_data_alignment - data_at % record_data_alignment;
+  const auto extent = static_cast<std::int64_t>(size);
+  write_record_header(out, {static_cast<std::uint8_t>(TypeCode::uint), 8, 1}, {&extent, 1}, size);
+  constexpr std::uint8_t zeros[record_data_alignment] = {};
+  out.Write(zeros, size);
+}
+
+}  // namespace gantry
