@@ -10,6 +10,7 @@
 #include "core/pack/object_file.hpp"
 #include "core/pack/parameter_file.hpp"
 #include "core/pack/temp_folder.hpp"
+#include "core/tensor/replace_file.hpp"
 
 #include <gantry/wall.hpp>
 
@@ -138,6 +139,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const auto tell = [&](const auto&... words) {
       if (options.progress) options.progress(concat(words...));
     };
+    GANTRY_CHECK(check_replaceable(output));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
       tell("reading the graph and ", recipe.parameters.size(), " parameters");

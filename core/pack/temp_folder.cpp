@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/temp_folder.hpp"
 
+#include "core/tensor/replace_file.hpp"
+
 #include <gantry/wall.hpp>
 
 #include <fcntl.h>
@@ -11,31 +13,8 @@
 #include <cstring>
 
 namespace gantry {
-namespace {
 
 namespace fs = std::filesystem;
-
-fs::path folder_of(const fs::path& target) {
-  return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
-
-Error system_error(const fs::path& path, std::string_view doing) {
-  const int number = errno;
-  return fail(number == ENOENT ? Code::not_found : Code::unavailable, path.native(), ": ",
-              std::strerror(number), " while ", doing)
-      .native("errno", number);
-}
-
-Status sync(const fs::path& path, int flags) {
-  const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (descriptor < 0) return system_error(path, "opening it to flush it");
-  Status status;
-  if (::fsync(descriptor) != 0) status = system_error(path, "flushing it to disk");
-  ::close(descriptor);
-  return status;
-}
-
-}  // namespace
 
 Result<TempFolder> TempFolder::beside(const fs::path& target) {
   const fs::path folder = folder_of(target);
@@ -45,7 +24,7 @@ Result<TempFolder> TempFolder::beside(const fs::path& target) {
   const fs::path whole = fs::absolute(name, failed);
   TempFolder made;
   std::string pattern = (failed ? name : whole).native();
-  if (::mkdtemp(pattern.data()) == nullptr) return system_error(folder, "making a folder in it");
+  if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
   made.name_ = std::move(pattern);  // from now on it is removed
   made.path_ = made.name_;
   return made;
@@ -61,12 +40,6 @@ TempFolder::~TempFolder() {
     return {};
   });
   (void)ignored.ok();
-}
-
-Status move_into_place(const fs::path& file, const fs::path& target) {
-  GANTRY_CHECK(sync(file, O_RDONLY));
-  if (::rename(file.c_str(), target.c_str()) != 0) return system_error(target, "replacing it");
-  return sync(folder_of(target), O_RDONLY | O_DIRECTORY);
 }
 
 }  // namespace gantry

@@ -34,10 +34,4 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-// Moves a finished file over `target`, which changes from the old to the new file in one step, and is on the disk
-// when this returns.
-//
-// returns  unavailable, with errno; the target is then as it was
-Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target);
-
 }  // namespace gantry

@@ -16,7 +16,8 @@ class NewFile {
   // Makes a file with a name of its own in the folder of `path`. The destructor removes it unless
   // commit() has given it its place.
   //
-  // returns  not_found no such folder; unavailable no permission, no space and the like
+  // returns  invalid what is there is no regular file; not_found no such folder; unavailable no permission, no space
+  //          and the like
   static Result<NewFile> beside(const std::filesystem::path& path);
 
   NewFile(NewFile&& other) noexcept;

@@ -130,32 +130,8 @@ TEST(TempFolder, SaysWhichFolderIsMissing) {
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::not_found);
-  EXPECT_EQ(made.error().message,
-            (folder / "none").native() + ": No such file or directory while making a folder in it");
-}
-
-TEST(MoveIntoPlace, ReplacesTheTarget) {
-  const TempDir folder;
-  test::write_file(folder / "new", "new");
-  test::write_file(folder / "target", "old");
-
-  ASSERT_TRUE(move_into_place(folder / "new", folder / "target").ok());
-
-  EXPECT_EQ(test::read_file(folder / "target").size(), 3u);
-  EXPECT_EQ(test::read_file(folder / "target")[0], 'n');
-  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
-}
-
-TEST(MoveIntoPlace, LeavesATargetThatCannotBeReplaced) {
-  const TempDir folder;
-  test::write_file(folder / "new", "new");
-  std::filesystem::create_directories(folder / "target" / "full");
-
-  const Status moved = move_into_place(folder / "new", folder / "target");
-
-  ASSERT_FALSE(moved.ok());
-  EXPECT_EQ(moved.error().code, Code::unavailable);
-  EXPECT_THAT(moved.error().message, HasSubstr("Is a directory while replacing it"));
+  EXPECT_THAT(made.error().message, StartsWith("cannot write \"" + (folder / "none").native()));
+  EXPECT_THAT(made.error().message, HasSubstr(": No such file or directory"));
 }
 
 }  // namespace
