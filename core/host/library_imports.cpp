@@ -22,6 +22,7 @@ constexpr std::string_view kGiven[] = {
     "TVMBackendParallelLaunch",
     "TVMBackendParallelBarrier",
     "TVMBackendRunOnce",
+    "TVMBackendRegisterSystemLibSymbol",
     "__gnu_f2h_ieee",
     "__gnu_h2f_ieee",
     "__truncdfhf2",

@@ -17,7 +17,8 @@ constexpr std::string_view kMain = "__tvm_main__";
 
 struct LibraryModule {
   std::shared_ptr<HostLibrary>
-      library;  // goes last: the context's handles may be in use by its code until then
+      library;         // goes last: the context's handles may be in use by its code until then
+  std::string prefix;  // of names; empty but for prefixed system libraries
   const HostServices* services;
   const ModuleNode* node;
   LibraryContext context;
@@ -63,7 +64,9 @@ Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& mo
       return std::move(entry).error().at("while looking for the entry of ", module.node->place);
     name = *entry;
   }
-  void* code = module.library->function(name);
+  void* code = nullptr;
+  if (!module.prefix.empty()) code = module.library->function(concat(module.prefix, name));
+  if (code == nullptr) code = module.library->function(name);
   if (code == nullptr) return std::unique_ptr<HostFunction>();
   return std::make_unique<HostFunction>(HostFunction{reinterpret_cast<PackedCall>(code),
                                                      module.services, module.node,
@@ -121,14 +124,16 @@ std::vector<std::string> exported_functions(const ElfFile& elf) {
 }
 
 Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
-                                         const HostServices* services, ModuleNode& node) {
+                                         const HostServices* services, ModuleNode& node,
+                                         std::string_view prefix) {
   if (!library->claim()) {
     return invalid(node.place, ": ", library->path().native(), " serves another module already");
   }
   for (const ContextVariable& variable : context_variables()) {
     if (void** slot = library->pointer_variable(variable.name)) *slot = variable.address;
   }
-  return gantry_module{new LibraryModule{std::move(library), services, &node, LibraryContext(node)},
+  return gantry_module{new LibraryModule{std::move(library), std::string(prefix), services, &node,
+                                         LibraryContext(node)},
                        &library_table};
 }
 
@@ -138,7 +143,13 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
   }
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);
-  if (void** slot = module->library->pointer_variable("__tvm_module_ctx")) *slot = &module->context;
+  for (const std::string& name :
+       {module->prefix + "__tvm_module_ctx", std::string("__tvm_module_ctx")}) {
+    void** const slot = module->library->pointer_variable(name);
+    if (slot == nullptr) continue;
+    *slot = &module->context;
+    break;
+  }
   return {};
 }
 

@@ -21,12 +21,14 @@ namespace gantry {
 // library  [in]   kept until the pair is destroyed
 // services [in]   borrowed, outlives the pair
 // node     [in]   that the pair will be bound to; borrowed
+// prefix   [in]   of a prefixed system library's names: looked up with it, then without
 // returns  invalid where another module has the library already
 //
 // get_function finds what the library itself exports as a function, and through `__tvm_main__` (a text that names the
 // entry, or the entry itself) the entry. list_functions leaves out names that the compiler keeps for itself.
 Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
-                                         const HostServices* services, ModuleNode& node);
+                                         const HostServices* services, ModuleNode& node,
+                                         std::string_view prefix = {});
 
 // Points the library's `__tvm_module_ctx`, if it has one, at where its code may look functions up: the imports of
 // `own`, what `root` reaches beside them, and the runtime's globals. Call it once, when imports are linked.

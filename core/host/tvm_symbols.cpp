@@ -134,6 +134,9 @@ GANTRY_EXPORT int TVMBackendRunOnce(void** slot, int (*f)(void*), void* closure,
   return code;
 }
 
+// Objects of system-library mode name themselves when they are opened. Here their names are read from the symbol table.
+GANTRY_EXPORT int TVMBackendRegisterSystemLibSymbol(const char*, void*) { return 0; }
+
 // Half-precision helpers. The first two take and give halves as 16-bit integers on every compiler.
 GANTRY_EXPORT std::uint16_t __gnu_f2h_ieee(float number) {
   return half_of(static_cast<double>(number));

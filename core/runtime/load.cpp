@@ -235,7 +235,7 @@ class Loading {
       const Span span(state_.trace.get(), "dlopen", "load");
       GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, state_.host));
       GANTRY_TRY(const gantry_module pair,
-                 new_library_module(std::move(library), &state_.host, *nodes_[i]));
+                 new_library_module(std::move(library), &state_.host, *nodes_[i], container_.prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
     }
     return {};

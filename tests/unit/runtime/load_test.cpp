@@ -73,6 +73,19 @@ TEST(Load, RefusesHostCodeOfTheOtherDialectByName) {
 }
 
 // What is there instead of a file, each with its own sentence.
+// Its names begin with a prefix, its context has one, and it names itself when it is opened.
+TEST(Load, RunsAPrefixedSystemLibrary) {
+  Runtime runtime = make_runtime();
+  const Module model =
+      runtime.load((test::build_tree() / "tests/host_fixtures/system_library.so").string()).value();
+
+  for (const char* name : {"run", "a_run"}) {
+    const auto has_context = model.function(name).value()();
+    ASSERT_TRUE(has_context.ok()) << has_context.error().message;
+    EXPECT_EQ(has_context->integer().value(), 1) << name;
+  }
+}
+
 TEST(Load, RefusesWhatIsNoFile) {
   Runtime runtime = make_runtime();
   const test::TempDir dir;
