@@ -46,16 +46,15 @@ constexpr Row rows[] = {
     {"coreml", "symbol:str archive:bytes"},
     {"torch", "symbol:str archive:bytes"},
     {"ethos-n",
-
-     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,"
-     "outputs:u64,outputs*u32}>"},
+     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,outputs:u64,outputs*u32}>"},
     {"ethos-n",
      "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,inputs*u32,outputs:u64,"
-     "outputs*u32,"
-     "outputs*u32}>"},
+     "outputs*u32,outputs*u32}>"},
     {"VitisAIRuntime", "module:bytes export_path:str symbol:str constants:vec<str>"},
-    {"mrvl_sim", "symbol:str nodes_json:bytes code:bytes"},
+    // v0.16, then v0.17 and later. The shorter one first: behind it a known key decides, which the longer
+    // one would swallow as `code`.
     {"mrvl_sim", "symbol:str nodes_json:bytes"},
+    {"mrvl_sim", "symbol:str nodes_json:bytes code:bytes"},
     {"mrvl_hw", "symbol:str nodes_json:bytes code:bytes inputs:i32 outputs:i32 batch_size:i32"},
     {"examplejson", "graph_json:bytes"},
     {"static_library", "object:bytes functions:vec<str>"},

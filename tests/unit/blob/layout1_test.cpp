@@ -88,6 +88,52 @@ TEST(Layout1, WarnsOfBytesBehindACountOfNothing) {
               ElementsAre(concat(cuda().size(), " bytes follow the last entry")));
 }
 
+// The two ways to write a `mrvl_sim` payload, each with every entry behind it that an exporter puts
+// there. `_lib` is one string like the `code` of the newer way.
+struct Simulated {
+  std::string name;
+  bool has_code;
+  std::vector<std::string_view> keys;
+};
+
+void PrintTo(const Simulated& simulated, std::ostream* out) { *out << simulated.name; }
+
+class SimulatorPayload : public ::testing::TestWithParam<Simulated> {};
+
+TEST_P(SimulatorPayload, EndsBeforeTheNextEntry) {
+  Words content = Words().u64(GetParam().keys.size() + 1);
+  for (const std::string_view key : GetParam().keys) {
+    content.str(key);
+    if (key == "const_loader") content.u64(0).u64(0).u64(0).u64(0);
+    if (key == "mrvl_sim") content.str("f").str("{}");
+    if (key == "mrvl_sim" && GetParam().has_code) content.str("code");
+  }
+  std::vector<std::uint64_t> rows(GetParam().keys.size() + 1, 0);
+  content.bytes(test::tree(rows, {}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(keys_of(*modules), GetParam().keys);
+  for (const Entry& entry : modules->entries) {
+    if (entry.type_key == "mrvl_sim") {
+      EXPECT_EQ(entry.payload.size(), 8u + 1 + 8 + 2 + (GetParam().has_code ? 8 + 4 : 0));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, SimulatorPayload,
+    ::testing::Values(Simulated{"OldBeforeTheTree", false, {"mrvl_sim"}},
+                      Simulated{"OldBeforeLibrary", false, {"mrvl_sim", "_lib"}},
+                      Simulated{"OldBehindConstants", false, {"const_loader", "mrvl_sim", "_lib"}},
+                      Simulated{"OldTwice", false, {"mrvl_sim", "mrvl_sim", "_lib"}},
+                      Simulated{"NewBeforeTheTree", true, {"mrvl_sim"}},
+                      Simulated{"NewBeforeLibrary", true, {"mrvl_sim", "_lib"}},
+                      Simulated{"NewBehindConstants", true, {"const_loader", "mrvl_sim", "_lib"}},
+                      Simulated{"NewTwice", true, {"mrvl_sim", "mrvl_sim", "_lib"}}),
+    [](const auto& test) { return test.param.name; });
+
 struct BadContainer {
   std::string name;
   Words content;
