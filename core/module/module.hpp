@@ -23,6 +23,7 @@
 namespace gantry {
 
 class GlobalFunctions;
+class TraceRecorder;
 struct ModuleNode;
 
 // tvm-ffi's function cell stands directly behind the header, so that the `ffi` dialect can call it.
@@ -48,6 +49,7 @@ struct ModuleNode {  // GANTRY_MODULE
   std::vector<Ref<ModuleNode>> imports;            // fixed once linked
   std::vector<Pin> pins;                           // released after self is destroyed, last first
   std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
+  TraceRecorder* trace = nullptr;                  // the runtime's, which a pin keeps; NULL: calls are not recorded
   std::string unbound_reason;                      // while unbound: why, in full
   Pin unbound_payload;         // of a placeholder: what its maker needs to bind it later
   std::mutex bind_mutex;

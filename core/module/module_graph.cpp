@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module_graph.hpp"
 
+#include "core/module/traced_function.hpp"
 #include "core/module/unbound.hpp"
 #include "core/tensor/device_set.hpp"
 
@@ -53,7 +54,15 @@ Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& tab
     return said.error(code, concat("get_function of ", described(node)))
         .at("while looking up ", quoted(name), " in ", node.place);
   }
-  auto made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
+  Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
+  if (node.trace == nullptr) {
+    made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
+  } else if (const auto traced = traced_function(function, name, *node.trace); traced.ok()) {
+    function = *traced;
+    made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
+  } else {
+    made = traced.error();
+  }
   if (!made.ok() && function.table && GANTRY_HAS(function.table, destroy) &&
       function.table->destroy) {
     function.table->destroy(function.self);

@@ -44,7 +44,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   if (document.root.kind == YamlKind::nothing) return config;  // every key has a default
   GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
 
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::absolute(file, failed).parent_path();
+  if (failed) folder = std::filesystem::path(file).parent_path();
   if (const YamlRecord plugins = root.record("plugins")) {
     config.manifests = paths(plugins.texts("manifests"), folder);
     config.dirs = paths(plugins.texts("dirs"), folder);

@@ -132,6 +132,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
                new_module_node(type, concat("module ", quoted(type), " made by ", PluginHost::of(host).plugin)));
     node->pins.push_back(state.life());
     node->globals = state.globals;
+    node->trace = state.trace.get();
     if (above != nullptr) {
       node->imports = above->imports;
       node->device_numbers = above->device_numbers;

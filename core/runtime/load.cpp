@@ -41,7 +41,7 @@ class Loading {
     GANTRY_CHECK(read());
     for (const std::string& warning : container_.warnings)
       state_.log.info(concat(name_, ": ", warning));
-    GANTRY_CHECK(find_servers());
+    if (Status found = find_servers(); !found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());
@@ -104,6 +104,14 @@ class Loading {
     }
   }
 
+  // What else stands in the way: serving all type keys alone would not make the file run.
+  Error with_dialect(Error error) const {
+    const DialectFound found = dialect_of(*elf_);
+    if (found.dialect != HostDialect::ffi) return error;
+    return std::move(error).at(concat("its host code is of the ffi dialect, written by ", found.writer,
+                                      ", which this version does not run either"));
+  }
+
   static bool is_delimited(const Entry& entry) {
     return entry.extent == Extent::exact || entry.extent == Extent::laid_out;
   }
@@ -122,6 +130,7 @@ class Loading {
   void keep_alive(ModuleNode& node) const {
     node.pins.push_back(life_);
     node.globals = state_.globals;
+    node.trace = state_.trace.get();
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
@@ -326,7 +335,10 @@ class Loading {
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
-  auto file = MappedFile::open(std::filesystem::absolute(path));
+  if (path.empty()) return invalid("an empty path names no file");
+  std::error_code failed;  // the working folder may be gone, which an absolute path does not need
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).error().at("while loading ", path);
   auto root =
       state.files.get((*file)->identity(), [&] { return Loading(state, *file, options).run(); });
@@ -335,6 +347,8 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
     if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line
     return std::move(error).at("while loading ", path);
   }
+  state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
+                        (*root)->imports.size()));
   if (!options.allow_missing) {  // it may have been loaded earlier by somebody who allowed it
     GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
   }

@@ -16,7 +16,7 @@ namespace gantry {
 
 struct TraceEvent {
   std::string name;
-  std::string category;     // "load", "run", "operator"
+  std::string category;     // "load", "plugin", "call", "op"
   std::int64_t start_ns;    // steady clock, since the recorder was made
   std::int64_t duration_ns;
   std::uint64_t thread;     // small number, in order of first appearance

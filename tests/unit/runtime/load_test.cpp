@@ -2,8 +2,12 @@
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
 
 namespace gantry {
 namespace {
@@ -84,6 +88,44 @@ TEST(Load, RunsAPrefixedSystemLibrary) {
     ASSERT_TRUE(has_context.ok()) << has_context.error().message;
     EXPECT_EQ(has_context->integer().value(), 1) << name;
   }
+}
+
+TEST(Load, SaysThatServingAllTypeKeysWouldNotBeEnough) {
+  Runtime runtime = make_runtime();
+
+  const auto model = runtime.load(golden("tvm-0.25/axpy2_opencl.so").string());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(model.error().message,
+              AllOf(HasSubstr("\"opencl\""),
+                    HasSubstr("its host code is of the ffi dialect, written by TVM 0.22 or newer, "
+                              "which this version does not run either")));
+}
+
+TEST(Load, RefusesAnEmptyPath) {
+  Runtime runtime = make_runtime();
+
+  const auto model = runtime.load("");
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::invalid);
+  EXPECT_THAT(model.error().message, HasSubstr("an empty path names no file"));
+}
+
+TEST(Load, SaysWhatIsMissingWhereTheWorkingFolderIsGone) {
+  Runtime runtime = make_runtime();
+  const auto before = std::filesystem::current_path();
+  {
+    const test::TempDir gone;
+    std::filesystem::current_path(gone.path());
+  }
+  const auto relative = runtime.load("model.so");
+  const auto absolute = runtime.load(digits_file());
+  std::filesystem::current_path(before);
+
+  EXPECT_EQ(relative.error().code, Code::not_found);
+  EXPECT_TRUE(absolute.ok());
 }
 
 TEST(Load, RefusesWhatIsNoFile) {
@@ -180,6 +222,35 @@ TEST(Runtime, RecordsATraceWhereAsked) {
 
   EXPECT_THAT(runtime.trace_json(), AllOf(HasSubstr("traceEvents"), HasSubstr("dlopen")));
   EXPECT_THAT(make_runtime().trace_json(), AllOf(HasSubstr("traceEvents"), Not(HasSubstr("dlopen"))));
+}
+
+// The executor's creation, each run, and in each run the function of every operator.
+TEST(Runtime, RecordsEveryCallInATrace) {
+  RuntimeOptions options;
+  options.trace = true;
+  Runtime runtime = make_runtime(std::move(options));
+  const test::Digits digits(runtime);
+  const Module model = runtime.load(digits_file()).value();
+  Executor executor = runtime.executor(model, {"cpu"}).value();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(digits.run(executor, i));
+
+  std::map<std::string, int> calls;
+  int operators = 0, kernels = 0;
+  const auto document = nlohmann::json::parse(runtime.trace_json());
+  for (const auto& event : document["traceEvents"]) {
+    const std::string name = event["name"];
+    if (event["cat"] == "op") ++operators;
+    if (event["cat"] == "call") {
+      ++calls[name];
+      kernels += name.starts_with("tvmgen_") ? 1 : 0;
+    }
+  }
+
+  EXPECT_EQ(calls["default"], 1);
+  EXPECT_EQ(calls["set_input"], 3);
+  EXPECT_EQ(calls["run"], 3);
+  EXPECT_GT(operators, 0);
+  EXPECT_EQ(kernels, operators);
 }
 
 TEST(Tensor, GivesItsRowsAsViews) {
