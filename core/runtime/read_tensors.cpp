@@ -29,13 +29,27 @@ Result<Tensor> to_tensor(Runtime& runtime, gantry_dtype dtype, std::span<const s
   return tensor;
 }
 
+// What packed arrays may come to: a megabyte of zeros packs a thousand times smaller, and nobody has said that a file of
+// one megabyte may take a gigabyte.
+constexpr std::uint64_t kUnpackedForFree = std::uint64_t{64} << 20;
+constexpr std::uint64_t kUnpackedPerByte = 64;
+
 Result<Named> from_npz(Runtime& runtime, std::span<const std::uint8_t> bytes) {
-  GANTRY_TRY(NpzReader archive, NpzReader::over(bytes));
+  NpzLimits limits;
+  limits.bytes = kUnpackedForFree + kUnpackedPerByte * bytes.size();
+  auto archive = NpzReader::over(bytes, limits);
+  if (!archive.ok() && archive.error().code == Code::exhausted) {
+    return std::move(archive).error().at(
+        "numpy.savez() writes arrays that need no room beside their file");
+  }
+  if (!archive.ok()) return std::move(archive).error();
   Named all;
-  for (const NpzMember& member : archive.members()) {
-    GANTRY_TRY(const NpzArray read, archive.read(member.name));
-    GANTRY_TRY(Tensor tensor,
-               to_tensor(runtime, read.array.dtype, read.array.shape, read.array.data));
+  for (const NpzMember& member : archive->members()) {
+    GANTRY_TRY(const NpyHeader header, archive->header(member.name));
+    GANTRY_TRY(Tensor tensor, runtime.tensor(header.shape, header.dtype));
+    GANTRY_CHECK(archive->read_data(
+        member.name, header,
+        {static_cast<std::uint8_t*>(tensor.data()), static_cast<std::size_t>(header.data_bytes)}));
     all.emplace_back(member.name, std::move(tensor));
   }
   return all;

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint64_t kDataAlignment = 64;
-constexpr std::uint32_t kMostHeader = 65535;  // all that version 1.0 can have; plain types need 200
+constexpr std::uint32_t kMostHeader =
+    most_npy_front - 12;  // all that version 1.0 can have; plain types need 200
 
 template <class... Parts>
 Error refuse(std::uint64_t at, const Parts&... parts) {
@@ -183,8 +184,8 @@ Result<Header> read_header(std::string_view text, std::uint64_t text_at) {
 
 }  // namespace
 
-Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes) {
-  ByteReader in(bytes);
+Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front) {
+  ByteReader in(front);
   GANTRY_TRY(const auto magic, in.read_bytes(kMagic.size(), "npy magic"));
   if (!std::ranges::equal(magic, kMagic, {}, {}, [](char c) { return std::uint8_t(c); })) {
     return refuse(0, "npy magic is wrong, expected 0x93 \"NUMPY\"");
@@ -216,13 +217,16 @@ Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes) {
         .because("NPY_ORDER");
   }
 
-  NpyArray array;
-  array.dtype = *header.dtype;
-  array.shape = *std::move(header.shape);
-  array.data_at = in.offset();
-  const Result<std::uint64_t> size = tensor_bytes(array.shape, array.dtype);
+  const Result<std::uint64_t> size = tensor_bytes(*header.shape, *header.dtype);
   if (!size.ok()) return refuse(text_at, "npy shape: ", size.error().message);
-  GANTRY_TRY(array.data, in.read_bytes(*size, "npy data"));
+  return NpyHeader{*header.dtype, *std::move(header.shape), in.offset(), *size};
+}
+
+Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(NpyHeader header, read_npy_header(bytes));
+  ByteReader in(bytes.subspan(header.data_at), header.data_at);
+  NpyArray array{header.dtype, std::move(header.shape), {}, header.data_at};
+  GANTRY_TRY(array.data, in.read_bytes(header.data_bytes, "npy data"));
   if (!in.at_end()) return refuse(in.offset(), in.left(), " bytes follow the npy data");
   return array;
 }

@@ -29,6 +29,20 @@ struct NpyArray {
   std::uint64_t data_at = 0;           // offset of data
 };
 
+struct NpyHeader {
+  gantry_dtype dtype{};
+  std::vector<std::int64_t> shape;
+  std::uint64_t data_at = 0;     // offset of the data
+  std::uint64_t data_bytes = 0;  // as dtype and shape say
+};
+
+// Longest front of a file that its header can need.
+constexpr std::uint64_t most_npy_front = 12 + 65535;
+
+// front    [in]   the file's first bytes, most_npy_front of them or all
+// returns  as read_npy(), but for what only the data can be
+Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front);
+
 // bytes    [in]   the whole file, nothing behind the data
 // returns  malformed    at the first wrong byte
 //          unsupported  right, but not for us: object arrays ("object arrays hold pickled code and

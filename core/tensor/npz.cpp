@@ -189,46 +189,121 @@ Result<NpzReader> NpzReader::from(std::unique_ptr<Archive> archive, const NpzLim
   return NpzReader(std::move(archive));
 }
 
-Result<NpzArray> NpzReader::read(std::string_view name) {
+// One member on its way out, front to back.
+class NpzReader::Unpacking {
+ public:
+  Unpacking(const Archive& archive, const NpzMember& member)
+      : zip_(archive.zip.get()),
+        member_(member),
+        place_(archive.places[static_cast<std::size_t>(&member - archive.members.data())]) {}
+  ~Unpacking() {
+    if (open_) unzCloseCurrentFile(zip_);
+  }
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+
+  Status begin() {
+    if (unzGoToFilePos64(zip_, &place_) != UNZ_OK || unzOpenCurrentFile(zip_) != UNZ_OK) {
+      return broken("its local header does not agree with the directory");
+    }
+    open_ = true;
+    return {};
+  }
+  // The next to.size() bytes.
+  Status take(std::span<std::uint8_t> to) {
+    while (!to.empty()) {
+      const auto most = static_cast<unsigned>(std::min<std::uint64_t>(to.size(), kMostAtOnce));
+      const int read = unzReadCurrentFile(zip_, to.data(), most);
+      if (read <= 0) {
+        return broken(concat("packed data end after ", done_, " bytes, size is ", member_.bytes));
+      }
+      done_ += static_cast<std::uint64_t>(read);
+      to = to.subspan(static_cast<std::size_t>(read));
+    }
+    return {};
+  }
+  // Precondition: all is taken. Checks the sum.
+  Status end() {
+    open_ = false;
+    if (unzCloseCurrentFile(zip_) != UNZ_OK) return broken("check sum of the data is wrong");
+    return {};
+  }
+
+ private:
+  Error broken(std::string_view what) const {
+    return refuse("npz member ", quoted(member_.name), ": ", what);
+  }
+
+  unzFile zip_;
+  const NpzMember& member_;
+  unz64_file_pos place_;
+  std::uint64_t done_ = 0;
+  bool open_ = false;
+};
+
+Result<const NpzMember*> NpzReader::find(std::string_view name) const {
   const std::vector<NpzMember>& members = archive_->members;
   const auto member = std::ranges::find(members, name, &NpzMember::name);
-  if (member == members.end()) {
-    std::string there;
-    for (const NpzMember& one : members) {
-      there.append(there.empty() ? "" : ", ").append(quoted(one.name));
-    }
-    return not_found("npz has no member ", quoted(name),
-                     "; members: ", there.empty() ? "none" : there);
+  if (member != members.end()) return &*member;
+  std::string there;
+  for (const NpzMember& one : members) {
+    there.append(there.empty() ? "" : ", ").append(quoted(one.name));
   }
-  const auto broken = [&](std::string_view what) {
-    return refuse("npz member ", quoted(name), ": ", what);
-  };
+  return not_found("npz has no member ", quoted(name),
+                   "; members: ", there.empty() ? "none" : there);
+}
 
+Result<NpyHeader> NpzReader::header(std::string_view name) {
+  GANTRY_TRY(const NpzMember* member, find(name));
+  // Nearly all headers fit into the first piece.
+  for (std::uint64_t front = 256;; front = most_npy_front) {
+    std::vector<std::uint8_t> bytes(std::min(front, member->bytes));
+    Unpacking unpacking(*archive_, *member);
+    GANTRY_CHECK(unpacking.begin());
+    GANTRY_CHECK(unpacking.take(bytes));
+    Result<NpyHeader> header = read_npy_header(bytes);
+    if (!header.ok()) {
+      if (bytes.size() < std::min(most_npy_front, member->bytes)) continue;
+      return std::move(header).error().at("while reading npz member ", quoted(name));
+    }
+    if (header->data_bytes != member->bytes - header->data_at) {
+      return refuse("npz member ", quoted(name), ": data are ", member->bytes - header->data_at,
+                    " bytes, dtype and shape say ", header->data_bytes);
+    }
+    return header;
+  }
+}
+
+Status NpzReader::read_data(std::string_view name, const NpyHeader& header,
+                            std::span<std::uint8_t> to) {
+  GANTRY_TRY(const NpzMember* member, find(name));
+  if (header.data_at > member->bytes || to.size() != member->bytes - header.data_at) {
+    return invalid("npz member ", quoted(name), " is ", member->bytes, " bytes, room is for ",
+                   header.data_at, " and ", to.size());
+  }
+  std::vector<std::uint8_t> front(header.data_at);
+  Unpacking unpacking(*archive_, *member);
+  GANTRY_CHECK(unpacking.begin());
+  GANTRY_CHECK(unpacking.take(front));
+  GANTRY_CHECK(unpacking.take(to));
+  return unpacking.end();
+}
+
+Result<NpzArray> NpzReader::read(std::string_view name) {
+  GANTRY_TRY(const NpzMember* member, find(name));
   NpzArray out;
   out.name = name;
   out.storage.reset(new (std::nothrow) std::uint8_t[member->bytes]);
   if (out.storage == nullptr) {
     return exhausted("npz member ", quoted(name), ": no memory for ", member->bytes, " bytes");
   }
-  unzFile zip = archive_->zip.get();
-  const auto place = archive_->places.begin() + (member - members.begin());
-  if (unzGoToFilePos64(zip, &*place) != UNZ_OK || unzOpenCurrentFile(zip) != UNZ_OK) {
-    return broken("its local header does not agree with the directory");
-  }
-  std::uint64_t done = 0;
-  while (done < member->bytes) {
-    const auto most =
-        static_cast<unsigned>(std::min<std::uint64_t>(member->bytes - done, kMostAtOnce));
-    const int read = unzReadCurrentFile(zip, out.storage.get() + done, most);
-    if (read <= 0) {
-      unzCloseCurrentFile(zip);
-      return broken(concat("packed data end after ", done, " bytes, size is ", member->bytes));
-    }
-    done += static_cast<std::uint64_t>(read);
-  }
-  if (unzCloseCurrentFile(zip) != UNZ_OK) return broken("check sum of the data is wrong");
+  const std::span<std::uint8_t> whole(out.storage.get(), member->bytes);
+  Unpacking unpacking(*archive_, *member);
+  GANTRY_CHECK(unpacking.begin());
+  GANTRY_CHECK(unpacking.take(whole));
+  GANTRY_CHECK(unpacking.end());
 
-  Result<NpyArray> array = read_npy({out.storage.get(), member->bytes});
+  Result<NpyArray> array = read_npy(whole);
   if (!array.ok()) return std::move(array).error().at("while reading npz member ", quoted(name));
   out.array = std::move(array).value();
   return out;

@@ -55,7 +55,19 @@ class NpzReader {
 
   const std::vector<NpzMember>& members() const;  // in the archive's order
 
-  // Unpacks one member and checks its sum.
+  // What the member's header says; only so much of it is unpacked, and its sum is not checked.
+  //
+  // returns  as read()
+  Result<NpyHeader> header(std::string_view name);
+
+  // Unpacks a member's data to where they are wanted and checks its sum.
+  //
+  // header   [in]   of this member, from header()
+  // to       [out]  header.data_bytes bytes
+  // returns  as read()
+  Status read_data(std::string_view name, const NpyHeader& header, std::span<std::uint8_t> to);
+
+  // Unpacks one member whole and checks its sum.
   //
   // returns  not_found  listing the members there are
   //          malformed  packed data or .npy bytes are wrong; read_npy() tells the rest
@@ -63,6 +75,8 @@ class NpzReader {
 
  private:
   struct Archive;
+  class Unpacking;
+  Result<const NpzMember*> find(std::string_view name) const;
   explicit NpzReader(std::unique_ptr<Archive> archive);
   static Result<NpzReader> from(std::unique_ptr<Archive> archive, const NpzLimits& limits);
 

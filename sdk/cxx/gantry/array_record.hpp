@@ -40,11 +40,37 @@ struct ArrayRecord {
   std::uint64_t data_at = 0;           // offset of data, as the reader counts
 };
 
+// May an array in a file have elements of this type? An address may not, nor a width that no compiler has.
+//
+// returns  UNSUPPORTED  a handle, or a code that this version does not know
+//          MALFORMED    a number of an impossible width
+inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::string_view field) {
+  const auto code = static_cast<TypeCode>(dtype.code);
+  if (code == TypeCode::handle || code > TypeCode::float4_e2m1fn) {
+    Error error =
+        unsupported(field, ": dtype has code ", dtype.code,
+                    code == TypeCode::handle ? ", an address, which means nothing in a file"
+                                             : ", which this version does not know")
+            .because("ARRAY_RECORD");
+    error.offset = at;
+    return error;
+  }
+  const bool number =
+      code <= TypeCode::float_ || code == TypeCode::bfloat || code == TypeCode::complex;
+  if (number && !detail::width_is_accepted(code, dtype.bits)) {
+    return malformed(at, field, ": dtype has code ", dtype.code, " and ", dtype.bits,
+                     " bits, a width that no type has")
+        .because("ARRAY_RECORD");
+  }
+  return {};
+}
+
 // Reads one record.
 //
 // in       at the magic on entry, one past the data on success, anywhere on failure
 // field    [in]   what the record is, for messages: "constant 3"
-// returns  MALFORMED  at the first wrong field
+// returns  MALFORMED    at the first wrong field
+//          UNSUPPORTED  an element type that no file can hold
 // lifetime data views the reader's bytes
 // costs    time and memory O(ndim); data is not touched
 // source   apache/tvm include/tvm/runtime/ndarray.h (v0.4 to v0.20), tensor.h (later)
@@ -80,6 +106,8 @@ inline Result<ArrayRecord> read_array_record(ByteReader& in, std::string_view fi
     return refuse(dtype_at, "dtype has ", record.dtype.bits, " bits and ", record.dtype.lanes,
                   " lanes, fewest is 1");
   }
+
+  GANTRY_CHECK(check_record_dtype(record.dtype, dtype_at, field));
 
   const std::uint64_t shape_at = in.offset();
   GANTRY_TRY(auto shape, in.read_numbers<std::int64_t>(static_cast<std::uint64_t>(ndim),

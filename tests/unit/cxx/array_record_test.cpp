@@ -91,6 +91,7 @@ struct BadRecord {
   std::uint64_t offset;
   std::string reason;
   std::string message;
+  Code code = Code::malformed;
 };
 void PrintTo(const BadRecord& bad, std::ostream* out) { *out << bad.name; }
 
@@ -104,7 +105,7 @@ TEST_P(ArrayRecordRefuses, AtTheWrongField) {
   const Result<ArrayRecord> record = read_array_record(in, "weight");
 
   ASSERT_FALSE(record.ok());
-  EXPECT_EQ(record.error().code, Code::malformed);
+  EXPECT_EQ(record.error().code, bad.code);
   EXPECT_EQ(record.error().offset, bad.offset);
   EXPECT_EQ(record.error().reason, bad.reason);
   EXPECT_EQ(record.error().message, bad.message);
@@ -143,6 +144,23 @@ INSTANTIATE_TEST_SUITE_P(
                   28,
                   "ARRAY_RECORD",
                   "weight: dtype has 32 bits and 0 lanes, fewest is 1"},
+        BadRecord{"Handle",
+                  {.dtype = {3, 64, 1}},
+                  28,
+                  "ARRAY_RECORD",
+                  "weight: dtype has code 3, an address, which means nothing in a file",
+                  Code::unsupported},
+        BadRecord{"UnknownCode",
+                  {.dtype = {99, 8, 1}},
+                  28,
+                  "ARRAY_RECORD",
+                  "weight: dtype has code 99, which this version does not know",
+                  Code::unsupported},
+        BadRecord{"ImpossibleWidth",
+                  {.dtype = {1, 7, 1}},
+                  28,
+                  "ARRAY_RECORD",
+                  "weight: dtype has code 1 and 7 bits, a width that no type has"},
         BadRecord{"NegativeDimension",
                   {.shape = {2, -3}},
                   32,

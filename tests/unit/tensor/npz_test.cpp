@@ -51,6 +51,60 @@ TEST(Npz, ReadsStoredAndDeflatedMembers) {
   EXPECT_EQ(npz->members()[1].bytes, 5128u);
 }
 
+TEST(Npz, TellsAHeaderWithoutTheDataAndReadsThemToTheirPlace) {
+  const Bytes archive = zip_of({{"a.npy", npy(std::string(5000, 'd')), 8}});
+  Result<NpzReader> npz = NpzReader::over(archive);
+  ASSERT_TRUE(npz.ok()) << npz.error().message;
+
+  const Result<NpyHeader> header = npz->header("a");
+  ASSERT_TRUE(header.ok()) << header.error().message;
+  Bytes data(5000);
+  const Status read = npz->read_data("a", *header, data);
+
+  EXPECT_THAT(header->shape, ElementsAre(5000));
+  EXPECT_EQ(header->data_bytes, 5000u);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_THAT(data, ElementsAreArray(std::string(5000, 'd')));
+}
+
+TEST(Npz, ReadsAHeaderThatIsLongerThanMost) {
+  Bytes file = npy("x");
+  const std::size_t more = 4096;  // spaces before the header's line break
+  file.insert(file.begin() + 127, more, ' ');
+  const std::size_t length = 128 - 10 + more;
+  file[8] = static_cast<std::uint8_t>(length);
+  file[9] = static_cast<std::uint8_t>(length >> 8);
+
+  const Result<NpyHeader> header = NpzReader::over(zip_of({{"a.npy", file, 8}}))->header("a");
+
+  ASSERT_TRUE(header.ok()) << header.error().message;
+  EXPECT_EQ(header->data_at, 128 + more);
+}
+
+TEST(Npz, RefusesAHeaderThatDoesNotFitTheMember) {
+  Bytes file = npy("four");
+  file.pop_back();
+
+  const Result<NpyHeader> header = NpzReader::over(zip_of({{"a.npy", file, 0}}))->header("a");
+
+  ASSERT_FALSE(header.ok());
+  EXPECT_EQ(header.error().code, Code::malformed);
+  EXPECT_EQ(header.error().message, "npz member \"a\": data are 3 bytes, dtype and shape say 4");
+}
+
+TEST(Npz, RefusesRoomThatIsNotWhatTheMemberTakes) {
+  const Bytes archive = zip_of({{"a.npy", npy("four"), 0}});
+  Result<NpzReader> npz = NpzReader::over(archive);
+  const NpyHeader header = npz->header("a").value();
+  Bytes data(3);
+
+  const Status read = npz->read_data("a", header, data);
+
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Code::invalid);
+  EXPECT_EQ(read.error().message, "npz member \"a\" is 132 bytes, room is for 128 and 3");
+}
+
 TEST(Npz, ReadsWhatNumpyWrote) {
   Result<NpzReader> npz = NpzReader::open(golden("tvm-0.12/digits_mlp.input.npz"));
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/tensor/zip_bytes.hpp"
+
+#include "core/tensor/npy.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::make_runtime;
+using test::zip_of;
+using ::testing::HasSubstr;
+
+std::vector<std::uint8_t> zeros(std::int64_t count) {
+  const std::vector<std::uint8_t> data(static_cast<std::size_t>(count));
+  return npy_bytes({1, 8, 1}, std::vector{count}, data).value();
+}
+
+TEST(ReadTensors, UnpacksWhatIsPackedWell) {
+  Runtime runtime = make_runtime();
+  const test::TempDir dir;
+  test::write_file(dir / "x.npz", zip_of({{"x.npy", zeros(1 << 20), 8}}));
+
+  const auto tensors = runtime.read_tensors((dir / "x.npz").string());
+
+  ASSERT_TRUE(tensors.ok()) << tensors.error().message;
+  EXPECT_EQ(tensors->front().second.byte_size(), std::uint64_t{1} << 20);
+}
+
+// 70 KB that are 70 MB of zeros: more than 64 MiB and 64 for each byte of the file.
+TEST(ReadTensors, RefusesAFileThatIsManyTimesLargerInside) {
+  Runtime runtime = make_runtime();
+  const test::TempDir dir;
+  test::write_file(dir / "bomb.npz", zip_of({{"x.npy", zeros(80 << 20), 8}}));
+
+  const auto tensors = runtime.read_tensors((dir / "bomb.npz").string());
+
+  ASSERT_FALSE(tensors.ok());
+  EXPECT_EQ(tensors.error().code, Code::exhausted);
+  EXPECT_THAT(tensors.error().message,
+              HasSubstr("npz member \"x.npy\": size is 83886208, room for "));
+  EXPECT_THAT(tensors.error().message, HasSubstr("numpy.savez() writes arrays that need no room"));
+}
+
+}  // namespace
+}  // namespace gantry
