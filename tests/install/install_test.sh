@@ -30,7 +30,8 @@ say "an embedder builds with find_package(gantry) and runs the digits"
 cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/embed.log" 2>&1 &&
   cmake --build "$work/embed" >>"$work/embed.log" 2>&1 || { cat "$work/embed.log"; fail "building the example"; }
 "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >"$work/answers" || fail "running the example"
-[ "$(wc -l <"$work/answers")" = 360 ] || fail "expected 360 answers, got $(wc -l <"$work/answers")"
+# The largest of each row of digits_mlp_llvm.expected.npz, which TVM computed.
+cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the answers are not TVM's"
 
 say "the plugin template builds against the installed SDK and is found"
 cp -r "$work/prefix/share/gantry/sdk/template" "$work/template"
