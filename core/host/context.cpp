@@ -104,6 +104,13 @@ HostThread& detail::new_host_thread() {
   return *host_thread;
 }
 
+// What succeeds within another call of the same runtime leaves it to that one.
+void HostScope::settle_workspaces() noexcept {
+  const std::uint32_t outer = services_ == thread_.services ? thread_.depth - 1 : 0;
+  thread_.services->workspaces->end_call(thread_.depth, failed_, outer);
+  if (!failed_ && outer != 0) taken_ += thread_.taken;
+}
+
 int fail_here(Error error) noexcept {
   HostThread& thread = here();
   thread.error = std::move(error);

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gantry {
@@ -42,10 +43,12 @@ struct HostThread {
   const ModuleNode* node = nullptr;        // whose code that is: its device numbers
   gantry_env env{};                        // of the call it is in
   std::array<std::int32_t, kDeviceTypeCount>
-      index{};          // current device of each type, as host code set it
-  bool failed = false;  // `error` is the cause, if the call that runs now fails
-  Error error;          // the last one
-  OwnedValue kept;      // texts, functions and modules returned to host code: until its next call
+      index{};              // current device of each type, as host code set it
+  std::uint32_t depth = 0;  // HostScopes, one in another
+  std::uint32_t taken = 0;  // workspaces that the innermost one may have left
+  bool failed = false;      // `error` is the cause, if the call that runs now fails
+  Error error;              // the last one
+  OwnedValue kept;          // text, function or module returned to host code: until its next call
   gantry_bytes kept_bytes{};
 
   WorkspaceShare* share = nullptr;  // the last one used, of `shares`
@@ -65,7 +68,7 @@ inline HostThread& here() {
   return thread != nullptr ? *thread : detail::new_host_thread();
 }
 
-// Says for the life of a scope whose code runs on this thread.
+// Says for the life of a scope whose code runs on this thread: one call of it.
 class HostScope {
  public:
   HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
@@ -74,14 +77,21 @@ class HostScope {
         node_(thread_.node),
         env_(thread_.env),
         type_(env.device.type & (kDeviceTypeCount - 1)),
-        index_(thread_.index[type_]) {
+        index_(thread_.index[type_]),
+        taken_(thread_.taken) {
     thread_.services = services;
     thread_.node = node;
     thread_.env = env;
     thread_.index[type_] = env.device.index;
     thread_.failed = false;
+    thread_.taken = 0;
+    ++thread_.depth;
   }
   ~HostScope() {
+    if (thread_.taken != 0) [[unlikely]]
+      settle_workspaces();
+    thread_.taken = taken_;
+    --thread_.depth;
     thread_.services = services_;
     thread_.node = node_;
     thread_.env = env_;
@@ -90,15 +100,40 @@ class HostScope {
   HostScope(const HostScope&) = delete;
   HostScope& operator=(const HostScope&) = delete;
 
-  HostThread& thread() { return thread_; }
+  // What the call has returned: 0, or it failed, as it does where nothing is said.
+  int returned(int code) {
+    failed_ = code != 0;
+    return code;
+  }
 
  private:
+  void settle_workspaces() noexcept;
+
   HostThread& thread_;
   const HostServices* services_;
   const ModuleNode* node_;
   const gantry_env env_;
   const std::uint32_t type_;
   const std::int32_t index_;
+  std::uint32_t taken_;
+  bool failed_ = true;
+};
+
+// At the end of a thread's outermost call, when its result is taken, nothing that was returned to host code is needed
+// any more. To keep a module longer would keep its runtime, and on a worker of that runtime's own pool for ever.
+class KeptUntilHere {
+ public:
+  KeptUntilHere() : thread_(here()) {}
+  ~KeptUntilHere() {
+    if (thread_.depth == 0 && holds_object(thread_.kept.get())) [[unlikely]] {
+      const OwnedValue last = std::move(thread_.kept);  // what it runs may use the thread again
+    }
+  }
+  KeptUntilHere(const KeptUntilHere&) = delete;
+  KeptUntilHere& operator=(const KeptUntilHere&) = delete;
+
+ private:
+  HostThread& thread_;
 };
 
 // Keeps `error` as what the call that runs now fails of. Returns -1, what host code is told.

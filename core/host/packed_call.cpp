@@ -64,8 +64,8 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
 // One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
 int run_code(const HostFunction& function, const gantry_env& env, PackedValue* values, int* codes,
              std::int32_t count, PackedValue* result, int* result_code) {
-  const HostScope scope(function.services, function.node, env);
-  return function.code(values, codes, count, result, result_code, nullptr);
+  HostScope scope(function.services, function.node, env);
+  return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
 // What comes after the call where it is neither nothing nor a number.
@@ -101,6 +101,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
                        std::int32_t count, gantry_value* result, gantry_status* status) {
   return wall(status, [&]() -> gantry_code {
     const auto& function = *static_cast<HostFunction*>(self);
+    const KeptUntilHere kept;
     PackedValue values[kFewArguments];
     int codes[kFewArguments];
     const bool few = count >= 0 && count <= kFewArguments;
@@ -118,7 +119,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
   });
 }
 
-// Hands a result to host code. What needs an owner is kept by the thread until its next call.
+// Hands a result to host code. What needs an owner is kept by the thread until its next call, or until host code ends.
 Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, int* code) {
   thread.kept = std::move(value);
   const gantry_value& kept = thread.kept.get();

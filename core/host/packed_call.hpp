@@ -40,7 +40,8 @@ struct HostFunction {
 // Calls it. A failure has the text that the artifact or whatever it called has left, and one line of place.
 const gantry_function_table* host_function_table();
 
-// TVMFuncCall. Returned texts, functions and modules live until the thread's next call.
+// TVMFuncCall. Returned texts, functions and modules live until the thread's next call, at most until its outermost
+// call of host code has returned.
 //
 // function  [in]   a FunctionObject, as get_function_from_context() or an argument gave it
 int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,

@@ -31,11 +31,14 @@ struct Launch {
   std::vector<std::pair<std::int32_t, Error>> failures{};
   std::atomic<bool> no_memory{false};  // for a task, or for what it fails of
 
-  void run(std::int32_t number, ParallelEnv* env_of_task) {
+  // Returns what the task does.
+  int run(std::int32_t number, ParallelEnv* env_of_task) {
     here().failed = false;
-    if (task(number, env_of_task, closure) == 0) return;
+    const int code = task(number, env_of_task, closure);
+    if (code == 0) return 0;
     const std::lock_guard lock(mutex);
     failures.emplace_back(number, cause_here());
+    return code;
   }
 };
 
@@ -56,9 +59,10 @@ int join_failures(Launch& launch) {
 void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
   auto& launch = *static_cast<Launch*>(data);
   try {
-    const HostScope scope(launch.services, launch.node, launch.env);
+    const KeptUntilHere kept;
+    HostScope scope(launch.services, launch.node, launch.env);
     ParallelEnv env{&launch.services->pool->barrier(), tasks};
-    launch.run(number, &env);
+    scope.returned(launch.run(number, &env));
   } catch (const std::bad_alloc&) {  // a worker has nobody to throw to
     launch.no_memory = true;
   }

@@ -35,20 +35,20 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   return data;
 }
 
-Result<void*> DevicePool::alloc(std::uint64_t bytes) {
+Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
   if (bytes > UINT64_MAX - kWorkspacePage) {
     return exhausted("a workspace of ", bytes, " bytes is asked for");
   }
   const std::uint64_t size =
       bytes == 0 ? kWorkspacePage : (bytes + kWorkspacePage - 1) / kWorkspacePage * kWorkspacePage;
   used_.reserve(used_.size() + 1);
-  spare_.reserve(used_.size() + spare_.size() + 1);  // free() must not run out of memory
+  spare_.reserve(used_.size() + spare_.size() + 1);  // make_spare() must not run out of memory
 
   const auto fits =
       std::lower_bound(spare_.begin(), spare_.end(), size,
                        [](const Block& block, std::uint64_t least) { return block.bytes < least; });
   if (fits != spare_.end()) {
-    used_.push_back(*fits);
+    used_.push_back({fits->data, fits->bytes, depth});
     spare_.erase(fits);
     return used_.back().data;
   }
@@ -57,21 +57,38 @@ Result<void*> DevicePool::alloc(std::uint64_t bytes) {
     spare_.pop_back();
   }
   GANTRY_TRY(void* const data, alloc_new(size));
-  used_.push_back({data, size});
+  used_.push_back({data, size, depth});
   return data;
 }
 
-bool DevicePool::free(void* data) {
-  const auto found = std::find_if(used_.rbegin(), used_.rend(),
-                                  [&](const Block& block) { return block.data == data; });
-  if (found == used_.rend()) return false;
-  const Block block = *found;
-  used_.erase(std::next(found).base());
+void DevicePool::make_spare(const Block& block) noexcept {
   const auto place =
       std::upper_bound(spare_.begin(), spare_.end(), block.bytes,
                        [](std::uint64_t bytes, const Block& other) { return bytes < other.bytes; });
   spare_.insert(place, block);
-  return true;
+}
+
+std::optional<std::uint32_t> DevicePool::free(void* data) {
+  const auto found = std::find_if(used_.rbegin(), used_.rend(),
+                                  [&](const Block& block) { return block.data == data; });
+  if (found == used_.rend()) return std::nullopt;
+  const Block block = *found;
+  used_.erase(std::next(found).base());
+  make_spare(block);
+  return block.depth;
+}
+
+void DevicePool::end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept {
+  auto kept = used_.begin();
+  for (const Block& block : used_) {
+    const bool of_this_call = block.depth >= depth;
+    if (of_this_call && failed) {
+      make_spare(block);
+    } else {
+      *kept++ = {block.data, block.bytes, of_this_call ? outer : block.depth};
+    }
+  }
+  used_.erase(kept, used_.end());
 }
 
 WorkspaceShare::WorkspaceShare(std::shared_ptr<WorkspaceRegistry> registry)
@@ -91,6 +108,9 @@ Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, const DeviceSet& d
   for (DevicePool& known : pools_) {
     if (known.serves(id)) return &known;
   }
+  if (registry_->closed.load(std::memory_order_acquire)) {
+    return unavailable("no workspace is given any more, the runtime ends").because("RUNTIME_ENDS");
+  }
   GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(id.type));
   return &pools_.emplace_back(std::move(device), id.index);
 }
@@ -98,13 +118,17 @@ Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, const DeviceSet& d
 Workspaces::Workspaces(const DeviceSet& devices)
     : devices_(devices), registry_(std::make_shared<WorkspaceRegistry>()) {}
 
-Workspaces::~Workspaces() {
-  std::vector<std::vector<DevicePool>> all;
-  const std::lock_guard lock(registry_->mutex);
-  registry_->closed.store(true, std::memory_order_release);
-  all.reserve(registry_->shares.size());
-  for (WorkspaceShare* share : registry_->shares) all.push_back(share->take_pools());
-  registry_->shares.clear();
+Workspaces::~Workspaces() { close(); }
+
+void Workspaces::close() noexcept {
+  for (;;) {
+    std::vector<DevicePool> pools;  // freed without the lock: a device's code runs
+    const std::lock_guard lock(registry_->mutex);
+    registry_->closed.store(true, std::memory_order_release);
+    if (registry_->shares.empty()) return;
+    pools.swap(registry_->shares.back()->pools());
+    registry_->shares.pop_back();
+  }
 }
 
 // A thread keeps its shares in all runtimes; those of runtimes that are gone fall out when it meets a new one.
@@ -127,14 +151,28 @@ WorkspaceShare& Workspaces::share() {
 
 Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
-  return pool->alloc(bytes);
+  HostThread& thread = here();
+  GANTRY_TRY(void* const data, pool->alloc(bytes, thread.depth));
+  if (thread.depth != 0) ++thread.taken;
+  return data;
 }
 
 Status Workspaces::free(gantry_device_id device, void* data) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
-  if (pool->free(data)) return {};
+  if (const auto depth = pool->free(data)) {
+    HostThread& thread = here();
+    if (*depth == thread.depth && thread.taken != 0) --thread.taken;
+    return {};
+  }
   return invalid("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
                  " is not one that this thread has in use");
+}
+
+void Workspaces::end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept {
+  for (const auto& share : here().shares) {
+    if (share->registry() != registry_.get()) continue;
+    for (DevicePool& pool : share->pools()) pool.end_call(depth, failed, outer);
+  }
 }
 
 }  // namespace gantry

@@ -5,7 +5,11 @@
 //
 //     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each device)
 //
-// A thread works on its own share without a lock. Memory goes when the thread ends, or when the runtime does.
+// A thread works on its own share without a lock. Memory goes when the thread ends, or when close() is called.
+//
+// Compiled code returns at once where something fails, and leaves what it has taken: a block knows how deep in calls
+// it was taken, and a call that fails gives back what it and those beneath it have left. What a call that succeeds
+// leaves, it keeps.
 #pragma once
 
 #include "core/tensor/device_set.hpp"
@@ -16,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace gantry {
@@ -28,7 +33,7 @@ class WorkspaceShare;
 // Those who have shares in a runtime's workspaces, so that either end can free them.
 struct WorkspaceRegistry {
   std::mutex mutex;
-  std::atomic<bool> closed{false};      // the runtime is gone
+  std::atomic<bool> closed{false};      // no memory is given any more
   std::vector<WorkspaceShare*> shares;  // guarded by mutex; borrowed, each takes itself out
 };
 
@@ -48,16 +53,21 @@ class DevicePool {
 
   // The smallest spare block that is large enough. Else a new one, and the largest spare one goes for it: the
   // number of blocks does not grow while one is spare.
-  Result<void*> alloc(std::uint64_t bytes);
-  // false: no such block is in use.
-  bool free(void* data);
+  //
+  // depth    [in]   of the call that takes it, see Workspaces::end_call()
+  Result<void*> alloc(std::uint64_t bytes, std::uint32_t depth);
+  // returns  the depth that the block was taken at; nothing: no such block is in use
+  std::optional<std::uint32_t> free(void* data);
+  void end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept;
 
  private:
   struct Block {
     void* data;
     std::uint64_t bytes;
+    std::uint32_t depth;
   };
   Result<void*> alloc_new(std::uint64_t bytes);
+  void make_spare(const Block& block) noexcept;
 
   std::shared_ptr<const Device> device_;
   std::int32_t index_;
@@ -75,7 +85,7 @@ class WorkspaceShare {
 
   const WorkspaceRegistry* registry() const { return registry_.get(); }
   Result<DevicePool*> pool(gantry_device_id id, const DeviceSet& devices);
-  std::vector<DevicePool> take_pools() { return std::move(pools_); }
+  std::vector<DevicePool>& pools() { return pools_; }
 
  private:
   std::shared_ptr<WorkspaceRegistry> registry_;
@@ -86,7 +96,7 @@ class Workspaces {
  public:
   // devices  borrowed, outlives this
   explicit Workspaces(const DeviceSet& devices);
-  // Frees what every thread has. No thread may hold or ask for a workspace any more.
+  // As close().
   ~Workspaces();
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
@@ -95,6 +105,7 @@ class Workspaces {
   //
   // returns  not_found    no such device
   //          exhausted    no memory
+  //          unavailable  RUNTIME_ENDS: closed
   // thread   any; no lock but at a thread's first call
   // costs    tens of nanoseconds where a spare block fits
   Result<void*> alloc(gantry_device_id device, std::uint64_t bytes);
@@ -103,6 +114,19 @@ class Workspaces {
   //
   // returns  invalid where this thread has no such block in use
   Status free(gantry_device_id device, void* data);
+
+  // A call of host code on this thread has ended: what it took and did not give back is free again where it failed,
+  // else it counts as taken by the one around it.
+  //
+  // depth    [in]   of the call that ends; those within it are deeper
+  // outer    [in]   of the one around it; 0: none
+  void end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept;
+
+  // Frees what every thread has, and gives nothing from now on. Call it before devices go, so before plugins are
+  // destroyed: their memory is freed through their tables.
+  //
+  // thread   one; host code of this runtime runs on none. Threads that have workspaces may end meanwhile or later
+  void close() noexcept;
 
  private:
   WorkspaceShare& share();

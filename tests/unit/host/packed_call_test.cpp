@@ -385,6 +385,37 @@ TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
   }
 }
 
+// A module that a thread kept would keep its runtime, and on a thread of that runtime's pool for ever.
+TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
+  const Ref<ModuleNode> module = std::move(new_module_node("other", "module 1")).value();
+  const auto references = [&] { return module->header.counts & UINT32_MAX; };
+  seen.answer = value_of(module.base());
+
+  {
+    const auto returned =
+        call_named(node, "call_with_code", {value_of(inner.base()), int_value(0), int_value(0)});
+    ASSERT_TRUE(returned.ok()) << message_of(returned);
+    EXPECT_EQ(returned->get().object, module.base());
+    EXPECT_EQ(references(), 2u);
+  }
+  EXPECT_EQ(references(), 1u);
+  ASSERT_FALSE(call_named(node, "length_of_result", {value_of(inner.base())}).ok());
+  EXPECT_EQ(references(), 1u);
+}
+
+TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
+  const HostScope call_of_host_code(&world.services, node.get(), default_env());
+  here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
+
+  {
+    const KeptUntilHere kept;
+    const HostScope task(&world.services, node.get(), default_env());
+  }
+
+  EXPECT_EQ(text_of(here().kept.get()), "text");
+  here().kept = {};
+}
+
 TEST_F(CallFromHost, RefusesAResultThatHostCodeCannotTake) {
   seen.answer = OwnedValue(std::move(new_shape({})).value()).take();
   const OwnedValue keeper = OwnedValue::adopt(seen.answer);

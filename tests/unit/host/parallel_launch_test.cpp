@@ -65,6 +65,27 @@ TEST(ParallelLaunch, JoinsTheTextsOfTasksThatFailWhileOthersWaitForThem) {
             in_function("task 1: one\ntask 3: fails and says nothing", "fail_in_parallel"));
 }
 
+// What a worker kept would live until its pool ends, which the module that was kept would never let happen.
+TEST(ParallelLaunch, LeavesNothingThatTasksGotWithTheWorkers) {
+  HostWorld world(4);
+  const auto node = world.load_whole(fixture("packed.so"));
+  const Ref<ModuleNode> module = std::move(new_module_node("other", "module 1")).value();
+  static constexpr gantry_function_table give{
+      sizeof give, 0, nullptr,
+      [](void* self, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
+         gantry_status*) -> gantry_code {
+        *result = value_of(static_cast<gantry_object*>(self));
+        retain(result->object);
+        return GANTRY_OK;
+      }};
+  const auto inner = std::move(new_function({module.base(), &give}, {}, 0)).value();
+
+  const auto result = call_named(node, "call_in_parallel", {value_of(inner.base()), int_value(4)});
+
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(module->header.counts & UINT32_MAX, 1u);
+}
+
 TEST(ParallelLaunch, KeepsTheErrorOfATaskThatRunsAlone) {
   HostWorld world(1);
   const auto node = world.load_whole(fixture("packed.so"));

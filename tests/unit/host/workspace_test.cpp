@@ -30,6 +30,7 @@ struct FakeDevice {
   std::vector<std::uint64_t> allocated;
   std::uint64_t least_alignment = UINT64_MAX;
   bool full = false;
+  bool gone = false;  // whoever still asks has kept it too long
 };
 const gantry_device_table* fake_table() {
   static const gantry_device_table table = [] {
@@ -51,6 +52,7 @@ const gantry_device_table* fake_table() {
     t.free = [](void* self, std::int32_t, void* data) {
       auto& device = *static_cast<FakeDevice*>(self);
       const std::lock_guard lock(device.mutex);
+      EXPECT_FALSE(device.gone);
       EXPECT_EQ(device.live.erase(data), 1u);
       std::free(data);
     };
@@ -192,6 +194,62 @@ TEST_F(WorkspacesTest, GoWithTheRuntimeOnEveryThread) {
   other.join();
 }
 
+// A plugin's device must be free of them before the plugin goes, which may be long before threads end.
+TEST_F(WorkspacesTest, CloseBeforeTheirDeviceGoesAndThreadsThatHadSomeEndLater) {
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    void* block = *workspaces->alloc(id, 1);
+    ASSERT_TRUE(workspaces->free(id, block).ok());
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+
+  workspaces->close();
+
+  EXPECT_EQ(fake.live.size(), 0u);
+  fake.gone = true;
+  step = 2;
+  other.join();
+  workspaces.reset();
+}
+
+TEST_F(WorkspacesTest, CloseWhileThreadsThatHaveSomeEnd) {
+  constexpr int kThreads = 8;
+  for (int round = 0; round < 20; ++round) {
+    Workspaces next(devices);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        EXPECT_TRUE(next.alloc(id, 1).ok());
+        ++ready;
+      });
+    }
+    while (ready != kThreads) std::this_thread::yield();
+
+    next.close();
+
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(fake.live.size(), 0u);
+  }
+}
+
+TEST_F(WorkspacesTest, GiveNothingWhenTheyAreClosed) {
+  ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+  workspaces->close();
+
+  const auto here = workspaces->alloc(id, 1);
+
+  ASSERT_FALSE(here.ok());
+  EXPECT_EQ(here.error().code, Code::unavailable);
+  EXPECT_EQ(here.error().reason, "RUNTIME_ENDS");
+  EXPECT_EQ(here.error().message, "no workspace is given any more, the runtime ends");
+  std::thread([&] { EXPECT_FALSE(workspaces->alloc(id, 1).ok()); }).join();
+}
+
 TEST_F(WorkspacesTest, ServeOneRuntimeAfterTheOtherOnOneThread) {
   for (int i = 0; i < 3; ++i) {
     Workspaces next(devices);
@@ -211,6 +269,66 @@ TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->get().i % static_cast<std::int64_t>(kTensorAlignment), 0);
   EXPECT_EQ(first->get().p, second->get().p);
+}
+
+// What calls of host code leave, on a device that counts.
+class LeftWorkspaces : public ::testing::Test {
+ protected:
+  FakeDevice fake;  // outlives the world, which frees what is left on it
+  HostWorld world{4};
+  std::int64_t type = *world.devices.add("fake", &fake, fake_table());
+  Ref<ModuleNode> node = world.load_whole(fixture("packed.so"));
+  Ref<FunctionObject> leave = test::function_of(node, "leave_workspace");
+
+  void leave_one(int code) {
+    const auto left =
+        call_named(node, "leave_workspace", {int_value(type), int_value(64), int_value(code)});
+    ASSERT_EQ(left.ok(), code == 0);
+  }
+  // Calls a function that leaves one and returns `inner`, then returns `outer`.
+  void leave_one_within(int outer, int inner) {
+    const auto left = call_named(node, "call_and_return",
+                                 {int_value(outer), value_of(leave.base()), int_value(type),
+                                  int_value(64), int_value(inner)});
+    ASSERT_EQ(left.ok(), outer == 0);
+  }
+};
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallThatFails) {
+  for (int i = 0; i < 500; ++i) leave_one(-1);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallWithinOneThatSucceeds) {
+  for (int i = 0; i < 5; ++i) leave_one_within(0, -1);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallThatSucceedsWithinOneThatFails) {
+  for (int i = 0; i < 5; ++i) leave_one_within(-1, 0);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, StayWithACallThatSucceedsWhateverFailsLater) {
+  leave_one(0);
+  leave_one_within(0, 0);
+  ASSERT_EQ(fake.allocated.size(), 2u);
+
+  leave_one(-1);
+  leave_one(-1);
+
+  EXPECT_EQ(fake.allocated.size(), 3u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromTasksThatFail) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_FALSE(call_named(node, "leave_in_parallel", {int_value(type), int_value(4)}).ok());
+  }
+
+  EXPECT_EQ(fake.allocated.size(), 4u);  // one for each thread
 }
 
 TEST(HostWorkspace, TellsHostCodeWhyItFails) {
