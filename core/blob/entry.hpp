@@ -3,6 +3,7 @@
 // One module of a container: its type key and where its payload lies.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -17,8 +18,16 @@ enum class Extent : std::uint8_t {
   exact,      // its length stands in the container, or it has none
   laid_out,   // its payload layout was followed to the end
   recovered,  // unknown layout, but everything around it is delimited
+  guessed,    // unknown layout; a search for known keys found one place where the entries behind it
+              // can begin. Where those lie is part of the guess, however each of them is marked
   unknown,  // unknown layout; the bytes up to the next thing we know belong to it and its successors
 };
+
+// "exact", "laid-out", "recovered", "guessed", "unknown".
+constexpr std::string_view name_of(Extent extent) {
+  constexpr std::string_view names[] = {"exact", "laid-out", "recovered", "guessed", "unknown"};
+  return names[static_cast<std::size_t>(extent)];
+}
 
 struct Entry {
   std::string_view type_key;  // points into the container; empty: lost behind an unknown one

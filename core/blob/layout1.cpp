@@ -18,8 +18,9 @@ namespace {
 //     one row more than there are modules. That is no guess.
 //   - If the unknown payload is the last one, it ends where the tree (or, without one, the container)
 //     begins.
-//   - Else some place behind it begins with a key we know; if from there exactly as many entries as
-//     are missing end exactly at the tree, that is where the payload ends.
+//   - Else some place behind it begins with a key we know, and from there exactly as many entries as
+//     are missing end exactly at the tree. Where just one place does, the payload probably ends there:
+//     a guess, for a payload may hold anything, and what it holds may look like entries.
 //   - Else the rest is one payload of unknown extent, and its successors are listed without a key.
 class LostPayload {
  public:
@@ -41,38 +42,60 @@ class LostPayload {
       out.warnings.push_back(concat(what, "its ", room, " bytes follow from what lies behind it"));
       return;
     }
-    std::vector<Entry> behind;
-    if (const auto next = find_next(room, behind)) {
-      out.entries.push_back({key, at, in_.peek(*next), Extent::recovered});
-      out.entries.insert(out.entries.end(), behind.begin(), behind.end());
-      out.warnings.push_back(concat(what, "its ", *next, " bytes follow from the ", missing_,
-                                    missing_ == 1 ? " entry" : " entries", " behind it"));
+    const std::string many = concat(missing_, missing_ == 1 ? " entry" : " entries");
+    const Search search = find_next(room);
+    if (search.is_whole && search.fits == 1) {
+      out.entries.push_back({key, at, in_.peek(search.first), Extent::guessed});
+      out.entries.insert(out.entries.end(), search.behind.begin(), search.behind.end());
+      out.warnings.push_back(concat(what, "it probably has ", search.first, " bytes, for the ",
+                                    many, " behind it can begin nowhere else"));
       return;
     }
     out.entries.push_back({key, at, in_.peek(room), Extent::unknown});
     for (std::uint64_t i = 0; i < missing_; ++i) {
       out.entries.push_back({{}, end, {}, Extent::unknown});
     }
-    out.warnings.push_back(concat(what, room, " bytes belong to it and to ", missing_, " more ",
-                                  missing_ == 1 ? "entry" : "entries",
+    const std::string why = search.fits < 2
+                                ? ""
+                                : concat("the ", many, " behind it can begin after ", search.first,
+                                         " bytes or after ", search.second, ", so ");
+    out.warnings.push_back(concat(what, why, room, " bytes belong to it and to ", missing_,
+                                  " more ", missing_ == 1 ? "entry" : "entries",
                                   " that cannot be told apart"));
   }
 
  private:
-  // Distance from the payload's first byte to the next entry; fills `behind`.
-  std::optional<std::uint64_t> find_next(std::uint64_t room, std::vector<Entry>& behind) const {
+  // Where the entries behind the payload can begin, as distances from its first byte.
+  struct Search {
+    int fits = 0;  // 2: there may be more, nobody needs them
+    std::uint64_t first = 0, second = 0;
+    std::vector<Entry> behind;  // as they are read from `first`
+    bool is_whole = false;      // every place was tried
+  };
+
+  Search find_next(std::uint64_t room) const {
+    Search search;
     const auto bytes = in_.peek(room);
     std::uint64_t trials_left = limits::recovery_trials;
+    std::vector<Entry> behind;
     for (std::uint64_t p = 0; p + 8 < bytes.size() && trials_left != 0; ++p) {
       std::uint64_t size;
       std::memcpy(&size, bytes.data() + p, sizeof size);
       if (size == 0 || size > limits::type_key_bytes || size > bytes.size() - p - 8) continue;
       const std::string_view key(reinterpret_cast<const char*>(bytes.data() + p + 8), size);
       if (key != library_key && !layouts_.knows(key)) continue;
-      if (read_behind(ByteReader(bytes.subspan(p), in_.offset() + p), behind, trials_left))
-        return p;
+      if (!read_behind(ByteReader(bytes.subspan(p), in_.offset() + p), behind, trials_left)) {
+        continue;
+      }
+      if (search.fits++ != 0) {
+        search.second = p;
+        return search;
+      }
+      search.first = p;
+      search.behind = std::move(behind);
     }
-    return std::nullopt;
+    search.is_whole = trials_left != 0;
+    return search;
   }
 
   bool read_behind(ByteReader in, std::vector<Entry>& behind, std::uint64_t& trials_left) const {

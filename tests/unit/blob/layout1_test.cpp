@@ -139,6 +139,7 @@ struct BadContainer {
   Words content;
   std::uint64_t offset;
   std::string message;
+  std::string reason;
 };
 
 class Layout1Refuses : public ::testing::TestWithParam<BadContainer> {};
@@ -150,53 +151,62 @@ TEST_P(Layout1Refuses, AtTheByteAtFault) {
   EXPECT_EQ(modules.error().code, Code::malformed);
   EXPECT_EQ(modules.error().offset, GetParam().offset);
   EXPECT_EQ(modules.error().message, GetParam().message);
+  EXPECT_EQ(modules.error().reason, GetParam().reason);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Each, Layout1Refuses,
     ::testing::Values(
         BadContainer{"CountHuge", Words().u64(1ull << 60).str("_lib"), 8,
-                     "entry count: count 1152921504606846976, room for 1"},
+                     "entry count: count 1152921504606846976, room for 1", "BLOB_TRUNCATED"},
         BadContainer{"KeyEmpty", Words().u64(2).str("_lib").str("").u64(0), 28,
-                     "type key of entry 1 is empty: the entry before it does not end here"},
+                     "type key of entry 1 is empty: the entry before it does not end here",
+                     "BLOB_KEY"},
         BadContainer{"KeyTooLong", Words().u64(1).str(std::string(257, 'k')), 16,
-                     "type key of entry 0 has 257 bytes, most is 256"},
+                     "type key of entry 0 has 257 bytes, most is 256", "BLOB_KEY"},
         BadContainer{"KeyNotPrintable", Words().u64(1).str("cu\nda"), 16,
-                     "type key of entry 0 is \"cu\\nda\", expected printable ASCII"},
+                     "type key of entry 0 is \"cu\\nda\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyNotAscii", Words().u64(1).str("\xc3\xa4"), 16,
-                     "type key of entry 0 is \"\\xc3\\xa4\", expected printable ASCII"},
+                     "type key of entry 0 is \"\\xc3\\xa4\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyCut", Words().u64(1).u64(99).text("_lib"), 16,
-                     "type key of entry 0: length 99, room for 4"},
+                     "type key of entry 0: length 99, room for 4", "BLOB_TRUNCATED"},
         BadContainer{"TreeInTheMiddle",
                      Words().u64(3).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).str("_lib"),
-                     28, "import tree is entry 1 of 3, expected the last"},
+                     28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},
         BadContainer{"TreeTwice",
                      Words()
                          .u64(3)
                          .str("_lib")
                          .bytes(test::tree({0, 0}, {}).bytes())
                          .bytes(test::tree({0, 0}, {}).bytes()),
-                     28, "import tree is entry 1 of 3, expected the last"},
+                     28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},
         BadContainer{"TreeMissing", Words().u64(2).str("_lib").bytes(cuda().bytes()), 8,
-                     "container has a _lib entry but no import tree"},
+                     "container has a _lib entry but no import tree", "TREE_MISSING"},
         BadContainer{
             "TreeOfTooFew",
             Words().u64(3).str("_lib").bytes(cuda().bytes()).bytes(test::tree({0, 0}, {}).bytes()),
-            8, "import tree has 1 modules, container has 2"},
+            8, "import tree has 1 modules, container has 2", "TREE_ROWS"},
         BadContainer{"TreeOfTooMany",
                      Words().u64(2).str("_lib").bytes(test::tree({0, 1, 1}, {1}).bytes()), 8,
-                     "import tree has 2 modules, container has 1"},
+                     "import tree has 2 modules, container has 1", "TREE_ROWS"},
         BadContainer{"TreeOfNothing", Words().u64(1).bytes(test::tree({0}, {}).bytes()), 36,
                      "import tree has 1 row pointers, fewest is 2\n"
-                     "  while reading entry 0 \"_import_tree\" at 0x24"},
+                     "  while reading entry 0 \"_import_tree\" at 0x24",
+                     "TREE_ROWS"},
         BadContainer{"TreeLoops", Words().u64(2).str("_lib").bytes(test::tree({0, 1}, {0}).bytes()),
                      48,
                      "import tree has a loop at or above module 0\n"
-                     "  while reading entry 1 \"_import_tree\" at 0x30"},
+                     "  while reading entry 1 \"_import_tree\" at 0x30",
+                     "TREE_LOOP"},
         BadContainer{"PayloadCut", Words().u64(1).str("cuda").str("ptx").u64(7), 39,
-                     "kernels: count 7, room for 0\n  while reading entry 0 \"cuda\" at 0x1c"},
+                     "kernels: count 7, room for 0\n  while reading entry 0 \"cuda\" at 0x1c",
+                     "BLOB_TRUNCATED"},
         BadContainer{"LostWithLibraryWithoutTree", Words().u64(2).str("_lib").bytes(lost().bytes()),
-                     8, "container has a _lib entry but no import tree"}),
+                     8, "container has a _lib entry but no import tree", "TREE_MISSING"},
+        BadContainer{
+            "LostWhereTheTreeIs",
+            Words().u64(2).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()),
+            28, "entry 1 \"acme.npu\" stands where the import tree is", "TREE_PLACE"}),
     [](const auto& test) { return test.param.name; });
 
 // ---- payloads whose layout nobody declared -------------------------------------------------------
@@ -215,7 +225,7 @@ TEST(LostPayload, BeforeTheTreeHasItsExactExtent) {
                           "bytes follow from what lies behind it"));
 }
 
-TEST(LostPayload, BetweenKnownOnesHasItsExactExtent) {
+TEST(LostPayload, BetweenKnownOnesHasAGuessedExtent) {
   const auto modules = read(Words()
                                 .u64(4)
                                 .bytes(lost().bytes())
@@ -226,11 +236,59 @@ TEST(LostPayload, BetweenKnownOnesHasItsExactExtent) {
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(keys_of(*modules), ElementsAre("acme.npu", "cuda", "_lib"));
   EXPECT_EQ(modules->entries[0].payload.size(), 10u);
-  EXPECT_EQ(modules->entries[0].extent, Extent::recovered);
+  EXPECT_EQ(modules->entries[0].extent, Extent::guessed);
   EXPECT_EQ(modules->entries[1].payload.size(), cuda().size() - 12);
-  EXPECT_THAT(modules->warnings,
-              ElementsAre("entry 0 \"acme.npu\" has a payload layout that nobody declared: its 10 "
-                          "bytes follow from the 2 entries behind it"));
+  EXPECT_THAT(
+      modules->warnings,
+      ElementsAre("entry 0 \"acme.npu\" has a payload layout that nobody declared: it probably has "
+                  "10 bytes, for the 2 entries behind it can begin nowhere else"));
+}
+
+// What a payload holds may look like the entries behind it: here a key and a length that reaches over
+// the true entry.
+TEST(LostPayload, ThatHoldsWhatFitsAsTheNextEntryHasNoKnownExtent) {
+  const Words inner = Words().text("0123").str("examplejson").u64(12);
+  const Words content = Words()
+                            .u64(3)
+                            .str("acme.npu")
+                            .bytes(inner.bytes())
+                            .str("_lib")
+                            .bytes(test::tree({0, 1, 1}, {1}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("acme.npu", ""));
+  EXPECT_EQ(modules->entries[0].payload.size(), inner.size() + 12);
+  EXPECT_EQ(modules->entries[0].extent, Extent::unknown);
+  EXPECT_EQ(modules->entries[1].extent, Extent::unknown);
+  EXPECT_THAT(
+      modules->warnings,
+      ElementsAre(
+          "entry 0 \"acme.npu\" has a payload layout that nobody declared: the 1 entry "
+          "behind it can begin after 4 bytes or after 31, so 43 bytes belong to it and to 1 "
+          "more entry that cannot be told apart"));
+}
+
+// One place fits, but the search ended before it had tried all.
+TEST(LostPayload, ThatWasNotSearchedToItsEndHasNoKnownExtent) {
+  Words content = Words().u64(3).str("acme.npu").str("examplejson");
+  Words keys;
+  for (int i = 0; i < 300; ++i) keys.str("_lib");
+  content.u64(keys.size()).bytes(keys.bytes()).bytes(test::tree({0, 1, 1}, {1}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[0].extent, Extent::unknown);
+}
+
+TEST(Extent, HasAName) {
+  EXPECT_EQ(name_of(Extent::exact), "exact");
+  EXPECT_EQ(name_of(Extent::laid_out), "laid-out");
+  EXPECT_EQ(name_of(Extent::recovered), "recovered");
+  EXPECT_EQ(name_of(Extent::guessed), "guessed");
+  EXPECT_EQ(name_of(Extent::unknown), "unknown");
 }
 
 // A payload may hold what looks like the next entry; only what leads exactly to the tree is one.
@@ -242,6 +300,7 @@ TEST(LostPayload, IsNotCutByAKeyInsideIt) {
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_EQ(modules->entries[0].payload.size(), 12u + 12 + 4);
+  EXPECT_EQ(modules->entries[0].extent, Extent::guessed);
 }
 
 TEST(LostPayload, WithAnotherLostOneBehindItHasNoKnownExtent) {
