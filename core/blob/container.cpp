@@ -5,6 +5,7 @@
 #include "core/blob/layout2.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
 
 #include <algorithm>
 
@@ -78,10 +79,24 @@ Status judge(const Container& container, std::uint64_t libraries, bool has_tree,
     warnings.push_back("container has no _lib entry: nothing in it is host code");
   }
   if (has_tree) {
-    const std::vector<std::string> odd = container.tree.warnings();
+    const std::vector<std::string> odd = container.tree.warnings(
+        container.generation == Generation::g2 ? ChildOrder::of_import : ChildOrder::ascending);
     warnings.insert(warnings.end(), odd.begin(), odd.end());
   }
   return {};
+}
+
+// What layout_of() has looked at, for people: "2, 1000" or "2, 4, \"\x01...\"".
+std::string beginning_of(std::span<const std::uint8_t> content) {
+  ByteReader in(content);
+  const std::uint64_t count = *in.read_u64("first word");  // delimit() has seen to it
+  if (const auto key = ByteReader(in.rest()).read_string("type key"); key.ok()) {
+    return concat(count, ", ", key->size(), ", ", quoted(*key));
+  }
+  if (const auto second = in.read_u64("second word"); second.ok()) {
+    return concat(count, ", ", *second);
+  }
+  return concat(count);
 }
 
 Result<Container> read(const ContainerSymbols& chosen, const ContainerPlace& place,
@@ -95,7 +110,8 @@ Result<Container> read(const ContainerSymbols& chosen, const ContainerPlace& pla
   const auto content = container.bytes.subspan(header);
   container.layout = layout_by(chosen.family, content);
   if (container.layout == ContainerLayout::none) {
-    return malformed(header, "container begins with neither an entry count nor an import tree")
+    return malformed(header, "container begins with ", beginning_of(content),
+                     ", expected an entry count and a type key, or row pointers from 0")
         .because("BLOB_LAYOUT");
   }
   container.context = payload_context(chosen, container.layout);

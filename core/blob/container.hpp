@@ -88,13 +88,19 @@ Result<Container> read_container(const File& file, const PayloadLayouts& layouts
   }
   const ContainerSymbols chosen = choose_symbols(symbols);
   ContainerPlace place;
+  const auto from = [&](std::size_t index) -> Result<std::span<const std::uint8_t>> {
+    auto bytes = file.bytes_from(file.symbols()[index]);
+    if (!bytes.ok())
+      return std::move(bytes).error().at("while reading symbol ", symbols[index].name);
+    return bytes;
+  };
   if (chosen.blob) {
-    GANTRY_TRY(place.room, file.bytes_from(file.symbols()[*chosen.blob]));
+    GANTRY_TRY(place.room, from(*chosen.blob));
     place.file_offset = file.offset_in_file(place.room);
     place.symbol_size = symbols[*chosen.blob].size;
   }
   if (chosen.size) {
-    GANTRY_TRY(const auto number, file.bytes_from(file.symbols()[*chosen.size]));
+    GANTRY_TRY(const auto number, from(*chosen.size));
     ByteReader in(number, file.offset_in_file(number));
     GANTRY_TRY(place.headless_size, in.read_u64(symbols[*chosen.size].name));
   }

@@ -154,7 +154,7 @@ bool ImportTree::has_child_before_parent() const {
   return false;
 }
 
-std::vector<std::string> ImportTree::warnings() const {
+std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
   // The first module with the oddity, and how many have it.
   struct Odd {
     std::uint64_t first = 0, count = 0;
@@ -185,11 +185,12 @@ std::vector<std::string> ImportTree::warnings() const {
   }
 
   std::vector<std::string> warnings;
-  if (falling.count != 0) {
+  const bool ascending = order == ChildOrder::ascending;
+  if (ascending && falling.count != 0) {
     warnings.push_back(concat("children of ", some_of(falling.first, falling.count),
                               " are not in ascending order"));
   }
-  if (repeated.count != 0) {
+  if (ascending && repeated.count != 0) {
     warnings.push_back(concat(some_of(repeated.first, repeated.count), " imports a module twice"));
   }
   if (before.count != 0) {

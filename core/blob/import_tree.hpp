@@ -13,6 +13,12 @@
 
 namespace gantry {
 
+// How the exporter writes the children of one module.
+enum class ChildOrder : std::uint8_t {
+  ascending,  // each once, by index: G3 and later
+  of_import,  // as they were imported, and as often: G2
+};
+
 class ImportTree {
  public:
   // One module that imports nothing.
@@ -42,9 +48,9 @@ class ImportTree {
 
   // True where a child's index is not above its parent's: exporters since v0.8 never write that.
   bool has_child_before_parent() const;
-  // What is legal but odd, one sentence each: unreachable modules, children that are not ascending
-  // or repeated, a child before its parent.
-  std::vector<std::string> warnings() const;
+  // What is legal but odd, one sentence each: unreachable modules, a child before its parent, and
+  // where the exporter writes none such, children that are not ascending or repeated.
+  std::vector<std::string> warnings(ChildOrder order = ChildOrder::ascending) const;
 
  private:
   ImportTree(std::vector<std::uint64_t> row, std::vector<std::uint64_t> child)

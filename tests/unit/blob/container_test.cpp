@@ -186,6 +186,25 @@ std::vector<Exported> every_generation() {
        Dialect::packed,
        {"_lib", "cuda", "_lib"},
        {"container has 2 _lib entries"}},
+      {"G2InTheOrderOfImports",
+       FakeFile().add(
+           "__tvm_dev_mblob",
+           test::layout_one(3, Words().str("_lib").str("_lib").str("cuda").bytes(kernel().bytes()),
+                            {0, 3, 3, 3}, {2, 1, 2})),
+       Generation::g2,
+       Dialect::packed,
+       {"_lib", "_lib", "cuda"},
+       {"container has 2 _lib entries"}},
+      {"G3OutOfOrder",
+       FakeFile().add(
+           "__tvm_dev_mblob",
+           test::layout_one(
+               3, Words().str("_lib").str("metadata_module").str("cuda").bytes(kernel().bytes()),
+               {0, 3, 3, 3}, {2, 1, 2})),
+       Generation::g3,
+       Dialect::packed,
+       {"_lib", "metadata_module", "cuda"},
+       {"children of module 0 are not in ascending order", "module 0 imports a module twice"}},
       {"G2ByOrder",
        FakeFile().add("__tvm_dev_mblob", test::layout_one(3,
                                                           Words()
@@ -310,6 +329,7 @@ struct BadFile {
   FakeFile file;
   std::uint64_t offset;
   std::string message;
+  std::string reason;
 };
 
 void PrintTo(const BadFile& file, std::ostream* out) { *out << file.name; }
@@ -323,6 +343,7 @@ TEST_P(ContainerRefuses, WhatWouldLeadItAstray) {
   EXPECT_EQ(container.error().code, Code::malformed);
   EXPECT_EQ(container.error().offset, GetParam().offset);
   EXPECT_EQ(container.error().message, GetParam().message);
+  EXPECT_EQ(container.error().reason, GetParam().reason);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -330,42 +351,100 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadFile{"NoHeader", FakeFile().add("__tvm_dev_mblob", Words().u32(0)), 0,
                 "container header: needs 8 bytes, 4 left\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_TRUNCATED"},
         BadFile{"HeaderTooSmall", FakeFile().add("__tvm_dev_mblob", Words().u64(7).u64(0)), 0,
                 "container has 7 bytes of content, fewest is 8\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_SIZE"},
         BadFile{"HeaderPastSegment", FakeFile().add("__tvm_dev_mblob", Words().u64(9).u64(0)), 0,
                 "container has 9 bytes of content, its segment has room for 8\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_SIZE"},
         BadFile{"HeaderHuge", FakeFile().add("__tvm_dev_mblob", Words().u64(~0ull).u64(0)), 0,
                 "container has 18446744073709551615 bytes of content, its segment has room for 8\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_SIZE"},
         BadFile{"SymbolTooSmall", FakeFile().add("__tvm_dev_mblob", Words().u64(8).u64(0), 15), 0,
                 "container takes 16 bytes, its symbol has 15\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_SIZE"},
         BadFile{"HeadlessPastSegment",
                 FakeFile()
                     .add("__tvm_dev_mblob", Words().u64(0))
                     .add("__tvm_dev_mblob_nbytes", Words().u64(16)),
                 0,
                 "container has 16 bytes of content, its segment has room for 8\n"
-                "  in the container at symbol __tvm_dev_mblob"},
+                "  in the container at symbol __tvm_dev_mblob",
+                "BLOB_SIZE"},
         BadFile{"HeadlessSizeCut",
                 FakeFile()
                     .add("__tvm_dev_mblob", Words().u64(0))
                     .add("__tvm_dev_mblob_nbytes", Words().u32(16)),
-                0x1000, "__tvm_dev_mblob_nbytes: needs 8 bytes, 4 left"},
+                0x1000, "__tvm_dev_mblob_nbytes: needs 8 bytes, 4 left", "BLOB_TRUNCATED"},
         BadFile{"NeitherLayout",
                 FakeFile().add("__tvm_ffi_library_bin",
                                test::contained(Words().u64(2).u64(1000).u64(0))),
                 8,
-                "container begins with neither an entry count nor an import tree\n"
-                "  in the container at symbol __tvm_ffi_library_bin"},
+                "container begins with 2, 1000, expected an entry count and a type key, or row "
+                "pointers from 0\n"
+                "  in the container at symbol __tvm_ffi_library_bin",
+                "BLOB_LAYOUT"},
+        BadFile{"NeitherLayoutInOneWord",
+                FakeFile().add("__tvm_ffi_library_bin", test::contained(Words().u64(2))), 8,
+                "container begins with 2, expected an entry count and a type key, or row pointers "
+                "from 0\n"
+                "  in the container at symbol __tvm_ffi_library_bin",
+                "BLOB_LAYOUT"},
+        BadFile{
+            "NeitherLayoutForItsKey",
+            FakeFile().add("__tvm_ffi_library_bin",
+                           test::contained(Words().u64(2).str("\x01\x02"))),
+            8,
+            "container begins with 2, 2, \"\\x01\\x02\", expected an entry count and a type key, "
+            "or row pointers from 0\n"
+            "  in the container at symbol __tvm_ffi_library_bin",
+            "BLOB_LAYOUT"},
         BadFile{"TwoLibrariesInG4", FakeFile().add("__tvm_ffi_library_bin", test::container_g2()),
                 0,
                 "container has 2 _lib entries, G4 has one\n"
-                "  in the container at symbol __tvm_ffi_library_bin"}),
+                "  in the container at symbol __tvm_ffi_library_bin",
+                "BLOB_LIBRARY"}),
     [](const auto& test) { return test.param.name; });
+
+// What the file says of a symbol that leads nowhere stands behind the symbol's name.
+struct NowhereFile {
+  struct Symbol {
+    std::string_view name;
+    std::uint64_t size = 0;
+    bool leads_somewhere = true;
+    bool defined() const { return true; }
+  };
+  std::vector<Symbol> all;
+
+  const std::vector<Symbol>& symbols() const { return all; }
+  Result<std::span<const std::uint8_t>> bytes_from(const Symbol& symbol) const {
+    if (!symbol.leads_somewhere) return malformed(0x58, "it leads nowhere");
+    return std::span<const std::uint8_t>();
+  }
+  std::uint64_t offset_in_file(std::span<const std::uint8_t>) const { return 0; }
+};
+
+TEST(Container, NamesTheSymbolThatLeadsNowhere) {
+  const NowhereFile blob{{{"__tvm_dev_mblob", 0, false}}};
+  const NowhereFile size{{{"__tvm_dev_mblob", 0, true}, {"__tvm_dev_mblob_nbytes", 8, false}}};
+
+  const auto without_blob = read_container(blob, PayloadLayouts::built_in());
+  const auto without_size = read_container(size, PayloadLayouts::built_in());
+
+  ASSERT_FALSE(without_blob.ok());
+  EXPECT_EQ(without_blob.error().offset, 0x58u);
+  EXPECT_EQ(without_blob.error().message,
+            "it leads nowhere\n  while reading symbol __tvm_dev_mblob");
+  ASSERT_FALSE(without_size.ok());
+  EXPECT_EQ(without_size.error().message,
+            "it leads nowhere\n  while reading symbol __tvm_dev_mblob_nbytes");
+}
 
 TEST(Container, WarnsOfASymbolThatIsTooLarge) {
   const auto example = test::example_g3();

@@ -30,6 +30,7 @@ struct BadTree {
   std::vector<std::uint64_t> child;
   std::uint64_t offset;
   std::string message;
+  std::string reason;
 };
 
 class ImportTreeRejects : public ::testing::TestWithParam<BadTree> {};
@@ -45,48 +46,69 @@ TEST_P(ImportTreeRejects, AtTheWrongWord) {
   EXPECT_EQ(tree.error().code, Code::malformed);
   EXPECT_EQ(tree.error().offset, bad.offset);
   EXPECT_EQ(tree.error().message, bad.message);
+  EXPECT_EQ(tree.error().reason, bad.reason);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Diamond, ImportTreeRejects,
     ::testing::Values(
-        BadTree{"NoRows", {}, {}, 0, "import tree has 0 row pointers, fewest is 2"},
-        BadTree{"NoModules", {0}, {}, 0, "import tree has 1 row pointers, fewest is 2"},
+        BadTree{"NoRows", {}, {}, 0, "import tree has 0 row pointers, fewest is 2", "TREE_ROWS"},
         BadTree{
-            "FirstRowNotZero", {1, 2, 3, 4, 4}, {1, 2, 3, 3}, 8, "row pointer 0 is 1, expected 0"},
-        BadTree{"RowFalls", {0, 2, 1, 4, 4}, {1, 2, 3, 3}, 24, "row pointer 2 falls from 2 to 1"},
+            "NoModules", {0}, {}, 0, "import tree has 1 row pointers, fewest is 2", "TREE_ROWS"},
+        BadTree{"FirstRowNotZero",
+                {1, 2, 3, 4, 4},
+                {1, 2, 3, 3},
+                8,
+                "row pointer 0 is 1, expected 0",
+                "TREE_ROWS"},
+        BadTree{"RowFalls",
+                {0, 2, 1, 4, 4},
+                {1, 2, 3, 3},
+                24,
+                "row pointer 2 falls from 2 to 1",
+                "TREE_ROWS"},
         BadTree{"RowsPastEdges",
                 {0, 2, 3, 4, 5},
                 {1, 2, 3, 3},
                 40,
-                "last row pointer is 5, edge count is 4"},
+                "last row pointer is 5, edge count is 4",
+                "TREE_ROWS"},
         BadTree{"EdgesPastRows",
                 {0, 2, 3, 3, 3},
                 {1, 2, 3, 3},
                 40,
-                "last row pointer is 3, edge count is 4"},
+                "last row pointer is 3, edge count is 4",
+                "TREE_ROWS"},
         BadTree{"ChildPastModules",
                 {0, 2, 3, 4, 4},
                 {1, 2, 3, 4},
                 80,
-                "edge 3 names module 4, module count is 4"},
+                "edge 3 names module 4, module count is 4",
+                "TREE_EDGE"},
         BadTree{"ChildHuge",
                 {0, 2, 3, 4, 4},
                 {~0ull, 2, 3, 3},
                 56,
-                "edge 0 names module 18446744073709551615, module count is 4"},
+                "edge 0 names module 18446744073709551615, module count is 4",
+                "TREE_EDGE"},
         BadTree{"WayBack",
                 {0, 2, 3, 4, 5},
                 {1, 2, 3, 3, 0},
                 0,
-                "import tree has a loop at or above module 0"},
+                "import tree has a loop at or above module 0",
+                "TREE_LOOP"},
         BadTree{"OwnChild",
                 {0, 2, 3, 4, 5},
                 {1, 2, 3, 3, 3},
                 0,
-                "import tree has a loop at or above module 3"},
-        BadTree{
-            "LoopApart", {0, 0, 1, 2}, {2, 1}, 0, "import tree has a loop at or above module 1"}),
+                "import tree has a loop at or above module 3",
+                "TREE_LOOP"},
+        BadTree{"LoopApart",
+                {0, 0, 1, 2},
+                {2, 1},
+                0,
+                "import tree has a loop at or above module 1",
+                "TREE_LOOP"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(ImportTree, GivesChildrenInFileOrderAndLeavesTheReaderBehindTheTree) {
@@ -221,6 +243,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 {"module 1 and 1 more cannot be reached from module 0"}}),
     [](const auto& test) { return test.param.name; });
+
+TEST(ImportTree, FindsNothingOddInTheOrderOfImportsWhereThatIsWritten) {
+  const ImportTree tree = tree_of({0, 3, 3, 4}, {2, 1, 2, 1});
+
+  EXPECT_THAT(tree.warnings(ChildOrder::of_import),
+              ElementsAre("module 2 imports a module of lower index"));
+}
 
 TEST(ImportTree, KnowsThatAChildStandsBeforeItsParent) {
   EXPECT_TRUE(tree_of({0, 1, 1, 2}, {2, 1}).has_child_before_parent());

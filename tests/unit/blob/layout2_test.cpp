@@ -90,6 +90,7 @@ struct BadContainer {
   Words content;
   std::uint64_t offset;
   std::string message;
+  std::string reason;
 };
 
 class Layout2Refuses : public ::testing::TestWithParam<BadContainer> {};
@@ -101,29 +102,35 @@ TEST_P(Layout2Refuses, AtTheByteAtFault) {
   EXPECT_EQ(modules.error().code, Code::malformed);
   EXPECT_EQ(modules.error().offset, GetParam().offset);
   EXPECT_EQ(modules.error().message, GetParam().message);
+  EXPECT_EQ(modules.error().reason, GetParam().reason);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Each, Layout2Refuses,
     ::testing::Values(
         BadContainer{"NoRows", Words().u64s({}).u64s({}), 8,
-                     "import tree has 0 row pointers, fewest is 2"},
+                     "import tree has 0 row pointers, fewest is 2", "TREE_ROWS"},
         BadContainer{"MoreModulesThanBytes", Words().u64s({0, 0, 0, 0}).u64s({}).str("_lib"), 56,
-                     "entry count 3 of the import tree, room for 1"},
+                     "entry count 3 of the import tree, room for 1", "BLOB_TRUNCATED"},
         BadContainer{"KeyEmpty", Words().u64s({0, 0}).u64s({}).str("").u64(0), 40,
-                     "type key of entry 0 is empty: the entry before it does not end here"},
+                     "type key of entry 0 is empty: the entry before it does not end here",
+                     "BLOB_KEY"},
         BadContainer{"KeyNotPrintable",
                      Words().u64s({0, 0}).u64s({}).str("\x7f"
                                                        "ELF"),
-                     40, "type key of entry 0 is \"\\x7fELF\", expected printable ASCII"},
+                     40, "type key of entry 0 is \"\\x7fELF\", expected printable ASCII",
+                     "BLOB_KEY"},
         BadContainer{"PayloadShort", two_modules().str("_lib").str("cuda").u64(4).text("abc"), 80,
                      "payload: length 4, room for 3\n"
-                     "  while reading entry 1 \"cuda\""},
+                     "  while reading entry 1 \"cuda\"",
+                     "BLOB_TRUNCATED"},
         BadContainer{"PayloadHuge", two_modules().str("_lib").str("cuda").u64(~0ull), 80,
                      "payload: length 18446744073709551615, room for 0\n"
-                     "  while reading entry 1 \"cuda\""},
+                     "  while reading entry 1 \"cuda\"",
+                     "BLOB_TRUNCATED"},
         BadContainer{"EntryMissing", two_modules().str("_lib").text("12345678"), 68,
-                     "type key of entry 1: length 4050765991979987505, room for 0"}),
+                     "type key of entry 1: length 4050765991979987505, room for 0",
+                     "BLOB_TRUNCATED"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
