@@ -90,12 +90,14 @@ Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place)
   return Ref<ModuleNode>::adopt(node);
 }
 
-Status bind(ModuleNode& node, const gantry_module& target, std::string plugin) {
+Status bind(ModuleNode& node, const gantry_module& target, std::string plugin,
+            std::int32_t device_type) {
   const std::lock_guard lock(node.bind_mutex);
   if (node.table.load(std::memory_order_relaxed) != nullptr) {
     return invalid(node.place, " is bound already");
   }
   node.plugin = std::move(plugin);
+  node.device_type = device_type;
   node.self = target.self;
   node.table.store(target.table, std::memory_order_release);
   return {};

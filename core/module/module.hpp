@@ -45,7 +45,7 @@ struct ModuleNode {  // GANTRY_MODULE
   std::string plugin;    // id of the plugin that made the pair; empty: the core
   std::atomic<const gantry_module_table*> table{nullptr};  // NULL: unbound; set once, after self
   void* self = nullptr;
-  std::int32_t device_type = 0;                    // given to its functions
+  std::int32_t device_type = 0;                    // given to its functions; set before table
   std::vector<Ref<ModuleNode>> imports;            // fixed once linked
   std::vector<Pin> pins;                           // released after self is destroyed, last first
   std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
@@ -82,9 +82,11 @@ Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place)
 //
 // target   [in]   its table complete (see table_copy.hpp), static for the life of the process
 // plugin   [in]   whose it is, for messages; empty: the core's
+// device_type [in] kind of device that its functions run on; 0: the host
 // returns  invalid where the node is bound already
 // thread   any; a look-up on another thread sees the node unbound or bound, nothing between
-Status bind(ModuleNode& node, const gantry_module& target, std::string plugin = {});
+Status bind(ModuleNode& node, const gantry_module& target, std::string plugin = {},
+            std::int32_t device_type = 0);
 
 // A function object that owns `target` and keeps `parent`. On failure the caller keeps target.
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,

@@ -341,7 +341,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).error().at("while loading ", path);
   auto root =
-      state.files.get((*file)->identity(), [&] { return Loading(state, *file, options).run(); });
+      state.files.get(*file, [&] { return Loading(state, *file, options).run(); });
   if (!root.ok()) {
     Error error = std::move(root).error();
     if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line

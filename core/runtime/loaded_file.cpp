@@ -22,7 +22,7 @@ bool retain_if_alive(gantry_object& object) {
 // A pin of the root: pins go before the node's memory does.
 class LoadedFiles::Ticket {
  public:
-  Ticket() = default;
+  explicit Ticket(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   ~Ticket() {
     if (slot_ == nullptr) return;
     const std::lock_guard lock(slot_->mutex);
@@ -35,16 +35,19 @@ class LoadedFiles::Ticket {
   void stand_for(std::shared_ptr<Slot> slot) { slot_ = std::move(slot); }
 
  private:
+  const std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<Slot> slot_;  // NULL until the root is in it
 };
 
-Result<Ref<ModuleNode>> LoadedFiles::get(FileIdentity file, const std::function<Result<Ref<ModuleNode>>()>& load) {
+Result<Ref<ModuleNode>> LoadedFiles::get(std::shared_ptr<const MappedFile> file,
+                                         const std::function<Result<Ref<ModuleNode>>()>& load) {
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
-    slot = slots_[file].lock();
-    if (slot == nullptr) slots_[file] = slot = std::make_shared<Slot>();
+    std::weak_ptr<Slot>& known = slots_[file->identity()];
+    slot = known.lock();
+    if (slot == nullptr) known = slot = std::make_shared<Slot>();
   }
   const std::lock_guard loading(slot->loading);
   {
@@ -54,7 +57,7 @@ Result<Ref<ModuleNode>> LoadedFiles::get(FileIdentity file, const std::function<
   GANTRY_TRY(Ref<ModuleNode> root, load());
   // A root on its way out may still hold its ticket: then this one goes unshared, rather than lose its place later.
   // All memory is had before the slot is changed: its root must not stay in it without a ticket.
-  const auto ticket = std::make_shared<Ticket>();
+  const auto ticket = std::make_shared<Ticket>(std::move(file));
   root->pins.push_back(ticket);
   const std::lock_guard lock(slot->mutex);
   if (slot->root == nullptr) {

@@ -17,9 +17,12 @@ class LoadedFiles {
  public:
   // The root of the file's module graph: the one that lives, else the one that `load` makes.
   //
+  // file     kept while the root lives: its device and inode name it, and a file that nobody holds gives its inode to
+  //          the next one
   // load     called at most once, without a lock that another file's load would want
   // thread   any; who asks for a file that is being loaded waits
-  Result<Ref<ModuleNode>> get(FileIdentity file, const std::function<Result<Ref<ModuleNode>>()>& load);
+  Result<Ref<ModuleNode>> get(std::shared_ptr<const MappedFile> file,
+                              const std::function<Result<Ref<ModuleNode>>()>& load);
 
  private:
   // One file. `root` is borrowed: a pin in the root's node takes it back before the node goes.

@@ -103,10 +103,11 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
     return bug(subject(), " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
         .because("BLOB_CONSUMED");
   }
+  std::int32_t device_type = 0;
   if (loader_->device != nullptr) {
-    GANTRY_TRY(node.device_type, state_->devices.number_of(loader_->device));
+    GANTRY_TRY(device_type, state_->devices.number_of(loader_->device));
   }
-  GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id));
+  GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id, device_type));
   made.table = nullptr;  // the node's from now on
   return consumed;
 }

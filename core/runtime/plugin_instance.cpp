@@ -75,6 +75,32 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
   return {};
 }
 
+// Numbers of devices that are given back unless their plugin is created.
+class ReservedDevices {
+ public:
+  explicit ReservedDevices(DeviceSet& devices) : devices_(devices) {}
+  ~ReservedDevices() {
+    for (const std::int32_t type : types_) devices_.withdraw(type);
+  }
+  ReservedDevices(const ReservedDevices&) = delete;
+  ReservedDevices& operator=(const ReservedDevices&) = delete;
+
+  Status add(const gantry_device_table& device, const std::string& plugin) {
+    types_.reserve(types_.size() + 1);  // what is reserved is also given back
+    GANTRY_TRY(const std::int32_t type, devices_.reserve(device.name, &device, plugin));
+    types_.push_back(type);
+    return {};
+  }
+  void serve(void* self) {
+    for (const std::int32_t type : types_) devices_.serve(type, self);
+    types_.clear();
+  }
+
+ private:
+  DeviceSet& devices_;
+  std::vector<std::int32_t> types_;
+};
+
 }  // namespace
 
 Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
@@ -88,10 +114,9 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   GANTRY_CHECK(resolve_options(state, manifest, instance->host_));
   fill_host_table(instance->host_, instance->plugin().abi_minor);
 
-  std::vector<std::int32_t> types;
+  ReservedDevices devices(state.devices);
   for (const gantry_device_table& device : instance->plugin().devices) {
-    GANTRY_TRY(types.emplace_back(),
-               state.devices.reserve(device.name, &device, instance->host_.plugin));
+    GANTRY_CHECK(devices.add(device, instance->host_.plugin));
   }
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
@@ -101,7 +126,7 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
     return status.error(code, concat("create of plugin ", instance->plugin().id));
   }
   instance->created_ = true;
-  for (const std::int32_t type : types) state.devices.serve(type, instance->self_);
+  devices.serve(instance->self_);
   return instance;
 }
 

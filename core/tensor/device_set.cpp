@@ -85,9 +85,7 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     return invalid("device name ", quoted(name), " is empty or has a colon");
   }
   for (const auto& slot : slots_) {
-    if (!slot || slot->name != name) continue;
-    if (slot->table == table && find(slot->type) == nullptr) return slot->type;
-    return invalid("device ", name, ": the name is taken");
+    if (slot && slot->name == name) return invalid("device ", name, ": the name is taken");
   }
   std::int32_t type = table->type;
   if (type < 0 || type >= kFirstAssignedType) {
@@ -119,6 +117,12 @@ void DeviceSet::serve(std::int32_t type, void* self) {
   served.self = self;
   slots_[at] = std::make_shared<const Device>(std::move(served));
   present_[at].store(true, std::memory_order_release);  // find() may look from now on
+}
+
+void DeviceSet::withdraw(std::int32_t type) {
+  const std::lock_guard lock(mutex_);
+  slots_[static_cast<std::size_t>(type)] = nullptr;
+  if (type == next_assigned_ - 1 && type >= kFirstAssignedType) --next_assigned_;
 }
 
 Result<std::int32_t> DeviceSet::add(std::string name, void* self,

@@ -54,8 +54,7 @@ class DeviceSet {
   DeviceSet();
 
   // Adds a kind of device in two steps, because a plugin asks for its number while it is created: reserve() gives the
-  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. A number
-  // once reserved for a name and table is given to them again.
+  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127.
   //
   // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
   // thread   any
@@ -63,6 +62,8 @@ class DeviceSet {
                                std::string plugin = {});
   // Precondition: `type` was reserved and is not served yet.
   void serve(std::int32_t type, void* self);
+  // Gives a reservation back: the plugin could not be created, and its table may go with it. Precondition as serve().
+  void withdraw(std::int32_t type);
   // Both at once.
   Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table);
 

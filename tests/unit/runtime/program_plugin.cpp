@@ -90,6 +90,10 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
   if (const gantry_code code = host->device_type(host, gantry_text("test_npu"), &plugin.device_number, status)) {
     return code;
   }
+  if (plugin.refusals > 0) {
+    --plugin.refusals;
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "", "the unit is busy");
+  }
   ++plugin.instances;
   return *self = &plugin, GANTRY_OK;
 }

@@ -23,6 +23,7 @@ struct ProgramPlugin {
   std::int32_t device_number = 0;     // host->device_type("test_npu") at create
   std::uint64_t lie = 0;              // added to `consumed`
   bool no_module = false;             // success without one
+  int refusals = 0;                   // so many times create() fails
   // The function "call" of a "test.block" module.
   std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*, gantry_status*)> call;
 };

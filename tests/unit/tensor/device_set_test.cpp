@@ -121,15 +121,19 @@ TEST(DeviceSet, GivesANumberBeforeTheDeviceIsServed) {
   EXPECT_EQ((*devices.find(type))->self, &self);
 }
 
-TEST(DeviceSet, GivesAReservedNumberAgainToTheSameTable) {
+TEST(DeviceSet, ReservesANameOnceUntilItIsWithdrawn) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0), other = table_of(0);
-
   const std::int32_t type = devices.reserve("acme.npu", &table).value();
 
-  EXPECT_EQ(*devices.reserve("acme.npu", &table), type);
-  EXPECT_EQ(devices.reserve("acme.npu", &other).error().message,
-            "device acme.npu: the name is taken");
+  const auto again = devices.reserve("acme.npu", &other);
+  devices.withdraw(type);
+  const auto after = devices.reserve("acme.npu", &other);
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message, "device acme.npu: the name is taken");
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(*after, type);
 }
 
 TEST(DeviceSet, LendsDevicesThatKeepItsOwner) {

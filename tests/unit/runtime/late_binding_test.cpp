@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules that are bound after their file was loaded: plugins that come later, or fail at first.
+#include "tests/support/elf_builder.hpp"
+#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/program_plugin.hpp"
+
+#include "core/runtime/loaded_file.hpp"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::make_runtime;
+using test::program_plugin;
+using test::query_program_plugin;
+using test::TempDir;
+using test::Words;
+using ::testing::HasSubstr;
+
+class LateBinding : public ::testing::Test {
+ protected:
+  LateBinding() { program_plugin() = {}; }
+
+  // One "test.block" without host code.
+  std::string file() {
+    const Words container = test::layout_one(1, Words().str("test.block").str("hello"), {0, 0}, {});
+    const auto path = folder / "block.so";
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  TempDir folder;
+};
+
+// Its device's number is given back with it: the next try reserves it anew.
+TEST_F(LateBinding, TriesAPluginAgainThatCouldNotBeCreated) {
+  Runtime runtime = make_runtime();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  program_plugin().refusals = 2;
+
+  const auto first = runtime.load(file()), second = runtime.load(file()),
+             third = runtime.load(file());
+
+  ASSERT_FALSE(first.ok());
+  EXPECT_THAT(first.error().message, HasSubstr("the unit is busy"));
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("the unit is busy"));
+  ASSERT_TRUE(third.ok()) << third.error().message;
+  EXPECT_EQ(runtime.device("test_npu:1").value().index, 1);
+}
+
+// Who looks a function up sees a module unbound or bound whole, its kind of device with it.
+TEST_F(LateBinding, IsSeenWholeByThreadsThatLookFunctionsUp) {
+  for (int round = 0; round < 20; ++round) {
+    Runtime runtime = make_runtime();
+    const Module model = runtime.load(file(), {.allow_missing = true}).value();
+    std::atomic<bool> stop = false;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        while (!stop) {
+          const auto text = model.function("text");
+          if (!text.ok()) {
+            wrong += text.error().reason == "MODULE_UNBOUND" ? 0 : 1;
+          } else if (const auto said = (*text)(); !said.ok() || said->text().value() != "hello") {
+            ++wrong;
+          }
+        }
+      });
+    }
+    ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+    const Status bound = runtime.bind_missing(model);
+    stop = true;
+    for (std::thread& reader : readers) reader.join();
+
+    ASSERT_TRUE(bound.ok()) << bound.error().message;
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(model.function("text").ok());
+  }
+}
+
+// A file is named by its inode, which the system gives to another file once nobody holds it.
+TEST(LoadedFiles, HoldAFileWhileItsRootLives) {
+  const TempDir folder;
+  test::write_file(folder / "a", "some bytes");
+  std::shared_ptr<const MappedFile> file = MappedFile::open(folder / "a").value();
+  const std::weak_ptr<const MappedFile> watched = file;
+  LoadedFiles files;
+  auto root = files.get(file, [] { return new_module_node("key", "place"); });
+  ASSERT_TRUE(root.ok());
+
+  file.reset();
+  EXPECT_FALSE(watched.expired());
+  root = not_found("gone");
+  EXPECT_TRUE(watched.expired());
+}
+
+}  // namespace
+}  // namespace gantry
