@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every key of runtime.yaml does what it says to a runtime that reads it.
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/program_plugin.hpp"
+
+#include "core/runtime/state.hpp"
+
+#include <gantry/handle.hpp>
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+using test::digits_file;
+using test::program_plugin;
+using test::TempDir;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class RuntimeYaml : public ::testing::Test {
+ protected:
+  RuntimeYaml() { program_plugin() = {}; }
+
+  Runtime runtime_with(std::string_view text) {
+    test::write_file(folder / "runtime.yaml", text);
+    RuntimeOptions options;
+    options.config_file = (folder / "runtime.yaml").string();
+    options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
+    return test::make_runtime(std::move(options));
+  }
+  // The graph plugin once more, in a folder of its own.
+  void copy_graph_plugin(const std::filesystem::path& to) {
+    std::filesystem::create_directories(to);
+    std::filesystem::copy(test::build_tree() / "share/gantry/plugins.d/graph", to / "graph");
+  }
+  // The manifest of who serves graphs.
+  static std::string server_of_graphs(Runtime& runtime) {
+    const PluginSet& plugins = *runtime.state().plugins;
+    const auto choices = plugins.choices_for_key("GraphExecutorFactory");
+    return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
+  }
+  // What a plugin is told of an option that all plugins have.
+  static gantry_value told(Runtime& runtime, const char* key) {
+    EXPECT_TRUE(runtime.add_plugin(test::query_program_plugin).ok());
+    EXPECT_TRUE(runtime.device("test_npu").ok());
+    gantry_value value{};
+    const gantry_host* host = program_plugin().host;
+    EXPECT_EQ(host->config_get(host, gantry_text(key), &value, nullptr), GANTRY_OK) << key;
+    return value;
+  }
+
+  TempDir folder;
+  std::vector<std::string> lines;
+};
+
+TEST_F(RuntimeYaml, DisablesPlugins) {
+  Runtime runtime = runtime_with("plugins: {disable: ['gantry.*']}");
+
+  const auto model = runtime.load(digits_file());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(model.error().message, HasSubstr("disable"));
+}
+
+TEST_F(RuntimeYaml, SelectsPluginsThatAreDisabledByAGlob) {
+  Runtime runtime = runtime_with("plugins: {disable: ['gantry.*'], select: [gantry.graph]}");
+
+  EXPECT_TRUE(runtime.load(digits_file()).ok());
+}
+
+TEST_F(RuntimeYaml, PinsAKeyToAPlugin) {
+  Runtime runtime = runtime_with("plugins: {pins: {GraphExecutorFactory: acme.graph}}");
+
+  const auto model = runtime.load(digits_file());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(model.error().message, HasSubstr("acme.graph"));
+}
+
+TEST_F(RuntimeYaml, SearchesItsFoldersFirst) {
+  copy_graph_plugin(folder / "mine");
+  Runtime runtime = runtime_with("plugins: {dirs: [mine]}");
+
+  EXPECT_THAT(server_of_graphs(runtime), StartsWith((folder / "mine").native()));
+  EXPECT_TRUE(runtime.load(digits_file()).ok());
+}
+
+TEST_F(RuntimeYaml, TakesItsManifestsBeforeItsFolders) {
+  copy_graph_plugin(folder / "one");
+  copy_graph_plugin(folder / "two");
+  Runtime runtime = runtime_with("plugins: {manifests: [one/graph/graph.yaml], dirs: [two]}");
+
+  EXPECT_THAT(server_of_graphs(runtime), StartsWith((folder / "one").native()));
+}
+
+// One whose manifest declares the option, and refuses what is none of its values.
+TEST_F(RuntimeYaml, GivesOptionsToAPlugin) {
+  copy_graph_plugin(folder / "mine");
+  const auto manifest = folder / "mine/graph/graph.yaml";
+  const auto old = test::read_file(manifest);
+  test::write_file(manifest, std::string(old.begin(), old.end()) +
+                                 "config_schema: {level: {type: int, min: 0, max: 9}}\n");
+  Runtime runtime = runtime_with(
+      "plugins: {dirs: [mine]}\nbackends: {gantry.graph: {config: {level: 12}}}");
+
+  const auto model = runtime.load(digits_file());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "CONFIG_VALUE");
+  EXPECT_THAT(model.error().message, AllOf(HasSubstr("level"), HasSubstr("12")));
+}
+
+TEST_F(RuntimeYaml, SizesThePool) {
+  Runtime runtime = runtime_with("threads: 3");
+
+  EXPECT_EQ(told(runtime, "threads").i, 3);
+}
+
+TEST_F(RuntimeYaml, PlacesTheCache) {
+  Runtime runtime = runtime_with("cache: here");
+  const gantry_value value = told(runtime, "cache_directory");
+
+  EXPECT_EQ(value_text(value), (folder / "here").native());
+}
+
+TEST_F(RuntimeYaml, TurnsTheCacheOff) {
+  Runtime runtime = runtime_with("cache: none");
+  const gantry_value value = told(runtime, "cache_directory");
+
+  EXPECT_EQ(value_text(value), "");
+}
+
+TEST_F(RuntimeYaml, SaysWhatIsLogged) {
+  Runtime silent = runtime_with("log: warning");
+  ASSERT_TRUE(silent.load(digits_file()).ok());
+  EXPECT_THAT(lines, ::testing::IsEmpty());
+
+  Runtime telling = runtime_with("log: info");
+  ASSERT_TRUE(telling.load(digits_file()).ok());
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("loaded "), HasSubstr("digits_mlp_llvm.so"))));
+}
+
+}  // namespace
+}  // namespace gantry
