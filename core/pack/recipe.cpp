@@ -40,7 +40,7 @@ constexpr YamlField device_module_fields[] = {
     {.name = "data", .type = YamlType::text, .required = true},
     {.name = "kernels", .type = YamlType::map, .items = YamlType::record, .fields = kernel_fields},
 };
-constexpr YamlField recipe_fields[] = {
+constexpr YamlField all_fields[] = {
     {.name = "schema", .type = YamlType::quoted_text, .required = true},
     {.name = "name", .type = YamlType::text},
     {.name = "sources", .type = YamlType::list, .items = YamlType::text},
@@ -66,7 +66,7 @@ class RecipeReader {
       : document_(document), folder_(std::move(folder)) {}
 
   Result<Recipe> read() {
-    GANTRY_TRY(const YamlRecord root, read_record(document_, recipe_fields));
+    GANTRY_TRY(const YamlRecord root, read_record(document_, all_fields));
     if (!root.text("schema").starts_with("1.")) {
       return unsupported(document_.file, ": schema is ", quoted(root.text("schema")),
                          ", this version reads 1.x");
@@ -183,6 +183,8 @@ Result<Recipe> parse_recipe(std::string_view text, std::string file_name, const 
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, std::move(file_name), recipe_limits));
   return RecipeReader(document, folder).read();
 }
+
+std::span<const YamlField> recipe_fields() { return all_fields; }
 
 Result<Recipe> read_recipe(const fs::path& file) {
   GANTRY_TRY(const auto mapped, MappedFile::open(file));

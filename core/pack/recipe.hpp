@@ -6,9 +6,11 @@
 #pragma once
 
 #include "core/pack/graph_text.hpp"
+#include "core/yaml/yaml_record.hpp"
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <variant>
 
 namespace gantry {
@@ -51,6 +53,9 @@ struct Recipe {
   std::vector<ParameterSource> parameters;
   std::vector<DeviceModuleSource> device_modules;
 };
+
+// The fields of a recipe. configs/schema/recipe.schema.json says the same.
+std::span<const YamlField> recipe_fields();
 
 // Reads and checks a recipe; opens no other file.
 //

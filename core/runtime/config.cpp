@@ -37,6 +37,8 @@ std::vector<std::string> paths(const std::vector<std::string>& written, const st
 
 }  // namespace
 
+std::span<const YamlField> config_fields() { return kFields; }
+
 Result<Config> parse_config(std::string_view text, const std::string& file) {
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
   Config config;

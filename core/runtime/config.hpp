@@ -5,7 +5,9 @@
 
 #include "core/manifest/config_option.hpp"
 #include "core/trace/log.hpp"
+#include "core/yaml/yaml_record.hpp"
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,9 @@ struct Config {
   std::string cache;                   // folder, "none", or empty: the user's cache folder
   LogLevel log = LogLevel::warning;
 };
+
+// The fields of a configuration. configs/schema/runtime.schema.json says the same.
+std::span<const YamlField> config_fields();
 
 // Reads a configuration text. Relative paths are relative to the folder of `file`.
 //

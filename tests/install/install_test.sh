@@ -22,6 +22,11 @@ golden=$source/tests/golden/data/tvm-0.12
 say "the installed tool runs"
 "$gantry" version >"$work/version" || fail "gantry version"
 
+say "what the installed documents name is installed"
+for page in ABI.md FORMAT.md LICENSE MANIFEST.md RECIPE.md; do
+  [ -s "$work/prefix/share/doc/gantry/$page" ] || fail "share/doc/gantry/$page is not there"
+done
+
 say "the README shows the program that is tested"
 awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$source/README.md" >"$work/readme.cpp"
 cmp "$work/readme.cpp" "$source/tests/install/embed/digits.cpp" || fail "README.md and tests/install/embed/digits.cpp differ"

@@ -11,6 +11,9 @@ endif()
 install(TARGETS ${exported} EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY sdk/template DESTINATION share/gantry/sdk)
+# What a vendor or a deployment engineer reads on a host without the sources.
+install(FILES LICENSE sdk/ABI.md core/manifest/MANIFEST.md core/pack/RECIPE.md core/blob/FORMAT.md
+  DESTINATION share/doc/gantry)
 install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
 install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir})
 configure_package_config_file(tools/cmake/gantryConfig.cmake.in "${CMAKE_BINARY_DIR}/gantryConfig.cmake"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/recipe.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>
 
@@ -161,6 +162,12 @@ TEST(Recipe, RefusesANewerSchema) {
   ASSERT_FALSE(recipe.ok());
   EXPECT_EQ(recipe.error().code, Code::unsupported);
   EXPECT_EQ(recipe.error().message, "r.yaml: schema is \"2.0\", this version reads 1.x");
+}
+
+TEST(RecipeSchema, SaysWhatTheReaderDoes) {
+  const auto schema = test::Json::parse(test::text_of(test::config("schema/recipe.schema.json")));
+
+  test::expect_same(recipe_fields(), schema, "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/runtime/config.hpp"
 
 #include "tests/support/files.hpp"
+#include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>
 
@@ -72,10 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
     Each, ConfigRefuses,
     testing::Values(BadConfig{"UnknownKey", "thread: 2\n", "runtime.yaml:1:1: thread: unknown key"},
                     BadConfig{"NearName", "thread: 2\n", "did you mean \"threads\""},
-                    BadConfig{"ThreadsNegative", "threads: -1\n", "runtime.yaml:1:10: threads: expected"},
+                    BadConfig{"ThreadsNegative", "threads: -1\n",
+                              "runtime.yaml:1:10: threads: expected"},
                     BadConfig{"ThreadsMany", "threads: 1025\n", "1024"},
                     BadConfig{"LogLevel", "log: loud\n", "runtime.yaml:1:6: log: expected"},
-                    BadConfig{"PinsAList", "plugins: {pins: [cuda]}\n", "runtime.yaml:1:17: plugins.pins: expected"}),
+                    BadConfig{"PinsAList", "plugins: {pins: [cuda]}\n",
+                              "runtime.yaml:1:17: plugins.pins: expected"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Config, ThatIsNamedMustExist) {
@@ -83,7 +86,8 @@ TEST(Config, ThatIsNamedMustExist) {
 
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, Code::not_found);
-  EXPECT_THAT(config.error().message, HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
+  EXPECT_THAT(config.error().message,
+              HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
 }
 
 TEST(Config, OfAnEmptyFileIsTheDefaults) {
@@ -116,6 +120,12 @@ TEST(Config, IsReadFromAFile) {
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, 2);
+}
+
+TEST(RuntimeSchema, SaysWhatTheReaderDoes) {
+  const auto schema = test::Json::parse(test::text_of(test::config("schema/runtime.schema.json")));
+
+  test::expect_same(config_fields(), schema, "");
 }
 
 }  // namespace
