@@ -8,6 +8,7 @@
 #include <gantry/quoted.hpp>
 
 #include <charconv>
+#include <map>
 #include <utility>
 
 namespace gantry::graph {
@@ -193,24 +194,33 @@ Status Builder::read_call(std::size_t n, Node& node) {
   return {};
 }
 
-// A reshape moves nothing: its output must already be the memory of an input, byte for byte.
+// A reshape moves nothing: each output must already be the memory of an input, byte for byte. Inputs are found by their
+// storage, because a file may give one node as many of both as it has room for.
 Status Builder::check_nop(std::size_t n, const Node& node) const {
+  struct Inputs {
+    const Entry* first;
+    const Entry* other_size;  // the first that is not as large as `first`; NULL: all are
+  };
   const std::uint64_t at = json_.nodes.items[n].at;
+  std::map<std::int64_t, Inputs> by_storage;
+  for (const std::uint32_t e : node.inputs) {
+    const Entry& input = graph_.entries[e];
+    if (input.storage_id < 0) continue;  // shares with none
+    Inputs& there = by_storage.try_emplace(input.storage_id, Inputs{&input, nullptr}).first->second;
+    if (there.other_size == nullptr && input.bytes != there.first->bytes) there.other_size = &input;
+  }
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const Entry& output = graph_.entries[node.first_entry + i];
-    bool shared = false;
-    for (const std::uint32_t e : node.inputs) {
-      const Entry& input = graph_.entries[e];
-      if (input.storage_id != output.storage_id || output.storage_id < 0) continue;
-      shared = true;
-      if (input.bytes != output.bytes) {
-        return refuse(at, title(n), " is a __nop from ", describe(input), " to ", describe(output),
-                      ": ", input.bytes, " bytes are not ", output.bytes);
-      }
-    }
-    if (!shared) {
+    const auto found = by_storage.find(output.storage_id);
+    if (found == by_storage.end()) {
       return refuse(at, title(n), " is a __nop to storage ", output.storage_id,
                     ", which none of its inputs has");
+    }
+    const Inputs& inputs = found->second;
+    const Entry* other = inputs.first->bytes != output.bytes ? inputs.first : inputs.other_size;
+    if (other != nullptr) {
+      return refuse(at, title(n), " is a __nop from ", describe(*other), " to ", describe(output),
+                    ": ", other->bytes, " bytes are not ", output.bytes);
     }
   }
   return {};

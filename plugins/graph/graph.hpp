@@ -73,7 +73,7 @@ struct Graph {
 // at       [in]   offset of its first byte in the payload, for messages
 // returns  MALFORMED    the text, a number out of range, a list of the wrong length; the message names node or attribute
 //          UNSUPPORTED  an operator that is neither "null" nor "tvm_op"; a user's own dtype
-// costs    O(text); memory a small multiple of it
+// costs    O(n log n) of the text; memory a small multiple of it
 Result<Graph> read_graph(std::string_view text, std::uint64_t at);
 
 // "float32[1, 64]", for messages.

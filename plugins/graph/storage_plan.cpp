@@ -4,11 +4,13 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 namespace gantry::graph {
 namespace {
+
+constexpr std::uint32_t none = UINT32_MAX;
 
 bool same(gantry_device_id a, gantry_device_id b) { return a.type == b.type && a.index == b.index; }
 
@@ -16,7 +18,8 @@ bool same(gantry_device_id a, gantry_device_id b) { return a.type == b.type && a
 Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
                                               std::span<const gantry_device_id> devices,
                                               std::vector<Slot>& slots) {
-  std::unordered_map<std::int64_t, std::uint32_t> slot_by_id;
+  // Ordered: the ids are the file's, which could choose them so that they meet in one bucket.
+  std::map<std::int64_t, std::uint32_t> slot_by_id;
   std::vector<std::uint32_t> first_of_slot, slot_of(graph.entries.size());
   for (std::uint32_t e = 0; e < graph.entries.size(); ++e) {
     const Entry& entry = graph.entries[e];
@@ -58,6 +61,25 @@ void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
   from = {from.slot, 0, {}};
 }
 
+// Makes a reshape's outputs one value with each other and with the inputs of the same slot.
+//
+// output_in [in,out]  by slot, all none: the first output there
+// costs     one join for each input and output
+void join_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const Node& node,
+                  std::vector<std::uint32_t>& output_in) {
+  const auto slot_of_output = [&](std::uint32_t i) { return slot_of[node.first_entry + i]; };
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    std::uint32_t& first = output_in[slot_of_output(i)];
+    if (first == none) first = node.first_entry + i;
+    join(plan, plan.value_of[first], plan.value_of[node.first_entry + i]);
+  }
+  for (const std::uint32_t input : node.inputs) {
+    const std::uint32_t output = output_in[slot_of[input]];
+    if (output != none) join(plan, plan.value_of[input], plan.value_of[output]);
+  }
+  for (std::uint32_t i = 0; i < node.output_count; ++i) output_in[slot_of_output(i)] = none;
+}
+
 }  // namespace
 
 Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_device_id> devices) {
@@ -66,17 +88,15 @@ Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_devi
 
   // Nodes stand in running order, so a reshape's input has its value before the reshape is met.
   plan.value_of.resize(graph.entries.size());
+  std::vector<std::uint32_t> output_in(plan.slots.size(), none);
   for (const Node& node : graph.nodes) {
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const std::uint32_t e = node.first_entry + i;
       plan.value_of[e] = static_cast<std::uint32_t>(plan.values.size());
       plan.values.push_back({slot_of[e], node.act == Act::input ? 1u : 0u, {e}});
       if (node.act == Act::call || node.act == Act::copy) plan.slots[slot_of[e]].written = true;
-      if (node.act != Act::nop) continue;
-      for (const std::uint32_t input : node.inputs) {
-        if (slot_of[input] == slot_of[e]) join(plan, plan.value_of[input], plan.value_of[e]);
-      }
     }
+    if (node.act == Act::nop) join_reshape(plan, slot_of, node, output_in);
   }
   return plan;
 }
