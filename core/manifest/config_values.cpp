@@ -9,38 +9,50 @@
 namespace gantry {
 namespace {
 
-Error expansion_error(std::string_view text, std::string_view why) {
-  return invalid("\"", text, "\" ", why).because(reason::config_value.tag);
-}
+// A value that is to be expanded, and how its refusals speak of it: nothing of a secret may show, not even the part
+// that stands where a name should.
+struct Text {
+  std::string_view whole;
+  bool secret = false;
 
-Result<std::string> expand_name(std::string_view name, std::string_view whole,
-                                const Manifest& manifest, const ConfigPlaces& places) {
+  // part     [in]   of the value; instead of it the refusal of a secret has `unnamed`
+  template <class... Rest>
+  Error refuse(std::string_view says, std::string_view part, std::string_view unnamed,
+               const Rest&... rest) const {
+    return invalid(secret ? "the secret value" : concat("\"", whole, "\""), " ", says,
+                   secret ? unnamed : part, rest...)
+        .because(reason::config_value.tag);
+  }
+  Error refuse(std::string_view says) const { return refuse(says, "", ""); }
+};
+
+Result<std::string> expand_name(std::string_view name, const Text& text, const Manifest& manifest,
+                                const ConfigPlaces& places) {
   if (name == "manifest_dir") return places.manifest_dir;
   if (name == "library_dir") return places.library_dir;
   if (name == "state_dir") return places.state_dir;
   if (!name.starts_with("env:")) {
-    return expansion_error(
-        whole, concat("asks for ${", name,
-                      "}, known are env:NAME, manifest_dir, library_dir and state_dir"));
+    return text.refuse("asks for ", concat("${", name, "}"), "something unknown in ${}",
+                       ", known are env:NAME, manifest_dir, library_dir and state_dir");
   }
   const std::string_view rest = name.substr(4);
   const std::size_t dash = rest.find(":-");
   const std::string variable(rest.substr(0, dash));
   const auto& allowed = manifest.env_allow;
   if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end()) {
-    return expansion_error(
-        whole, concat("asks for the environment variable ", variable, ", which env_allow lacks"));
+    return text.refuse("asks for ", concat("the environment variable ", variable),
+                       "an environment variable", ", which env_allow lacks");
   }
   const std::optional<std::string> value =
       places.environment ? places.environment(variable) : std::nullopt;
   if (value) return *value;
   if (dash != std::string_view::npos) return std::string(rest.substr(dash + 2));
-  return expansion_error(
-      whole, concat("asks for the environment variable ", variable, ", which is not set"));
+  return text.refuse(concat("asks for the environment variable ", variable, ", which is not set"));
 }
 
-Result<std::string> expand(std::string_view text, const Manifest& manifest,
+Result<std::string> expand(const Text& value, const Manifest& manifest,
                            const ConfigPlaces& places) {
+  const std::string_view text = value.whole;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t dollar = text.find('$', at);
@@ -51,15 +63,13 @@ Result<std::string> expand(std::string_view text, const Manifest& manifest,
       at = dollar + 2;
       continue;
     }
-    if (text.substr(dollar, 2) != "${")
-      return expansion_error(text, "has a lone $, write $$ for one");
+    if (text.substr(dollar, 2) != "${") return value.refuse("has a lone $, write $$ for one");
     const std::size_t end = text.find('}', dollar);
-    if (end == std::string_view::npos) return expansion_error(text, "has ${ without }");
+    if (end == std::string_view::npos) return value.refuse("has ${ without }");
     const std::string_view name = text.substr(dollar + 2, end - dollar - 2);
-    if (name.find('$') != std::string_view::npos)
-      return expansion_error(text, "nests ${ inside ${");
-    GANTRY_TRY(const std::string value, expand_name(name, text, manifest, places));
-    out += value;
+    if (name.find('$') != std::string_view::npos) return value.refuse("nests ${ inside ${");
+    GANTRY_TRY(const std::string expanded, expand_name(name, value, manifest, places));
+    out += expanded;
     at = end + 1;
   }
   return out;
@@ -119,7 +129,7 @@ class Resolver {
       const ConfigOption* option = find_option(manifest_, value.key);
       auto* text = std::get_if<std::string>(&value.value);
       if (!text || (option && option->type == OptionType::choice)) continue;
-      Result<std::string> expanded = expand(*text, manifest_, places_);
+      Result<std::string> expanded = expand({*text, value.secret}, manifest_, places_);
       if (!expanded.ok()) return place(std::move(expanded).error(), value.source, value.key);
       *text = std::move(*expanded);
     }

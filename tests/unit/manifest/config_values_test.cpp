@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 namespace gantry {
 namespace {
 
@@ -161,8 +163,46 @@ TEST(ConfigValues, RefuseAnUnsetVariableWithoutADefault) {
 
 TEST(ConfigValues, NeverShowASecret) {
   EXPECT_EQ(told(typed(), {layer("t", "token", "hunter2")}, "token"), "*** from t");
-  EXPECT_EQ(refusal(typed(), {layer("t", "token", "123")}).message,
-            "t: option \"token\" of plugin acme.npu: expected string, found something else");
+}
+
+// One secret option of each type, a value that it refuses, and everything that the refusal says.
+TEST(ConfigValues, RefuseASecretWithoutShowingAnyPartOfIt) {
+  const std::string known = ", known are env:NAME, manifest_dir, library_dir and state_dir";
+  const std::tuple<std::string, std::string, Spelling, std::string> bad[] = {
+      {"bool", "hunter2", Spelling::plain, "expected bool, found something else"},
+      {"int, min: 0, max: 9", "22", Spelling::plain, "expected int 0 to 9, found something else"},
+      {"int", "hunter2", Spelling::raw, "expected int, found something else"},
+      {"float, max: 9", "22", Spelling::plain, "expected float, at most 9, found something else"},
+      {"enum, enum: [hunter3]", "hunter2", Spelling::plain,
+       "expected enum hunter3, found something else"},
+      {"string", "22", Spelling::plain, "expected string, found something else"},
+      {"path", "22", Spelling::plain, "expected path, found something else"},
+      {"string", "hunter2$x", Spelling::plain, "the secret value has a lone $, write $$ for one"},
+      {"string", "hunter2${x", Spelling::plain, "the secret value has ${ without }"},
+      {"path", "${hunter2${x}}", Spelling::plain, "the secret value nests ${ inside ${"},
+      {"string", "${hunter2}", Spelling::raw,
+       "the secret value asks for something unknown in ${}" + known},
+      {"string", "${env:hunter2}", Spelling::quoted,
+       "the secret value asks for an environment variable, which env_allow lacks"},
+      {"string", "hunter2${env:ABSENT}", Spelling::quoted,
+       "the secret value asks for the environment variable ABSENT, which is not set"}};
+  for (const auto& [type, value, spelling, why] : bad) {
+    const Manifest manifest =
+        read_manifest(ManifestBuilder()
+                          .id("acme.npu")
+                          .key("k")
+                          .line("env_allow: [ABSENT]")
+                          .line("config_schema: {token: {type: " + type + ", secret: true}}")
+                          .text(),
+                      "/p/acme.yaml")
+            .value();
+
+    const Error error = refusal(manifest, {layer("t", "token", value, spelling)});
+
+    EXPECT_EQ(error.code, Code::invalid) << value;
+    EXPECT_EQ(error.reason, "CONFIG_VALUE") << value;
+    EXPECT_EQ(error.message, "t: option \"token\" of plugin acme.npu: " + why);
+  }
 }
 
 TEST(ConfigValues, GuessTypesWithoutASchemaAndWarnOfNewKeys) {
