@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/manifest.hpp"
 
-#include "core/blob/payload_layout.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/manifest_fields.hpp"
 #include "core/manifest/reason.hpp"
@@ -32,36 +31,47 @@ bool parse_schema(std::string_view text, Schema& schema) {
 //
 // unknown_is_warning  [out]  the file is newer than we are and says that we may read it all the same
 Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warning) {
-  const std::string ours = concat(kSchemaMajor, ".", kSchemaMinor);
-  const auto read = [&](std::string_view key, Schema& schema) -> Status {
-    const YamlValue* value = document.root.find(key);
-    if (!value || value->kind != YamlKind::scalar || !value->quoted)
-      return {};  // read_record says it better
-    if (parse_schema(value->text, schema)) return {};
+  constexpr Schema ours{kSchemaMajor, kSchemaMinor};
+  const YamlValue* const written = document.root.find("schema");
+  const YamlValue* const least_written = document.root.find("schema_min");
+  for (const YamlValue* value : {written, least_written}) {
+    const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
+    if (!is_text) return ours;  // refused by read_record, which says it better
+  }
+  const auto read = [&](std::string_view key, const YamlValue* value,
+                        const Schema& absent) -> Result<Schema> {
+    Schema schema;
+    if (!value) return absent;
+    if (parse_schema(value->text, schema)) return schema;
     return yaml_error(document.file, value->place, key,
                       yaml_expected("major.minor as in \"1.0\"", *value))
         .because("YAML_TYPE");
   };
-  Schema schema{kSchemaMajor, kSchemaMinor};
-  GANTRY_CHECK(read("schema", schema));
-  Schema least = schema;
-  GANTRY_CHECK(read("schema_min", least));
-  const bool readable =
-      least.major == kSchemaMajor && least.minor <= kSchemaMinor && schema.major == kSchemaMajor;
-  if (!readable) {
-    const std::string_view key = document.root.find("schema_min") ? "schema_min" : "schema";
-    const Schema& wanted = key == "schema" ? schema : least;
-    return yaml_error(document.file, document.root.find(key)->place, key, "manifest needs schema ",
-                      wanted.major, ".", wanted.minor, ", this core reads ", ours, ": ",
-                      wanted.major < kSchemaMajor ? "update the plugin" : "update the core")
+  const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& wanted) {
+    return yaml_error(document.file, value.place, key, "manifest needs schema ", wanted.major, ".",
+                      wanted.minor, ", this core reads ", ours.major, ".", ours.minor, ": ",
+                      wanted.major < ours.major ? "update the plugin" : "update the core")
         .because(reason::schema_version.tag);
+  };
+  GANTRY_TRY(const Schema schema, read("schema", written, ours));
+  // No `schema_min` makes a file of another major readable.
+  if (schema.major != ours.major) return refusal("schema", *written, schema);
+  GANTRY_TRY(const Schema least, read("schema_min", least_written, schema));
+  if (least.major != ours.major || least.minor > ours.minor) {
+    return least_written ? refusal("schema_min", *least_written, least)
+                         : refusal("schema", *written, schema);
   }
-  unknown_is_warning = schema.minor > kSchemaMinor;
+  unknown_is_warning = schema.minor > ours.minor;
   return schema;
 }
 
 Error value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
   return record.error(key, what).because(reason::manifest_value.tag);
+}
+
+Error item_error(const YamlRecord& record, std::string_view key, std::size_t index,
+                 std::string_view what) {
+  return record.item_error(key, index, what).because(reason::manifest_value.tag);
 }
 
 Status read_abi(const YamlRecord& root, Manifest& manifest) {
@@ -75,21 +85,31 @@ Status read_abi(const YamlRecord& root, Manifest& manifest) {
       concat("max_minor is ", manifest.abi.max_minor, ", min_minor is ", manifest.abi.min_minor));
 }
 
+// Fields are refused from left to right: the one at fault ends the shortest part that is refused.
+Result<PayloadLayout> read_layout(const YamlRecord& record) {
+  const std::vector<std::string> fields = record.texts("payload");
+  Result<PayloadLayout> layout = parse_payload_layout(fields);
+  if (layout.ok()) return layout;
+  std::size_t at = 0;
+  while (parse_payload_layout(std::span(fields).first(at + 1)).ok()) ++at;
+  return item_error(record, "payload", at, layout.error().message);
+}
+
 Status read_keys(const YamlRecord& root, Manifest& manifest) {
   std::set<std::string> seen;
   for (const YamlRecord& record : root.records("keys")) {
-    ManifestKey key{record.text("key"), record.texts("aliases"), record.texts("payload")};
+    ManifestKey key{record.text("key"), record.texts("aliases"), {}};
     if (!seen.insert(key.key).second) {
       return value_error(record, "key", concat("type key \"", key.key, "\" is offered twice"));
     }
-    for (const std::string& alias : key.aliases) {
-      if (!seen.insert(alias).second) {
-        return value_error(record, "aliases", concat("type key \"", alias, "\" is offered twice"));
+    for (std::size_t i = 0; i < key.aliases.size(); ++i) {
+      if (!seen.insert(key.aliases[i]).second) {
+        return item_error(record, "aliases", i,
+                          concat("type key \"", key.aliases[i], "\" is offered twice"));
       }
     }
-    if (!key.payload.empty()) {
-      const Result<PayloadLayout> layout = parse_payload_layout(key.payload);
-      if (!layout.ok()) return value_error(record, "payload", layout.error().message);
+    if (record.has("payload")) {
+      GANTRY_TRY(key.payload, read_layout(record));
     }
     manifest.keys.push_back(std::move(key));
   }

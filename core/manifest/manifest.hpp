@@ -3,6 +3,7 @@
 // A plugin's manifest, schema gantry.plugin/v1: what a plugin claims about itself. MANIFEST.md is the vendor's page.
 #pragma once
 
+#include "core/blob/payload_layout.hpp"
 #include "core/manifest/config_option.hpp"
 #include "core/manifest/version.hpp"
 
@@ -24,8 +25,7 @@ struct ManifestKey {
   std::string key;  // type key, equal byte for byte to the one in the container
   std::vector<std::string>
       aliases;  // other type keys with the same payload: its loader serves them too
-  std::vector<std::string>
-      payload;  // layout for core/blob; empty: the core knows it, or only the loader does
+  std::optional<PayloadLayout> payload;  // absent: the core knows it, or only the loader does
 };
 
 struct ManifestDevice {

@@ -31,15 +31,6 @@ std::string check_type_key(const YamlValue& value) {
   return value.text.empty() ? "a type key" : "";
 }
 
-std::string check_type_keys(const YamlValue& value) {
-  const auto empty = [](const YamlValue& item) { return item.text.empty(); };
-  return std::any_of(value.items.begin(), value.items.end(), empty) ? "type keys" : "";
-}
-
-std::string check_layout(const YamlValue& value) {
-  return value.items.empty() ? "at least one field" : "";
-}
-
 std::string check_device_name(const YamlValue& value) {
   return is_device_name(value.text) ? "" : "a device name, [a-z][a-z0-9_]*";
 }
@@ -52,30 +43,22 @@ std::string check_dlpack(const YamlValue& value) {
 }
 
 std::string check_absolute(const YamlValue& value) {
-  const auto relative = [](const YamlValue& item) { return !item.text.starts_with('/'); };
-  return std::any_of(value.items.begin(), value.items.end(), relative) ? "absolute paths" : "";
+  return value.text.starts_with('/') ? "" : "an absolute path";
 }
 
-std::string check_libraries(const YamlValue& value) {
-  const auto has_folder = [](const YamlValue& item) {
-    const YamlValue* soname = item.find("soname");
-    return !soname || soname->text.empty() || soname->text.find('/') != std::string::npos;
-  };
-  return std::any_of(value.items.begin(), value.items.end(), has_folder)
-             ? "sonames without a folder"
-             : "";
+std::string check_soname(const YamlValue& value) {
+  const bool fine = !value.text.empty() && value.text.find('/') == std::string::npos;
+  return fine ? "" : "a soname without a folder";
 }
 
-std::string check_environment_names(const YamlValue& value) {
-  const auto odd = [](const YamlValue& item) {
-    const auto allowed = [](char c) {
-      return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    };
-    return item.text.empty() || (item.text[0] >= '0' && item.text[0] <= '9') ||
-           !std::all_of(item.text.begin(), item.text.end(), allowed);
+std::string check_environment_name(const YamlValue& value) {
+  const auto allowed = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };
-  return std::any_of(value.items.begin(), value.items.end(), odd) ? "names of environment variables"
-                                                                  : "";
+  const std::string& name = value.text;
+  const bool fine = !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+                    std::all_of(name.begin(), name.end(), allowed);
+  return fine ? "" : "the name of an environment variable";
 }
 
 constexpr std::string_view kProbe[] = {"auto", "always", "never"};
@@ -89,8 +72,11 @@ constexpr YamlField kAbi[] = {
 };
 constexpr YamlField kKey[] = {
     {.name = "key", .required = true, .longest = kLongestKey, .check = check_type_key},
-    {.name = "aliases", .type = YamlType::list, .longest = kMostItems, .check = check_type_keys},
-    {.name = "payload", .type = YamlType::list, .longest = kMostItems, .check = check_layout},
+    {.name = "aliases",
+     .type = YamlType::list,
+     .longest = kMostItems,
+     .check_item = check_type_key},
+    {.name = "payload", .type = YamlType::list, .longest = kMostItems},
 };
 constexpr YamlField kDevice[] = {
     {.name = "name", .required = true, .longest = 64, .check = check_device_name},
@@ -106,7 +92,7 @@ constexpr YamlField kTargets[] = {
     {.name = "isa", .type = YamlType::choice, .choices = kIsa},
 };
 constexpr YamlField kLibrary[] = {
-    {.name = "soname", .required = true, .longest = kLongestText},
+    {.name = "soname", .required = true, .longest = kLongestText, .check = check_soname},
     {.name = "min_version", .type = YamlType::quoted_text, .longest = kLongestText},
 };
 constexpr YamlField kDriver[] = {
@@ -115,17 +101,16 @@ constexpr YamlField kDriver[] = {
     {.name = "max", .type = YamlType::quoted_text, .longest = kLongestText},
 };
 constexpr YamlField kRequires[] = {
-    {.name = "files", .type = YamlType::list, .longest = kMostItems, .check = check_absolute},
+    {.name = "files", .type = YamlType::list, .longest = kMostItems, .check_item = check_absolute},
     {.name = "device_nodes",
      .type = YamlType::list,
      .longest = kMostItems,
-     .check = check_absolute},
+     .check_item = check_absolute},
     {.name = "libraries",
      .type = YamlType::list,
      .items = YamlType::record,
      .longest = kMostItems,
-     .fields = kLibrary,
-     .check = check_libraries},
+     .fields = kLibrary},
     {.name = "driver", .type = YamlType::record, .fields = kDriver},
 };
 constexpr YamlField kOption[] = {
@@ -186,7 +171,7 @@ constexpr YamlField kFields[] = {
     {.name = "env_allow",
      .type = YamlType::list,
      .longest = kMostItems,
-     .check = check_environment_names},
+     .check_item = check_environment_name},
     {.name = "config", .type = YamlType::map, .items = YamlType::scalar, .longest = kMostItems},
 };
 

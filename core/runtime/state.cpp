@@ -6,6 +6,7 @@
 
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace gantry {
@@ -64,27 +65,23 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
   return filters;
 }
 
-// Adds the payload layouts that manifests declare. One that cannot be read stops nothing: its candidate says so.
-void add_layouts(PayloadLayouts& layouts, const PluginSet& plugins, const Log& log) {
-  for (const Candidate& candidate : plugins.candidates()) {
-    if (!candidate.manifest || candidate.stopped()) continue;
+// Adds the payload layouts that manifests declare, also those of plugins that cannot be used here: how a payload is
+// written does not depend on who can run it. Where a usable plugin offers the key, its own manifest decides.
+Status add_layouts(PayloadLayouts& layouts, const PluginSet& plugins) {
+  std::vector<Candidate> candidates = plugins.candidates();
+  std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& one) { return !one.stopped(); });
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.manifest) continue;
     for (const ManifestKey& key : candidate.manifest->keys) {
-      if (!key.payload.empty() && !layouts.knows(key.key)) {
-        auto layout = parse_payload_layout(key.payload);
-        if (layout.ok()) {
-          layouts.add(key.key, std::move(*layout));
-        } else {
-          log.warning(concat(candidate.file, ": payload of ", quoted(key.key), ": ", layout.error().message));
-        }
-      }
+      if (candidate.stopped() && !plugins.choices_for_key(key.key).empty()) continue;
+      if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
+      if (!layouts.knows(key.key)) continue;
       for (const std::string& alias : key.aliases) {
-        if (layouts.knows(key.key) && !layouts.knows(alias)) {
-          const Status aliased = layouts.alias(alias, key.key);
-          if (!aliased.ok()) log.warning(concat(candidate.file, ": ", aliased.error().message));
-        }
+        if (!layouts.knows(alias)) GANTRY_CHECK(layouts.alias(alias, key.key));
       }
     }
   }
+  return {};
 }
 
 }  // namespace
@@ -156,7 +153,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(merged), std::move(set));
   for (const std::string& warning : state->plugins->warnings()) state->log.warning(warning);
   GANTRY_CHECK(state->plugins->check_required());
-  add_layouts(state->layouts, *state->plugins, state->log);
+  GANTRY_CHECK(add_layouts(state->layouts, *state->plugins));
   return state;
 }
 

@@ -121,13 +121,14 @@ class Checker {
 
   Status check_field(const YamlValue& value, const YamlField& field, const std::string& path) {
     GANTRY_CHECK(check_type(value, field.type, field, path));
-    if (!field.check) return {};
-    if (const std::string expected = field.check(value); !expected.empty()) {
-      return yaml_error(document_.file, value.place, path, "expected ", expected, ", found ",
-                        yaml_found(value))
-          .because("YAML_TYPE");
-    }
-    return {};
+    return ask(field.check, value, path);
+  }
+
+  Status ask(decltype(YamlField::check) check, const YamlValue& value, const std::string& path) {
+    const std::string expected = check ? check(value) : "";
+    if (expected.empty()) return {};
+    return yaml_error(document_.file, value.place, path, yaml_expected(expected, value))
+        .because("YAML_TYPE");
   }
 
   Status check_type(const YamlValue& value, YamlType type, const YamlField& field,
@@ -150,7 +151,9 @@ class Checker {
     if (value.kind != YamlKind::list) return wrong_type(YamlType::list, value, path);
     GANTRY_CHECK(check_count(value.items.size(), "items", value, field, path));
     for (std::size_t i = 0; i < value.items.size(); ++i) {
-      GANTRY_CHECK(check_type(value.items[i], field.items, field, yaml_path(path, i)));
+      const std::string here = yaml_path(path, i);
+      GANTRY_CHECK(check_type(value.items[i], field.items, field, here));
+      GANTRY_CHECK(ask(field.check_item, value.items[i], here));
     }
     return {};
   }

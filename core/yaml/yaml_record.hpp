@@ -62,6 +62,8 @@ struct YamlField {
   std::span<const YamlField> fields = {};  // of the record, or of the items that are records
   // returns  empty: fine; else what is expected: "expected <this>, found ..."
   std::string (*check)(const YamlValue& value) = nullptr;
+  // list: the same for each item, which is told of at its own place
+  std::string (*check_item)(const YamlValue& item) = nullptr;
 };
 
 // What to do with keys that no field describes. Keys `x-...` are skipped where the schema lets
@@ -103,6 +105,12 @@ class YamlRecord {
   Error error(std::string_view key, const Parts&... parts) const {
     const YamlValue* at = find(key);
     return yaml_error(document_->file, at ? at->place : value_->place, path_of(key), parts...);
+  }
+  // The same at an item of the list `key`. Precondition: the list has it.
+  template <class... Parts>
+  Error item_error(std::string_view key, std::size_t index, const Parts&... parts) const {
+    return yaml_error(document_->file, find(key)->items[index].place,
+                      yaml_path(path_of(key), index), parts...);
   }
 
  private:

@@ -33,6 +33,13 @@ constexpr YamlField kFields[] = {
          [](const YamlValue& v) {
            return std::string((v.text.back() - '0') % 2 == 0 ? "" : "an even number");
          }},
+    {.name = "odd",
+     .type = YamlType::list,
+     .items = YamlType::integer,
+     .check_item =
+         [](const YamlValue& v) {
+           return std::string((v.text.back() - '0') % 2 == 1 ? "" : "an odd number");
+         }},
     {.name = "notes", .type = YamlType::any},
 };
 
@@ -74,6 +81,16 @@ TEST(YamlRecord, GivesFallbacksForWhatIsAbsent) {
   EXPECT_TRUE(record->entries("config").empty());
   EXPECT_FALSE(record->record("first"));
   EXPECT_EQ(record->record("first").text("key", "k"), "k");
+}
+
+TEST(YamlRecord, PointsAnErrorAtAnItemOfAList) {
+  const YamlDocument document = parse_yaml("first: {key: a, aliases: [b, c]}\n", "a.yaml").value();
+  const YamlRecord record = read_record(document, kFields).value();
+
+  const Error error = record.record("first").item_error("aliases", 1, "is taken");
+
+  EXPECT_EQ(error.message, "a.yaml:1:30: first.aliases[1]: is taken");
+  EXPECT_EQ(error.offset, 29u);
 }
 
 TEST(YamlRecord, PointsAnErrorAtAKey) {
@@ -168,10 +185,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "a.yaml:1:17: first.zzzzzz: unknown key, known keys are aliases or key"},
         BadRecord{"UnknownKeyForTools", "x-acme: 1\n", 0, "YAML_UNKNOWN_KEY",
                   "a.yaml:1:1: x-acme: unknown key, known keys are config, enabled, even, first, "
-                  "keys, name, notes, "
+                  "keys, name, notes, odd, "
                   "priority, probe, scale or version"},
         BadRecord{"MissingKey", "keys: [{aliases: []}]\n", 7, "YAML_MISSING_KEY",
                   "a.yaml:1:8: keys[0].key: required key is missing"},
+        BadRecord{"OwnCheckOfAnItem", "odd: [1, 4, 6]\n", 9, "YAML_TYPE",
+                  "a.yaml:1:10: odd[1]: expected an odd number, found \"4\""},
+        BadRecord{"TypeOfAnItem", "odd: [1, x]\n", 9, "YAML_TYPE",
+                  "a.yaml:1:10: odd[1]: expected integer, found \"x\""},
         BadRecord{"OwnCheck", "even: 3\n", 6, "YAML_TYPE",
                   "a.yaml:1:7: even: expected an even number, found \"3\""},
         BadRecord{"RootIsAList", "- a\n", 0, "YAML_TYPE",
