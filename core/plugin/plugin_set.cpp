@@ -42,10 +42,10 @@ struct Slot {
 };
 
 struct PluginSet::State {
-  mutable std::mutex mutex;         // guards slots; never held while a plugin's code runs
-  std::condition_variable settled;  // an opening ended
-  std::mutex load_mutex;            // held during dlopen and query
-  std::vector<std::unique_ptr<Slot>> slots;
+  mutable std::mutex mutex;                  // guards slots; never held while a plugin's code runs
+  std::condition_variable settled;           // an opening ended
+  std::mutex load_mutex;                     // held during dlopen and query
+  std::vector<std::unique_ptr<Slot>> slots;  // only grows: an index that somebody holds stays good
   std::size_t fallbacks = 0;
 };
 
@@ -77,13 +77,17 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   const std::lock_guard lock(state_->mutex);
   for (auto& other : state_->slots) {
     Candidate& candidate = other->candidate;
-    if (candidate.stopped() || candidate.manifest->id != plugin->id) continue;
+    if (!candidate.manifest || is_out(candidate) || candidate.manifest->id != plugin->id) continue;
     if (other->query) return invalid("plugin ", plugin->id, " is part of the program already");
+    if (other->opening || other->active) {
+      return invalid("plugin ", candidate.title(),
+                     " is in use already, the program's comes too late");
+    }
     candidate.state = CandidateState::parsed;
     candidate.stop(reason::shadowed_by,
                    concat("same id as ", slot->candidate.title(), " of the program"));
   }
-  state_->slots.insert(state_->slots.begin(), std::move(slot));
+  state_->slots.push_back(std::move(slot));
   return {};
 }
 
@@ -169,13 +173,17 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     Result<std::shared_ptr<const ActivePlugin>> active = activate(all[i].candidate);
     if (active.ok()) return active;
     last = std::move(active).error();
-    if (i + 1 == all.size()) break;
     std::string text;
     {
-      const std::lock_guard lock(state_->mutex);
+      std::unique_lock lock(state_->mutex);
+      const Candidate& failed = state_->slots[all[i].candidate]->candidate;
+      if (is_out(failed)) {  // the program has brought one of that id meanwhile
+        lock.unlock();
+        return serve(what, device);
+      }
+      if (i + 1 == all.size()) break;
       ++state_->fallbacks;
-      text = concat("plugin ", state_->slots[all[i].candidate]->candidate.title(), " cannot serve ",
-                    noun, " \"", what, "\", trying ",
+      text = concat("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
                     state_->slots[all[i + 1].candidate]->candidate.title(), ": ", last.message);
     }
     warn(text);
@@ -198,6 +206,9 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
+    if (is_out(slot->candidate)) {  // since it was chosen
+      return unavailable(slot->candidate.text).because(slot->candidate.reason.tag);
+    }
     slot->opening = true;
     slot->opener = std::this_thread::get_id();
     manifest = *slot->candidate.manifest;
@@ -209,8 +220,14 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     std::shared_ptr<const LoadedPlugin> plugin;
     {
       const std::lock_guard load_lock(state_->load_mutex);
-      GANTRY_TRY(plugin,
-                 query ? adopt_plugin(query, options_.core) : open_plugin(manifest, options_.core));
+      if (query) {
+        GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
+      } else {
+        GANTRY_TRY(const Inspection inspection,
+                   inspect_plugin(manifest, options_.core.abi, Depth::quick));
+        reached = CandidateState::inspected;
+        GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
+      }
     }
     for (const std::string& warning : plugin->warnings) warn(warning);
     reached = CandidateState::negotiated;
@@ -249,10 +266,15 @@ std::vector<std::string> PluginSet::served_keys() const {
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> keys;
   for (const auto& slot : state_->slots) {
-    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
-    for (const ManifestKey& key : slot->candidate.manifest->keys) {
-      keys.insert(key.key);
-      keys.insert(key.aliases.begin(), key.aliases.end());
+    const Candidate& candidate = slot->candidate;
+    if (candidate.stopped()) continue;
+    const auto add = [&](const std::string& key) {
+      const std::string pin = pin_of(key);
+      if (pin.empty() || pin == candidate.manifest->id) keys.insert(key);
+    };
+    for (const ManifestKey& key : candidate.manifest->keys) {
+      add(key.key);
+      for (const std::string& alias : key.aliases) add(alias);
     }
   }
   return {keys.begin(), keys.end()};
@@ -303,27 +325,46 @@ Status PluginSet::check_required() {
   return {};
 }
 
-void PluginSet::inspect_all() {
-  std::vector<std::pair<Slot*, Manifest>> todo;
+// What a candidate's file says now. A failure of its code stays: an inspection cannot tell whether it has passed.
+//
+// returns  nothing is known against opening it
+bool PluginSet::inspect(std::size_t index, Depth depth) {
+  Slot* slot = nullptr;
+  Manifest manifest;
+  // In use, on its way there, or without a file.
+  const auto settled = [&] { return slot->query || slot->opening || slot->active; };
   {
     const std::lock_guard lock(state_->mutex);
-    for (const auto& slot : state_->slots) {
-      const bool wanted =
-          slot->candidate.state == CandidateState::eligible && !slot->query && !slot->opening;
-      if (wanted) todo.emplace_back(slot.get(), *slot->candidate.manifest);
-    }
+    slot = state_->slots[index].get();
+    if (!slot->candidate.manifest || is_out(slot->candidate)) return false;
+    if (settled()) return true;
+    manifest = *slot->candidate.manifest;
   }
-  for (const auto& [slot, manifest] : todo) {
-    const auto inspection = inspect_plugin(manifest, options_.core.abi, Depth::full);
-    const std::lock_guard lock(state_->mutex);
-    if (slot->opening || slot->active) continue;
-    if (inspection.ok()) {
-      slot->candidate.state = CandidateState::inspected;
-      slot->candidate.stop({}, "");
-    } else {
-      slot->candidate.stop(reason_of(inspection.error()), inspection.error().message);
-    }
+  const auto inspection = inspect_plugin(manifest, options_.core.abi, depth);
+  const std::lock_guard lock(state_->mutex);
+  if (is_out(slot->candidate)) return false;
+  if (settled()) return true;
+  Candidate& candidate = slot->candidate;
+  if (!inspection.ok()) {
+    candidate.state = CandidateState::eligible;
+    candidate.stop(reason_of(inspection.error()), inspection.error().message);
+  } else if (candidate.state == CandidateState::eligible) {
+    candidate.state = CandidateState::inspected;
+    candidate.stop({}, "");
   }
+  return inspection.ok();
+}
+
+std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
+  for (const Choice& choice : choices_for_key(type_key)) {
+    if (inspect(choice.candidate, Depth::quick)) return choice;
+  }
+  return std::nullopt;
+}
+
+void PluginSet::inspect_all() {
+  const std::size_t count = candidates().size();
+  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
 }
 
 }  // namespace gantry

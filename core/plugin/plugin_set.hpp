@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,7 @@ struct PluginSetOptions {
 
 // One way to serve a wish, in the order of choice.
 struct Choice {
-  std::size_t candidate = 0;  // index of candidates()
+  std::size_t candidate = 0;  // index of candidates(), for good
   bool pinned = false;
 };
 
@@ -54,7 +55,10 @@ class PluginSet {
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
 
-  // Adds a plugin that is part of the program, before all others: like tier 1.
+  // Adds a plugin that is part of the program. It takes the place of one with the same id, as tier 1 does.
+  //
+  // returns  invalid where a plugin of that id is the program's or in use already; the table's faults
+  // thread   any
   Status add_program_plugin(decltype(&gantry_plugin_query_v1) query);
 
   // The plugin that serves a type key or a kind of device, opened and created if it was not. Tried in the order of
@@ -76,11 +80,21 @@ class PluginSet {
   // "a and b are equal in priority and version, a was taken by its id"; empty where the order is clear.
   std::string tie_for(const std::vector<Choice>& choices) const;
 
-  // Type keys (aliases too) and devices that eligible candidates offer, bytewise, each once.
+  // The first choice for a type key that could be opened, as far as can be told without running its code: candidates
+  // that are in use or part of the program as they stand, others after an inspection, which is kept as their state.
+  // One that failed when its code ran counts, for that may have passed.
+  //
+  // thread   any
+  // costs    an inspection (Depth::quick) for each candidate up to the first that passes
+  std::optional<Choice> usable_for_key(std::string_view type_key);
+
+  // Type keys (aliases too) that a candidate serves or would, as far as is known: those of stopped candidates are left
+  // out, and those that are pinned to another plugin. Bytewise, each once.
   std::vector<std::string> served_keys() const;
+  // Devices that eligible candidates offer, also candidates that failed: they are tried again. Bytewise, each once.
   std::vector<std::string> served_devices() const;
 
-  // Snapshots.
+  // Snapshots. Candidates stand as they were found, those of the program behind them as they were added.
   std::vector<Candidate> candidates() const;
   const SearchResult& found() const { return found_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -104,6 +118,7 @@ class PluginSet {
   std::vector<Choice> choices(std::string_view what, bool device) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
+  bool inspect(std::size_t index, Depth depth);
   void warn(std::string text) const;
 
   SearchResult found_;

@@ -351,7 +351,7 @@ const gantry_plugin_table* program_plugin(const gantry_host_info*, gantry_status
   return &table;
 }
 
-TEST(PluginSet, PutsThePluginsOfTheProgramFirst) {
+TEST(PluginSet, PrefersThePluginsOfTheProgram) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -361,9 +361,9 @@ TEST(PluginSet, PutsThePluginsOfTheProgramFirst) {
   const auto active = fixture.plugins.for_key("fake");
   ASSERT_TRUE(active.ok()) << active.error().message;
   EXPECT_EQ((*active)->plugin->version.text, "9.0.0");
-  EXPECT_EQ(fixture.plugins.candidates()[0].file, "(program)");
-  EXPECT_EQ(fixture.plugins.candidates()[1].reason, reason::shadowed_by);
-  EXPECT_EQ(fixture.plugins.candidates()[1].text, "same id as test.fake 9.0.0 of the program");
+  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::shadowed_by);
+  EXPECT_EQ(fixture.plugins.candidates()[0].text, "same id as test.fake 9.0.0 of the program");
+  EXPECT_EQ(fixture.plugins.candidates()[1].file, "(program)");
   const Status again = fixture.plugins.add_program_plugin(program_plugin);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message, "plugin test.fake is part of the program already");
