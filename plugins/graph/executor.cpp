@@ -20,7 +20,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
   GANTRY_CHECK(executor->memory_.create(source, devices, env));
   GANTRY_CHECK(executor->make_ops(source));
   const Graph& graph = executor->graph();
-  executor->is_parameter.resize(graph.inputs.size());
+  for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
+    executor->is_parameter.push_back(executor->memory_.is_linked(graph.input_entry(i)));
+  }
   if (source.with_parameters) {
     for (const Parameter& parameter : source.payload->parameters) {
       const auto input = graph.input_by_name.find(parameter.name);

@@ -32,6 +32,7 @@ class Executor {
   const Graph& graph() const { return memory_.graph(); }
   const Host& host() const { return memory_.host(); }
   Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
 
   // Runs all operators in order. On devices that work asynchronously it returns after the last one is enqueued.
   //
@@ -49,7 +50,8 @@ class Executor {
   // seen     [in]   called with a node and its nanoseconds, in order
   Status profile(const gantry_env* env, const std::function<void(const Node&, std::int64_t)>& seen);
 
-  // Inputs that hold a parameter, by input index: given by the factory or by load_params.
+  // Inputs that hold a parameter, by input index: given by the factory, linked into the library, loaded
+  // by load_params or shared by share_params.
   std::vector<bool> is_parameter;
 
  private:

@@ -50,6 +50,7 @@ Status Memory::create(const Source& source, std::span<const gantry_device_id> de
   flat_cells_.resize(entry_count);
   flat_extents_.resize(entry_count);
   owners_.resize(plan_.values.size());
+  linked_.resize(plan_.values.size());
 
   GANTRY_CHECK(bind_linked(env));
   if (source.with_parameters) GANTRY_CHECK(bind_parameters());
@@ -101,20 +102,19 @@ bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const
 
 // Constants that v0.8 linked into the library: a function there knows them by storage id.
 Status Memory::bind_linked(const gantry_env* env) {
-  gantry_object* found = nullptr;
-  const gantry_host* table = host_.table();
-  if (table->find(table, node_, GANTRY_FIND_IMPORTS, gantry_text("_lookup_linked_param"), &found,
-                  nullptr) != GANTRY_OK) {
-    return {};
+  Result<ObjectRef> lookup = host_.find(node_, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
+  if (!lookup.ok()) {
+    if (lookup.error().code == Code::not_found) return {};
+    return std::move(lookup).error().at("while looking for constants linked into the library");
   }
-  const ObjectRef lookup = ObjectRef::adopt(table, found);
   for (std::uint32_t v = 0; v < plan_.values.size(); ++v) {
     const StoredValue& value = plan_.values[v];
     const Slot& slot = plan_.slots[value.slot];
     if (value.inputs == 0 || slot.storage_id < 0) continue;
     const gantry_value id = int_value(slot.storage_id);
-    GANTRY_TRY(const Value pointer, host_.call(lookup.get(), env, {&id, 1}));
+    GANTRY_TRY(const Value pointer, host_.call(lookup->get(), env, {&id, 1}));
     if (pointer.kind() != GANTRY_POINTER || pointer.get().p == nullptr) continue;
+    linked_[v] = true;
     const std::uint32_t e = value.entries.front();
     const Entry& entry = graph().entries[e];
     gantry_tensor constant{pointer.get().p,
@@ -125,7 +125,7 @@ Status Memory::bind_linked(const gantry_env* env) {
                            nullptr,
                            0};
     if (may_stay_in_place(value, constant.data)) {
-      GANTRY_CHECK(bind_value(v, constant, lookup.get(), Owner::lender));
+      GANTRY_CHECK(bind_value(v, constant, lookup->get(), Owner::lender));
       continue;
     }
     GANTRY_TRY(const Value own, allocate(slot, entry.bytes));

@@ -40,6 +40,7 @@ class Memory {
   // devices  [in]   in the caller's order; an entry goes to the first of its type
   // returns  INVALID      the graph wants a type of device that was not given
   //          EXHAUSTED    a device has no memory for a slot
+  //          any          what looking for linked constants and asking for one says, but that there are none
   Status create(const Source& source, std::span<const gantry_device_id> devices,
                 const gantry_env* env);
 
@@ -50,6 +51,8 @@ class Memory {
   // The same with rank 1.
   gantry_tensor& flat_cell(std::uint32_t entry) { return flat_cells_[entry]; }
   Owner owner(std::uint32_t entry) const { return owners_[plan_.value_of[entry]]; }
+  // Did its value come out of the library, as v0.8 linked constants?
+  bool is_linked(std::uint32_t entry) const { return linked_[plan_.value_of[entry]]; }
   bool holds_input(std::uint32_t entry) const {
     return plan_.values[plan_.value_of[entry]].inputs != 0;
   }
@@ -90,6 +93,7 @@ class Memory {
   std::vector<gantry_tensor> flat_cells_;
   std::vector<std::int64_t> flat_extents_;
   std::vector<Owner> owners_;  // by value
+  std::vector<bool> linked_;   // by value
 };
 
 }  // namespace gantry::graph

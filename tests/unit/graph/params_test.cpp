@@ -15,6 +15,14 @@ class Parameters : public Model {
     Floats x({2, 2}, {1, 2, 3, 4});
     EXPECT_TRUE(call(executor, "set_input", {text_value("x"), x.value()}).ok());
   }
+  std::vector<std::string> listed_inputs(const Value& executor) {
+    const Value info = call(executor, "get_input_info").value();
+    const auto top = host.items(info.object()).value();
+    std::vector<std::string> names;
+    const auto shapes = host.items(top[1].object).value();
+    for (std::size_t i = 0; i < shapes.size(); i += 2) names.emplace_back(*value_text(shapes[i]));
+    return names;
+  }
 };
 
 TEST_F(Parameters, ThatLieAnywhereAreCopiedOnce) {
@@ -227,17 +235,8 @@ TEST_F(Parameters, OfAnotherShapeAreNotShared) {
 }
 
 TEST_F(Parameters, AreNotAmongTheInputsThatInfoLists) {
-  const auto input_names = [&](const Value& executor) {
-    const Value info = call(executor, "get_input_info").value();
-    const auto top = host.items(info.object()).value();
-    std::vector<std::string> names;
-    const auto shapes = host.items(top[1].object).value();
-    for (std::size_t i = 0; i < shapes.size(); i += 2) names.emplace_back(*value_text(shapes[i]));
-    return names;
-  };
-
-  EXPECT_THAT(input_names(executor(small_graph, {small_p0})), ElementsAre("x"));
-  EXPECT_THAT(input_names(executor(small_graph, {})), ElementsAre("x", "p0"));
+  EXPECT_THAT(listed_inputs(executor(small_graph, {small_p0})), ElementsAre("x"));
+  EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x", "p0"));
 }
 
 // v0.8 linked constants into the library, found by storage id.
@@ -279,6 +278,46 @@ TEST_F(LinkedParameters, OffTheAlignmentAreCopied) {
 
   EXPECT_NE(tensor_of(executor, "get_input", 1).data, off.tensor.data);
   EXPECT_THAT(run(executor), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(LinkedParameters, AreNotAmongTheInputsThatInfoLists) {
+  EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x"));
+
+  Floats off({2, 2}, {1, 1, 1, 1}, 64);
+  at = off.tensor.data;
+  EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x"));
+}
+
+TEST_F(LinkedParameters, ThatFailToBeFoundEndTheCreation) {
+  const Value factory = load(payload_bytes(small_graph, {})).value();
+  const ObjectRef create = host.find(factory.object(), GANTRY_FIND_SELF, "default").value();
+  // What a host says of imports that it cannot search.
+  const_cast<gantry_host*>(fake.table())->find = [](const gantry_host*, gantry_object*,
+                                                    std::uint32_t, gantry_bytes, gantry_object**,
+                                                    gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "UNBOUND", "the library is not bound");
+  };
+
+  const gantry_value device = device_value(gantry::test::cpu);
+  const Result<Value> made = host.call(create.get(), nullptr, {&device, 1});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unavailable);
+  EXPECT_EQ(made.error().message,
+            "the library is not bound\n  while looking for constants linked into the library");
+}
+
+TEST_F(LinkedParameters, ThatFailToBeGivenEndTheCreation) {
+  fake.add_function("_lookup_linked_param", [](const gantry_env*, std::span<const gantry_value>,
+                                               gantry_value*, gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "GONE", "no constants any more");
+  });
+  const Value factory = load(payload_bytes(small_graph, {})).value();
+
+  const Result<Value> made = call(factory, "default", {device_value(gantry::test::cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "no constants any more");
 }
 
 }  // namespace
