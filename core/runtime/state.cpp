@@ -121,7 +121,9 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
   host.tvm_symbols = beside.empty() ? beside : beside.parent_path() / "lib" / "libgantry_tvm.so";
 }
 
-RuntimeState::~RuntimeState() = default;
+RuntimeState::~RuntimeState() {
+  workspaces.close();  // blocks on devices go while the plugins of those are there
+}
 
 Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
   if (LogLevel level{}; !options.log_level.empty() && !parse_log_level(options.log_level, level)) {

@@ -74,9 +74,15 @@ constexpr gantry_device_table kDevice = {
     .name = "test_npu",
     .count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code { return *count = 2, GANTRY_OK; },
     .alloc = [](void*, std::int32_t, const gantry_alloc* what, void** data, gantry_status*) -> gantry_code {
+      ++program_plugin().blocks;
       return *data = std::malloc(what->size + 1), GANTRY_OK;
     },
-    .free = [](void*, std::int32_t, void* data) { std::free(data); },
+    .free =
+        [](void*, std::int32_t, void* data) {
+          --program_plugin().blocks;
+          program_plugin().late_frees += program_plugin().instances == 0 ? 1 : 0;
+          std::free(data);
+        },
     .copy = [](void*, std::int32_t, const gantry_copy* what, void*, gantry_status*) -> gantry_code {
       std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
                   static_cast<const char*>(what->from.data) + what->from.byte_offset, what->size);

@@ -24,6 +24,8 @@ struct ProgramPlugin {
   std::uint64_t lie = 0;              // added to `consumed`
   bool no_module = false;             // success without one
   int refusals = 0;                   // so many times create() fails
+  int blocks = 0;                     // on its device, in use now
+  int late_frees = 0;                 // blocks freed after the last instance was destroyed
   // The function "call" of a "test.block" module.
   std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*, gantry_status*)> call;
 };
