@@ -7,9 +7,12 @@
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -103,6 +106,26 @@ Status open_tvm_symbols(const std::filesystem::path& path,
   return check_no_other_tvm(ours, wanted);
 }
 
+// The linker opens the file anew, by its path. What the path names before and after that is what it has opened.
+Status check_still_there(const std::string& path, FileIdentity judged) {
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) {
+    const int why = errno;
+    return unavailable(path,
+                       " was there and is not any more: ", std::generic_category().message(why))
+        .because("REPLACED_DURING_LOAD")
+        .native("errno", why);
+  }
+  if (FileIdentity{static_cast<std::uint64_t>(now.st_dev),
+                   static_cast<std::uint64_t>(now.st_ino)} == judged) {
+    return {};
+  }
+  return unavailable(path,
+                     " is another file than the one that was read: it was replaced meanwhile; load "
+                     "it again")
+      .because("REPLACED_DURING_LOAD");
+}
+
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
   constexpr std::uint32_t load = 1, write = 2;
   for (const ElfSegment& segment : elf.image().segments()) {
@@ -146,9 +169,11 @@ Status HostLibrary::open_file() {
     dlclose(known);
     GANTRY_TRY(copy_, PrivateCopy::make(this->path().filename().native(), elf_->bytes()));
     opened = copy_.path();
+  } else {
+    GANTRY_CHECK(check_still_there(path, identity()));
   }
   handle_ = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ != nullptr) return {};
+  if (handle_ != nullptr) return copy_ ? Status() : check_still_there(path, identity());
   const std::string text = last_dlerror();
   Error error = explain_open_failure(*elf_, path, text);
   const bool has_origin = elf_->runpath().find("$ORIGIN") != std::string_view::npos ||

@@ -4,6 +4,8 @@
 //
 //     map ─▶ read ELF ─▶ refuse ─▶ open libgantry_tvm.so if wanted ─▶ dlopen the file, or a private copy of it
 //
+// The bytes that were judged are those that run: a file that was replaced meanwhile is refused.
+//
 // Its variables (context pointers, module context, cached look-ups) serve one module graph, so each HostLibrary has
 // the mapping for itself: where the process has the file open already, a second one gets a copy.
 #pragma once
@@ -30,7 +32,8 @@ class HostLibrary {
   // services [in]   whose libgantry_tvm.so is opened where the file imports from it
   // returns  malformed    cut short
   //          unsupported  no shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
-  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks, by name
+  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks, by name;
+  //                       REPLACED_DURING_LOAD its path names another file by now
   // thread   any; one at a time in the process while the system opens it
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 namespace gantry {
@@ -252,6 +253,79 @@ TEST_F(HostLibraryTest, OpensOneFileOnManyThreads) {
 
   EXPECT_EQ(failed, 0);
   EXPECT_EQ(originals, 1);
+}
+
+class ReplacedHostLibrary : public HostLibraryTest {
+ protected:
+  ~ReplacedHostLibrary() override {
+    unsetenv("GANTRY_TEST_RENAME");
+    unsetenv("GANTRY_TEST_RENAME_TO");
+  }
+  // `name` as model.so, judged; `next` as next.so.
+  void read(const char* name, const char* next) {
+    std::filesystem::copy_file(fixture(name), path);
+    std::filesystem::copy_file(fixture(next), other);
+    file = *MappedFile::open(path);
+    elf = std::make_shared<const ElfFile>(*ElfFile::parse(file));
+  }
+  // What renames_when_opened.so does when it is opened.
+  void let_it_rename(const std::filesystem::path& from, const std::filesystem::path& to) {
+    setenv("GANTRY_TEST_RENAME", from.c_str(), 1);
+    setenv("GANTRY_TEST_RENAME_TO", to.c_str(), 1);
+  }
+  void expect_refused(const std::string& text) {
+    const auto library = HostLibrary::open(file, elf, world.services);
+    ASSERT_FALSE(library.ok());
+    EXPECT_EQ(library.error().code, Code::unavailable);
+    EXPECT_EQ(library.error().reason, "REPLACED_DURING_LOAD");
+    EXPECT_EQ(library.error().message, path.native() + text);
+  }
+
+  const std::filesystem::path path = folder / "model.so", other = folder / "next.so";
+  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const ElfFile> elf;
+  static constexpr char kReplaced[] =
+      " is another file than the one that was read: it was replaced meanwhile; load it again";
+};
+
+TEST_F(ReplacedHostLibrary, RunsNothingOfTheNewFile) {
+  read("packed.so", "renames_when_opened.so");
+  test::write_file(folder / "untouched", "");
+  let_it_rename(folder / "untouched", folder / "it has run");
+  std::filesystem::rename(other, path);
+
+  expect_refused(kReplaced);
+
+  EXPECT_TRUE(std::filesystem::exists(folder / "untouched"));
+}
+
+TEST_F(ReplacedHostLibrary, IsRefusedWhereItHappensWhileItIsOpened) {
+  read("renames_when_opened.so", "packed.so");
+  let_it_rename(other, path);
+
+  expect_refused(kReplaced);
+
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(ReplacedHostLibrary, IsRefusedWhereItIsGone) {
+  read("packed.so", "packed.so");
+  std::filesystem::remove(path);
+
+  expect_refused(" was there and is not any more: No such file or directory");
+}
+
+// The one that was read runs, as a copy of what was read.
+TEST_F(ReplacedHostLibrary, RunsAsACopyWhereItIsOpenAlready) {
+  read("packed.so", "system_library.so");
+  const auto first = world.load_whole(path);
+  std::filesystem::rename(other, path);
+
+  const auto library = HostLibrary::open(file, elf, world.services);
+
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_TRUE((*library)->is_private_copy());
+  EXPECT_NE((*library)->function("count_calls"), nullptr);
 }
 
 TEST_F(HostLibraryTest, OpensAPathWithoutAFolder) {
