@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_file.hpp"
 
+#include "core/elf/elf_dynamic.hpp"
 #include "core/elf/elf_symbols.hpp"
-
-#include <gantry/byte_reader.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -16,114 +15,13 @@ constexpr std::uint32_t dynamic = 2, interpreter = 3, note = 4, tls = 7;
 constexpr std::uint32_t gnu_stack = 0x6474e551, gnu_relro = 0x6474e552;
 }  // namespace segment_type
 
-namespace tag {
-constexpr std::uint64_t end = 0, needed = 1, hash = 4, strings = 5, symbols = 6, string_bytes = 10,
-                        symbol_entry_bytes = 11, soname = 14, rpath = 15, text_relocations = 22,
-                        bind_now = 24, runpath = 29, flags = 30, gnu_hash = 0x6ffffef5,
-                        flags_1 = 0x6ffffffb, version_needs = 0x6ffffffe,
-                        version_need_count = 0x6fffffff;
-}  // namespace tag
-
 constexpr std::uint32_t section_symbols = 2;  // SHT_SYMTAB
 constexpr std::uint16_t first_reserved_section = 0xff00;
 
-// The entries that matter, as they stand in the dynamic segment.
-struct Dynamic {
-  std::vector<std::uint64_t> needed;
-  std::optional<std::uint64_t> hash, gnu_hash, strings, string_bytes, symbols, symbol_entry_bytes;
-  std::optional<std::uint64_t> soname, rpath, runpath, version_needs, version_need_count;
-  std::uint64_t flags = 0, flags_1 = 0;
-  bool text_relocations = false, bind_now = false;
-};
-
-Result<Dynamic> read_dynamic_entries(std::span<const std::uint8_t> segment, std::uint64_t at) {
-  Dynamic dynamic;
-  ByteReader in(segment, at);
-  while (!in.at_end()) {
-    GANTRY_TRY(const std::uint64_t key, in.read_u64("dynamic tag"));
-    GANTRY_TRY(const std::uint64_t value, in.read_u64("dynamic value"));
-    switch (key) {
-      case tag::end:
-        return dynamic;
-      case tag::needed:
-        dynamic.needed.push_back(value);
-        break;
-      case tag::hash:
-        dynamic.hash = value;
-        break;
-      case tag::gnu_hash:
-        dynamic.gnu_hash = value;
-        break;
-      case tag::strings:
-        dynamic.strings = value;
-        break;
-      case tag::string_bytes:
-        dynamic.string_bytes = value;
-        break;
-      case tag::symbols:
-        dynamic.symbols = value;
-        break;
-      case tag::symbol_entry_bytes:
-        dynamic.symbol_entry_bytes = value;
-        break;
-      case tag::soname:
-        dynamic.soname = value;
-        break;
-      case tag::rpath:
-        dynamic.rpath = value;
-        break;
-      case tag::runpath:
-        dynamic.runpath = value;
-        break;
-      case tag::text_relocations:
-        dynamic.text_relocations = true;
-        break;
-      case tag::bind_now:
-        dynamic.bind_now = true;
-        break;
-      case tag::flags:
-        dynamic.flags = value;
-        break;
-      case tag::flags_1:
-        dynamic.flags_1 = value;
-        break;
-      case tag::version_needs:
-        dynamic.version_needs = value;
-        break;
-      case tag::version_need_count:
-        dynamic.version_need_count = value;
-        break;
-      default:
-        break;
-    }
-  }
-  return dynamic;
-}
-
-Result<std::uint64_t> count_symbols(const ElfImage& image, const Dynamic& dynamic) {
-  if (!dynamic.hash && !dynamic.gnu_hash) {
-    return malformed(no_offset,
-                     "dynamic symbols cannot be counted: neither DT_HASH nor DT_GNU_HASH is there")
-        .because("ELF_HASH");
-  }
-  std::optional<std::uint64_t> count;
-  if (dynamic.hash) {
-    GANTRY_TRY(const auto table, image.bytes_to_segment_end(*dynamic.hash));
-    GANTRY_TRY(count, symbol_count_of_hash(table, image.offset_in_file(table)));
-  }
-  if (dynamic.gnu_hash) {
-    GANTRY_TRY(const auto table, image.bytes_to_segment_end(*dynamic.gnu_hash));
-    GANTRY_TRY(const std::uint64_t hashed,
-               symbol_count_of_gnu_hash(table, image.offset_in_file(table)));
-    if (count && hashed > *count) {
-      return malformed(image.offset_in_file(table), "DT_GNU_HASH counts ", hashed,
-                       " symbols, DT_HASH counts ", *count)
-          .because("ELF_HASH");
-    }
-    if (!count) count = hashed;
-  }
-  return *count;
-}
+// Where fields stand in the ELF header and in a symbol.
+constexpr std::uint64_t program_header_count_at = 0x38;
+constexpr std::uint64_t symbol_section_at = 6, symbol_value_at = 8;
+constexpr std::uint64_t section_link_at = 40;
 
 // NUL-terminated text that fills a segment.
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
@@ -132,44 +30,6 @@ std::string_view text_of(std::span<const std::uint8_t> bytes) {
 }
 
 }  // namespace
-
-std::string name_of(ElfMachine machine) {
-  switch (machine) {
-    case ElfMachine::i386:
-      return "i386";
-    case ElfMachine::ppc64:
-      return "ppc64";
-    case ElfMachine::s390:
-      return "s390x";
-    case ElfMachine::arm:
-      return "arm";
-    case ElfMachine::x86_64:
-      return "x86-64";
-    case ElfMachine::hexagon:
-      return "hexagon";
-    case ElfMachine::aarch64:
-      return "aarch64";
-    case ElfMachine::cuda:
-      return "cuda";
-    case ElfMachine::amdgpu:
-      return "amdgpu";
-    case ElfMachine::riscv:
-      return "riscv";
-    case ElfMachine::loongarch:
-      return "loongarch";
-  }
-  return concat("machine ", static_cast<std::uint16_t>(machine));
-}
-
-ElfMachine host_machine() {
-#if defined(__x86_64__)
-  return ElfMachine::x86_64;
-#elif defined(__aarch64__)
-  return ElfMachine::aarch64;
-#else
-#error "name this machine in ElfMachine first"
-#endif
-}
 
 Result<ElfFile> ElfFile::parse(std::span<const std::uint8_t> bytes) {
   GANTRY_TRY(ElfImage image, ElfImage::parse(bytes));
@@ -235,13 +95,15 @@ Status ElfFile::read_dynamic() {
   });
   if (found == segments.end()) {
     if (type() == ElfType::shared) {
-      return malformed(no_offset, "shared object has no dynamic segment");
+      return malformed(program_header_count_at, "shared object has no dynamic segment among its ",
+                       segments.size(), " program headers");
     }
     return {};  // a static program
   }
   GANTRY_TRY(const auto segment,
              image_.bytes_of_segment(static_cast<std::size_t>(found - segments.begin())));
-  GANTRY_TRY(const Dynamic dynamic, read_dynamic_entries(segment, image_.offset_in_file(segment)));
+  GANTRY_TRY(const DynamicSegment dynamic,
+             DynamicSegment::parse(segment, image_.offset_in_file(segment)));
 
   flags_.pie = (dynamic.flags_1 & 0x08000000) != 0;
   flags_.bind_now = dynamic.bind_now || (dynamic.flags & 8) != 0 || (dynamic.flags_1 & 1) != 0;
@@ -250,42 +112,37 @@ Status ElfFile::read_dynamic() {
 
   StringTable strings;
   if (dynamic.strings && dynamic.string_bytes) {
-    GANTRY_TRY(const auto bytes, image_.bytes_at(*dynamic.strings, *dynamic.string_bytes));
-    strings = StringTable(bytes, image_.offset_in_file(bytes));
+    GANTRY_TRY(const auto room, bytes_behind(image_, *dynamic.strings, "DT_STRTAB"));
+    if (dynamic.string_bytes->value > room.size()) {
+      return malformed(dynamic.string_bytes->at, "DT_STRSZ is ", dynamic.string_bytes->value,
+                       ", room for ", room.size());
+    }
+    strings = StringTable(room.first(dynamic.string_bytes->value), image_.offset_in_file(room));
   }
   needed_.reserve(dynamic.needed.size());
-  for (const std::uint64_t at : dynamic.needed) {
-    GANTRY_TRY(const auto name, strings.name(at, "needed library"));
+  for (const DynamicValue& entry : dynamic.needed) {
+    GANTRY_TRY(const auto name, strings.name(entry.value, "needed library"));
     needed_.push_back(name);
   }
   if (dynamic.soname) {
-    GANTRY_TRY(soname_, strings.name(*dynamic.soname, "soname"));
+    GANTRY_TRY(soname_, strings.name(dynamic.soname->value, "soname"));
   }
   if (dynamic.rpath) {
-    GANTRY_TRY(rpath_, strings.name(*dynamic.rpath, "rpath"));
+    GANTRY_TRY(rpath_, strings.name(dynamic.rpath->value, "rpath"));
   }
   if (dynamic.runpath) {
-    GANTRY_TRY(runpath_, strings.name(*dynamic.runpath, "runpath"));
+    GANTRY_TRY(runpath_, strings.name(dynamic.runpath->value, "runpath"));
   }
 
   if (dynamic.symbols) {
-    if (dynamic.symbol_entry_bytes.value_or(symbol_bytes) != symbol_bytes) {
-      return malformed(no_offset, "dynamic symbols have ", *dynamic.symbol_entry_bytes,
-                       " bytes each, expected ", symbol_bytes);
-    }
-    GANTRY_TRY(const std::uint64_t count, count_symbols(image_, dynamic));
-    GANTRY_TRY(const auto room, image_.bytes_to_segment_end(*dynamic.symbols));
-    const std::uint64_t at = image_.offset_in_file(room);
-    if (count > room.size() / symbol_bytes) {
-      return malformed(at, "dynamic symbols: count ", count, ", room for ",
-                       room.size() / symbol_bytes);
-    }
-    GANTRY_TRY(symbols_, read_symbols(room.first(count * symbol_bytes), at, strings));
+    GANTRY_TRY(const auto table, symbol_table(image_, dynamic));
+    GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
   }
   if (dynamic.version_needs) {
-    GANTRY_TRY(const auto table, image_.bytes_to_segment_end(*dynamic.version_needs));
-    GANTRY_TRY(version_needs_, read_version_needs(table, image_.offset_in_file(table),
-                                                  dynamic.version_need_count.value_or(0), strings));
+    GANTRY_TRY(const auto table, bytes_behind(image_, *dynamic.version_needs, "DT_VERNEED"));
+    const std::uint64_t count = dynamic.version_need_count ? dynamic.version_need_count->value : 0;
+    GANTRY_TRY(version_needs_,
+               read_version_needs(table, image_.offset_in_file(table), count, strings));
   }
   return {};
 }
@@ -295,7 +152,9 @@ Status ElfFile::read_object_symbols() {
   for (std::size_t i = 0; i < sections.size(); ++i) {
     if (sections[i].type != section_symbols) continue;
     GANTRY_TRY(const auto table, image_.bytes_of_section(i));
-    GANTRY_TRY(const auto names, image_.bytes_of_section(sections[i].link));
+    const ElfField names_of{"string table of the symbol table", sections[i].at + section_link_at};
+    GANTRY_TRY(const std::size_t names_index, image_.section_index(sections[i].link, names_of));
+    GANTRY_TRY(const auto names, image_.bytes_of_section(names_index));
     StringTable strings(names, image_.offset_in_file(names));
     GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
     return {};
@@ -327,14 +186,20 @@ Result<std::span<const std::uint8_t>> ElfFile::bytes_from(const ElfSymbol& symbo
   if (!symbol.defined()) {
     return not_found("symbol ", symbol.name, " is not defined in this file");
   }
-  if (type() != ElfType::relocatable) return image_.bytes_to_segment_end(symbol.value);
+  if (type() != ElfType::relocatable) {
+    const std::string field = concat("value of symbol ", symbol.name);
+    return image_.bytes_to_segment_end(symbol.value, {field, symbol.at + symbol_value_at});
+  }
   if (symbol.section >= first_reserved_section) {
     return not_found("symbol ", symbol.name, " lies in no section of this file");
   }
-  GANTRY_TRY(const auto section, image_.bytes_of_section(symbol.section));
+  const std::string field = concat("section of symbol ", symbol.name);
+  GANTRY_TRY(const std::size_t index,
+             image_.section_index(symbol.section, {field, symbol.at + symbol_section_at}));
+  GANTRY_TRY(const auto section, image_.bytes_of_section(index));
   if (symbol.value > section.size()) {
-    return malformed(image_.offset_in_file(section), "symbol ", symbol.name, " lies at ",
-                     symbol.value, " of a section of ", section.size(), " bytes");
+    return malformed(symbol.at + symbol_value_at, "symbol ", symbol.name, " lies at ", symbol.value,
+                     " of a section of ", section.size(), " bytes");
   }
   return section.subspan(symbol.value);
 }

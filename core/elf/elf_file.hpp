@@ -6,7 +6,8 @@
 // what the system's loader goes by; section headers are only a hint and may be missing. Relocatable
 // objects have nothing but sections, so there they are read.
 //
-//     elf_types.hpp -> elf_image.hpp (headers, addresses to bytes) -> elf_file.hpp (symbols, needs)
+//     elf_types.hpp -> elf_image.hpp (headers, addresses to bytes)
+//                   -> elf_symbols.hpp, elf_dynamic.hpp -> elf_file.hpp (symbols, needs)
 #pragma once
 
 #include "core/elf/elf_image.hpp"
@@ -60,14 +61,6 @@ class ElfFile {
   // file and die on first touch.
   Status check_complete() const { return image_.check_complete(); }
 
-  // File bytes behind an address range. Memory beyond a segment's file part is not file: malformed.
-  Result<std::span<const std::uint8_t>> bytes_at(std::uint64_t address, std::uint64_t size) const {
-    return image_.bytes_at(address, size);
-  }
-  // From an address to the end of the file part of its segment.
-  Result<std::span<const std::uint8_t>> bytes_to_segment_end(std::uint64_t address) const {
-    return image_.bytes_to_segment_end(address);
-  }
   // The `size` bytes that the symbol names; in a relocatable object they come from its section.
   Result<std::span<const std::uint8_t>> bytes_of(const ElfSymbol& symbol) const;
   // From the symbol's first byte to the end of its segment or section.

@@ -125,6 +125,7 @@ Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> byte
   sections.reserve(table.count);
   for (std::uint64_t i = 0; i < table.count; ++i) {
     ElfSection section;
+    section.at = in.offset();
     GANTRY_CHECK(in.skip(4, "section name"));
     GANTRY_TRY(section.type, in.read_u32("section type"));
     GANTRY_TRY(section.flags, in.read_u64("section flags"));
@@ -210,11 +211,13 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_of_segment(std::size_t ind
   return bytes_.subspan(segment.offset, segment.file_size);
 }
 
+Result<std::size_t> ElfImage::section_index(std::uint64_t number, const ElfField& field) const {
+  if (number < sections_.size()) return static_cast<std::size_t>(number);
+  return malformed(field.at, field.name, " is section ", number, ", section count is ",
+                   sections_.size());
+}
+
 Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t index) const {
-  if (index >= sections_.size()) {
-    return malformed(no_offset, "section ", index, " is named, section count is ",
-                     sections_.size());
-  }
   const ElfSection& section = sections_[index];
   if (section.type == section_without_bytes) return std::span<const std::uint8_t>();
   if (!inside(section.offset, section.size, bytes_.size())) {
@@ -225,30 +228,31 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t ind
   return bytes_.subspan(section.offset, section.size);
 }
 
-Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64_t address) const {
+Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64_t address,
+                                                                     const ElfField& field) const {
+  std::uint64_t lowest = UINT64_MAX, highest = 0;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const ElfSegment& segment = segments_[i];
-    if (segment.type != type_load || address < segment.address) continue;
+    if (segment.type != type_load) continue;
+    lowest = std::min(lowest, segment.address);
+    highest = std::max(
+        highest, segment.address + std::min(segment.memory_size, UINT64_MAX - segment.address));
+    if (address < segment.address) continue;
     const std::uint64_t into = address - segment.address;
     if (into >= segment.memory_size) continue;
     GANTRY_TRY(const auto view, bytes_of_segment(i));
     if (into >= view.size()) {
-      return malformed(no_offset, "address ", Hex{address}, " lies ", into, " bytes into segment ",
-                       i, ", which has ", view.size(), " bytes of file");
+      return malformed(field.at, field.name, " is ", Hex{address}, ", ", into,
+                       " bytes into segment ", i, ", which has ", view.size(), " bytes of file");
     }
     return view.subspan(into);
   }
-  return malformed(no_offset, "address ", Hex{address}, " lies in no loaded segment");
-}
-
-Result<std::span<const std::uint8_t>> ElfImage::bytes_at(std::uint64_t address,
-                                                         std::uint64_t size) const {
-  GANTRY_TRY(const auto view, bytes_to_segment_end(address));
-  if (size > view.size()) {
-    return malformed(offset_in_file(view), "address ", Hex{address}, " has ", view.size(),
-                     " bytes of file behind it, ", size, " wanted");
+  if (lowest > highest) {
+    return malformed(field.at, field.name, " is ", Hex{address}, ", file has no loaded segment");
   }
-  return view.first(size);
+  return malformed(field.at, field.name, " is ", Hex{address},
+                   ", in none of the loaded segments, which span ", Hex{lowest}, " to ",
+                   Hex{highest});
 }
 
 }  // namespace gantry

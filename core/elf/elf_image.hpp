@@ -10,9 +10,16 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
+
+// What led to an address or a section, for refusals.
+struct ElfField {
+  std::string_view name;  // "DT_SYMTAB"
+  std::uint64_t at;       // in the file
+};
 
 class ElfImage {
  public:
@@ -29,9 +36,13 @@ class ElfImage {
 
   // See ElfFile.
   Status check_complete() const;
-  Result<std::span<const std::uint8_t>> bytes_at(std::uint64_t address, std::uint64_t size) const;
-  Result<std::span<const std::uint8_t>> bytes_to_segment_end(std::uint64_t address) const;
-  // The file part of a segment or section, as far as it lies in the file.
+  // From an address to the end of the file part of its segment; never empty. Memory beyond the file
+  // part is not file: malformed.
+  Result<std::span<const std::uint8_t>> bytes_to_segment_end(std::uint64_t address,
+                                                             const ElfField& field) const;
+  // The section that a field names by number; malformed where there are fewer.
+  Result<std::size_t> section_index(std::uint64_t number, const ElfField& field) const;
+  // The file part of a segment or section, which must lie in the file.
   Result<std::span<const std::uint8_t>> bytes_of_segment(std::size_t index) const;
   Result<std::span<const std::uint8_t>> bytes_of_section(std::size_t index) const;
 

@@ -37,6 +37,7 @@ Result<std::vector<ElfSymbol>> read_symbols(std::span<const std::uint8_t> table,
   GANTRY_CHECK(in.skip(symbol_bytes, "null symbol"));
   for (std::uint64_t i = 1; i < count; ++i) {
     ElfSymbol symbol;
+    symbol.at = in.offset();
     GANTRY_TRY(const std::uint32_t name_at, in.read_u32("symbol name"));
     GANTRY_TRY(const std::uint8_t info, in.read_u8("symbol type"));
     GANTRY_TRY(const std::uint8_t other, in.read_u8("symbol visibility"));
@@ -69,8 +70,7 @@ Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, 
 
 // u32 buckets, u32 first hashed symbol, u32 bloom words, u32 shift; u64 bloom[]; u32 bucket[];
 // u32 chain[], one for each hashed symbol, bit 0 set on the last of a bucket.
-Result<std::uint64_t> symbol_count_of_gnu_hash(std::span<const std::uint8_t> table,
-                                               std::uint64_t at) {
+Result<HashedSymbols> read_gnu_hash(std::span<const std::uint8_t> table, std::uint64_t at) {
   ByteReader in(table, at);
   GANTRY_TRY(const std::uint32_t buckets, in.read_u32("DT_GNU_HASH bucket count"));
   GANTRY_TRY(const std::uint32_t first, in.read_u32("DT_GNU_HASH first symbol"));
@@ -85,7 +85,7 @@ Result<std::uint64_t> symbol_count_of_gnu_hash(std::span<const std::uint8_t> tab
     GANTRY_TRY(const std::uint32_t symbol, in.read_u32("DT_GNU_HASH bucket"));
     last = std::max(last, symbol);
   }
-  if (last == 0) return first;  // nothing is hashed: only undefined symbols below `first`
+  if (last == 0) return HashedSymbols{first, first};
   if (last < first) {
     return malformed(at, "DT_GNU_HASH bucket names symbol ", last, ", first hashed symbol is ",
                      first);
@@ -93,7 +93,7 @@ Result<std::uint64_t> symbol_count_of_gnu_hash(std::span<const std::uint8_t> tab
   GANTRY_CHECK(in.skip((std::uint64_t{last} - first) * 4, "DT_GNU_HASH chain"));
   for (std::uint64_t symbol = last;; ++symbol) {
     GANTRY_TRY(const std::uint32_t link, in.read_u32("DT_GNU_HASH chain"));
-    if ((link & 1) != 0) return symbol + 1;
+    if ((link & 1) != 0) return HashedSymbols{first, symbol + 1};
   }
 }
 

@@ -45,14 +45,23 @@ constexpr std::uint64_t symbol_bytes = 24;
 Result<std::vector<ElfSymbol>> read_symbols(std::span<const std::uint8_t> table, std::uint64_t at,
                                             StringTable& strings);
 
-// The dynamic segment carries no symbol count: it follows from the hash tables.
+// DT_HASH.
 //
 // returns  the number of dynamic symbols, the null symbol included
-// source   the gABI "Hash Table" section (DT_HASH: chain count); the GNU hash table: the last chain
-//          of the highest bucket ends at the last symbol
+// source   the gABI "Hash Table" section: one chain word for each symbol
 Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, std::uint64_t at);
-Result<std::uint64_t> symbol_count_of_gnu_hash(std::span<const std::uint8_t> table,
-                                               std::uint64_t at);
+
+// The dynamic symbols that a GNU hash table leads to: first .. end-1, the last ones of their table.
+// Empty, both are what the table names as first: then the linker says how many symbols there are, or 1.
+struct HashedSymbols {
+  std::uint64_t first = 0, end = 0;
+};
+
+// DT_GNU_HASH.
+//
+// source   glibc elf/dl-lookup.c; GNU ld bfd/elflink.c: the last chain of the highest bucket ends at
+//          the last symbol
+Result<HashedSymbols> read_gnu_hash(std::span<const std::uint8_t> table, std::uint64_t at);
 
 // DT_VERNEED: `count` files, each with the versions wanted from it.
 Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint8_t> table,

@@ -55,6 +55,7 @@ struct ElfSymbol {
   std::string_view name;
   std::uint64_t value = 0;  // address; in a relocatable object: offset into its section
   std::uint64_t size = 0;   // bytes, 0 where the producer did not say
+  std::uint64_t at = 0;     // of its entry, in the file
   SymbolType type = SymbolType::notype;
   SymbolBinding binding = SymbolBinding::local;
   SymbolVisibility visibility = SymbolVisibility::normal;
@@ -84,6 +85,7 @@ struct ElfSection {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t link = 0;
+  std::uint64_t at = 0;  // of its header, in the file
 };
 
 // "libc.so.6" must offer "GLIBC_2.34".

@@ -190,11 +190,15 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
   }
 
   const std::uint64_t gnu_hash_at = body.size();
-  body.u32(1).u32(first_defined).u32(1).u32(6).u64(~std::uint64_t{0});
-  body.u32(first_defined < count ? first_defined : 0);
-  for (std::uint32_t i = first_defined; i < count; ++i) {
-    const std::uint32_t last = i + 1 == count ? 1 : 0;
-    body.u32((gnu_hash(symbols[i - 1].name) & ~1u) | last);
+  if (hash_ == Hash::gnu_empty) {
+    body.u32(1).u32(1).u32(1).u32(0).u64(0).u32(0);
+  } else {
+    body.u32(1).u32(first_defined).u32(1).u32(6).u64(~std::uint64_t{0});
+    body.u32(first_defined < count ? first_defined : 0);
+    for (std::uint32_t i = first_defined; i < count; ++i) {
+      const std::uint32_t last = i + 1 == count ? 1 : 0;
+      body.u32((gnu_hash(symbols[i - 1].name) & ~1u) | last);
+    }
   }
   pad(body, 8);
   const std::uint64_t hash_at = body.size();
@@ -227,7 +231,7 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
   entries.push_back({10, strings.words().size()});
   entries.push_back({6, address(symbols_at)});
   entries.push_back({11, 24});
-  if (hash_ == Hash::gnu || hash_ == Hash::both) {
+  if (hash_ == Hash::gnu || hash_ == Hash::both || hash_ == Hash::gnu_empty) {
     entries.push_back({0x6ffffef5, address(gnu_hash_at)});
   }
   if (hash_ == Hash::sysv || hash_ == Hash::both) entries.push_back({4, address(hash_at)});

@@ -19,7 +19,8 @@ namespace gantry::test {
 
 class ElfBuilder {
  public:
-  enum class Hash { gnu, sysv, both, none };
+  // gnu_empty: the table of GNU ld where no symbol is hashed, which counts none of the undefined ones
+  enum class Hash { gnu, sysv, both, none, gnu_empty };
   static constexpr std::uint64_t base_address = 0x10000;
 
   ElfBuilder& machine(std::uint16_t number);  // default: this machine

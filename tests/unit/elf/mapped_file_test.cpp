@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -172,6 +173,35 @@ TEST(MappedFile, RefusesAPathThatTheSystemWouldCut) {
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Code::invalid);
   EXPECT_EQ(file.error().message, "a path of 3 bytes holds a NUL");
+}
+
+// A sysfs file is regular and has a size, and cannot be mapped.
+TEST(MappedFile, SaysThatAFileCannotBeMapped) {
+  const std::filesystem::path path = "/sys/devices/system/cpu/online";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no sysfs here";
+
+  const auto file = MappedFile::open(path);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::unavailable);
+  EXPECT_EQ(file.error().native_code, ENODEV);
+  EXPECT_EQ(file.error().native_domain, "errno");
+  EXPECT_EQ(file.error().message, path.string() + " cannot be mapped: No such device");
+}
+
+TEST(MappedFile, SaysThatAFileIsLargerThanTheAddressSpace) {
+  const int descriptor = memfd_create("large", MFD_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(ftruncate(descriptor, off_t{1} << 62), 0);
+  const std::string path = concat("/proc/self/fd/", descriptor);
+
+  const auto file = MappedFile::open(path);
+  close(descriptor);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::exhausted);
+  EXPECT_EQ(file.error().native_code, ENOMEM);
+  EXPECT_EQ(file.error().message, path + " cannot be mapped: Cannot allocate memory");
 }
 
 TEST(MappedFile, SaysThatPermissionIsMissing) {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes behind a symbol, and symbols that lie about them.
+#include "core/elf/elf_file.hpp"
+
+#include "tests/support/elf_builder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using test::ElfBuilder;
+using ::testing::ElementsAre;
+
+constexpr std::uint8_t content[] = {1, 2, 3, 4, 5};
+
+template <class T>
+void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// Where the entry of the object's only symbol stands: behind the null symbol, in section 2.
+std::uint64_t symbol_of(const std::vector<std::uint8_t>& object) {
+  std::uint64_t sections_at, symbols_at;
+  std::memcpy(&sections_at, object.data() + 0x28, sizeof sections_at);
+  std::memcpy(&symbols_at, object.data() + sections_at + 2 * 64 + 24, sizeof symbols_at);
+  return symbols_at + 24;
+}
+
+TEST(SymbolBytes, AreThoseOfTheSymbol) {
+  const auto bytes = ElfBuilder().object("data", content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_of(*file->find("data"));
+  ASSERT_TRUE(view.ok()) << view.error().message;
+  EXPECT_THAT(*view, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(std::memcmp(bytes.data() + file->offset_in_file(*view), content, sizeof content), 0);
+}
+
+TEST(SymbolBytes, AreRefusedWhereTheSymbolSaysTooMuch) {
+  const auto bytes = ElfBuilder().object("data", content, 1 << 20).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const std::uint64_t at = file->find("data")->value - ElfBuilder::base_address;
+  const auto view = file->bytes_of(*file->find("data"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::malformed);
+  EXPECT_EQ(view.error().offset, at);
+  EXPECT_EQ(view.error().message,
+            concat("symbol data has 1048576 bytes, room for ", bytes.size() - at));
+}
+
+TEST(SymbolBytes, OfAnUndefinedSymbolAreNotFound) {
+  const auto bytes = ElfBuilder().undefined("puts").build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_of(*file->find("puts"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::not_found);
+  EXPECT_EQ(view.error().message, "symbol puts is not defined in this file");
+}
+
+TEST(SymbolBytes, AreRefusedWhereItsValueLeadsNowhere) {
+  auto bytes = ElfBuilder().object("data", content).build();
+  const std::uint64_t entry = ElfFile::parse(bytes)->find("data")->at;
+  put(bytes, entry + 8, std::uint64_t{0xdead0000});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_from(*file->find("data"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::malformed);
+  EXPECT_EQ(view.error().offset, entry + 8);
+  EXPECT_EQ(view.error().message,
+            concat("value of symbol data is 0xdead0000, in none of the loaded segments, which span "
+                   "0x10000 to ",
+                   Hex{ElfBuilder::base_address + bytes.size()}));
+}
+
+TEST(SymbolBytes, OfARelocatableObjectComeFromItsSection) {
+  const auto bytes = test::relocatable_object("blob", content);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->find("blob")->at, symbol_of(bytes));
+  const auto view = file->bytes_of(*file->find("blob"));
+  ASSERT_TRUE(view.ok()) << view.error().message;
+  EXPECT_THAT(*view, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(SymbolBytes, OfACommonSymbolAreNotFound) {
+  auto bytes = test::relocatable_object("blob", content);
+  put(bytes, symbol_of(bytes) + 6, std::uint16_t{0xfff2});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_from(*file->find("blob"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::not_found);
+  EXPECT_EQ(view.error().message, "symbol blob lies in no section of this file");
+}
+
+TEST(SymbolBytes, AreRefusedWhereTheSectionIsNotThere) {
+  auto bytes = test::relocatable_object("blob", content);
+  put(bytes, symbol_of(bytes) + 6, std::uint16_t{9});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_from(*file->find("blob"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::malformed);
+  EXPECT_EQ(view.error().offset, symbol_of(bytes) + 6);
+  EXPECT_EQ(view.error().message, "section of symbol blob is section 9, section count is 4");
+}
+
+TEST(SymbolBytes, AreRefusedBehindTheEndOfTheSection) {
+  auto bytes = test::relocatable_object("blob", content);
+  put(bytes, symbol_of(bytes) + 8, std::uint64_t{14});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto view = file->bytes_from(*file->find("blob"));
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, Code::malformed);
+  EXPECT_EQ(view.error().offset, symbol_of(bytes) + 8);
+  EXPECT_EQ(view.error().message, "symbol blob lies at 14 of a section of 13 bytes");
+}
+
+TEST(SymbolTable, IsRefusedWhereItsStringTableIsNotThere) {
+  auto bytes = test::relocatable_object("blob", content);
+  std::uint64_t sections_at;
+  std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
+  put(bytes, sections_at + 2 * 64 + 40, std::uint32_t{9});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().offset, sections_at + 2 * 64 + 40);
+  EXPECT_EQ(file.error().message,
+            "string table of the symbol table is section 9, section count is 4");
+}
+
+}  // namespace
+}  // namespace gantry
