@@ -60,10 +60,12 @@ std::optional<std::string> entry_of(const ElfFile& elf) {
 void digest_payloads(InspectReport& report, const InspectOptions& options) {
   const std::vector<Entry>& entries = report.container.entries;
   report.digests.resize(entries.size());
-  Progress progress("inspect", entries.size(), options.quiet);
+  std::uint64_t total = 0;
+  for (const Entry& entry : entries) total += entry.is_library() ? 0 : entry.payload.size();
+  Progress progress("inspect", total, options.quiet, ProgressUnit::bytes);
+  const auto advance = [&](std::size_t digested) { progress.advance(digested); };
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i].is_library()) report.digests[i] = sha256(entries[i].payload);
-    progress.advance();
+    if (!entries[i].is_library()) report.digests[i] = sha256(entries[i].payload, advance);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"
+#include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
 #include <gtest/gtest.h>
@@ -94,6 +95,30 @@ TEST(ProgressText, FillsTheBarInProportion) {
 TEST(ProgressText, DropsTheBarWhereThereIsNoRoom) {
   EXPECT_EQ(progress_text("run", 2, 4, 8), "run 2/4");
   EXPECT_EQ(progress_text("run", 2, 4, 5), "run 2");
+}
+
+TEST(ProgressText, CountsBytesAsPeopleReadThem) {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+  EXPECT_EQ(progress_text("inspect", gib, 4 * gib, 42, ProgressUnit::bytes),
+            "inspect [###            ] 1.0 GiB/4.0 GiB");
+}
+
+TEST(ProgressText, HasRoomForAnyTotal) {
+  EXPECT_EQ(progress_text("run", UINT64_MAX / 2, UINT64_MAX, 60, ProgressUnit::bytes),
+            "run [##################                  ] 8.0 EiB/16.0 EiB");
+}
+
+TEST(StatusLine, IsWrittenOverAndWipedWithBlanks) {
+  EXPECT_EQ(line_over(0, "linking", 80), "\rlinking");
+  EXPECT_EQ(line_over(10, "linking", 80), "\rlinking   ");
+  EXPECT_EQ(line_over(10, "", 80), "\r          ");
+}
+
+TEST(StatusLine, IsCutBeforeTheEdgeWhereItWouldWrap) {
+  EXPECT_EQ(line_over(0, "0123456789", 8), "\r0123456");
+  EXPECT_EQ(line_over(9, "0123456789", 8), "\r0123456  ");
+  EXPECT_EQ(line_over(0, "0123456789", 0), "\r");
 }
 
 TEST(Statistics, AreOfTheSortedValues) {

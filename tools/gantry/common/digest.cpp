@@ -3,12 +3,23 @@
 
 #include <sodium.h>
 
+#include <algorithm>
+
 namespace gantry::cli {
 
-Sha256 sha256(std::span<const std::uint8_t> bytes) {
+Sha256 sha256(std::span<const std::uint8_t> bytes,
+              const std::function<void(std::size_t)>& digested) {
   Sha256 digest;
   static_assert(std::tuple_size_v<Sha256> == crypto_hash_sha256_BYTES);
-  crypto_hash_sha256(digest.data(), bytes.data(), bytes.size());
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  while (!bytes.empty()) {
+    const auto piece = bytes.first(std::min(bytes.size(), digest_piece));
+    crypto_hash_sha256_update(&state, piece.data(), piece.size());
+    if (digested) digested(piece.size());
+    bytes = bytes.subspan(piece.size());
+  }
+  crypto_hash_sha256_final(&state, digest.data());
   return digest;
 }
 

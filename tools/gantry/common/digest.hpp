@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -10,7 +12,11 @@ namespace gantry::cli {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-Sha256 sha256(std::span<const std::uint8_t> bytes);
+// digested   called after each piece of at most digest_piece bytes with its size: for a progress bar
+Sha256 sha256(std::span<const std::uint8_t> bytes,
+              const std::function<void(std::size_t)>& digested = {});
+inline constexpr std::size_t digest_piece = std::size_t{4} << 20;
+
 // 64 lower-case hex digits.
 std::string hex_text(const Sha256& digest);
 

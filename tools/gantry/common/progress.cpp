@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/progress.hpp"
 
+#include "tools/gantry/common/human.hpp"
+
 #include <gantry/result.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 
 namespace gantry::cli {
 namespace {
@@ -19,35 +18,34 @@ constexpr milliseconds then_every{100};
 
 }  // namespace
 
-Progress::Progress(std::string label, std::uint64_t total, bool quiet)
+Progress::Progress(std::string label, std::uint64_t total, bool quiet, ProgressUnit unit)
     : label_(std::move(label)),
       total_(total),
-      terminal_(terminal_of(STDERR_FILENO)),
-      enabled_(terminal_.present && !quiet && total > 1),
+      unit_(unit),
+      line_(quiet),
+      enabled_(line_.enabled() && total > 1),
       next_(steady_clock::now() + first_after) {}
 
-Progress::~Progress() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
-}
-
-void Progress::advance(std::uint64_t steps) {
-  done_ += steps;
+void Progress::advance(std::uint64_t done) {
+  done_ += done;
   if (!enabled_ || steady_clock::now() < next_) return;
-  shown_ = true;
   next_ = steady_clock::now() + then_every;
-  std::fprintf(stderr, "\r%s", progress_text(label_, done_, total_, terminal_.width).c_str());
+  line_.show(progress_text(label_, done_, total_, line_.width(), unit_));
 }
 
 std::string progress_text(std::string_view label, std::uint64_t done, std::uint64_t total,
-                          int width) {
+                          int width, ProgressUnit unit) {
   constexpr int most_bar = 40;
-  const std::string count = concat(" ", done, "/", total);
+  const std::string count = unit == ProgressUnit::steps
+                                ? concat(" ", done, "/", total)
+                                : concat(" ", human_size(done), "/", human_size(total));
   const int room =
       width - static_cast<int>(label.size() + count.size()) - 4;  // " [" "]" and the edge
   if (room < 4) return concat(label, count).substr(0, static_cast<std::size_t>(std::max(width, 0)));
   const auto bar = static_cast<std::size_t>(std::min(room, most_bar));
-  const auto full =
-      total == 0 ? bar : static_cast<std::size_t>(std::min(done, total) * bar / total);
+  const double share =
+      total == 0 ? 1 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(bar));
   return concat(label, " [", std::string(full, '#'), std::string(bar - full, ' '), "]", count);
 }
 
