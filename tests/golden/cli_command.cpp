@@ -4,9 +4,13 @@
 #include "tests/support/files.hpp"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,21 +29,52 @@ std::string text_in(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
+std::vector<std::string> words_of(const std::vector<std::string>& args) {
+  std::vector<std::string> words = args;
+  words.insert(words.begin(), (build_tree() / "bin/gantry").string());
+  return words;
+}
+
+std::vector<std::string> variables_of(const TempDir& temp,
+                                      const std::vector<std::string>& environment) {
+  const char* sanitizer = std::getenv("ASAN_OPTIONS");
+  std::vector<std::string> variables{
+      "PATH=/usr/bin:/bin", "LC_ALL=C",
+      "GANTRY_PLUGIN_FILES=", "XDG_CACHE_HOME=" + (temp / "cache").string(),
+      "ASAN_OPTIONS=" + std::string(sanitizer != nullptr ? sanitizer : "")};
+  variables.insert(variables.end(), environment.begin(), environment.end());
+  return variables;
+}
+
+[[noreturn]] void cannot_start(const std::vector<std::string>& words) {
+  std::fprintf(stderr, "cannot start %s\n", words.front().c_str());
+  std::abort();
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace
 
 Outcome run_gantry(const std::vector<std::string>& args,
                    const std::vector<std::string>& environment) {
   const TempDir temp;
   const std::string out = (temp / "out").string();
+  Outcome outcome = run_gantry_into(out, args, environment);
+  outcome.out = text_in(out);
+  return outcome;
+}
+
+Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& args,
+                        const std::vector<std::string>& environment) {
+  const TempDir temp;
   const std::string err = (temp / "err").string();
-  std::vector<std::string> words = args;
-  words.insert(words.begin(), (build_tree() / "bin/gantry").string());
-  std::vector<std::string> variables{
-      "PATH=/usr/bin:/bin", "LC_ALL=C",
-      "GANTRY_PLUGIN_FILES=", "XDG_CACHE_HOME=" + (temp / "cache").string(),
-      "ASAN_OPTIONS=" +
-          std::string(std::getenv("ASAN_OPTIONS") ? std::getenv("ASAN_OPTIONS") : "")};
-  variables.insert(variables.end(), environment.begin(), environment.end());
+  std::vector<std::string> words = words_of(args);
+  std::vector<std::string> variables = variables_of(temp, environment);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -51,14 +86,40 @@ Outcome run_gantry(const std::vector<std::string>& args,
   const int failed = posix_spawn(&child, words.front().c_str(), &actions, nullptr,
                                  pointers_to(words).data(), pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) {
-    std::fprintf(stderr, "cannot start %s\n", words.front().c_str());
-    std::abort();
+  if (failed != 0) cannot_start(words);
+  return {status_of(child), "", text_in(err)};
+}
+
+Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
+                               const std::vector<std::string>& environment) {
+  const TempDir temp;
+  std::vector<std::string> words = words_of(args);
+  std::vector<std::string> variables = variables_of(temp, environment);
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
+  const std::string folder = golden("").string();
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = 80;
+
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    if (chdir(folder.c_str()) != 0) _exit(127);
+    execve(word_pointers.front(), word_pointers.data(), variable_pointers.data());
+    _exit(127);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text_in(out),
-          text_in(err)};
+  if (child < 0) cannot_start(words);
+  std::string shown;
+  char buffer[4096];
+  for (;;) {  // ends with EIO when the program has closed its side
+    const ssize_t count = read(terminal, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    shown.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(terminal);
+  return {status_of(child), shown, ""};
 }
 
 std::string built_plugins() { return (build_tree() / "share/gantry/plugins.d").string(); }

@@ -19,6 +19,14 @@ struct Outcome {
 Outcome run_gantry(const std::vector<std::string>& args,
                    const std::vector<std::string>& environment = {});
 
+// The same with stdout written to a file or device that is not read again: `out` of the outcome is empty.
+Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& args,
+                        const std::vector<std::string>& environment = {});
+
+// The same on a terminal of 80 columns: `out` of the outcome is all that the terminal was sent, as it was sent.
+Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
+                               const std::vector<std::string>& environment = {});
+
 // The plugins that this build made: for tests that run artifacts.
 std::string built_plugins();
 

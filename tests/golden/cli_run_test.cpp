@@ -142,6 +142,14 @@ TEST(RunExpect, TellsTheDifferenceAndEndsWith1) {
   EXPECT_EQ(near.status, 0) << near.err;
 }
 
+// Seconds of runs are not spent on an expectation that cannot be read.
+TEST(RunExpect, IsReadBeforeAnythingRuns) {
+  const Outcome run = with_graph({"run", "no/such.so", "--expect", "no/such.npz"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("no/such.npz"));
+}
+
 struct BadInput {
   std::string name;
   Args options;
@@ -195,7 +203,8 @@ TEST(Run, NamesTheFunctionsOfALibraryThatHasNoGraph) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, StartsWith("gantry: function \"default\" is not there; "));
   EXPECT_THAT(run.err, HasSubstr(" has \"axpy2\"\n"));
-  EXPECT_THAT(run.err, HasSubstr("\n  --function NAME calls one function of a library\n"));
+  EXPECT_THAT(run.err,
+              HasSubstr("\n  gantry run --function NAME calls one function of a library\n"));
 }
 
 TEST(Run, ListsEveryTypeKeyThatNobodyServes) {

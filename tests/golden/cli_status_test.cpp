@@ -61,6 +61,50 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"ToleranceWithoutExpectation",
                    {"run", "x.so", "--rtol", "1e-3"},
                    "gantry: --rtol requires --expect\n  see: gantry run --help\n"},
+        WrongUsage{"MistypedCommand",
+                   {"isnpect", "x.so"},
+                   "gantry: unknown command \"isnpect\", did you mean \"inspect\"\n"
+                   "  see: gantry --help\n"},
+        WrongUsage{"UnknownCommand",
+                   {"help"},
+                   "gantry: unknown command \"help\"; commands: inspect, run, bench, plugins, "
+                   "devices, pack, version\n  see: gantry --help\n"},
+        WrongUsage{"UnknownCommandOfPlugins",
+                   {"plugins", "explain"},
+                   "gantry: unknown command \"explain\"; commands: list, doctor\n"
+                   "  see: gantry plugins --help\n"},
+        WrongUsage{"UnknownOptionWithoutCommand",
+                   {"--foo"},
+                   "gantry: unknown option \"--foo\"\n  see: gantry --help\n"},
+        WrongUsage{"GlobalOption",
+                   {"inspect", "x.so", "--threads", "0"},
+                   "gantry: --threads: Value 0 not in range 1 to 1024\n"
+                   "  see: gantry inspect --help\n"},
+        WrongUsage{
+            "EmptyFile", {"inspect", ""}, "gantry: FILE: is empty\n  see: gantry inspect --help\n"},
+        WrongUsage{
+            "EmptyFileToRun", {"run", ""}, "gantry: FILE: is empty\n  see: gantry run --help\n"},
+        WrongUsage{"EmptyFileToMeasure",
+                   {"bench", ""},
+                   "gantry: FILE: is empty\n  see: gantry bench --help\n"},
+        WrongUsage{"EmptyRecipe",
+                   {"pack", "", "-o", "x.so"},
+                   "gantry: RECIPE: is empty\n  see: gantry pack --help\n"},
+        WrongUsage{"EmptyFolderOfPlugins",
+                   {"--plugins", "", "devices"},
+                   "gantry: --plugins: is empty\n  see: gantry devices --help\n"},
+        WrongUsage{"ToleranceThatIsNoNumber",
+                   {"run", "x.so", "--expect", "y.npz", "--rtol", "nan"},
+                   "gantry: --rtol: tolerance is \"nan\", expected a finite number >= 0\n"
+                   "  see: gantry run --help\n"},
+        WrongUsage{"NegativeTolerance",
+                   {"run", "x.so", "--expect", "y.npz", "--atol", "-1e-3"},
+                   "gantry: --atol: tolerance is \"-1e-3\", expected a finite number >= 0\n"
+                   "  see: gantry run --help\n"},
+        WrongUsage{"EndlessTolerance",
+                   {"run", "x.so", "--expect", "y.npz", "--atol", "inf"},
+                   "gantry: --atol: tolerance is \"inf\", expected a finite number >= 0\n"
+                   "  see: gantry run --help\n"},
         WrongUsage{"PluginsAlone",
                    {"plugins"},
                    "gantry: A subcommand is required\n  see: gantry plugins --help\n"},
@@ -76,6 +120,26 @@ TEST(Help, IsAskedForAndSoNoError) {
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_THAT(help.err, IsEmpty()) << command;
     EXPECT_THAT(help.out, HasSubstr(std::string(":\n  gantry ") + command)) << command;
+  }
+}
+
+TEST(Version, IsAnOptionToo) {
+  const Outcome version = run_gantry({"--version"});
+
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.err, IsEmpty());
+  EXPECT_EQ(version.out, run_gantry({"version"}).out);
+}
+
+// What was asked for and cannot be written was not done.
+TEST(Stdout, ThatIsFullIsAnError) {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"--help"}, {"--version"}, {"inspect", "--help"}, {"version"}}) {
+    const Outcome outcome = run_gantry_into("/dev/full", args);
+
+    EXPECT_EQ(outcome.status, 1) << args.front();
+    EXPECT_EQ(outcome.err, "gantry: cannot write to stdout: No space left on device\n")
+        << args.front();
   }
 }
 

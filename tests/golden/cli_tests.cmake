@@ -6,8 +6,15 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp cli_command.cpp)
   gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp cli_command.cpp
     LIBRARIES gantry_tensor nlohmann_json::nlohmann_json)
-  foreach(program cli_inspect cli_status cli_run)
+  gantry_add_test(cli_model LABEL cli SOURCES cli_model_test.cpp cli_command.cpp
+    LIBRARIES gantry_tensor)
+  gantry_add_test(cli_options LABEL cli SOURCES cli_options_test.cpp cli_command.cpp)
+  gantry_add_test(cli_plugins LABEL cli SOURCES cli_plugins_test.cpp cli_command.cpp
+    LIBRARIES nlohmann_json::nlohmann_json)
+  foreach(program cli_inspect cli_status cli_run cli_model cli_options cli_plugins)
     add_dependencies(${program} gantry_cli)
   endforeach()
-  add_dependencies(cli_run gantry_plugin_graph gantry_tvm)
+  foreach(program cli_run cli_model cli_options cli_plugins)
+    add_dependencies(${program} gantry_plugin_graph gantry_tvm)
+  endforeach()
 endif()

@@ -10,7 +10,9 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
+#include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
 #include "core/runtime/state.hpp"
@@ -82,13 +84,13 @@ Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& ex
   return inputs;
 }
 
-Result<std::vector<OperatorTime>> profile(const Module& model,
+Result<std::vector<OperatorTime>> profile(const Module& model, const std::string& factory,
                                           const std::vector<ModelInput>& inputs,
                                           std::span<const gantry_device_id> devices) {
   GANTRY_TRY(const Function create, model.function("debug_create"));
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
-  args[0].cstring = "default";
+  args[0].cstring = factory.c_str();
   for (const gantry_device_id id : devices) {
     gantry_value& arg = args.emplace_back();
     arg.kind = GANTRY_DEVICE;
@@ -176,8 +178,9 @@ Result<Measured> measure(const Options& options, const Globals& globals) {
   std::error_code ignored;
   measured.file_bytes = std::filesystem::file_size(options.file, ignored);
 
+  GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
   const Stopwatch create;
-  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices));
+  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices, factory));
   measured.create_ns = create.nanoseconds();
   std::vector<gantry_device_id> devices;
   for (const std::string& name : options.devices) {
@@ -196,7 +199,7 @@ Result<Measured> measure(const Options& options, const Globals& globals) {
   measured.devices = memory_of(runtime, devices);
   measured.after = process_memory();
   measured.plugins = plugins_in_use(runtime);
-  GANTRY_TRY(measured.operators, profile(model, inputs, devices));
+  GANTRY_TRY(measured.operators, profile(model, factory, inputs, devices));
   return measured;
 }
 
@@ -294,14 +297,20 @@ int bench(const Options& options, const Globals& globals) {
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "how long a model takes and how much memory");
-  command->add_option("FILE", options->file, "an artifact with a graph")->required();
+  command->add_option("FILE", options->file, "an artifact with a graph")
+      ->required()
+      ->check(not_empty());
   command->add_option("--device", options->devices, "cpu, opencl:1, ...; may be repeated")
       ->type_name("NAME[:N]")
+      ->check(not_empty())
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--input", options->inputs, "an input; without any, zeros; may be repeated")
       ->type_name("NAME=FILE")
+      ->check(accepted_by(parse_named_file))
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--repeat", options->repeat, "steady runs; default: about a second of them")
       ->type_name("N")

@@ -34,4 +34,7 @@ void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 
+// What `gantry version` says, without a line break at its end.
+std::string version_text();
+
 }  // namespace gantry::cli

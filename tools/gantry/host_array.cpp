@@ -63,21 +63,26 @@ Status write_arrays(const std::string& path, std::span<const HostArray> arrays) 
   return write_npz(path, items);
 }
 
-Status expect_arrays(Runtime& runtime, const std::string& path, std::span<const HostArray> found,
-                     Tolerance tolerance, bool only) {
+Result<ExpectedArrays> ExpectedArrays::read(Runtime& runtime, const std::string& path) {
   GANTRY_TRY(auto members, runtime.read_tensors(path));
-  std::vector<HostArray> expected;
-  for (auto& [name, tensor] : members) expected.push_back({name, std::move(tensor)});
+  ExpectedArrays expected;
+  expected.path_ = path;
+  for (auto& [name, tensor] : members) expected.arrays_.push_back({name, std::move(tensor)});
+  return expected;
+}
+
+Status ExpectedArrays::compare_with(std::span<const HostArray> found, Tolerance tolerance,
+                                    bool only) const {
   std::vector<ArrayView> expected_views;
-  for (const HostArray& array : expected) expected_views.push_back(view_of(array));
+  for (const HostArray& array : arrays_) expected_views.push_back(view_of(array));
   std::vector<ArrayView> found_views;
   for (const HostArray& array : found) {
-    const bool wanted = std::any_of(expected.begin(), expected.end(),
+    const bool wanted = std::any_of(arrays_.begin(), arrays_.end(),
                                     [&](const HostArray& e) { return e.name == array.name; });
     if (wanted || !only) found_views.push_back(view_of(array));
   }
   Status status = compare_all(found_views, expected_views, tolerance);
-  if (!status.ok()) return std::move(status).error().at("compared with ", quoted(path));
+  if (!status.ok()) return std::move(status).error().at("compared with ", quoted(path_));
   return {};
 }
 

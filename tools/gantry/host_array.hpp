@@ -32,10 +32,17 @@ std::string line_of(const HostArray& array);
 
 Status write_arrays(const std::string& path, std::span<const HostArray> arrays);
 
-// Compares with the members of a file.
-//
-// only     compare what the file holds and let other arrays pass; else a further array differs
-Status expect_arrays(Runtime& runtime, const std::string& path, std::span<const HostArray> found,
-                     Tolerance tolerance, bool only);
+// The members of a file that a run is compared with.
+class ExpectedArrays {
+ public:
+  static Result<ExpectedArrays> read(Runtime& runtime, const std::string& path);
+
+  // only     compare what the file holds and let other arrays pass; else a further array differs
+  Status compare_with(std::span<const HostArray> found, Tolerance tolerance, bool only) const;
+
+ private:
+  std::string path_;
+  std::vector<HostArray> arrays_;
+};
 
 }  // namespace gantry::cli

@@ -7,6 +7,7 @@
 #include "tools/gantry/inspect_json.hpp"
 #include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/installed_plugins.hpp"
+#include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
 #include <unistd.h>
@@ -67,7 +68,8 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("inspect", "tell what is in a file, without executing it");
   command
       ->add_option("FILE", options->file, "shared library, object, archive, parameters, container")
-      ->required();
+      ->required()
+      ->check(not_empty());
   CLI::Option* tree =
       command->add_option("--tree", options->tree, "only who imports whom: text, dot or mermaid")
           ->type_name("FORM")
@@ -75,7 +77,8 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--extract", options->extract,
                    "write each payload to <index>-<type key>.bin here")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer("Example:\n  gantry inspect model.so --tree mermaid");
   command->callback([options, &invocation] {

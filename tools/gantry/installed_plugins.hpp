@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which plugin would serve a type key, by the manifests that are installed. Opens no plugin.
+// Which plugin would serve a type key, by the manifests and libraries that are installed. Opens no plugin.
 #pragma once
 
 #include "core/blob/payload_layout.hpp"
+#include "core/manifest/candidate.hpp"
 #include "core/runtime/runtime.hpp"
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry::cli {
 
@@ -19,11 +21,13 @@ class InstalledPlugins {
 
   // Those that the core knows and those that manifests declare.
   const PayloadLayouts& layouts() const;
-  // The id of the first choice; nothing where nobody offers the key.
+  // The id of the first choice that could be opened, as far as its library tells; nothing where there is none.
   std::optional<std::string> serving(std::string_view type_key);
 
  private:
   Runtime runtime_;
+  bool inspected_ = false;             // at the first question: files without modules ask none
+  std::vector<Candidate> candidates_;  // as they are since then
   std::map<std::string, std::string, std::less<>> serving_;  // id by type key, as asked before
 };
 

@@ -6,23 +6,34 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/help_format.hpp"
+#include "tools/gantry/option_checks.hpp"
 
+#include "core/yaml/near_name.hpp"
+
+#include <gantry/quoted.hpp>
 #include <gantry/wall.hpp>
 
 #include <unistd.h>
 
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <sstream>
 
 namespace gantry::cli {
 namespace {
 
 void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--config", globals.config, "runtime configuration, instead of the system's")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   app.add_option("--plugins", globals.plugins, "look for plugins here before all other places")
       ->type_name("DIR")
+      ->check(not_empty())
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   app.add_option("--threads", globals.threads, "threads of the pool, caller included")
       ->type_name("N")
@@ -34,7 +45,45 @@ void add_globals(CLI::App& app, Globals& globals) {
          "-v", [&globals] { globals.log = globals.log == "info" ? "debug" : "info"; },
          "the same as --log info; twice: debug")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("-q,--quiet", globals.quiet, "only errors on stderr, no progress");
+  app.add_flag("-q,--quiet", globals.quiet, "no warnings and no progress on stderr, only errors");
+  app.set_version_flag("--version", version_text, "the same as gantry version");
+}
+
+// "gantry plugins" for the innermost command that was named.
+std::string words_to(const CLI::App& innermost) {
+  const CLI::App* parent = innermost.get_parent();
+  return parent == nullptr ? innermost.get_name() : words_to(*parent) + " " + innermost.get_name();
+}
+
+// Where a command is missing: what stands in its place. Words that nobody takes fall through to the root.
+std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
+  const bool missing = innermost.get_require_subcommand_min() != 0;
+  const std::vector<std::string> words = root.remaining();
+  if (!missing || words.empty()) return std::nullopt;
+  const std::string& word = words.front();
+  if (word.starts_with("-")) return concat("unknown option ", quoted(word));
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const CLI::App* command : innermost.get_subcommands({})) {
+    names.push_back(command->get_name());
+    all += (all.empty() ? "" : ", ") + command->get_name();
+  }
+  const std::string near = did_you_mean(word, names);
+  return concat("unknown command ", quoted(word), near.empty() ? "; commands: " + all : near);
+}
+
+// What the parser says of a command line that is not to be followed; --help and --version are of that kind.
+int answer(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;
+    app.exit(error, text);
+    print(text.str());
+    return kDone;
+  }
+  const CLI::App* innermost = &app;
+  while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
+  return report_usage(words_to(*innermost),
+                      unknown_command(app, *innermost).value_or(error.what()));
 }
 
 int run(int argc, char** argv) {
@@ -42,6 +91,7 @@ int run(int argc, char** argv) {
   CLI::App app("Loads, inspects and runs artifacts of machine-learning compilers.", "gantry");
   app.require_subcommand(1);
   app.fallthrough();
+  app.formatter(std::make_shared<HelpFormat>());
   app.set_help_flag("-h,--help", "what can be said here");
   app.footer("Example:\n  gantry inspect model.so");
   add_globals(app, invocation.globals);
@@ -53,18 +103,13 @@ int run(int argc, char** argv) {
   add_pack(app, invocation);
   add_version(app, invocation);
 
+  int status = kDone;
   try {
     app.parse(argc, argv);
+    status = invocation.action();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::string command = "gantry";
-    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-      at = at->get_subcommands().front();
-      command += " " + at->get_name();
-    }
-    return report_usage(command, error.what());
+    status = answer(app, error);
   }
-  const int status = invocation.action();
   if (!flush_output()) {
     return report(unavailable("cannot write to stdout: ", std::strerror(errno)));
   }

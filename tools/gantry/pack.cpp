@@ -4,11 +4,15 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/status_line.hpp"
+#include "tools/gantry/option_checks.hpp"
 
 #include "core/runtime/environment.hpp"
 
-#include <unistd.h>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
@@ -18,20 +22,20 @@ struct Options {
   std::string output;
 };
 
+// "ccache gcc -m64" is a program and words to give it first. No shell reads it, so nothing in it is quoted.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 Status pack_recipe(const Options& options, bool quiet) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
-  if (const std::string compiler = read_environment().compiler; !compiler.empty()) {
-    how.compiler = {compiler};
-  }
-  if (terminal_of(STDERR_FILENO).present && !quiet) {
-    how.progress = [](std::string_view step) {
-      std::fprintf(stderr, "\r\x1b[K%s", escaped(step).c_str());
-    };
-  }
-  Status status = pack(recipe, options.output, how);
-  if (how.progress) std::fputs("\r\x1b[K", stderr);
-  return status;
+  const std::vector<std::string> compiler = words_of(read_environment().compiler);
+  if (!compiler.empty()) how.compiler = compiler;
+  StatusLine line(quiet);
+  how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
+  return pack(recipe, options.output, how);
 }
 
 }  // namespace
@@ -40,9 +44,12 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("pack", "build an artifact of host code, kernels, a graph and parameters");
-  command->add_option("RECIPE", options->recipe, "what it is made of")->required();
+  command->add_option("RECIPE", options->recipe, "what it is made of")
+      ->required()
+      ->check(not_empty());
   command->add_option("-o,--output", options->output, "the artifact")
       ->type_name("FILE.so")
+      ->check(not_empty())
       ->required();
   command->footer("Example:\n  gantry pack digits.yaml -o digits.so");
   command->callback([options, &invocation] {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/artifact.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/json.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/blob/container.hpp"
-#include "core/elf/elf_file.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
@@ -31,8 +31,13 @@ std::string reason_text(const Reason& reason) { return reason ? name_of(reason) 
 
 std::string joined_keys(const Manifest& manifest) {
   std::string text;
-  for (const ManifestKey& key : manifest.keys)
-    text += (text.empty() ? "" : ", ") + escaped(key.key);
+  const auto add = [&](const std::string& key) {
+    text += (text.empty() ? "" : ", ") + escaped(key);
+  };
+  for (const ManifestKey& key : manifest.keys) {
+    add(key.key);
+    for (const std::string& alias : key.aliases) add(alias);
+  }
   for (const ManifestDevice& device : manifest.devices) {
     text += concat(text.empty() ? "" : ", ", "device ", escaped(device.name));
   }
@@ -64,9 +69,13 @@ Json list_json(const std::vector<Candidate>& candidates) {
     one["reason"] = candidate.stopped() ? Json(reason_text(candidate.reason)) : Json();
     one["text"] = json_text(candidate.text);
     one["keys"] = Json::array();
+    one["aliases"] = Json::array();
     one["devices"] = Json::array();
     if (manifest) {
-      for (const ManifestKey& key : manifest->keys) one["keys"].push_back(json_text(key.key));
+      for (const ManifestKey& key : manifest->keys) {
+        one["keys"].push_back(json_text(key.key));
+        for (const std::string& alias : key.aliases) one["aliases"].push_back(json_text(alias));
+      }
       for (const ManifestDevice& device : manifest->devices) {
         one["devices"].push_back(json_text(device.name));
       }
@@ -89,14 +98,11 @@ int list(const Globals& globals, bool json) {
 }
 
 // The type keys of an artifact, each with the modules that want it: "model.so[cuda#2]".
-Result<std::vector<Wish>> wishes_of(const std::string& path, const PayloadLayouts& layouts) {
-  GANTRY_TRY(const auto file, MappedFile::open(path));
-  GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
-  GANTRY_TRY(const Container container, read_container(elf, layouts));
+std::vector<Wish> wishes_of(const Artifact& artifact) {
   std::vector<Wish> wishes;
-  const std::string name = file->path().filename().string();
-  for (std::size_t i = 0; i < container.entries.size(); ++i) {
-    const Entry& entry = container.entries[i];
+  const std::string name = artifact.file->path().filename().string();
+  for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
+    const Entry& entry = artifact.container.entries[i];
     if (entry.is_library() || entry.type_key.empty()) continue;
     const std::string key(entry.type_key);
     auto at =
@@ -171,9 +177,9 @@ Result<Explanation> examine(const DoctorOptions& options, const Globals& globals
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   std::vector<Wish> wanted;
   if (!options.artifact.empty()) {
-    auto wishes = wishes_of(options.artifact, runtime.state().layouts);
-    if (!wishes.ok()) return std::move(wishes).error().at("in ", quoted(options.artifact));
-    wanted = std::move(wishes).value();
+    auto artifact = read_artifact(options.artifact, runtime.state().layouts);
+    if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
+    wanted = wishes_of(artifact.value());
   }
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.state().plugins;
@@ -206,10 +212,13 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
       plugins.add_subcommand("doctor", "who would serve what, who would not, and why");
   command->add_option("--key", options->keys, "only this type key; may be repeated")
       ->type_name("KEY")
+      ->check(not_empty())
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--artifact", options->artifact, "only what this file wants")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Ends with 1 where something wanted is not served.\n\n"

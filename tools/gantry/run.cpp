@@ -9,6 +9,7 @@
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -76,6 +77,10 @@ Json run_json(const RunOptions& options, const Finished& done) {
 
 Result<Finished> run(const RunOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, !options.trace.empty()));
+  std::optional<ExpectedArrays> expected;  // read first: a file that is wrong costs no run
+  if (!options.expect.empty()) {
+    GANTRY_TRY(expected, ExpectedArrays::read(runtime, options.expect));
+  }
   Finished done;
   const Stopwatch load;
   GANTRY_TRY(const Module model,
@@ -87,15 +92,15 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
   }
 
   auto outcome = options.function.empty() ? run_graph(runtime, model, options, globals.quiet)
-                                          : run_function(runtime, model, options);
+                                          : run_function(runtime, model, options, globals.quiet);
   if (!options.trace.empty()) GANTRY_CHECK(write_output(options.trace, runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
   done.plugins = plugins_in_use(runtime);
   if (!options.output.empty()) GANTRY_CHECK(write_arrays(options.output, done.outcome.arrays));
-  if (!options.expect.empty()) {
-    done.expected = expect_arrays(runtime, options.expect, done.outcome.arrays, options.tolerance,
-                                  !options.function.empty());
+  if (expected) {
+    done.expected =
+        expected->compare_with(done.outcome.arrays, options.tolerance, !options.function.empty());
   }
   return done;
 }
@@ -105,21 +110,10 @@ int run_and_tell(const RunOptions& options, const Globals& globals) {
   if (!done.ok()) return report(done.error());
   if (options.json) {
     print(document_text(run_json(options, done.value())));
-  } else if (!globals.quiet) {
+  } else {
     print(run_text(options, done.value()));
   }
   return done->expected.ok() ? static_cast<int>(kDone) : report(done->expected.error());
-}
-
-// A check of the parser's: what `parse` refuses is wrong usage.
-template <class T>
-CLI::Validator says_nothing_wrong(Result<T> (*parse)(std::string_view)) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        const auto parsed = parse(text);
-        return parsed.ok() ? std::string() : parsed.error().message;
-      },
-      "");
 }
 
 }  // namespace
@@ -127,49 +121,58 @@ CLI::Validator says_nothing_wrong(Result<T> (*parse)(std::string_view)) {
 void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
-  command->add_option("FILE", options->file, "an artifact")->required();
+  command->add_option("FILE", options->file, "an artifact")->required()->check(not_empty());
   command
       ->add_option("--device", options->devices,
                    "cpu, opencl:1, ...: where to run; may be repeated")
       ->type_name("NAME[:N]")
+      ->check(not_empty())
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   CLI::Option* function =
       command
           ->add_option("--function", options->function, "call this function instead of the graph")
-          ->type_name("NAME");
+          ->type_name("NAME")
+          ->check(not_empty());
   command
       ->add_option("--arg", options->args,
                    "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
                    "str:text, none; may be repeated")
       ->type_name("SPEC")
-      ->check(says_nothing_wrong(parse_arg))
+      ->check(accepted_by(parse_arg))
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->needs(function);
   command->add_option("--input", options->inputs, "an input of the graph; may be repeated")
       ->type_name("NAME=FILE")
-      ->check(says_nothing_wrong(parse_named_file))
+      ->check(accepted_by(parse_named_file))
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->excludes(function);
   command->add_flag("--each", options->each, "the inputs' first axis is a list: one run for each")
       ->excludes(function);
-  command->add_option("--output", options->output, "write the outputs here")->type_name("FILE.npz");
+  command->add_option("--output", options->output, "write the outputs here")
+      ->type_name("FILE.npz")
+      ->check(not_empty());
   CLI::Option* expect =
       command->add_option("--expect", options->expect, "compare the outputs with this file")
-          ->type_name("FILE.npz");
+          ->type_name("FILE.npz")
+          ->check(not_empty());
   command->add_option("--rtol", options->tolerance.rtol, "relative tolerance of --expect")
-      ->check(CLI::NonNegativeNumber)
+      ->check(tolerance())
       ->needs(expect);
   command->add_option("--atol", options->tolerance.atol, "absolute tolerance of --expect")
-      ->check(CLI::NonNegativeNumber)
+      ->check(tolerance())
       ->needs(expect);
   command->add_option("--repeat", options->repeat, "run each input so often")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--trace", options->trace, "write a Chrome trace here")
-      ->type_name("FILE.json");
+      ->type_name("FILE.json")
+      ->check(not_empty());
   command->add_flag("--allow-missing", options->allow_missing,
                     "load what can be served, fail only where the rest is needed");
   command->add_flag("--json", options->json, "print one JSON document");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/arg_spec.hpp"
+#include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
@@ -123,19 +124,22 @@ Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
 
 }  // namespace
 
-Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options) {
+Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
+                                bool quiet) {
   GANTRY_TRY(const Function function, model.function(options.function));
   GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
   GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));
   const gantry_env env{device, nullptr, nullptr};
   RunOutcome outcome;
   Any result;
+  Progress progress("run", static_cast<std::uint64_t>(options.repeat), quiet);
   for (int repetition = 0; repetition < options.repeat; ++repetition) {
     const Stopwatch run;
     auto called = function.call(arguments.values, &env);
     if (!called.ok()) return std::move(called).error().at("in function ", quoted(options.function));
     GANTRY_CHECK(synchronize(runtime, std::span(&device, 1)));
     outcome.run_ns.push_back(run.nanoseconds());
+    progress.advance();
     result = std::move(called).value();
   }
   for (const auto& [position, array] : arguments.arrays) {

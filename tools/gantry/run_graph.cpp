@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
@@ -71,22 +72,15 @@ Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& texts
   return files;
 }
 
-// A file without a graph has functions of its own, which the error lists.
-Error with_advice(Error error) {
-  if (error.code == Code::not_found) error.at("--function NAME calls one function of a library");
-  return error;
-}
-
 }  // namespace
 
 Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOptions& options,
                              bool quiet) {
   GANTRY_TRY(const std::vector<NamedFile> files, parse_files(options.inputs));
   RunOutcome outcome;
+  GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
   const Stopwatch create;
-  auto created = runtime.executor(model, options.devices);
-  if (!created.ok()) return with_advice(std::move(created).error());
-  Executor executor = std::move(created).value();
+  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices, factory));
   outcome.create_ns = create.nanoseconds();
   GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
   GANTRY_TRY(const std::vector<ModelInput> inputs,

@@ -39,6 +39,7 @@ Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOpt
                              bool quiet);
 
 // Calls one function of the module or its imports. Array arguments lie on the first device.
-Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options);
+Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
+                                bool quiet);
 
 }  // namespace gantry::cli

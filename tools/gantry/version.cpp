@@ -16,7 +16,24 @@ std::string compiler() {
   return concat("g++ ", __GNUC__, ".", __GNUC_MINOR__, ".", __GNUC_PATCHLEVEL__);
 }
 
+Json version_json() {
+  Json document;
+  document["version"] = core_version();
+  document["abi"] = {
+      {"major", GANTRY_ABI_MAJOR}, {"min_minor", 0}, {"max_minor", GANTRY_ABI_MINOR}};
+  document["schema"] = {{"min", "1.0"}, {"max", "1.0"}};
+  document["build"] = {
+      {"type", GANTRY_BUILD_TYPE}, {"compiler", compiler()}, {"machine", name_of(host_machine())}};
+  return document;
+}
+
 }  // namespace
+
+std::string version_text() {
+  return concat("gantry ", core_version(), "\n  abi     ", GANTRY_ABI_MAJOR, ".0-",
+                GANTRY_ABI_MAJOR, ".", GANTRY_ABI_MINOR, "\n  schema  1.0\n  build   ",
+                GANTRY_BUILD_TYPE, ", ", compiler(), ", ", name_of(host_machine()));
+}
 
 void add_version(CLI::App& app, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
@@ -25,22 +42,7 @@ void add_version(CLI::App& app, Invocation& invocation) {
   command->footer("Example:\n  gantry version");
   command->callback([json, &invocation] {
     invocation.action = [json] {
-      const std::string abi =
-          concat(GANTRY_ABI_MAJOR, ".0-", GANTRY_ABI_MAJOR, ".", GANTRY_ABI_MINOR);
-      const std::string machine = name_of(host_machine());
-      if (*json) {
-        Json document;
-        document["version"] = core_version();
-        document["abi"] = {
-            {"major", GANTRY_ABI_MAJOR}, {"min_minor", 0}, {"max_minor", GANTRY_ABI_MINOR}};
-        document["schema"] = {{"min", "1.0"}, {"max", "1.0"}};
-        document["build"] = {
-            {"type", GANTRY_BUILD_TYPE}, {"compiler", compiler()}, {"machine", machine}};
-        print(document_text(document));
-      } else {
-        print(concat("gantry ", core_version(), "\n  abi     ", abi, "\n  schema  1.0\n  build   ",
-                     GANTRY_BUILD_TYPE, ", ", compiler(), ", ", machine, "\n"));
-      }
+      print(*json ? document_text(version_json()) : version_text() + "\n");
       return static_cast<int>(kDone);
     };
   });

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options that every sub-command has, and what a terminal is shown.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Args = std::vector<std::string>;
+
+constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
+constexpr const char* escape = "\x1b";
+
+Args with_graph(Args args) {
+  args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
+  return args;
+}
+
+const Args run_model{"run", model, "--input", "x=tvm-0.12/digits_mlp.input.npz", "--each"};
+
+// Host code that needs none of the modules that nobody serves here.
+const Args run_beside_missing{"run",
+                              "tvm-0.12/digits_mlp_dnnl.so",
+                              "--allow-missing",
+                              "--function",
+                              "tvmgen_default_fused_add",
+                              "--arg",
+                              "zeros:float32[1, 64]",
+                              "--arg",
+                              "zeros:float32[64]",
+                              "--arg",
+                              "zeros:float32[1, 64]"};
+
+TEST(Config, SaysWherePluginsAre) {
+  const TempDir temp;
+  write_file(temp / "runtime.yaml", "plugins:\n  dirs: [" + built_plugins() + "/graph]\n");
+  Args args = run_model;
+  args.insert(args.end(), {"--config", (temp / "runtime.yaml").string()});
+
+  const Outcome run = run_gantry(args);
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST(Config, MustBeThere) {
+  const Outcome run = run_gantry({"--config", "no-such.yaml", "inspect", model});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, HasSubstr("no-such.yaml"));
+}
+
+TEST(Device, MayStandBeforeTheFileAndMoreThanOnce) {
+  const Outcome run = run_gantry({"run", "--device", "cpu", "--device", "cpu:0", model, "--input",
+                                  "x=tvm-0.12/digits_mlp.input.npz", "--each", "--plugins",
+                                  built_plugins() + "/graph"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST(Device, ThatIsNotThereIsNamedAndNothingElseAdvised) {
+  const Outcome run = run_gantry(with_graph({"run", model, "--device", "cpu:1"}));
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, StartsWith("gantry: device \"cpu:1\" is not there; cpu has 1 device\n"));
+  EXPECT_THAT(run.err, Not(HasSubstr("--function")));
+}
+
+TEST(AllowMissing, RunsWhatNeedsNothingThatIsMissing) {
+  const Outcome run = run_gantry(run_beside_missing);
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("arg0  float32[1, 64]  0 0 0 0 0 0 0 0 ...\n"));
+  EXPECT_THAT(run.err, StartsWith("gantry: warning: "));
+}
+
+TEST(Quiet, LeavesResultsOnStdoutAndNoWarningOnStderr) {
+  Args args = run_beside_missing;
+  args.push_back("-q");
+
+  const Outcome loud = run_gantry(run_beside_missing);
+  const Outcome quiet = run_gantry(args);
+
+  EXPECT_EQ(quiet.status, 0);
+  EXPECT_THAT(quiet.err, IsEmpty());
+  const auto results = loud.out.substr(0, loud.out.find(" run, "));  // then times
+  EXPECT_THAT(quiet.out, StartsWith(results));
+}
+
+TEST(Quiet, LeavesErrors) {
+  EXPECT_EQ(run_gantry({"-q", "inspect", "no/such.so"}).err, "gantry: no/such.so does not exist\n");
+}
+
+// Levels above warning tell nothing of a load that goes well; one below does.
+TEST(Log, TellsOnStderrAsMuchAsItsLevelSays) {
+  const Args run = with_graph(run_model);
+  const auto error_of = [&](Args more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return run_gantry(more).err;
+  };
+  const std::string loaded = "loaded " + std::string(model);
+
+  EXPECT_THAT(error_of({}), IsEmpty());
+  EXPECT_THAT(error_of({"--log", "warning"}), IsEmpty());
+  EXPECT_THAT(error_of({"--log", "info"}), HasSubstr(loaded));
+  EXPECT_THAT(error_of({"-v"}), HasSubstr(loaded));
+  EXPECT_THAT(error_of({"-v", "-v"}), HasSubstr(loaded));
+  EXPECT_THAT(error_of({"-v", "-q"}), IsEmpty());
+}
+
+TEST(Log, RefusesOtherLevels) {
+  EXPECT_EQ(
+      run_gantry({"--log", "loud", "version"}).err,
+      "gantry: --log: loud not in {error,warning,info,debug}\n  see: gantry version --help\n");
+}
+
+TEST(Help, OfEveryCommandListsTheGlobalOptions) {
+  for (const Args& command : {Args{}, Args{"inspect"}, Args{"run"}, Args{"bench"}, Args{"plugins"},
+                              Args{"plugins", "list"}, Args{"plugins", "doctor"}, Args{"devices"},
+                              Args{"pack"}, Args{"version"}}) {
+    Args args = command;
+    args.push_back("--help");
+
+    const std::string help = run_gantry(args).out;
+
+    for (const char* option :
+         {"--config", "--plugins", "--threads", "--log", "-v ", "-q,--quiet"}) {
+      EXPECT_THAT(help, HasSubstr(std::string("  ") + option)) << help;
+    }
+  }
+}
+
+TEST(Colour, IsForTerminals) {
+  const Args inspect{"inspect", model};
+
+  EXPECT_THAT(run_gantry_on_terminal(inspect, {"TERM=xterm"}).out, HasSubstr("\x1b[1m"));
+  EXPECT_THAT(run_gantry(inspect, {"TERM=xterm"}).out, Not(HasSubstr(escape)));
+}
+
+TEST(Colour, IsLeftOutOnRequest) {
+  const Args inspect{"inspect", model};
+  std::string plain = run_gantry(inspect).out;
+
+  const Outcome no_color = run_gantry_on_terminal(inspect, {"TERM=xterm", "NO_COLOR=1"});
+  const Outcome dumb = run_gantry_on_terminal(inspect, {"TERM=dumb"});
+
+  EXPECT_EQ(no_color.status, 0);
+  EXPECT_THAT(no_color.out, Not(HasSubstr(escape)));
+  EXPECT_THAT(no_color.out, HasSubstr("modules (2)\r\n"));
+  EXPECT_EQ(dumb.out, no_color.out);
+}
+
+// About a second of calls: the bar comes after half of one.
+const Args long_run{"run",   "tvm-0.12/axpy2_c.so",   "--function", "axpy2",
+                    "--arg", "zeros:float32[262144]", "--arg",      "zeros:float32[262144]",
+                    "--arg", "zeros:float32[262144]", "--repeat",   "5000"};
+
+TEST(Progress, OfAFunctionIsShownAndWipedWithoutEscapeCodes) {
+  const Outcome run = run_gantry_on_terminal(long_run, {"TERM=dumb"});
+
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("\rrun ["));
+  EXPECT_THAT(run.out, HasSubstr(std::string(40, ' ') + "\rarg0  "));
+  EXPECT_THAT(run.out, Not(HasSubstr(escape)));
+}
+
+TEST(Progress, IsLeftOutWhereItShallBeQuiet) {
+  Args args = long_run;
+  args.push_back("--quiet");
+
+  EXPECT_THAT(run_gantry_on_terminal(args, {"TERM=xterm"}).out, StartsWith("arg0  "));
+}
+
+TEST(Pack, ShowsItsStepsAndWipesThemWithoutEscapeCodes) {
+  const TempDir temp;
+  write_file(temp / "f.c", "int f(void) { return 0; }\n");
+  write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+
+  const Outcome pack = run_gantry_on_terminal(
+      {"pack", (temp / "f.yaml").string(), "-o", (temp / "f.so").string()}, {"TERM=dumb"});
+
+  EXPECT_EQ(pack.status, 0) << pack.out;
+  EXPECT_THAT(pack.out, HasSubstr("compiling"));
+  EXPECT_THAT(pack.out, Not(HasSubstr(escape)));
+  EXPECT_EQ(pack.out.back(), '\r');
+}
+
+}  // namespace
+}  // namespace gantry::test

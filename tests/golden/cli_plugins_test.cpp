@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said about plugins: of those that are there and cannot serve, too.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <functional>
+
+namespace gantry::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
+
+std::string text_in(const fs::path& path) {
+  const auto bytes = read_file(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+void replace(const fs::path& path, std::string_view before, std::string_view after) {
+  std::string text = text_in(path);
+  const auto at = text.find(before);
+  ASSERT_NE(at, std::string::npos) << before;
+  write_file(path, text.replace(at, before.size(), after));
+}
+
+// A copy of the graph plugin, to be broken.
+void copy_graph(const fs::path& folder) {
+  fs::create_directories(folder.parent_path());
+  fs::copy(built_plugins() + "/graph", folder);
+}
+
+struct Defect {
+  std::string name;
+  std::function<void(const fs::path& folder)> cause;
+};
+
+class InspectServedBy : public ::testing::TestWithParam<Defect> {};
+
+// As `plugins doctor` and `run` see it.
+TEST_P(InspectServedBy, IsNobodyWhereThePluginCannotBeOpened) {
+  const TempDir temp;
+  copy_graph(temp / "plugins/graph");
+  GetParam().cause(temp / "plugins/graph");
+  const std::string plugins = (temp / "plugins").string();
+
+  const Outcome inspect = run_gantry({"--plugins", plugins, "inspect", "--json", model});
+  const Outcome doctor =
+      run_gantry({"--plugins", plugins, "plugins", "doctor", "--artifact", model});
+
+  ASSERT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_EQ(json::parse(inspect.out)["modules"][0]["served_by"], nullptr);
+  EXPECT_EQ(doctor.status, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugin, InspectServedBy,
+                         ::testing::Values(Defect{"LibraryMissing",
+                                                  [](const fs::path& folder) {
+                                                    fs::remove(folder / "libgantry_graph.so");
+                                                  }},
+                                           Defect{"OtherMachine",
+                                                  [](const fs::path& folder) {
+                                                    auto library =
+                                                        read_file(folder / "libgantry_graph.so");
+                                                    library[18] = 183;  // e_machine: aarch64
+                                                    fs::remove(folder / "libgantry_graph.so");
+                                                    write_file(folder / "libgantry_graph.so",
+                                                               library);
+                                                  }},
+                                           Defect{"NewerAbi",
+                                                  [](const fs::path& folder) {
+                                                    replace(folder / "graph.yaml", "major: 1",
+                                                            "major: 2");
+                                                  }}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(InspectServedByNext, IsTheFirstThatCanServe) {
+  const TempDir temp;
+  copy_graph(temp / "plugins/graph");
+  copy_graph(temp / "plugins/broken");
+  replace(temp / "plugins/broken/graph.yaml", "id: gantry.graph", "id: test.broken\npriority: 100");
+  fs::remove(temp / "plugins/broken/libgantry_graph.so");
+
+  const Outcome inspect =
+      run_gantry({"--plugins", (temp / "plugins").string(), "inspect", "--json", model});
+
+  ASSERT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_EQ(json::parse(inspect.out)["modules"][0]["served_by"], "gantry.graph");
+}
+
+TEST(PluginsList, HoldsTheOtherNamesOfAKey) {
+  const std::string plugins = built_plugins() + "/graph";
+
+  const Outcome text = run_gantry({"plugins", "list", "--plugins", plugins});
+  const Outcome document = run_gantry({"plugins", "list", "--json", "--plugins", plugins});
+
+  EXPECT_THAT(text.out, HasSubstr("  GraphExecutorFactory, GraphRuntimeFactory  "));
+  const auto plugin = json::parse(document.out)["plugins"][0];
+  EXPECT_EQ(plugin["keys"], json({"GraphExecutorFactory"}));
+  EXPECT_EQ(plugin["aliases"], json({"GraphRuntimeFactory"}));
+}
+
+}  // namespace
+}  // namespace gantry::test

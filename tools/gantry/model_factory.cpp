@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/model_factory.hpp"
+
+#include "tools/gantry/artifact.hpp"
+
+#include "core/runtime/state.hpp"
+
+#include <gantry/quoted.hpp>
+
+namespace gantry::cli {
+
+Result<std::string> factory_name(const Runtime& runtime, const Module& model,
+                                 const std::string& path) {
+  const std::string usual = "default";
+  const auto made_as_usual = model.function(usual);
+  if (made_as_usual.ok()) return usual;
+
+  const PayloadLayouts& layouts = runtime.state().layouts;
+  GANTRY_TRY(const Artifact artifact, read_artifact(path, layouts));
+  const std::vector<std::string> names = model_names(artifact, layouts);
+  if (names.size() == 1) return names.front();
+  if (names.empty()) {
+    return Error(made_as_usual.error())
+        .at("gantry run --function NAME calls one function of a library");
+  }
+  std::string all;
+  for (const std::string& name : names) all += concat(all.empty() ? "" : ", ", quoted(name));
+  return not_found("the file holds ", names.size(), " models, ", all, ", none is called ",
+                   quoted(usual))
+      .because("MODULE");
+}
+
+}  // namespace gantry::cli

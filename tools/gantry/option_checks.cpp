@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/option_checks.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <charconv>
+#include <cmath>
+
+namespace gantry::cli {
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "");
+}
+
+CLI::Validator tolerance() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        const char* end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, value);
+        const bool good =
+            error == std::errc{} && at == end && std::isfinite(value) && !std::signbit(value);
+        return good ? std::string()
+                    : concat("tolerance is ", quoted(text), ", expected a finite number >= 0");
+      },
+      "");
+}
+
+}  // namespace gantry::cli
