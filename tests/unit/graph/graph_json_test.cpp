@@ -100,6 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoAttrs", "\"node_row_ptr\":[0,1,2,3,4]", "\"metadata\":0", "{",
             "graph has no \"node_row_ptr\""},
         Bad{"NoDtype", "\"dltype\"", "\"other\"", "{", "graph has no attribute \"dltype\""},
+        // Upstream's reader counts this one as a dltype.
+        Bad{"ScopesForDtype", "\"dltype\"", "\"storage_scope\"", "{",
+            "graph has no attribute \"dltype\""},
         Bad{"NoName", "\"name\":\"x\",", "", "[\n{", "node 0 has no \"name\""},
         Bad{"NoFlatten", "\"num_outputs\":\"1\",\"flatten_data\":\"0\"}", "\"num_outputs\":\"1\"}",
             "\"p0\",\"inputs\":[]},\n{", "node 2 \"add\" has no attribute \"flatten_data\""},
