@@ -14,6 +14,10 @@
 namespace gantry::graph {
 namespace {
 
+// A name appears once in the file but as often as the node has outputs in what is told about it. The longest that
+// compilers write are a few hundred bytes.
+constexpr std::size_t most_name_bytes = 4096;
+
 template <class... Parts>
 Error refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).because("GRAPH");
@@ -130,6 +134,10 @@ Status Builder::read_entries() {
 
 Status Builder::read_node(std::size_t n) {
   const JsonNode& json = json_.nodes.items[n];
+  if (json.name.size() > most_name_bytes) {
+    return refuse(json.at, title(n), " has a name of ", json.name.size(), " bytes, most is ",
+                  most_name_bytes);
+  }
   Node node;
   node.name = json.name;
   node.first_entry = static_cast<std::uint32_t>(json_.node_row_ptr.items[n]);

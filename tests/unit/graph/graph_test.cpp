@@ -4,6 +4,8 @@
 #include "tests/support/files.hpp"
 #include "tests/unit/graph/model.hpp"
 
+#include <gantry/quoted.hpp>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -105,6 +107,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "attrs.storage_id[1] is -2, range is -1 to 2147483647"},
         BadGraph{"NegativeDevice", "[1,1,1,1]", "[1,-1,1,1]", "\"device_index\":[",
                  "attrs.device_index[1] is -1, range is 0 to 2147483647"},
+        BadGraph{
+            "LongName", "\"name\":\"x\"", "\"name\":\"" + std::string(4097, 'x') + "\"", node0,
+            "node 0 " + quoted(std::string(4097, 'x')) + " has a name of 4097 bytes, most is 4096"},
         BadGraph{"InputWithInputs", "\"name\":\"x\",\"inputs\":[]",
                  "\"name\":\"x\",\"inputs\":[[0,0]]", node0,
                  "node 0 \"x\" has op null and 1 inputs, expected none"},
