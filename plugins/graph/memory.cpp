@@ -217,9 +217,9 @@ Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
                   " are handles");
   }
   const std::uint64_t address = address_of(what.data) + what.byte_offset;
-  if (entry.bytes != 0 && address % payload_->pointer_alignment != 0) {
-    return refuse("tensor is at ", Hex{address}, ", ", address % payload_->pointer_alignment,
-                  " bytes past a multiple of ", payload_->pointer_alignment);
+  if (entry.bytes != 0 && address % in_place_alignment != 0) {
+    return refuse("tensor is at ", Hex{address}, ", ", address % in_place_alignment,
+                  " bytes past a multiple of ", in_place_alignment);
   }
   return {};
 }

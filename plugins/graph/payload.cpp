@@ -73,8 +73,6 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
                 [](const Parameter& parameter) { return is_filler(parameter.name); });
   GANTRY_CHECK(check_names(payload->parameters));
 
-  // v0.7 laid out its memory by 128 bytes; later releases, by 64 or 128, cannot be told apart and run on 64.
-  if (view_of(blob.type_key) == "GraphRuntimeFactory") payload->pointer_alignment = 128;
   payload->pin = host.share(blob.pin);
   *consumed = in.offset();
   return std::shared_ptr<const Payload>(std::move(payload));

@@ -31,9 +31,7 @@ struct Payload {
   std::vector<Parameter> parameters;  // as in the file, without fillers
   std::string_view module_name;
   mutable Graph graph;  // empty until prove()
-  std::uint64_t pointer_alignment =
-      64;         // bytes: what this compiler's code expects of memory bound to it
-  ObjectRef pin;  // keeps the bytes that all views above look into
+  ObjectRef pin;        // keeps the bytes that all views above look into
 
   // Reads and proves the graph, once. Left to the first executor, so that loading a file costs no more than the file.
   //
@@ -75,7 +73,9 @@ void write_payload(const Payload& payload, std::span<const Parameter> parameters
 // A tensor that describes a parameter where it lies, on the CPU.
 gantry_tensor view_of_parameter(const Parameter& parameter);
 
-// Bytes to which parameter data must be aligned to be used in place: what the pickiest known compiler's code expects.
+// Bytes to which memory must be aligned that is used where it lies: parameters in the file, and what zero copy binds. v0.7
+// to v0.9 compiled their code for 128, other releases for 64; v0.8 and later cannot be told apart by their payload, and
+// code that gets less than it was compiled for crashes.
 constexpr std::uint64_t in_place_alignment = 128;
 
 }  // namespace gantry::graph
