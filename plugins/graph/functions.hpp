@@ -41,6 +41,17 @@ Result<std::uint32_t> input_of(const Executor& executor, const Call& call, const
 // "<node>", or "<node>:<output>" where the node has several.
 std::string output_name(const Graph& graph, const Head& head);
 
+// "input "x" float32[2, 2]" and the like, for messages.
+std::string input_title(const Executor& executor, std::uint32_t input);
+std::string output_title(const Executor& executor, std::uint32_t output);
+
+// May an entry be bound for one key? A value lies in one memory: where another input or output of the same value has
+// bound it already, a second binding would end the first behind its caller's back.
+//
+// wanted   [in]   input or output, and which
+// returns  INVALID ZERO_COPY naming the one that is bound
+Status check_unbound(const Executor& executor, std::uint32_t entry, Binding wanted);
+
 // Hands an executor to the host as a module.
 //
 // debug    [in]   with the functions of debug.cpp

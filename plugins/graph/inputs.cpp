@@ -2,13 +2,14 @@
 #include "functions.hpp"
 
 namespace gantry::graph {
-namespace {
 
 std::string input_title(const Executor& executor, std::uint32_t input) {
   const Graph& graph = executor.graph();
   return concat("input ", quoted(graph.input(input).name), " ",
                 describe(graph.entries[graph.input_entry(input)]));
 }
+
+namespace {
 
 // The first names of a list that may be long.
 std::string input_names(const Graph& graph) {
@@ -65,10 +66,12 @@ Result<Value> set_input_zero_copy(Executor& executor, const Call& call) {
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
   GANTRY_TRY(const std::uint32_t input, input_of(executor, call, call.args[0]));
   const std::uint32_t entry = executor.graph().input_entry(input);
+  const Binding binding{Owner::input, input};
   Status fits = executor.memory().check_fits(entry, *tensor);
+  if (fits.ok()) fits = check_unbound(executor, entry, binding);
   if (!fits.ok()) return std::move(fits).error().at("while binding ", input_title(executor, input));
   gantry_object* keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
-  GANTRY_CHECK(executor.memory().bind(entry, *tensor, keeper, Owner::lender));
+  GANTRY_CHECK(executor.memory().bind(entry, *tensor, keeper, binding));
   return Value();
 }
 

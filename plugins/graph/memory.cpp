@@ -49,7 +49,7 @@ Status Memory::create(const Source& source, std::span<const gantry_device_id> de
   cells_.resize(entry_count);
   flat_cells_.resize(entry_count);
   flat_extents_.resize(entry_count);
-  owners_.resize(plan_.values.size());
+  bindings_.resize(plan_.values.size());
   linked_.resize(plan_.values.size());
 
   GANTRY_CHECK(bind_linked(env));
@@ -125,11 +125,11 @@ Status Memory::bind_linked(const gantry_env* env) {
                            nullptr,
                            0};
     if (may_stay_in_place(value, constant.data)) {
-      GANTRY_CHECK(bind_value(v, constant, lookup->get(), Owner::lender));
+      GANTRY_CHECK(bind_value(v, constant, lookup->get(), {Owner::lender}));
       continue;
     }
     GANTRY_TRY(const Value own, allocate(slot, entry.bytes));
-    GANTRY_CHECK(bind_value(v, *own.tensor(), own.object(), Owner::executor));
+    GANTRY_CHECK(bind_value(v, *own.tensor(), own.object(), {Owner::executor}));
     GANTRY_CHECK(host_.tensor_copy(constant, cells_[e], env));
   }
   return {};
@@ -142,7 +142,7 @@ Status Memory::bind_parameters() {
     const std::uint32_t v = plan_.value_of[graph().input_entry(input->second)];
     const gantry_tensor view = view_of_parameter(parameter);
     if (!payload_->pin || !may_stay_in_place(plan_.values[v], view.data)) continue;
-    GANTRY_CHECK(bind_value(v, view, payload_->pin.get(), Owner::lender));
+    GANTRY_CHECK(bind_value(v, view, payload_->pin.get(), {Owner::lender}));
   }
   return {};
 }
@@ -157,7 +157,7 @@ Status Memory::allocate_slots() {
     if (slot.tensor() == nullptr) {
       GANTRY_TRY(slot, allocate(plan_.slots[value.slot], plan_.slots[value.slot].bytes));
     }
-    GANTRY_CHECK(bind_value(v, *slot.tensor(), slot.object(), Owner::executor));
+    GANTRY_CHECK(bind_value(v, *slot.tensor(), slot.object(), {Owner::executor}));
   }
   return {};
 }
@@ -167,7 +167,7 @@ Status Memory::copy_parameters(const gantry_env* env) {
     const auto input = graph().input_by_name.find(parameter.name);
     if (input == graph().input_by_name.end()) continue;
     const std::uint32_t e = graph().input_entry(input->second);
-    if (owner(e) != Owner::executor) continue;
+    if (binding(e).owner != Owner::executor) continue;
     Status copied = copy_in(e, view_of_parameter(parameter), env);
     if (!copied.ok())
       return std::move(copied).error().at("while copying parameter ", quoted(parameter.name));
@@ -225,12 +225,12 @@ Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
 }
 
 Status Memory::bind(std::uint32_t e, const gantry_tensor& what, gantry_object* keeper,
-                    Owner owner) {
-  return bind_value(plan_.value_of[e], what, keeper, owner);
+                    Binding binding) {
+  return bind_value(plan_.value_of[e], what, keeper, binding);
 }
 
 Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_object* keeper,
-                          Owner owner) {
+                          Binding binding) {
   // Operators are compiled for a byte offset of 0; only a handle has to keep its own, which check_fits wants to be 0.
   void* data = what.byte_offset == 0 ? what.data : static_cast<char*>(what.data) + what.byte_offset;
   const StoredValue& value = plan_.values[v];
@@ -263,17 +263,20 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
       flat_extents_[e] *= extent;  // read_graph() proved that it fits
     flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
   }
-  owners_[v] = owner;
+  bindings_[v] = binding;
   return {};
 }
 
 Status Memory::copy_in(std::uint32_t e, const gantry_tensor& from, const gantry_env* env) {
-  if (owner(e) != Owner::lender) return host_.tensor_copy(from, cells_[e], env);
+  const Owner owner = binding(e).owner;
+  if (owner == Owner::executor || owner == Owner::output) {
+    return host_.tensor_copy(from, cells_[e], env);
+  }
   GANTRY_TRY(const Value own, allocate(plan_.slot_of(e), graph().entries[e].bytes));
   gantry_tensor target = cells_[e];
   target.data = own.tensor()->data;
   GANTRY_CHECK(host_.tensor_copy(from, target, env));
-  return bind(e, *own.tensor(), own.object(), Owner::executor);
+  return bind(e, *own.tensor(), own.object(), {Owner::executor});
 }
 
 }  // namespace gantry::graph

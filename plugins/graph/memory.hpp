@@ -25,8 +25,15 @@ struct Source {
 // Whose memory an entry lies in.
 enum class Owner : std::uint8_t {
   executor,  // ours: anything may be written
-  lender,  // a parameter in place, another executor's, the caller's input: never written by set_input
-  output,  // the caller's, to hold an output
+  lender,    // a parameter in place, another executor's: never written by set_input
+  input,     // the caller's, bound by set_input_zero_copy: never written by set_input either
+  output,    // the caller's, bound by set_output_zero_copy: written by operators and by set_input
+};
+
+struct Binding {
+  Owner owner = Owner::executor;
+  std::uint32_t key = 0;  // of an input or an output: which one; else 0
+  friend bool operator==(const Binding&, const Binding&) = default;
 };
 
 class Memory {
@@ -50,14 +57,15 @@ class Memory {
   gantry_tensor& cell(std::uint32_t entry) { return cells_[entry]; }
   // The same with rank 1.
   gantry_tensor& flat_cell(std::uint32_t entry) { return flat_cells_[entry]; }
-  Owner owner(std::uint32_t entry) const { return owners_[plan_.value_of[entry]]; }
+  Binding binding(std::uint32_t entry) const { return bindings_[plan_.value_of[entry]]; }
   // Did its value come out of the library, as v0.8 linked constants?
   bool is_linked(std::uint32_t entry) const { return linked_[plan_.value_of[entry]]; }
   bool holds_input(std::uint32_t entry) const {
     return plan_.values[plan_.value_of[entry]].inputs != 0;
   }
 
-  // Is this memory such that the entry can lie in it? Device, dtype, rank, extents, compact strides, alignment.
+  // Is this memory such that the entry can lie in it? Device, dtype, rank, extents, compact strides, and an address
+  // at a multiple of in_place_alignment.
   //
   // returns  INVALID with what was found and what is wanted
   Status check_fits(std::uint32_t entry, const gantry_tensor& what) const;
@@ -66,7 +74,8 @@ class Memory {
   //
   // what     [in]   passes check_fits; or CPU memory as large as the entry
   // keeper   [in]   keeps the memory, retained; NULL: the caller does, until it is bound anew or the executor goes
-  Status bind(std::uint32_t entry, const gantry_tensor& what, gantry_object* keeper, Owner owner);
+  Status bind(std::uint32_t entry, const gantry_tensor& what, gantry_object* keeper,
+              Binding binding);
 
   // Writes an entry from outside. Memory that is only lent is left for new memory of our own; after a failure the entry
   // is what and where it was.
@@ -79,7 +88,7 @@ class Memory {
   Status allocate_slots();
   Status copy_parameters(const gantry_env* env);
   Status bind_value(std::uint32_t value, const gantry_tensor& what, gantry_object* keeper,
-                    Owner owner);
+                    Binding binding);
   Result<Value> allocate(const Slot& slot, std::uint64_t bytes) const;
   bool may_stay_in_place(const StoredValue& value, const void* data) const;
 
@@ -92,8 +101,8 @@ class Memory {
   std::vector<gantry_tensor> cells_;  // by entry; their shapes are the graph's
   std::vector<gantry_tensor> flat_cells_;
   std::vector<std::int64_t> flat_extents_;
-  std::vector<Owner> owners_;  // by value
-  std::vector<bool> linked_;   // by value
+  std::vector<Binding> bindings_;  // by value
+  std::vector<bool> linked_;       // by value
 };
 
 }  // namespace gantry::graph

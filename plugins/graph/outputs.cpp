@@ -42,13 +42,14 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
   return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
 }
 
-std::string output_title(const Executor& executor, const Head& head) {
+}  // namespace
+
+std::string output_title(const Executor& executor, std::uint32_t output) {
   const Graph& graph = executor.graph();
+  const Head& head = graph.heads[output];
   return concat("output ", quoted(output_name(graph, head)), " ",
                 describe(graph.entries[head.entry]));
 }
-
-}  // namespace
 
 std::string output_name(const Graph& graph, const Head& head) {
   const Node& node = graph.nodes[head.node];
@@ -61,14 +62,17 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
   const Head& head = executor.graph().heads[output];
   Memory& memory = executor.memory();
+  const Binding binding{Owner::output, output};
   Status fits = memory.check_fits(head.entry, *tensor);
-  if (!fits.ok()) return std::move(fits).error().at("while binding ", output_title(executor, head));
+  if (fits.ok()) fits = check_unbound(executor, head.entry, binding);
+  if (!fits.ok())
+    return std::move(fits).error().at("while binding ", output_title(executor, output));
   // Where no operator will write the output because it is an input, the value moves along.
   if (memory.holds_input(head.entry)) {
     GANTRY_CHECK(executor.host().tensor_copy(memory.cell(head.entry), *tensor, call.env));
   }
   gantry_object* keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
-  GANTRY_CHECK(memory.bind(head.entry, *tensor, keeper, Owner::output));
+  GANTRY_CHECK(memory.bind(head.entry, *tensor, keeper, binding));
   return Value();
 }
 
@@ -82,11 +86,11 @@ Result<Value> get_output(Executor& executor, const Call& call) {
   const Entry& entry = executor.graph().entries[head.entry];
   if (to->ndim != static_cast<std::int32_t>(entry.shape.size()) ||
       !std::equal(entry.shape.begin(), entry.shape.end(), to->shape)) {
-    return call.refuse("tensor has another shape than ", output_title(executor, head));
+    return call.refuse("tensor has another shape than ", output_title(executor, output));
   }
   Status copied = executor.host().tensor_copy(executor.memory().cell(head.entry), *to, call.env);
   if (!copied.ok())
-    return std::move(copied).error().at("while copying ", output_title(executor, head));
+    return std::move(copied).error().at("while copying ", output_title(executor, output));
   return Value();
 }
 

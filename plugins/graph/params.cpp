@@ -86,8 +86,9 @@ Result<Value> share_params(Executor& executor, const Call& call) {
                          ", expected a tensor");
     }
     Status fits = executor.memory().check_fits(entry, *theirs.tensor());
+    if (fits.ok()) fits = check_unbound(executor, entry, {Owner::input, input->second});
     if (!fits.ok()) return std::move(fits).error().at("while sharing parameter ", quoted(name));
-    GANTRY_CHECK(executor.memory().bind(entry, *theirs.tensor(), theirs.object(), Owner::lender));
+    GANTRY_CHECK(executor.memory().bind(entry, *theirs.tensor(), theirs.object(), {Owner::lender}));
     executor.is_parameter[input->second] = true;
   }
   return Value();

@@ -181,6 +181,15 @@ TEST_F(Inputs, ZeroCopyTakesCompactStrides) {
   EXPECT_TRUE(call(small, "set_input_zero_copy", {int_value(0), x.value()}).ok());
 }
 
+TEST_F(Inputs, ZeroCopyIsMovedByItsOwnKey) {
+  Floats first({2, 2}, {1, 2, 3, 4}), second({2, 2}, {5, 6, 7, 8});
+  ASSERT_TRUE(call(small, "set_input_zero_copy", {text_value("x"), first.value()}).ok());
+
+  ASSERT_TRUE(call(small, "set_input_zero_copy", {int_value(0), second.value()}).ok());
+
+  EXPECT_THAT(run(small), ElementsAre(15, 26, 37, 48));
+}
+
 class ZeroCopyRefuses : public Inputs {
  protected:
   std::string refusal(Floats& x) {
@@ -192,6 +201,20 @@ class ZeroCopyRefuses : public Inputs {
     return bound.error().message.substr(0, bound.error().message.find('\n'));
   }
 };
+
+// x is an output too: the output's binding would end unseen.
+TEST_F(ZeroCopyRefuses, AnInputThatIsBoundAsAnOutput) {
+  small = executor(replaced(small_graph, "[[3,0,0]]", "[[3,0,0],[0,0,0]]"), {small_p0});
+  Floats x({2, 2}), out({2, 2}), copied({2, 2}, {1, 2, 3, 4});
+  ASSERT_TRUE(call(small, "set_output_zero_copy", {int_value(1), out.value()}).ok());
+
+  EXPECT_EQ(refusal(x),
+            "output \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "one memory");
+
+  ASSERT_TRUE(call(small, "set_input", {int_value(0), copied.value()}).ok());
+  EXPECT_THAT(out.values(), ElementsAre(1, 2, 3, 4));
+}
 
 TEST_F(ZeroCopyRefuses, AnAddressOffTheAlignment) {
   Floats x({2, 2}, {}, 64);  // enough for most compilers' code, not for all

@@ -99,6 +99,63 @@ TEST_F(Outputs, ZeroCopyIsCheckedLikeAnInput) {
       "tensor is float32[2, 2], expected float32[4]\n  while binding output \"y\" float32[4]");
 }
 
+// y is a reshape of add, and both are outputs: an operator writes one memory only.
+constexpr char both_shapes[] = "[[2,0,0],[3,0,0]]";
+
+TEST_F(Outputs, ThatAreTheSameValueAreBoundOnce) {
+  const Value executor =
+      this->executor(replaced(small_graph, "[[3,0,0]]", both_shapes), {small_p0});
+  Floats x({2, 2}, {1, 2, 3, 4}), first({2, 2}), second({4}), moved({2, 2});
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), x.value()}).ok());
+  ASSERT_TRUE(call(executor, "set_output_zero_copy", {int_value(0), first.value()}).ok());
+
+  const Result<Value> again =
+      call(executor, "set_output_zero_copy", {int_value(1), second.value()});
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::invalid);
+  EXPECT_EQ(again.error().reason, "ZERO_COPY");
+  EXPECT_EQ(
+      again.error().message,
+      "output \"add\" float32[2, 2] is the same value and is bound already, one value lies in "
+      "one memory\n  while binding output \"y\" float32[4]");
+  run(executor);
+  EXPECT_THAT(first.values(), ElementsAre(11, 22, 33, 44));
+
+  ASSERT_TRUE(call(executor, "set_output_zero_copy", {int_value(0), moved.value()}).ok());
+  run(executor);
+  EXPECT_THAT(moved.values(), ElementsAre(11, 22, 33, 44));
+}
+
+TEST_F(Outputs, ThatAreListedTwiceAreBoundOnce) {
+  const Value executor =
+      this->executor(replaced(small_graph, "[[3,0,0]]", "[[3,0,0],[3,0,0]]"), {small_p0});
+  Floats first({4}), second({4});
+  ASSERT_TRUE(call(executor, "set_output_zero_copy", {int_value(1), first.value()}).ok());
+
+  const Result<Value> again =
+      call(executor, "set_output_zero_copy", {int_value(0), second.value()});
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().reason, "ZERO_COPY");
+}
+
+TEST_F(Outputs, ThatAreABoundInputAreNotBound) {
+  const Value executor =
+      this->executor(replaced(small_graph, "[[3,0,0]]", "[[0,0,0]]"), {small_p0});
+  Floats x({2, 2}, {1, 2, 3, 4}), out({2, 2});
+  ASSERT_TRUE(call(executor, "set_input_zero_copy", {int_value(0), x.value()}).ok());
+
+  const Result<Value> bound = call(executor, "set_output_zero_copy", {int_value(0), out.value()});
+
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().reason, "ZERO_COPY");
+  EXPECT_EQ(bound.error().message,
+            "input \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "one memory\n  while binding output \"x\" float32[2, 2]");
+  EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));  // nothing moved
+}
+
 // An output that is an input is written by set_input, not by an operator.
 TEST_F(Outputs, ThatAreInputsFollowThem) {
   const Value executor =

@@ -239,6 +239,24 @@ TEST_F(Parameters, AreNotAmongTheInputsThatInfoLists) {
   EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x", "p0"));
 }
 
+// The output p0 is bound to memory of the caller's, who waits for it there.
+TEST_F(Parameters, BoundAsAnOutputAreNotShared) {
+  const Value first = this->executor(small_graph, {small_p0});
+  const Value second = this->executor(replaced(small_graph, "[[3,0,0]]", "[[1,0,0]]"), {small_p0});
+  Floats out({2, 2});
+  ASSERT_TRUE(call(second, "set_output_zero_copy", {int_value(0), out.value()}).ok());
+  const std::string list = parameter_list({small_p0});
+  const gantry_bytes bytes = bytes_of(list);
+
+  const Result<Value> shared = call(second, "share_params", {first.get(), bytes_ref_value(&bytes)});
+
+  ASSERT_FALSE(shared.ok());
+  EXPECT_EQ(shared.error().reason, "ZERO_COPY");
+  EXPECT_EQ(shared.error().message,
+            "output \"p0\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "one memory\n  while sharing parameter \"p0\"");
+}
+
 // v0.8 linked constants into the library, found by storage id.
 class LinkedParameters : public Parameters {
  protected:
