@@ -4,6 +4,7 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
+#include "core/runtime/config_check.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/handle.hpp>
@@ -107,8 +108,8 @@ TEST_F(RuntimeYaml, GivesOptionsToAPlugin) {
   const auto old = test::read_file(manifest);
   test::write_file(manifest, std::string(old.begin(), old.end()) +
                                  "config_schema: {level: {type: int, min: 0, max: 9}}\n");
-  Runtime runtime = runtime_with(
-      "plugins: {dirs: [mine]}\nbackends: {gantry.graph: {config: {level: 12}}}");
+  Runtime runtime =
+      runtime_with("plugins: {dirs: [mine]}\nbackends: {gantry.graph: {config: {level: 12}}}");
 
   const auto model = runtime.load(digits_file());
 
@@ -144,6 +145,41 @@ TEST_F(RuntimeYaml, SaysWhatIsLogged) {
   Runtime telling = runtime_with("log: info");
   ASSERT_TRUE(telling.load(digits_file()).ok());
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("loaded "), HasSubstr("digits_mlp_llvm.so"))));
+}
+
+// Not an error: a program may bring the plugin later.
+TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
+  Runtime runtime = runtime_with(
+      "plugins:\n"
+      "  manifests: [none.yaml]\n"
+      "  dirs: [none]\n"
+      "  pins: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
+      "backends: {acme.npu: {config: {}}}\n");
+
+  const std::vector<std::string> told =
+      unknown_names(runtime.state().config, *runtime.state().plugins);
+
+  const std::string file = (folder / "runtime.yaml").string();
+  EXPECT_THAT(
+      told,
+      ::testing::ElementsAre(
+          file + ": plugins.pins.GraphExecutorFcatory: no plugin here offers "
+                 "\"GraphExecutorFcatory\", did you mean \"GraphExecutorFactory\"",
+          file + ": plugins.pins.GraphRuntimeFactory: no plugin here is \"gantry.grahp\", "
+                 "did you mean \"gantry.graph\"",
+          file + ": backends: no plugin here is \"acme.npu\"",
+          file + ": plugins.manifests: \"" + (folder / "none.yaml").string() + "\" is no file",
+          file + ": plugins.dirs: \"" + (folder / "none").string() + "\" is no folder"));
+}
+
+TEST_F(RuntimeYaml, NamesThatAreHereAreNotTold) {
+  copy_graph_plugin(folder / "mine");
+  Runtime runtime = runtime_with(
+      "plugins: {dirs: [mine], pins: {GraphExecutorFactory: gantry.graph}}\n"
+      "backends: {gantry.graph: {config: {}}}\n");
+
+  EXPECT_THAT(unknown_names(runtime.state().config, *runtime.state().plugins),
+              ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/config_check.hpp"
+
+#include "core/yaml/near_name.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <filesystem>
+#include <set>
+
+namespace gantry {
+namespace {
+
+// What the manifests of this host offer, whether it is usable or not.
+struct Offered {
+  std::set<std::string> ids, keys, devices;
+
+  explicit Offered(const PluginSet& plugins) {
+    for (const Candidate& candidate : plugins.candidates()) {
+      if (!candidate.manifest) continue;
+      ids.insert(candidate.manifest->id);
+      for (const ManifestKey& key : candidate.manifest->keys) {
+        keys.insert(key.key);
+        keys.insert(key.aliases.begin(), key.aliases.end());
+      }
+      for (const auto& device : candidate.manifest->devices) devices.insert(device.name);
+    }
+  }
+};
+
+std::string near_text(std::string_view wrong, const std::set<std::string>& there) {
+  const std::vector<std::string_view> names(there.begin(), there.end());
+  return did_you_mean(wrong, names);
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_names(const Config& config, const PluginSet& plugins) {
+  const Offered offered(plugins);
+  std::vector<std::string> lines;
+  const auto tell = [&](std::string_view key, const auto&... what) {
+    lines.push_back(concat(config.file, ": ", key, ": ", what...));
+  };
+  const auto check_plugin = [&](std::string_view key, const std::string& id) {
+    if (offered.ids.contains(id)) return;
+    tell(key, "no plugin here is ", quoted(id), near_text(id, offered.ids));
+  };
+  for (const auto& [what, id] : config.pins) {
+    const std::string key = concat("plugins.pins.", what);
+    if (!offered.keys.contains(what) && !offered.devices.contains(what)) {
+      std::set<std::string> both = offered.keys;
+      both.insert(offered.devices.begin(), offered.devices.end());
+      tell(key, "no plugin here offers ", quoted(what), near_text(what, both));
+    }
+    check_plugin(key, id);
+  }
+  for (const auto& [id, options] : config.backends) check_plugin("backends", id);
+  for (const std::string& path : config.manifests) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed)) {
+      tell("plugins.manifests", quoted(path), " is no file");
+    }
+  }
+  for (const std::string& path : config.dirs) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) {
+      tell("plugins.dirs", quoted(path), " is no folder");
+    }
+  }
+  return lines;
+}
+
+}  // namespace gantry
