@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device numbers that an artifact counts otherwise than its runtime.
+//
+//     type key    up to v0.10    v0.11 on    DLPack, and so the runtime
+//     aocl        5              32          none: assigned by the runtime
+//     sdaccel     6              33          none
+//     opengl      11             34          none; 11 is rocm_host
+//     hexagon     14             16          16; 14 is oneapi
+//
+// Compiled code and graphs hold the number itself and not who wrote it. A file imports a module of such a key if it
+// uses the device, so only those files are translated. Which of the two they hold is certain up to v0.7; files of
+// v0.8 to v0.20 look alike: both numbers are taken from them, and they are given the newer one. Code of v0.8 to v0.10
+// that is given a tensor on such a device refuses it by its number.
+#pragma once
+
+#include "core/module/module.hpp"
+#include "core/tensor/device_set.hpp"
+
+#include <span>
+
+namespace gantry {
+
+// Sets ModuleNode::device_numbers of all nodes of one file whose host code is of the packed dialect. Call it when the
+// plugins of its type keys are open, so that their devices have numbers, and before host code runs.
+//
+// nodes         [in]   of one file
+// up_to_v0_7    [in]   is the file certainly that old? Container generations 0 to 2
+// devices       [in]   of the runtime; a device that it does not have is not translated
+// source        spec: artifact-format 4.4, 5.3; executors 3.3 (apache/tvm include/tvm/runtime/c_runtime_api.h)
+void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
+                        const DeviceSet& devices);
+
+}  // namespace gantry
