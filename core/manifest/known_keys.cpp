@@ -58,7 +58,8 @@ std::vector<std::string> near_keys(std::string_view key, const std::vector<std::
   std::vector<std::string> near;
   const auto add = [&](std::string_view name) {
     const bool offered = std::find(served.begin(), served.end(), name) != served.end();
-    if (offered && std::find(near.begin(), near.end(), name) == near.end()) near.emplace_back(name);
+    if (offered && name != key && std::find(near.begin(), near.end(), name) == near.end())
+      near.emplace_back(name);
   };
   for (const KnownKey& known : kKnown) {
     if (known.key == key) add(known.renamed);

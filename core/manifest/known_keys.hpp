@@ -20,7 +20,8 @@ std::span<const KnownKey> known_keys();
 // NULL for keys of vendors.
 const KnownKey* find_known_key(std::string_view key);
 
-// Keys that `key` was most likely meant to be, or is called elsewhere: renamed ones first, then near in spelling.
+// Keys that `key` was most likely meant to be, or is called elsewhere: renamed ones first, then near in spelling;
+// never `key` itself.
 std::vector<std::string> near_keys(std::string_view key, const std::vector<std::string>& served);
 
 }  // namespace gantry

@@ -64,10 +64,6 @@ class Merge {
   }
 
   void apply_filters(const std::vector<PluginFilter>& filters) {
-    for (Candidate& candidate : result_.candidates) {
-      if (candidate.stopped() || candidate.manifest->enabled) continue;
-      candidate.stop(reason::disabled, "the manifest or a drop-in says enabled: false");
-    }
     for (const PluginFilter& filter : filters) {
       bool matched = false;
       for (Candidate& candidate : result_.candidates) {
@@ -130,17 +126,23 @@ class Merge {
     Result<Manifest> manifest = open_manifest(candidate.file);
     if (!manifest.ok()) return stop(candidate, manifest.error());
     candidate.state = CandidateState::parsed;
+    std::string switched_by = candidate.file;
     for (const FoundDropIn& drop_in : found_.drop_ins) {
       if (drop_in.name != candidate.name) continue;
       used_drop_ins_.insert(drop_in.file);
+      const bool was_enabled = manifest->enabled;
       const Result<std::string> text = read_text_file(drop_in.file);
       const Status applied =
           text.ok() ? apply_drop_in(*text, drop_in.file, *manifest) : Status(text.error());
       if (!applied.ok()) return stop(candidate, applied.error());
       candidate.drop_ins.push_back(drop_in.file);
+      if (manifest->enabled != was_enabled) switched_by = drop_in.file;
     }
     for (const std::string& warning : manifest->warnings) result_.warnings.push_back(warning);
     candidate.manifest = std::move(*manifest);
+    if (!candidate.manifest->enabled) {
+      candidate.stop(reason::disabled, concat(switched_by, " says enabled: false"));
+    }
   }
 
   static void stop(Candidate& candidate, const Error& error) {

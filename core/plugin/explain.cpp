@@ -44,10 +44,42 @@ ExplainedCandidate explained(const Candidate& candidate) {
   return out;
 }
 
-std::string advice_for(const Wish& wish, const ExplainedWish& told) {
-  if (!told.pin.empty()) {
-    return concat("it is pinned to plugin ", told.pin,
-                  ": install that one, or change plugins.pins");
+// What stands in a candidate's way is its own line, wherever an advice is shown.
+std::string advice_for_pin(const ExplainedWish& told, const std::vector<Candidate>& candidates) {
+  const std::string pinned = concat("it is pinned to plugin ", told.pin);
+  std::string_view cure = ": install that one";
+  for (const Candidate& candidate : candidates) {
+    if (candidate.manifest && candidate.manifest->id == told.pin) {
+      cure = ", which does not offer it: install a version that does";
+    }
+  }
+  for (const ExplainedCandidate& one : told.candidates) {  // in order of precedence
+    if (one.id != told.pin) continue;
+    if (one.verdict == Verdict::refused) {
+      cure = ", which cannot be used: repair that one";
+      break;
+    }
+    if (one.verdict == Verdict::skipped) {
+      cure = ", which is switched off: switch that one on again";
+      break;
+    }
+  }
+  return concat(pinned, cure, ", or change plugins.pins");
+}
+
+std::string advice_for(const Wish& wish, const ExplainedWish& told,
+                       const std::vector<Candidate>& candidates) {
+  if (!told.pin.empty()) return advice_for_pin(told, candidates);
+  // Where a candidate is there but cannot, its own reason is the advice.
+  const auto refused = [](const ExplainedCandidate& one) {
+    return one.verdict == Verdict::refused;
+  };
+  if (std::any_of(told.candidates.begin(), told.candidates.end(), refused)) return "";
+  if (!told.candidates.empty()) {
+    const ExplainedCandidate& first = told.candidates.front();
+    return concat("plugin ", first.title, " is installed: ",
+                  first.verdict == Verdict::shadowed ? "take away what stands before it"
+                                                     : "switch it on again");
   }
   if (wish.device) return "install a plugin for the device";
   const KnownKey* known = find_known_key(wish.what);
@@ -96,11 +128,7 @@ ExplainedWish explain_wish(const PluginSet& plugins, const std::vector<Candidate
   out.tie = plugins.tie_for(choices);
   if (out.served) return out;
   if (!wish.device) out.near = near_keys(wish.what, served);
-  // Where a candidate is there but cannot, its own reason is the advice.
-  const bool refused =
-      std::any_of(out.candidates.begin(), out.candidates.end(),
-                  [](const ExplainedCandidate& one) { return one.verdict == Verdict::refused; });
-  if (!refused || !out.pin.empty()) out.advice = advice_for(wish, out);
+  out.advice = advice_for(wish, out, candidates);
   return out;
 }
 

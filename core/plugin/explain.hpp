@@ -45,8 +45,8 @@ struct ExplainedWish {
   std::vector<ExplainedCandidate>
       candidates;                 // in the order of choice, then those that do not count
   std::vector<std::string> near;  // keys that are served and may have been meant
-  std::string advice;             // what to install or change; empty: nothing is known
-  std::string tie;                // see PluginSet::tie_for
+  std::string advice;  // what to install, repair or change; empty: a candidate's reason says it
+  std::string tie;     // see PluginSet::tie_for
 };
 
 struct Explanation {

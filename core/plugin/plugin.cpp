@@ -4,7 +4,6 @@
 #include "core/manifest/reason.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/plugin/compatible.hpp"
-#include "core/plugin/inspect.hpp"
 #include "core/plugin/library_handle.hpp"
 
 #include <gantry/wall.hpp>
@@ -180,6 +179,12 @@ const gantry_device_table* LoadedPlugin::device(std::string_view name) const {
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const gantry_host_info& core) {
   GANTRY_TRY(const Inspection inspection, inspect_plugin(manifest, core.abi, Depth::quick));
+  return open_plugin(manifest, inspection, core);
+}
+
+Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
+                                                        const Inspection& inspection,
+                                                        const gantry_host_info& core) {
   auto handle = LibraryHandle::open(manifest.library_path);
   if (!handle.ok()) {
     // What the linker says about a chain of libraries is half the story: look for the other half.

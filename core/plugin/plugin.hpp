@@ -9,6 +9,7 @@
 
 #include "core/elf/mapped_file.hpp"
 #include "core/manifest/manifest.hpp"
+#include "core/plugin/inspect.hpp"
 
 #include <gantry/plugin.h>
 #include <gantry/result.hpp>
@@ -43,15 +44,19 @@ struct LoadedPlugin {
   const gantry_device_table* device(std::string_view name) const;
 };
 
-// Opens the library of a manifest. It is never unmapped.
+// Opens the library of a manifest, which inspect_plugin() has found right. It is never unmapped.
 //
+// inspection [in] of that manifest; the file that is mapped must be the one that was looked at
 // core     [in]   what this core is: ABI range and version; passed to the plugin
-// returns  an Error with a reason of D2xx or D3xx; see inspect.hpp for what comes before the opening. After it:
-//          LINKER, SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (the linker's own words, classified),
+// returns  an Error with a reason of D2xx or D3xx: LINKER, SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (the linker's own words, classified),
 //          REPLACED_DURING_LOAD, QUERY_FAILED, STRUCT_SIZE, FUNCTION_MISSING, ABI_RANGE, ID_MISMATCH,
 //          VERSION_MISMATCH, ABI_MISMATCH, TABLE_LIMIT, KEY_DUPLICATE, KEY_NOT_OFFERED
 // thread   one at a time for each runtime (the load lock); different runtimes in parallel
-// costs    dlopen runs the library's constructors
+// costs    dlopen runs the library's constructors, which must not throw: the linker cannot be unwound
+Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
+                                                        const Inspection& inspection,
+                                                        const gantry_host_info& core);
+// Inspects before.
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const gantry_host_info& core);
 

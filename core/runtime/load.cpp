@@ -83,7 +83,7 @@ class Loading {
       const auto& entries = container_.entries;
       const auto vague = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
         return !is_delimited(entry) && !entry.type_key.empty() &&
-               !state_.plugins->choices_for_key(entry.type_key).empty();
+               state_.plugins->usable_for_key(entry.type_key).has_value();
       });
       if (vague == entries.end()) return {};
       const auto index = static_cast<std::size_t>(vague - entries.begin());
@@ -173,22 +173,32 @@ class Loading {
   }
 
   // In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
-  std::string why_missing(const Wish& wish) const {
+  std::string why_missing(const Wish& wish, const Error& failure) const {
     const ExplainedWish told = explain(*state_.plugins, {wish}).wishes.front();
+    const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+    if (told.served) return std::string(sentence(failure.message));  // nothing against it but this one try
     std::string why;
     for (const ExplainedCandidate& candidate : told.candidates) {
-      const std::string_view text = candidate.text;
-      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
-                    text.substr(0, text.find('\n')));
+      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ", sentence(candidate.text));
     }
     if (why.empty()) why = "no plugin offers it";
     return told.advice.empty() ? why : concat(why, "; ", told.advice);
   }
 
+  // One error for all keys that nobody serves; OK where somebody serves each.
+  Status check_served(const std::vector<Key*>& wanted) const {
+    std::vector<Wish> wishes;
+    for (const Key* key : wanted) wishes.push_back(wish_of(*key));
+    const Explanation told = explain(*state_.plugins, wishes);
+    if (told.all_served()) return {};
+    return unserved_error(told, name_);
+  }
+
   // Opens the plugin of every type key, and tells of all that nobody serves at once.
   Status find_servers() {
     sort_by_key();
-    std::vector<Key*> wanted, unserved;
+    std::vector<Key*> wanted;
+    bool usable = true;
     for (Key& key : keys_) {
       if (key.name == library_key) continue;
       if (key.name.empty()) {  // lost behind one that nobody serves, which is told of
@@ -196,29 +206,24 @@ class Loading {
         continue;
       }
       wanted.push_back(&key);
-      // A key that nobody offers opens nothing: all such keys are found before the first plugin runs.
-      if (state_.plugins->choices_for_key(key.name).empty()) unserved.push_back(&key);
+      // Whatever the plugins' files tell is known of all keys before the code of one plugin runs.
+      usable = (options_.allow_missing || state_.plugins->usable_for_key(key.name)) && usable;
     }
-    if (unserved.empty() || options_.allow_missing) {
-      for (Key* key : wanted) {
-        auto server = state_.plugins->for_key(key->name);
-        if (server.ok()) {
-          key->server = std::move(*server);
-        } else if (std::find(unserved.begin(), unserved.end(), key) == unserved.end()) {
-          unserved.push_back(key);
-        }
+    if (!usable) GANTRY_CHECK(check_served(wanted));
+    std::optional<Error> failure;
+    for (Key* key : wanted) {
+      auto server = state_.plugins->for_key(key->name);
+      if (server.ok()) {
+        key->server = std::move(*server);
+      } else if (options_.allow_missing) {
+        key->missing = why_missing(wish_of(*key), server.error());
+      } else if (!failure) {
+        failure = std::move(server).error();
       }
     }
-    if (unserved.empty()) return {};
-    if (!options_.allow_missing) {
-      std::vector<Wish> wishes;
-      for (const Key* key : unserved) wishes.push_back(wish_of(*key));
-      return unserved_error(explain(*state_.plugins, wishes), name_);
-    }
-    for (Key* key : unserved) {
-      key->missing = why_missing(wish_of(*key));
-    }
-    return {};
+    if (!failure) return {};
+    GANTRY_CHECK(check_served(wanted));
+    return std::move(*failure);  // a plugin that asks for itself while it is created
   }
 
   Status make_nodes() {

@@ -31,5 +31,10 @@ TEST(NearKeys, KnowsNearSpellings) {
   EXPECT_THAT(near_keys("opencI", {"opencl", "vulkan"}), ElementsAre("opencl"));
 }
 
+TEST(NearKeys, LeaveOutTheKeyItself) {
+  EXPECT_THAT(near_keys("cuda", {"cuda", "cudb"}), ElementsAre("cudb"));
+  EXPECT_THAT(near_keys("hip", {"hip", "hsaco"}), ElementsAre("hsaco"));
+}
+
 }  // namespace
 }  // namespace gantry

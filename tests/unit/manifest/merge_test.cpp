@@ -196,6 +196,25 @@ TEST(Merge, SwitchesOffWhatSaysSoAndLetsTheNextOfItsIdIn) {
   EXPECT_THAT(told(merge(dir), dir), ElementsAre("high/a.yaml D411", "low/b.yaml eligible"));
 }
 
+TEST(Merge, SaysWhichFileSwitchedItOff) {
+  const TempDir dir;
+  fake().write_to(dir / "high/a.yaml");
+  std::filesystem::create_directories(dir / "high/a.yaml.d");
+  fake("test.b").line("enabled: false").write_to(dir / "high/b.yaml");
+  const auto drop_in = [&](std::string_view name, std::string_view text) {
+    test::write_file(dir / "high/a.yaml.d" / name, text);
+  };
+  drop_in("1.yaml", "enabled: true\n");
+  drop_in("2.yaml", "enabled: false\n");
+  drop_in("3.yaml", "priority: 3\n");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_EQ(result.candidates[0].text,
+            (dir / "high/a.yaml.d/2.yaml").string() + " says enabled: false");
+  EXPECT_EQ(result.candidates[1].text, (dir / "high/b.yaml").string() + " says enabled: false");
+}
+
 TEST(Merge, DisablesAndSelectsByIdAndFileNameInOrder) {
   const TempDir dir;
   fake("test.a").write_to(dir / "high/a.yaml");

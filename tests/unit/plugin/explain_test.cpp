@@ -94,6 +94,86 @@ TEST(Explain, AdvisesWhatWouldServeAKey) {
   EXPECT_THAT(told.wishes[1].near, ElementsAre("relax.VMExecutable"));
 }
 
+// What is installed needs no installing.
+TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
+  World world;
+  world.add("graph", "", ManifestBuilder().id("gantry.graph").key("GraphExecutorFactory"));
+  std::filesystem::create_directory(world.path() / "graph.yaml.d");
+  test::write_file(world.path() / "graph.yaml.d/off.yaml", std::string_view("enabled: false\n"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  const auto plugins = set_of(world, {}, {{"test.b", false, "GANTRY_DISABLE"}});
+
+  const Explanation told =
+      explain(*plugins, {wanted("GraphExecutorFactory"), {"fake_device", true, {"--device"}}});
+
+  const ExplainedWish& graph = told.wishes[0];
+  EXPECT_EQ(graph.candidates[0].reason, reason::disabled);
+  EXPECT_EQ(graph.candidates[0].text,
+            (world.path() / "graph.yaml.d/off.yaml").string() + " says enabled: false");
+  EXPECT_EQ(graph.advice, "plugin gantry.graph 1.0.0 is installed: switch it on again");
+  EXPECT_EQ(told.wishes[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
+}
+
+TEST(Explain, AdvisesToUncoverWhatIsShadowedByOneThatDoesNotOfferTheKey) {
+  World world;
+  world.add("new", "", ManifestBuilder().version("2.0.0").key("other"));
+  world.add("old", "", fake_manifest());
+  const auto plugins = set_of(world);
+
+  const Explanation told = explain(*plugins, {wanted("fake")});
+
+  EXPECT_EQ(told.wishes[0].advice,
+            "plugin test.fake 1.0.0 is installed: take away what stands before it");
+}
+
+TEST(Explain, AdvisesWhatAPinNeeds) {
+  World world;
+  world.add("broken", "no_query", fake_manifest().id("test.broken"));
+  world.add("off", "", fake_manifest().id("test.off").line("enabled: false"));
+  world.add("good", "", fake_manifest().id("test.good"));
+  const std::pair<std::string, std::string> advice[] = {
+      {"test.absent",
+       "it is pinned to plugin test.absent: install that one, or change plugins.pins"},
+      {"test.broken",
+       "it is pinned to plugin test.broken, which cannot be used: repair that one, or "
+       "change plugins.pins"},
+      {"test.off",
+       "it is pinned to plugin test.off, which is switched off: switch that one on "
+       "again, or change plugins.pins"}};
+  for (const auto& [id, text] : advice) {
+    const auto plugins = set_of(world, {{"fake", id}});
+    EXPECT_FALSE(id == "test.broken" && plugins->usable_for_key("fake"));
+
+    EXPECT_EQ(explain(*plugins, {wanted("fake")}).wishes[0].advice, text);
+  }
+  const auto plugins = set_of(world, {{"other", "test.good"}});
+  EXPECT_EQ(
+      explain(*plugins, {wanted("other")}).wishes[0].advice,
+      "it is pinned to plugin test.good, which does not offer it: install a version that does, "
+      "or change plugins.pins");
+}
+
+// What the same text says is not served must not stand there as served or near.
+TEST(UnservedError, NeverContradictsItself) {
+  World world;
+  world.add("graph", "no_query",
+            ManifestBuilder()
+                .id("gantry.graph")
+                .set("keys", "[{key: GraphExecutorFactory, aliases: [GraphRuntimeFactory]}]"));
+  world.add("good", "good");
+  const auto plugins = set_of(world, {{"fake", "test.absent"}});
+  EXPECT_FALSE(plugins->usable_for_key("GraphExecutorFactory"));
+
+  const Explanation told = explain(*plugins, {wanted("GraphExecutorFactory"), wanted("fake")});
+  const Error error = unserved_error(told, "model.so");
+
+  EXPECT_THAT(error.message,
+              StartsWith("model.so needs 2 things: \"GraphExecutorFactory\", \"fake\", served by "
+                         "no plugin\n"));
+  EXPECT_THAT(error.message, HasSubstr("\n  type keys that are served: none\n"));
+  EXPECT_THAT(error.message, testing::Not(HasSubstr("near name")));
+}
+
 TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
@@ -115,7 +195,7 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
             "\n    install plugin gantry.cuda (CUDA kernels)"
             "\n  \"fake\", wanted by model.so[3]"
             "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: by GANTRY_DISABLE \"test.a\""
-            "\n    no plugin is known for it: ask who made the artifact which one loads it"
+            "\n    plugin test.a 1.0.0 is installed: switch it on again"
             "\n  manifest that cannot be read: " +
                 dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
                 "/broken.yaml:2:1: not YAML: end of sequence flow not found"

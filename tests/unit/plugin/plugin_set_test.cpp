@@ -246,6 +246,78 @@ TEST(PluginSet, InspectsWithoutOpening) {
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
+TEST(PluginSet, FindsTheFirstThatCouldBeOpenedWithoutOpeningIt) {
+  World world;
+  world.add("a", "no_query", fake_manifest().id("test.a").line("priority: 2"));
+  world.add("b", "", fake_manifest().id("test.b").line("priority: 1"));
+  world.add("good", "good");
+  Fixture fixture(world);
+
+  const auto choice = fixture.plugins.usable_for_key("fake");
+
+  ASSERT_TRUE(choice.has_value());
+  const std::vector<Candidate> candidates = fixture.plugins.candidates();
+  EXPECT_EQ(candidates[choice->candidate].manifest->id, "test.fake");
+  EXPECT_EQ(candidates[choice->candidate].state, CandidateState::inspected);
+  EXPECT_EQ(candidates[0].reason, reason::query_missing);
+  EXPECT_EQ(candidates[1].reason, reason::library_missing);
+  EXPECT_FALSE(fixture.plugins.usable_for_key("other").has_value());
+  EXPECT_THAT(fixture.created, IsEmpty());
+}
+
+TEST(PluginSet, LooksAgainAtWhatCouldNotBeOpened) {
+  World world;
+  world.add("good", "", fake_manifest());
+  Fixture fixture(world);
+  EXPECT_FALSE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
+
+  std::filesystem::copy_file(test::fake_library("good"), world.library("good"));
+
+  EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
+  EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
+}
+
+// Its file says nothing of why it failed: it may be tried again, and until then it serves nothing.
+TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
+  for (const char* way : {"create_fails", "query_fails"}) {
+    World world;
+    world.add("second", way, second());
+    Fixture fixture(world);
+    ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
+    const Candidate failed = fixture.plugins.candidates()[0];
+
+    EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value()) << way;
+
+    EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << way;
+    EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << way;
+    EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty()) << way;
+    EXPECT_THAT(fixture.plugins.served_devices(), ElementsAre("fake_device")) << way;
+  }
+}
+
+TEST(PluginSet, TakesAPluginInUseForUsableWhateverBecameOfItsFile) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+  ASSERT_TRUE(fixture.plugins.for_key("fake").ok());
+
+  std::filesystem::remove(world.library("good"));
+
+  EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
+}
+
+TEST(PluginSet, DoesNotServeAKeyThatIsPinnedToAnother) {
+  World world;
+  world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
+  Fixture fixture(world, {{"fake", "test.absent"}});
+
+  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("old_fake"));
+  EXPECT_FALSE(fixture.plugins.usable_for_key("fake").has_value());
+}
+
 TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
   World world;
   world.add("a", "good", fake_manifest().line("required: true"));
