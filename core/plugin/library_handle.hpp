@@ -18,7 +18,8 @@ class LibraryHandle {
   //
   // path     absolute
   // returns  unavailable or unsupported with the linker's own words and a reason: LIB_NEEDED_MISSING, SYMBOL_MISSING,
-  //          VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; bug for a constructor that throws
+  //          VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; exhausted, reason LINKER. A constructor that throws ends
+  //          the process: the linker cannot be unwound
   // thread   one at a time for each runtime
   static Result<LibraryHandle> open(const std::string& path);
 
