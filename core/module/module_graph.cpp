@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module_graph.hpp"
 
+#include "core/module/table_copy.hpp"
 #include "core/module/traced_function.hpp"
 #include "core/module/unbound.hpp"
 #include "core/tensor/device_set.hpp"
@@ -210,28 +211,40 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 }
 
 Result<std::vector<std::string>> list_functions(ModuleNode& module) {
-  std::vector<std::string> names;
   const auto* table = module.table.load(std::memory_order_acquire);
   if (table == nullptr || !GANTRY_HAS(table, list_functions) || !table->list_functions)
-    return names;
+    return std::vector<std::string>();
+  struct List {
+    std::string subject;
+    std::vector<std::string> names;
+    Status taken;  // the first refusal of a record: its giver may go on as if nothing were
+  };
+  List list{concat("list_functions of ", described(module)), {}, {}};
   const gantry_visitor visitor{
-      sizeof visitor, 0, &names,
+      sizeof visitor, 0, &list,
       [](void* self, const gantry_function_info* info, gantry_status* status) -> gantry_code {
         return wall(status, [&]() -> Status {
-          static_cast<std::vector<std::string>*>(self)->emplace_back(info->name.data,
-                                                                     info->name.size);
-          return {};
+          List& into = *static_cast<List*>(self);
+          const auto copy = copy_record(info, into.subject);
+          if (copy.ok()) {
+            into.names.emplace_back(copy->name.data, copy->name.size);
+          } else if (into.taken.ok()) {
+            into.taken = copy.error();
+          }
+          return into.taken;
         });
       }};
   StatusBuffer said;
   const gantry_code code = said.call(
       [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
+  if (!list.taken.ok()) {
+    return Error(list.taken.error()).at("while listing the functions of ", module.place);
+  }
   if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
   if (code != GANTRY_OK) {
-    return said.error(code, concat("list_functions of ", described(module)))
-        .at("while listing the functions of ", module.place);
+    return said.error(code, list.subject).at("while listing the functions of ", module.place);
   }
-  return names;
+  return std::move(list.names);
 }
 
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,

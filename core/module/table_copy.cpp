@@ -241,4 +241,15 @@ Result<gantry_device_table> copy_table(const gantry_device_table* table, std::st
   return copy_any(table, "gantry_device_table", kDevice, subject);
 }
 
+Result<gantry_function_info> copy_record(const gantry_function_info* info,
+                                         std::string_view subject) {
+  GANTRY_TRY(const gantry_function_info copy, copy_any(info, "gantry_function_info", {}, subject));
+  if (copy.name.data == nullptr && copy.name.size != 0) {
+    return malformed(no_offset, subject, ": gantry_function_info.name is empty, its size is ",
+                     copy.name.size)
+        .because("FUNCTION_MISSING");
+  }
+  return copy;
+}
+
 }  // namespace gantry

@@ -37,6 +37,9 @@ template <>
 inline constexpr std::uint32_t kLeastTableSize<gantry_function_table> = 24;
 template <>
 inline constexpr std::uint32_t kLeastTableSize<gantry_device_table> = 160;
+// A record that a plugin fills, which grows by the same rule.
+template <>
+inline constexpr std::uint32_t kLeastTableSize<gantry_function_info> = 40;
 
 // Nothing that will ever be a table is longer; a size beyond is no size.
 constexpr std::uint32_t kMostTableSize = 64 * 1024;
@@ -55,6 +58,9 @@ Result<gantry_module_table> copy_table(const gantry_module_table* table, std::st
 Result<gantry_function_table> copy_table(const gantry_function_table* table,
                                          std::string_view subject);
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
+// What list_functions gives to its visitor; its texts are the plugin's, valid as long as the record.
+Result<gantry_function_info> copy_record(const gantry_function_info* info,
+                                         std::string_view subject);
 
 // Copies by the address of the original, each made once.
 // thread   any; a hit takes a shared lock

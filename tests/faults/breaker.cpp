@@ -55,7 +55,7 @@ constexpr gantry_module_table kModule = {
       gantry_function_info info{};
       info.struct_size = sizeof info;
       info.name = gantry_text("call");
-      return visitor->visit(visitor->self, &info, status);
+      return visitor->visit(visitor->self, breaker().function_info.value_or(&info), status);
     }};
 
 gantry_code load_binary(void*, const gantry_blob* blob, gantry_object* self_module,

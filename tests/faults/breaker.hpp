@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace gantry::test {
@@ -19,6 +20,8 @@ struct Breaker {
   const gantry_module_table* module_table = nullptr;      // instead of the right one
   const gantry_function_table* function_table = nullptr;  // instead of the right one
   bool function_without_table = false;
+  std::optional<const gantry_function_info*>
+      function_info;           // list_functions gives it as its only one
   std::int64_t consumed = -1;  // instead of the payload's size; below 0: the truth
   std::string text;            // call returns it as a string of the host
   bool keeps_pin = false;      // beside the address of the bytes, which it always keeps

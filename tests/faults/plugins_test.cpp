@@ -184,6 +184,7 @@ constexpr gantry_function_table kShortFunction = {
     .call = [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                gantry_status*) -> gantry_code { return GANTRY_OK; }};
 constexpr gantry_function_table kNoCall = {.struct_size = sizeof(gantry_function_table)};
+constexpr gantry_function_info kShortInfo = {.struct_size = 8};
 
 INSTANTIATE_TEST_SUITE_P(
     By, PluginThatIsWrong,
@@ -201,6 +202,11 @@ INSTANTIATE_TEST_SUITE_P(
               "TABLE_INCOMPLETE", "gives a function without `call`"},
         Wrong{"AFunctionWithoutTable", [](Breaker& b) { b.function_without_table = true; },
               Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
+              Code::malformed, "STRUCT_SIZE",
+              "gantry_function_info says its size is 8, least is 40"},
+        Wrong{"NoFunctionInfo", [](Breaker& b) { b.function_info = nullptr; }, Code::malformed,
+              "FUNCTION_MISSING", "gantry_function_info is empty"},
         Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,
               "BLOB_CONSUMED", "says it has consumed 100000 bytes"},
         Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",

@@ -194,6 +194,68 @@ TEST(ListFunctions, GivesTheNamesOfTheNodeItself) {
   EXPECT_THAT(*list_functions(*unbound("gap")), IsEmpty());
 }
 
+// Each record goes by the rule of tables: its size comes first. The visitor's refusal counts even where the module
+// does not pass it on.
+TEST(ListFunctions, RefusesARecordThatCannotBeRead) {
+  struct Bad {
+    bool there;
+    gantry_function_info info;
+    std::string reason, message;
+  };
+  const gantry_bytes name = gantry_text("axpy");
+  const Bad bad[] = {{false, {}, "FUNCTION_MISSING", "gantry_function_info is empty"},
+                     {true,
+                      {24, 0, name, {}},
+                      "STRUCT_SIZE",
+                      "gantry_function_info says its size is 24, least is 40 (ABI 1.0)"},
+                     {true,
+                      {0, 0, name, {}},
+                      "STRUCT_SIZE",
+                      "gantry_function_info says its size is 0, least is 40 (ABI 1.0)"},
+                     {true,
+                      {sizeof(gantry_function_info), 0, {nullptr, 4}, {}},
+                      "FUNCTION_MISSING",
+                      "gantry_function_info.name is empty, its size is 4"}};
+  static const gantry_function_info* given;
+  gantry_module_table table = *test::fake_module_table();
+  table.list_functions = [](void*, const gantry_visitor* visitor, gantry_status* status) {
+    visitor->visit(visitor->self, given, status);
+    const gantry_function_info good{sizeof good, 0, gantry_text("good"), {}};
+    visitor->visit(visitor->self, &good, status);
+    return gantry_code{GANTRY_OK};
+  };
+  Ref<ModuleNode> node = std::move(new_module_node("fake", "module odd")).value();
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}, "acme.npu").ok());
+  for (const Bad& one : bad) {
+    given = one.there ? &one.info : nullptr;
+
+    const auto names = list_functions(*node);
+
+    ASSERT_FALSE(names.ok()) << one.message;
+    EXPECT_EQ(names.error().code, Code::malformed);
+    EXPECT_EQ(names.error().reason, one.reason);
+    EXPECT_EQ(names.error().message,
+              concat("list_functions of ", described(*node), ": ", one.message,
+                     "\n  while listing the functions of module odd"));
+  }
+}
+
+TEST(ListFunctions, TakesARecordOfALaterMinor) {
+  struct Later {
+    gantry_function_info info;
+    std::uint64_t more;
+  };
+  gantry_module_table table = *test::fake_module_table();
+  table.list_functions = [](void*, const gantry_visitor* visitor, gantry_status* status) {
+    const Later later{{sizeof later, 0, gantry_text("axpy"), {}}, 7};
+    return visitor->visit(visitor->self, &later.info, status);
+  };
+  Ref<ModuleNode> node = std::move(new_module_node("fake", "module new")).value();
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
+
+  EXPECT_THAT(*list_functions(*node), ElementsAre("axpy"));
+}
+
 TEST(ListFunctions, IsEmptyForAModuleThatCannotList) {
   gantry_module_table table = *test::fake_module_table();
   table.list_functions = [](void*, const gantry_visitor*, gantry_status* status) {

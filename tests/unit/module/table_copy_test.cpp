@@ -94,6 +94,7 @@ TEST(TableCopy, KnowsTheSizesOfAbiOneZero) {
   EXPECT_EQ(kLeastTableSize<gantry_module_table>, sizeof(gantry_module_table));
   EXPECT_EQ(kLeastTableSize<gantry_function_table>, sizeof(gantry_function_table));
   EXPECT_EQ(kLeastTableSize<gantry_device_table>, sizeof(gantry_device_table));
+  EXPECT_EQ(kLeastTableSize<gantry_function_info>, sizeof(gantry_function_info));
 }
 
 TEST(TableCopy, KeepsWhatThePluginOffers) {
