@@ -8,9 +8,11 @@
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace {
 
@@ -145,6 +147,9 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
   GANTRY_TRY(const auto guesses, guess_all(runtime, executor, images, labels));
   report(guesses, images.elements<float>());
   std::printf("load        %8.1f us\nexecutor    %8.1f us\n", load_us, create_us);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return gantry::unavailable("cannot write to stdout: ", std::strerror(errno));
+  }
   return {};
 }
 
