@@ -88,32 +88,17 @@ Status Executor::make_ops(const Source& source) {
   return {};
 }
 
-gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
-  const gantry_host* host = memory_.host().table();
-  gantry_code code;
-  if (op.function == nullptr) {
-    code = host->tensor_copy(host, args_[op.first_arg].tensor, args_[op.first_arg + 1].tensor, &env,
-                             status);
-  } else {
-    gantry_value result{};
-    code = host->call(host, op.function, &env, args_.data() + op.first_arg, op.arg_count, &result,
-                      status);
-    if (result.kind >= GANTRY_OBJECT) host->release(host, result.object);
-  }
-  if (code != GANTRY_OK && status != nullptr) {
-    const std::string place =
-        concat("\n  in node ", op.node, " ", quoted(graph().nodes[op.node].name));
-    gantry_status_add(status, place.c_str());
-  }
+gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* status) const {
+  if (status == nullptr) return code;
+  const std::string place =
+      concat("\n  in node ", op.node, " ", quoted(graph().nodes[op.node].name));
+  gantry_status_add(status, place.c_str());
   return code;
 }
 
-gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantry_status* status) {
-  const gantry_env outer = env_of(given);
+template <bool traced>
+gantry_code Executor::run_ops(std::size_t node, const gantry_env& outer, gantry_status* status) {
   const gantry_host* table = host().table();
-  // A span for each operator while somebody records: what the host records of a call knows no node.
-  const gantry_trace* trace =
-      trace_ != nullptr && trace_->span_begin(table) >= 0 ? trace_ : nullptr;
   gantry_env env = outer;
   for (const Op& op : ops_) {
     if (op.node >= node) break;
@@ -122,13 +107,21 @@ gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantr
     }
     env.device = op.device;
     env.stream = stream_of(op, outer);
-    const std::int64_t begun = trace != nullptr ? trace->span_begin(table) : -1;
+    const std::int64_t begun = traced ? trace_->span_begin(table) : -1;
     const gantry_code code = run_op(op, env, status);
-    if (trace != nullptr)
-      trace->span_end(table, begun, bytes_of(graph().nodes[op.node].name), gantry_text("op"));
-    if (code != GANTRY_OK) return code;
+    if constexpr (traced)
+      trace_->span_end(table, begun, bytes_of(graph().nodes[op.node].name), gantry_text("op"));
+    if (code != GANTRY_OK) [[unlikely]]
+      return code;
   }
   return GANTRY_OK;
+}
+
+// A span for each operator while somebody records: what the host records of a call knows no node.
+gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantry_status* status) {
+  const bool traced = trace_ != nullptr && trace_->span_begin(host().table()) >= 0;
+  return traced ? run_ops<true>(node, env_of(given), status)
+                : run_ops<false>(node, env_of(given), status);
 }
 
 }  // namespace gantry::graph

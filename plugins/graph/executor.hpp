@@ -67,7 +67,11 @@ class Executor {
   explicit Executor(const Source& source) : memory_(source) {}
   Status make_ops(const Source& source);
   Status find_functions(const Source& source, std::map<std::string_view, gantry_object*>& by_name);
+  template <bool traced>
+  gantry_code run_ops(std::size_t node, const gantry_env& outer, gantry_status* status);
   gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
+  // Adds the node's place to what the operator has said.
+  gantry_code failed(const Op& op, gantry_code code, gantry_status* status) const;
   static gantry_env env_of(const gantry_env* given) {
     return given != nullptr ? *given : gantry_env{{1, 0}, nullptr, nullptr};
   }
@@ -83,5 +87,21 @@ class Executor {
   std::vector<gantry_value> args_;
   const gantry_trace* trace_ = nullptr;
 };
+
+// Here, so that the loops over operators hold it: all that is ours of a call is in these lines.
+inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
+  const gantry_host* host = memory_.host().table();
+  gantry_value* args = args_.data() + op.first_arg;
+  gantry_code code;
+  if (op.function != nullptr) [[likely]] {
+    gantry_value result{};
+    code = host->call(host, op.function, &env, args, op.arg_count, &result, status);
+    if (result.kind >= GANTRY_OBJECT) [[unlikely]]
+      host->release(host, result.object);
+  } else {
+    code = host->tensor_copy(host, args[0].tensor, args[1].tensor, &env, status);
+  }
+  return code == GANTRY_OK ? code : failed(op, code, status);
+}
 
 }  // namespace gantry::graph
