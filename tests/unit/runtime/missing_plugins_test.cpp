@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one error for all type keys that nobody serves, and that no plugin's code runs before it.
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/manifest_builder.hpp"
+#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/program_plugin.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ManifestBuilder;
+using test::program_plugin;
+using test::Words;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class MissingPlugins : public testing::Test {
+ protected:
+  MissingPlugins() { program_plugin() = {}; }
+
+  Runtime runtime(std::string config = "") const {
+    RuntimeOptions options;
+    options.plugin_dirs = {(dir_ / "plugins.d").string()};
+    options.only_these_plugins = true;
+    if (!config.empty()) {
+      options.config_file = (dir_ / "runtime.yaml").string();
+      test::write_file(options.config_file, config);
+    }
+    Runtime made = test::make_runtime(std::move(options));
+    const Status added = made.add_plugin(test::query_program_plugin);
+    EXPECT_TRUE(added.ok()) << added.error().message;
+    return made;
+  }
+
+  std::filesystem::path add_manifest(std::string_view name, const ManifestBuilder& manifest) const {
+    return manifest.write_to(dir_ / "plugins.d" / concat(name, ".yaml"));
+  }
+
+  // A file without host code: these keys, each with a text as payload.
+  std::string file(const std::vector<std::string_view>& keys) const {
+    Words entries;
+    for (const std::string_view key : keys) entries.str(key).str("x");
+    const std::vector<std::uint64_t> rows(keys.size() + 1, 0);
+    const Words container = test::layout_one(keys.size(), entries, rows, {});
+    const auto path = dir_ / "model.so";
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  static ManifestBuilder npu() {
+    return ManifestBuilder().id("acme.npu").set("keys", "[{key: acme.npu, payload: [bytes]}]");
+  }
+  static ManifestBuilder block() {  // delimits the payloads of the program's plugin
+    return ManifestBuilder()
+        .id("test.declared")
+        .set("keys", "[{key: test.block, payload: [bytes]}]");
+  }
+
+  test::TempDir dir_;
+};
+
+TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
+  add_manifest("acme", npu());
+  add_manifest("foo", ManifestBuilder()
+                          .id("foo.off")
+                          .line("enabled: false")
+                          .set("keys", "[{key: foo.bar, payload: [bytes]}]"));
+  add_manifest("block", block());
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"test.block", "acme.npu", "foo.bar"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::unavailable);
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(
+      model.error().message,
+      AllOf(StartsWith("model.so needs 2 things: \"acme.npu\", \"foo.bar\", served by no plugin\n"
+                       "  \"acme.npu\", wanted by model.so[acme.npu#1]\n"
+                       "    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: "),
+            HasSubstr("\n  \"foo.bar\", wanted by model.so[foo.bar#2]\n"
+                      "    foo.off 1.0.0 is skipped, GANTRY-D411 DISABLED: "),
+            HasSubstr("\n    plugin foo.off 1.0.0 is installed: switch it on again\n"),
+            HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
+            Not(HasSubstr("near name"))));
+  EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
+}
+
+TEST_F(MissingPlugins, AreNotListedAsServed) {
+  add_manifest("acme", npu());
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"acme.npu"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(model.error().message,
+              AllOf(StartsWith("model.so needs \"acme.npu\", served by no plugin\n"),
+                    HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
+                    Not(HasSubstr("near name"))));
+}
+
+// Only the loader could say where such a payload ends, and it cannot be opened.
+TEST_F(MissingPlugins, AreToldOfAlsoWhereTheirPayloadHasNoLayout) {
+  add_manifest("acme", ManifestBuilder().id("acme.npu").key("acme.npu"));
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"acme.npu", "acme.npu"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(model.error().message,
+              StartsWith("model.so needs \"acme.npu\", served by no plugin\n"));
+}
+
+TEST_F(MissingPlugins, OfAPinAreNotServedByAnother) {
+  add_manifest("block", block());
+  Runtime made = runtime("plugins: {pins: {test.block: acme.absent}}\n");
+
+  const auto model = made.load(file({"test.block"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(
+      model.error().message,
+      AllOf(HasSubstr("\n    it is pinned to plugin acme.absent: install that one, or change "
+                      "plugins.pins\n"),
+            HasSubstr("\n  type keys that are served: test.broken\n"),
+            Not(HasSubstr("near name"))));
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The payload layouts that manifests declare, on their way to those who read containers: inspect and load.
+#include "core/blob/container.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/runtime/state.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/manifest_builder.hpp"
+#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/program_plugin.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::ManifestBuilder;
+using test::program_plugin;
+using test::Words;
+using ::testing::ElementsAre;
+
+class DeclaredLayouts : public testing::Test {
+ protected:
+  DeclaredLayouts() { program_plugin() = {}; }
+
+  RuntimeOptions options() const {
+    RuntimeOptions all;
+    all.plugin_dirs = {(dir_ / "plugins.d").string()};
+    all.only_these_plugins = true;
+    return all;
+  }
+
+  void add_manifest(std::string_view name, const ManifestBuilder& manifest) const {
+    manifest.write_to(dir_ / "plugins.d" / concat(name, ".yaml"));
+  }
+
+  // A file without host code, module 0 importing nothing, of so many entries.
+  std::string file(std::uint64_t modules, const Words& entries) const {
+    std::vector<std::uint64_t> rows(modules + 1, 0);
+    const Words container = test::layout_one(modules, entries, rows, {});
+    const auto path = dir_ / "model.so";
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  // "acme.npu 11", or the refusal: what inspect reads.
+  std::vector<std::string> sizes(const std::string& path) const {
+    const auto state = RuntimeState::create(options());
+    if (!state.ok()) return {state.error().message};
+    const ElfFile elf = ElfFile::parse(MappedFile::open(path).value()).value();
+    const auto container = read_container(elf, (*state)->layouts);
+    if (!container.ok()) return {container.error().message};
+    std::vector<std::string> all;
+    for (const Entry& entry : container->entries) {
+      all.push_back(concat(entry.type_key, " ", entry.payload.size(),
+                           entry.extent == Extent::laid_out ? "" : " of unknown extent"));
+    }
+    return all;
+  }
+
+ private:
+  test::TempDir dir_;
+};
+
+// Two keys and an alias, each with a payload that only its layout delimits.
+const ManifestBuilder two_keys =
+    ManifestBuilder()
+        .id("acme.npu")
+        .set("keys",
+             "[{key: acme.npu, aliases: [acme.old], payload: [u32, str]}, "
+             "{key: acme.dsp, payload: [\"n:u64\", \"n*u16\"]}, {key: acme.mark, payload: []}]");
+
+Words payloads() {
+  return Words()
+      .str("acme.npu")
+      .u32(7)
+      .str("npu")
+      .str("acme.mark")
+      .str("acme.dsp")
+      .u64(3)
+      .u16(1)
+      .u16(2)
+      .u16(3)
+      .str("acme.old")
+      .u32(8)
+      .str("older");
+}
+
+TEST_F(DeclaredLayouts, DelimitPayloadsOfTheirKeysAndAliases) {
+  add_manifest("acme", two_keys);
+
+  EXPECT_THAT(sizes(file(4, payloads())),
+              ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
+}
+
+// How a payload is written does not depend on whether its plugin can be used here.
+TEST_F(DeclaredLayouts, CountAlsoWhereThePluginCannotBeUsed) {
+  ManifestBuilder elsewhere = two_keys;
+  add_manifest("acme", elsewhere.line("targets: {arch: [sparc]}"));
+  EXPECT_THAT(sizes(file(4, payloads())),
+              ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
+
+  ManifestBuilder off = two_keys;
+  add_manifest("acme", off.line("enabled: false"));
+  EXPECT_THAT(sizes(file(4, payloads())),
+              ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
+}
+
+TEST_F(DeclaredLayouts, OfAUsablePluginStandAloneForItsKey) {
+  add_manifest("a", ManifestBuilder()
+                        .id("acme.a")
+                        .line("enabled: false")
+                        .set("keys", "[{key: acme.npu, payload: [u64]}]"));
+  add_manifest("b", ManifestBuilder().id("acme.b").set("keys", "[{key: acme.npu, payload: [u8]}]"));
+  const Words one = Words().str("acme.npu").u8(1);
+
+  EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1"));
+
+  add_manifest("b", ManifestBuilder().id("acme.b").key("acme.npu"));  // only its loader knows
+  EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1 of unknown extent"));
+}
+
+// With a layout the loader gets exactly its payload, and need not be asked where it ends.
+TEST_F(DeclaredLayouts, ReachTheLoader) {
+  add_manifest(
+      "test",
+      ManifestBuilder().id("test.declared").set("keys", "[{key: test.block, payload: [bytes]}]"));
+  Runtime runtime = test::make_runtime(options());
+  ASSERT_TRUE(runtime.add_plugin(test::query_program_plugin).ok());
+
+  const auto model =
+      runtime.load(file(2, Words().str("test.block").str("one").str("test.block").str("two")));
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(program_plugin().loads, 2);
+  EXPECT_TRUE(program_plugin().last_was_exact);
+}
+
+}  // namespace
+}  // namespace gantry
