@@ -20,11 +20,12 @@ struct PayloadDetails {
 
 // Never fails. What is shown of one payload is limited (limits.hpp); a cut is a warning.
 //
-//   device code     format; kernels: {args, launch}; data bytes
+//   device code     format, as the payload says; kernels: {args, launch}; data bytes
 //   graph, AOT      module_name; params: {dtype, shape, bytes}; graph_json bytes
 //   constants       constants: {dtype, shape, bytes}; symbols
 //   JSON runtimes   symbol; constants; graph_json bytes
 //   VMs             version; functions; constants
+//   bytes of any    beside `data`: data_format, where the first bytes tell (data_format.hpp)
 PayloadDetails describe_payload(const Entry& entry, const PayloadContext& context,
                                 const PayloadLayouts& layouts);
 

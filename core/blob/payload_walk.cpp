@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/blob/payload_walk.hpp"
 
+#include "core/blob/data_format.hpp"
 #include "core/blob/limits.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -17,30 +19,6 @@ constexpr std::uint64_t array_magic = 0xDD5E40F096B4A13F;
 
 bool printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
-
-// What the first bytes say that data are; format strings have been seen to lie. Empty: nothing known.
-std::string_view image_of(std::string_view data) {
-  struct Magic {
-    std::string_view bytes;
-    std::string_view name;
-  };
-  constexpr Magic magics[] = {{"\x7f"
-                               "ELF",
-                               "ELF"},
-                              {"\x50\xed\x55\xba", "fatbin"},
-                              {"\x03\x02\x23\x07", "SPIR-V"},
-                              {"BC\xc0\xde", "LLVM bitcode"},
-                              {"MTLB", "metallib"},
-                              {"PK\x03\x04", "ZIP"},
-                              {"!<arch>\n", "archive"},
-                              {"xclbin2", "xclbin"}};
-  for (const Magic& magic : magics) {
-    if (data.starts_with(magic.bytes)) return magic.name;
-  }
-  const std::string_view head = data.substr(0, 4096);
-  if (head.find(".version") != head.npos && head.find(".target") != head.npos) return "PTX";
-  return {};
 }
 
 class Walk {
@@ -57,6 +35,9 @@ class Walk {
         if (shown != nullptr) shown->name = field.label;
       }
       GANTRY_CHECK(one(field, shown));
+      if (shown != nullptr && field.kind == Kind::bytes && !data_format_.empty()) {
+        say_data_format(field, *out);
+      }
     }
     counts_.resize(outside);
     return {};
@@ -68,14 +49,7 @@ class Walk {
     std::uint64_t value;
   };
 
-  Detail* add(Detail& to) {
-    if (sink_->items == sink_->most) {
-      sink_->cut = true;
-      return nullptr;
-    }
-    ++sink_->items;
-    return &to.children.emplace_back();
-  }
+  Detail* add(Detail& to) { return sink_->add(to); }
 
   static std::string_view name_of_field(const PayloadField& field, std::string_view otherwise) {
     return field.label.empty() ? otherwise : std::string_view(field.label);
@@ -94,25 +68,11 @@ class Walk {
     return {};
   }
 
-  static void say(Detail* out, std::string_view text) {
-    if (out == nullptr) return;
-    if (text.size() > limits::detail_text_bytes) return say_size(out, text.size());
-    out->kind = Detail::Kind::text;
-    out->value = text;
-  }
-  // An item that has a field `name` is called by it.
-  static void take_name(Detail& item) {
-    const auto name = std::find_if(item.children.begin(), item.children.end(), [](const Detail& d) {
-      return d.name == "name" && d.kind == Detail::Kind::text;
-    });
-    if (name == item.children.end()) return;
-    item.name = std::move(name->value);
-    item.children.erase(name);
-  }
-  static void say_size(Detail* out, std::uint64_t size) {
-    if (out == nullptr) return;
-    out->kind = Detail::Kind::size;
-    out->value = concat(size);
+  // Beside the field, not inside it: a count of bytes is a leaf to whoever shows it.
+  void say_data_format(const PayloadField& field, Detail& out) {
+    Detail* const shown = add(out);
+    if (shown != nullptr) shown->name = concat(field.label, "_format");
+    say(shown, data_format_);
   }
 
   Status one(const PayloadField& field, Detail* out) {
@@ -149,9 +109,7 @@ class Walk {
       case Kind::bytes: {
         GANTRY_TRY(const auto data, in_.read_string(named("bytes")));
         say_size(out, data.size());
-        if (const auto image = image_of(data); out != nullptr && !image.empty()) {
-          out->children.push_back({Detail::Kind::text, "image", std::string(image), {}});
-        }
+        if (out != nullptr) data_format_ = data_format_of(data);
         return {};
       }
       case Kind::format:
@@ -197,8 +155,8 @@ class Walk {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const auto text, in_.read_string(name));
     if (text.empty() || text.size() > limits::format_bytes || !printable(text)) {
-      return malformed(at, name, " has ", text.size(), " bytes or is no text, expected 1 to ",
-                       limits::format_bytes, " printable characters");
+      return malformed(at, name, " is ", quoted(text), ", expected 1 to ", limits::format_bytes,
+                       " printable characters");
     }
     say(out, text);
     return {};
@@ -208,7 +166,8 @@ class Walk {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const auto text, in_.read_string(name_of_field(field, "text")));
     if (text != field.text) {
-      return malformed(at, name_of_field(field, "text"), " is not \"", field.text, "\"");
+      return malformed(at, name_of_field(field, "text"), " is ", quoted(text), ", expected ",
+                       quoted(field.text));
     }
     say(out, text);
     return {};
@@ -351,7 +310,8 @@ class Walk {
   ByteReader& in_;
   bool extra_tags_;
   DetailSink* sink_;
-  std::vector<Count> counts_;  // unsigned numbers with a label, innermost group last
+  std::string_view data_format_;  // of the bytes that were shown last; may be empty
+  std::vector<Count> counts_;     // unsigned numbers with a label, innermost group last
 };
 
 }  // namespace

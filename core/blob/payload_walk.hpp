@@ -3,26 +3,15 @@
 // Follows one payload layout over bytes: to learn where the payload ends, or what it says.
 #pragma once
 
-#include "core/blob/detail.hpp"
-#include "core/blob/limits.hpp"
+#include "core/blob/detail_sink.hpp"
 #include "core/blob/payload_layout.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
-#include <string>
 
 namespace gantry {
-
-// Where a walk leaves what labelled fields say. Stops adding at `most`.
-struct DetailSink {
-  Detail root;
-  std::uint64_t most = limits::least_details;
-  std::uint64_t items = 0;
-  bool cut = false;
-  bool private_float_codes = false;  // see PayloadContext
-};
 
 // Moves `in` over one payload.
 //

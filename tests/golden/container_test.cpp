@@ -352,7 +352,7 @@ TEST(GoldenDetails, SeeThroughAFormatThatLies) {
   const auto details = details_of("tvm-0.12/axpy2_cuda_cubin90.so", "cuda");
 
   EXPECT_EQ(value_at(details.root, {"format"}), "cubin");
-  EXPECT_EQ(value_at(details.root, {"data", "image"}), "fatbin");
+  EXPECT_EQ(value_at(details.root, {"data_format"}), "fatbin");
 }
 
 TEST(GoldenDetails, NameTheReleaseOfAVirtualMachine) {

@@ -12,6 +12,7 @@ namespace {
 
 using test::Words;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 using ExtraTags = PayloadContext::ExtraTags;
 
@@ -49,32 +50,35 @@ TEST(Details, TellFormatKernelsAndSizeOfDeviceCode) {
   EXPECT_THAT(details.warnings, IsEmpty());
 }
 
-// Formats have been seen to lie: the first bytes are told beside them.
-struct Image {
-  std::string data;
-  std::string image;
+// Formats have been seen to lie: what the first bytes say is told beside them.
+struct Data {
+  std::string bytes;
+  std::string format;  // empty: not told
 };
 
-class DetailsOfImage : public ::testing::TestWithParam<Image> {};
+class DetailsOfData : public ::testing::TestWithParam<Data> {};
 
-TEST_P(DetailsOfImage, NameItByItsFirstBytes) {
-  const auto details = describe("cuda", test::device_code("cubin", GetParam().data));
+TEST_P(DetailsOfData, NameItsFormatByItsFirstBytes) {
+  const auto details = describe("cuda", test::device_code("cubin", GetParam().bytes));
 
-  const Detail* const data = details.root.find("data");
-  ASSERT_NE(data, nullptr);
-  const Detail* const image = data->find("image");
-  EXPECT_EQ(image == nullptr ? "" : image->value, GetParam().image);
+  const std::string size = concat("data=", GetParam().bytes.size(), "B");
+  const std::string format =
+      GetParam().format.empty() ? "" : concat(" data_format=", GetParam().format);
+  EXPECT_THAT(text_of(details.root), EndsWith(concat(size, format, "}")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, DetailsOfImage,
-                         ::testing::Values(Image{"\x50\xed\x55\xba...", "fatbin"},
-                                           Image{"\x7f"
-                                                 "ELF...",
-                                                 "ELF"},
-                                           Image{"//\n.version 7.5\n.target sm_75", "PTX"},
-                                           Image{"\x03\x02\x23\x07", "SPIR-V"},
-                                           Image{"PK\x03\x04", "ZIP"}, Image{"MTLB", "metallib"},
-                                           Image{"__kernel", ""}));
+INSTANTIATE_TEST_SUITE_P(Each, DetailsOfData,
+                         ::testing::Values(Data{"\x50\xed\x55\xba...", "fatbin"},
+                                           Data{"\x7f"
+                                                "ELF...",
+                                                "ELF"},
+                                           Data{"//\n.version 7.5\n.target sm_75", "PTX"},
+                                           Data{"//\n.version 7.5", ""},
+                                           Data{"\x03\x02\x23\x07", "SPIR-V"},
+                                           Data{"BC\xc0\xde", "LLVM bitcode"},
+                                           Data{"PK\x03\x04", "ZIP"}, Data{"MTLB", "metallib"},
+                                           Data{"!<arch>\n", "archive"}, Data{"xclbin2", "xclbin"},
+                                           Data{"__kernel", ""}));
 
 TEST(Details, NameParametersOfAnExecutor) {
   const auto details = describe("GraphExecutorFactory", test::graph_executor());
@@ -262,6 +266,21 @@ TEST(RelayDetails, WarnOfAnotherMagic) {
   EXPECT_THAT(details.warnings,
               ElementsAre("\"VMExecutable\" payload: virtual machine code begins with "
                           "0x3837363534333231, expected 0xd225de2f4214151d at 0x108"));
+}
+
+TEST(RelayDetails, WarnOfBytesBehindTheLastField) {
+  Words code = relay_head("0.8.0").u64(1).bytes(test::array({2}).bytes());
+  code.bytes(relay_tail().bytes());
+  const std::size_t size = code.size();
+
+  const auto details = describe("VMExecutable", inside(code.text("xyz")));
+
+  EXPECT_THAT(
+      details.warnings,
+      ElementsAre(concat("\"VMExecutable\" payload: virtual machine code has 3 bytes behind "
+                         "its last field at ",
+                         Hex{0x108 + size})));
+  EXPECT_NE(details.root.find("functions"), nullptr);
 }
 
 TEST(RelayDetails, WarnOfInstructionsThatCannotFit) {

@@ -260,22 +260,28 @@ INSTANTIATE_TEST_SUITE_P(
                    {"format"},
                    Words().str(""),
                    0,
-                   "format has 0 bytes or is no text, expected 1 to 16 printable characters"},
+                   "format is \"\", expected 1 to 16 printable characters"},
         BadPayload{"FormatLong",
                    {"format"},
                    Words().str(std::string(17, 'x')),
                    0,
-                   "format has 17 bytes or is no text, expected 1 to 16 printable characters"},
+                   "format is \"xxxxxxxxxxxxxxxxx\", expected 1 to 16 printable characters"},
         BadPayload{"FormatBinary",
                    {"format"},
                    Words().str("\x01"),
                    0,
-                   "format has 1 bytes or is no text, expected 1 to 16 printable characters"},
+                   "format is \"\\x01\", expected 1 to 16 printable characters"},
         BadPayload{"OtherText",
                    {"version:\"0.1.0\""},
                    Words().str("0.2.0"),
                    0,
-                   "version is not \"0.1.0\""},
+                   "version is \"0.2.0\", expected \"0.1.0\""},
+        BadPayload{
+            "OtherLongText",
+            {"version:\"0.1.0\""},
+            Words().str(std::string(200, 'x')),
+            0,
+            concat("version is \"", std::string(80, 'x'), "...\" (200 bytes), expected \"0.1.0\"")},
         BadPayload{"SizedTooLong",
                    {"one:sized<u8>"},
                    Words().u64(3).u8(0).u8(0).u8(0),
@@ -317,6 +323,25 @@ TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().code, Code::not_found);
   EXPECT_EQ(measured.error().message, "no payload layout is known for \"acme.npu\"");
+}
+
+// What a loader says is not believed beyond the end: the file may have changed since.
+TEST(Payload, ThatIsLongerThanTheContainerByItsLoaderIsRefused) {
+  PayloadLayouts layouts = PayloadLayouts::built_in();
+  layouts.report(0x40, 8);
+  layouts.report(0x60, 9);
+  const Words bytes = Words().u64(0);
+
+  const auto whole = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x40), legacy());
+  const auto longer = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x60), legacy());
+
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->size, 8u);
+  ASSERT_FALSE(longer.ok());
+  EXPECT_EQ(longer.error().code, Code::malformed);
+  EXPECT_EQ(longer.error().offset, 0x60u);
+  EXPECT_EQ(longer.error().reason, "BLOB_CONSUMED");
+  EXPECT_EQ(longer.error().message, "payload of \"acme.npu\": its loader says 9 bytes, room for 8");
 }
 
 // `rest` needs a length from outside, which layout one does not have.
