@@ -15,8 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using Args = std::vector<std::string>;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
 
@@ -106,6 +108,90 @@ TEST(PluginsList, HoldsTheOtherNamesOfAKey) {
   const auto plugin = json::parse(document.out)["plugins"][0];
   EXPECT_EQ(plugin["keys"], json({"GraphExecutorFactory"}));
   EXPECT_EQ(plugin["aliases"], json({"GraphRuntimeFactory"}));
+}
+
+TEST(DoctorHostCode, RunsWhereNothingSpeaksAgainstIt) {
+  const Args doctor{"--plugins", built_plugins() + "/graph", "plugins", "doctor", "--artifact",
+                    model};
+  Args document = doctor;
+  document.push_back("--json");
+
+  const Outcome text = run_gantry(doctor);
+
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out,
+              HasSubstr("\nhost code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n"));
+  EXPECT_EQ(json::parse(run_gantry(document).out)["host_code"],
+            json::parse(R"({"machine": "x86-64", "dialect": "packed", "runs": true,
+                            "reason": null, "text": ""})"));
+}
+
+TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
+  const Outcome text = run_gantry({"plugins", "doctor", "--artifact", "tvm-0.25/axpy2_llvm.so"});
+  const Outcome document =
+      run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
+
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.out,
+              EndsWith("\nhost code axpy2_llvm.so\n"
+                       "  REFUSED  DIALECT_FFI  it is of the ffi dialect (\"__tvm_ffi_main\": "
+                       "written by TVM 0.22 or newer); this version runs the packed dialect of "
+                       "TVM 0.20 and older\n"
+                       "  => loading would FAIL\n"));
+  EXPECT_EQ(document.status, 1);
+  const json code = json::parse(document.out)["host_code"];
+  EXPECT_EQ(code["dialect"], "ffi");
+  EXPECT_EQ(code["runs"], false);
+  EXPECT_EQ(code["reason"], "DIALECT_FFI");
+}
+
+TEST(DoctorHostCode, OfAnotherMachineIsRefused) {
+  const TempDir temp;
+  auto library = read_file(golden(model));
+  library[18] = 183;  // e_machine: aarch64
+  write_file(temp / "arm.so", library);
+
+  const Outcome doctor = run_gantry({"--plugins", built_plugins() + "/graph", "plugins", "doctor",
+                                     "--artifact", (temp / "arm.so").string()});
+
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  BLOB_ARCH  it is aarch64, this host is x86-64\n"));
+}
+
+TEST(DoctorHostCode, ThatIsNoSharedLibraryIsRefused) {
+  const std::string program = (build_tree() / "bin/gantry").string();
+
+  const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", program});
+
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is no shared library\n"));
+}
+
+TEST(Doctor, EscapesNamesOfFiles) {
+  const TempDir temp;
+  fs::copy_file(golden(model), temp / "x\x1b[31m.so");
+
+  const Outcome doctor =
+      run_gantry({"plugins", "doctor", "--artifact", (temp / "x\x1b[31m.so").string()});
+
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("wanted by x\\x1b[31m.so["));
+  EXPECT_THAT(doctor.out, HasSubstr("host code x\\x1b[31m.so\n"));
+  EXPECT_THAT(doctor.out, Not(HasSubstr("\x1b")));
+}
+
+TEST(DoctorHostCode, ThatImportsWhatNobodyGivesIsRefused) {
+  const TempDir temp;
+  write_file(temp / "f.c", "int TVMOfLater(void); int f(void) { return TVMOfLater(); }\n");
+  write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+  const std::string file = (temp / "f.so").string();
+  ASSERT_EQ(run_gantry({"pack", (temp / "f.yaml").string(), "-o", file}).status, 0);
+
+  const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", file});
+
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  TVM_SYMBOLS  "));
+  EXPECT_THAT(doctor.out, HasSubstr("TVMOfLater"));
 }
 
 }  // namespace

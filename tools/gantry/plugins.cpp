@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace gantry::cli {
 namespace {
@@ -135,7 +136,42 @@ Json texts_json(const Items& items) {
   return list;
 }
 
-Json doctor_json(const Explanation& explanation) {
+// The code of the artifact itself, which no plugin serves.
+struct HostCode {
+  std::string file;  // its name alone
+  std::string machine;
+  std::string dialect;
+  Status runs;  // on this host
+};
+
+struct Diagnosis {
+  Explanation plugins;
+  std::optional<HostCode> host_code;  // where an artifact was asked about
+
+  bool good() const { return plugins.all_served() && (!host_code || host_code->runs.ok()); }
+};
+
+std::string host_code_text(const HostCode& code) {
+  const std::string title = concat("\nhost code ", code.file, "\n");
+  if (code.runs.ok()) {
+    return concat(title, "  RUNS     ", code.machine, ", ", code.dialect, " dialect\n");
+  }
+  const Error& why = code.runs.error();
+  return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
+}
+
+Json host_code_json(const HostCode& code) {
+  Json json;
+  json["machine"] = json_text(code.machine);
+  json["dialect"] = json_text(code.dialect);
+  json["runs"] = code.runs.ok();
+  json["reason"] = code.runs.ok() ? Json() : Json(json_text(code.runs.error().reason));
+  json["text"] = code.runs.ok() ? "" : json_text(code.runs.error().message);
+  return json;
+}
+
+Json doctor_json(const Diagnosis& diagnosis) {
+  const Explanation& explanation = diagnosis.plugins;
   Json json;
   json["core"] = explanation.core;
   json["search"] = Json::array();
@@ -147,6 +183,7 @@ Json doctor_json(const Explanation& explanation) {
     one["files"] = texts_json(place.files);
     json["search"].push_back(std::move(one));
   }
+  json["host_code"] = diagnosis.host_code ? host_code_json(*diagnosis.host_code) : Json();
   json["wishes"] = Json::array();
   for (const ExplainedWish& wish : explanation.wishes) {
     Json one;
@@ -173,27 +210,37 @@ Json doctor_json(const Explanation& explanation) {
 }
 
 // All that was asked for; without a question, all that is offered.
-Result<Explanation> examine(const DoctorOptions& options, const Globals& globals) {
+Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  Diagnosis diagnosis;
   std::vector<Wish> wanted;
   if (!options.artifact.empty()) {
     auto artifact = read_artifact(options.artifact, runtime.state().layouts);
     if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
     wanted = wishes_of(artifact.value());
+    diagnosis.host_code = {
+        artifact->file->path().filename().string(), std::string(name_of(artifact->elf.machine())),
+        std::string(name_of(artifact->container.dialect)), check_host_code(artifact.value())};
   }
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.state().plugins;
   plugins.inspect_all();
   const bool asked = !options.keys.empty() || !options.artifact.empty();
-  return explain(plugins, asked ? wanted : all_wishes(plugins, wanted));
+  diagnosis.plugins = explain(plugins, asked ? wanted : all_wishes(plugins, wanted));
+  return diagnosis;
 }
 
 int doctor(const DoctorOptions& options, const Globals& globals) {
-  const auto explanation = examine(options, globals);
-  if (!explanation.ok()) return report(explanation.error());
-  print(options.json ? document_text(doctor_json(explanation.value()))
-                     : to_text(explanation.value()));
-  return explanation->all_served() ? kDone : kFailed;
+  const auto diagnosis = examine(options, globals);
+  if (!diagnosis.ok()) return report(diagnosis.error());
+  if (options.json) {
+    print(document_text(doctor_json(diagnosis.value())));
+  } else {
+    std::string text = to_text(diagnosis->plugins);
+    if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
+    print(escaped_lines(text));  // names in it come from files
+  }
+  return diagnosis->good() ? kDone : kFailed;
 }
 
 void add_list(CLI::App& plugins, Invocation& invocation) {
@@ -221,7 +268,8 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
-      "Ends with 1 where something wanted is not served.\n\n"
+      "Ends with 1 where something wanted is not served, or this host cannot run the file's own "
+      "code.\n\n"
       "Example:\n  gantry plugins doctor --artifact model.so");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return doctor(*options, invocation.globals); };
