@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <algorithm>
 
 namespace gantry {
 namespace {
@@ -190,11 +191,53 @@ TEST(InspectPlugin, RefusesProgramsAndTheProgramItself) {
   EXPECT_THAT(refusal(world).message, HasSubstr("is this program itself"));
 }
 
+TEST(InspectPlugin, RefusesAnObjectFile) {
+  World world;
+  world.add("x", "");
+  const std::vector<std::uint8_t> content = {1, 2, 3};
+  test::write_file(world.library("x"), test::relocatable_object("gantry_plugin_query_v1", content));
+
+  const Error error = refusal(world);
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_EQ(error.reason, "ELF_BROKEN");
+  EXPECT_EQ(error.message,
+            world.library("x").string() + " is ELF type 1, expected a shared library");
+}
+
 TEST(InspectPlugin, RefusesAnExecutableStackOnEveryHost) {
-  const Error error = refusal_of(plugin_elf().executable_stack());
+  World world;
+  world.add("x", "");
+  test::write_file(world.library("x"), plugin_elf().executable_stack().build());
+
+  const Error error = refusal(world);
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "EXEC_STACK");
+  EXPECT_EQ(error.message, world.library("x").string() +
+                               " asks for an executable stack, which newer systems refuse; link it "
+                               "with -Wl,-z,noexecstack");
+}
+
+// Old assemblers leave the header out, and the kernel's default is executable on x86-64.
+TEST(InspectPlugin, RefusesALibraryThatSaysNothingOfItsStack) {
+  if (host_machine() != ElfMachine::x86_64) GTEST_SKIP() << "the default differs on this machine";
+  std::vector<std::uint8_t> bytes = plugin_elf().build();
+  const std::uint8_t type[] = {0x51, 0xe5, 0x74, 0x64};  // PT_GNU_STACK
+  const auto at = std::search(bytes.begin(), bytes.end(), std::begin(type), std::end(type));
+  ASSERT_NE(at, bytes.end());
+  std::fill_n(at, sizeof type, std::uint8_t{0});  // PT_NULL
+  World world;
+  world.add("x", "");
+  test::write_file(world.library("x"), bytes);
+
+  const Error error = refusal(world);
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "EXEC_STACK");
+  EXPECT_EQ(error.message, world.library("x").string() +
+                               " has no PT_GNU_STACK header, which asks for an executable stack, "
+                               "which newer systems refuse; link it with -Wl,-z,noexecstack");
 }
 
 TEST(InspectPlugin, ListsWhatALibraryExportsInsteadOfTheQuery) {

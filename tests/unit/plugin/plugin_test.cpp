@@ -212,6 +212,94 @@ TEST(AdoptPlugin, AsksTheProgramsPluginLikeAnyOther) {
   EXPECT_THAT(plugin.error().message, StartsWith("the program's plugin: gantry_plugin_query_v1"));
 }
 
+// A table as it should be, for tests to spoil; its query gives the newest.
+struct ProgramTable {
+  ProgramTable() {
+    loader.struct_size = sizeof loader;
+    loader.type_key = "fake";
+    loader.load_binary = [](void*, const gantry_blob*, gantry_object*, gantry_module*,
+                            std::uint64_t*,
+                            gantry_status*) -> gantry_code { return GANTRY_UNSUPPORTED; };
+    for (gantry_device_table* device : {&first, &second}) {
+      device->struct_size = sizeof *device;
+      device->name = device == &first ? "first" : "second";
+      device->count = [](void*, std::int32_t*, gantry_status*) -> gantry_code { return GANTRY_OK; };
+      device->alloc = [](void*, std::int32_t, const gantry_alloc*, void**,
+                         gantry_status*) -> gantry_code { return GANTRY_OK; };
+      device->free = [](void*, std::int32_t, void*) {};
+      device->copy = [](void*, std::int32_t, const gantry_copy*, void*,
+                        gantry_status*) -> gantry_code { return GANTRY_OK; };
+    }
+    table.struct_size = sizeof table;
+    table.abi = {1, 0, 0, 0};
+    table.id = "test.program";
+    table.version = "1.0.0";
+    table.loaders = loaders;
+    table.loader_count = 1;
+    table.devices = devices;
+    table.device_count = 2;
+    table.create = [](const gantry_host*, void**, gantry_status*) -> gantry_code {
+      return GANTRY_OK;
+    };
+    table.destroy = [](void*) {};
+    newest = this;
+  }
+
+  static const gantry_plugin_table* query(const gantry_host_info*, gantry_status*) {
+    return &newest->table;
+  }
+  static inline const ProgramTable* newest = nullptr;
+
+  gantry_loader_table loader{};
+  gantry_device_table first{}, second{};
+  const gantry_loader_table* loaders[1] = {&loader};
+  const gantry_device_table* devices[2] = {&first, &second};
+  gantry_plugin_table table{};
+};
+
+TEST(AdoptPlugin, TakesATypeKeyAsLongAsAContainersMayBe) {
+  ProgramTable program;
+  const std::string key(256, 'k');
+  program.loader.type_key = key.c_str();
+
+  const auto plugin = adopt_plugin(ProgramTable::query, core_info());
+
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+  EXPECT_NE((*plugin)->loader(key), nullptr);
+}
+
+TEST(AdoptPlugin, RefusesNamesThatNoManifestCouldHave) {
+  const std::string long_key(257, 'k');
+  struct Bad {
+    std::string what;
+    void (*spoil)(ProgramTable&, const std::string& long_key);
+    std::string reason, message;
+  };
+  const Bad bad[] = {
+      {"empty key", [](ProgramTable& p, const std::string&) { p.loader.type_key = ""; },
+       "TABLE_LIMIT",
+       "plugin test.program 1.0.0, loader 0: type key of 0 bytes, expected 1 to 256"},
+      {"long key", [](ProgramTable& p, const std::string& key) { p.loader.type_key = key.c_str(); },
+       "TABLE_LIMIT",
+       "plugin test.program 1.0.0, loader 0: type key of over 256 bytes, expected 1 to 256"},
+      {"device twice", [](ProgramTable& p, const std::string&) { p.second.name = "first"; },
+       "KEY_DUPLICATE", "plugin test.program 1.0.0: device \"first\" is offered twice"},
+      {"id", [](ProgramTable& p, const std::string&) { p.table.id = "Program"; }, "ID_MISMATCH",
+       "the program's plugin: id is \"Program\", expected vendor.name in lower-case letters, "
+       "digits, '.' and '-', at most 64 bytes"}};
+  for (const Bad& one : bad) {
+    ProgramTable program;
+    one.spoil(program, long_key);
+
+    const auto plugin = adopt_plugin(ProgramTable::query, core_info());
+
+    ASSERT_FALSE(plugin.ok()) << one.what;
+    EXPECT_EQ(plugin.error().code, Code::malformed) << one.what;
+    EXPECT_EQ(plugin.error().reason, one.reason);
+    EXPECT_EQ(plugin.error().message, one.message);
+  }
+}
+
 TEST(ManifestOf, SaysWhatTheTableOffers) {
   World world;
   world.add("good", "good");
