@@ -35,7 +35,7 @@ void set_last_error(const char* text) {
 
 // The runtime that serves a call, or NULL with the error kept.
 const HostServices* services_here(const char* function) {
-  const HostServices* services = here().services;
+  const HostServices* services = here().call->services;
   if (services == nullptr) {
     fail_here(bug(function, " is called on a thread that no gantry call has entered"));
   }
@@ -44,7 +44,7 @@ const HostServices* services_here(const char* function) {
 
 // Compiled code counts devices as its artifact does.
 gantry_device_id device_here(int type, int index) {
-  const ModuleNode* node = here().node;
+  const ModuleNode* node = here().call->node;
   return {node ? to_runtime(*node, type) : type, index};
 }
 
@@ -106,9 +106,9 @@ HostThread& detail::new_host_thread() {
 
 // What succeeds within another call of the same runtime leaves it to that one.
 void HostScope::settle_workspaces() noexcept {
-  const std::uint32_t outer = services_ == thread_.services ? thread_.depth - 1 : 0;
-  thread_.services->workspaces->end_call(thread_.depth, failed_, outer);
-  if (!failed_ && outer != 0) taken_ += thread_.taken;
+  const std::uint32_t outer = around_->services == call_.services ? around_->depth : 0;
+  call_.services->workspaces->end_call(call_.depth, failed_, outer);
+  if (!failed_ && outer != 0) around_->taken += call_.taken;
 }
 
 int fail_here(Error error) noexcept {

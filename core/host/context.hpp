@@ -37,19 +37,26 @@ struct HostServices {
   std::filesystem::path tvm_symbols;  // libgantry_tvm.so, opened when an artifact imports from it
 };
 
+// One call of host code.
+struct HostCall {
+  const HostServices* services = nullptr;  // of the runtime whose code it is
+  const ModuleNode* node = nullptr;        // whose code it is: its device numbers
+  const gantry_env* env = nullptr;         // where it runs; borrowed
+  std::uint32_t depth = 0;                 // calls on this thread: it and those around it
+  std::uint32_t taken = 0;                 // workspaces that it may leave
+};
+
 // The state of one thread. Made at its first call into host code, gone with the thread.
 struct HostThread {
-  const HostServices* services = nullptr;  // of the runtime whose code runs here; NULL: none does
-  const ModuleNode* node = nullptr;        // whose code that is: its device numbers
-  gantry_env env{};                        // of the call it is in
-  std::array<std::int32_t, kDeviceTypeCount>
-      index{};              // current device of each type, as host code set it
-  std::uint32_t depth = 0;  // HostScopes, one in another
-  std::uint32_t taken = 0;  // workspaces that the innermost one may have left
-  bool failed = false;      // `error` is the cause, if the call that runs now fails
-  Error error;              // the last one
-  OwnedValue kept;          // text, function or module returned to host code: until its next call
+  static constexpr gantry_env no_env{};
+  HostCall none{nullptr, nullptr, &no_env, 0, 0};  // while no host code runs
+
+  HostCall* call = &none;  // the innermost
+  bool failed = false;     // `error` is the cause, if the call that runs now fails
+  OwnedValue kept;         // text, function or module returned to host code: until its next call
   gantry_bytes kept_bytes{};
+  std::array<std::int32_t, kDeviceTypeCount> index{};  // device of each type, as host code set it
+  Error error;                                         // the last one
 
   WorkspaceShare* share = nullptr;  // the last one used, of `shares`
   std::vector<std::unique_ptr<WorkspaceShare>> shares;
@@ -57,7 +64,7 @@ struct HostThread {
 
 namespace detail {
 // One pointer: all that initial-exec storage must hold, of which a library opened late gets little.
-extern thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
 HostThread& new_host_thread();
 }  // namespace detail
 
@@ -71,31 +78,22 @@ inline HostThread& here() {
 // Says for the life of a scope whose code runs on this thread: one call of it.
 class HostScope {
  public:
+  // All borrowed until its end.
   HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
       : thread_(here()),
-        services_(thread_.services),
-        node_(thread_.node),
-        env_(thread_.env),
-        type_(env.device.type & (kDeviceTypeCount - 1)),
-        index_(thread_.index[type_]),
-        taken_(thread_.taken) {
-    thread_.services = services;
-    thread_.node = node;
-    thread_.env = env;
-    thread_.index[type_] = env.device.index;
+        around_(thread_.call),
+        call_{services, node, &env, around_->depth + 1, 0},
+        index_(thread_.index[env.device.type & (kDeviceTypeCount - 1)]),
+        index_before_(index_) {
+    thread_.call = &call_;
     thread_.failed = false;
-    thread_.taken = 0;
-    ++thread_.depth;
+    index_ = env.device.index;
   }
   ~HostScope() {
-    if (thread_.taken != 0) [[unlikely]]
+    if (call_.taken != 0) [[unlikely]]
       settle_workspaces();
-    thread_.taken = taken_;
-    --thread_.depth;
-    thread_.services = services_;
-    thread_.node = node_;
-    thread_.env = env_;
-    thread_.index[type_] = index_;
+    thread_.call = around_;
+    index_ = index_before_;
   }
   HostScope(const HostScope&) = delete;
   HostScope& operator=(const HostScope&) = delete;
@@ -110,12 +108,10 @@ class HostScope {
   void settle_workspaces() noexcept;
 
   HostThread& thread_;
-  const HostServices* services_;
-  const ModuleNode* node_;
-  const gantry_env env_;
-  const std::uint32_t type_;
-  const std::int32_t index_;
-  std::uint32_t taken_;
+  HostCall* const around_;
+  HostCall call_;
+  std::int32_t& index_;  // of the env's kind of device
+  const std::int32_t index_before_;
   bool failed_ = true;
 };
 
@@ -125,7 +121,7 @@ class KeptUntilHere {
  public:
   KeptUntilHere() : thread_(here()) {}
   ~KeptUntilHere() {
-    if (thread_.depth == 0 && holds_object(thread_.kept.get())) [[unlikely]] {
+    if (thread_.call->depth == 0 && holds_object(thread_.kept.get())) [[unlikely]] {
       const OwnedValue last = std::move(thread_.kept);  // what it runs may use the thread again
     }
   }

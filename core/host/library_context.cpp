@@ -58,7 +58,7 @@ Result<LibraryContext::Found> LibraryContext::look_up(std::string_view name) con
     if (!beside.error().reason.empty()) missing = std::move(beside).error();
   }
   // Not kept: a global may be a function of this very library, and globals go only with the runtime.
-  const HostServices* services = here().services;
+  const HostServices* services = here().call->services;
   const GlobalFunctions* globals = services ? services->globals.get() : own_.globals.get();
   if (globals != nullptr) {
     if (const Ref<FunctionObject> global = globals->find(name)) return Found{global.get(), {}};

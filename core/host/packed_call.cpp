@@ -62,39 +62,43 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
 }
 
 // One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
-int run_code(const HostFunction& function, const gantry_env& env, PackedValue* values, int* codes,
-             std::int32_t count, PackedValue* result, int* result_code) {
+inline int run_code(const HostFunction& function, const gantry_env& env, PackedValue* values,
+                    int* codes, std::int32_t count, PackedValue* result, int* result_code) {
   HostScope scope(function.services, function.node, env);
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
-// What comes after the call where it is neither nothing nor a number.
-Status finish(const HostFunction& function, int returned, PackedValue value, int code,
-              gantry_value* result) {
-  if (returned != 0) return take_cause(here(), function);
+// What comes after the call where it is neither nothing nor a number. Apart, as what follows: every call pays for the
+// room that its function takes.
+[[gnu::noinline]] gantry_code finish(const HostFunction& function, int returned, PackedValue value,
+                                     int code, gantry_value* result, gantry_status* status) {
+  if (returned != 0) return to_status(take_cause(here(), function), status);
   auto owned = result_from_host(*function.node, value, code);
   if (!owned.ok()) {
-    return std::move(owned).error().at("in host function ", quoted(function.name), " of ",
-                                       function.place);
+    return to_status(std::move(owned).error().at("in host function ", quoted(function.name), " of ",
+                                                 function.place),
+                     status);
   }
   *result = owned->take();
-  return {};
+  return GANTRY_OK;
 }
 
 // The way of every argument list that fill_plain() refuses.
-Status call_with_any(const HostFunction& function, const gantry_env& env, const gantry_value* args,
-                     std::int32_t count, gantry_value* result) {
-  if (count < 0) return invalid("a call has ", count, " arguments, least is 0");
+[[gnu::noinline]] gantry_code call_with_any(const HostFunction& function, const gantry_env& env,
+                                            const gantry_value* args, std::int32_t count,
+                                            gantry_value* result, gantry_status* status) {
+  if (count < 0) return to_status(invalid("a call has ", count, " arguments, least is 0"), status);
   PackedArguments packed(count);
   if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
-    return std::move(filled).error().at("in host function ", quoted(function.name), " of ",
-                                        function.place);
+    return to_status(std::move(filled).error().at("in host function ", quoted(function.name),
+                                                  " of ", function.place),
+                     status);
   }
   PackedValue value{};
   int code = kPackedNull;
   const int returned =
       run_code(function, env, packed.values(), packed.codes(), count, &value, &code);
-  return finish(function, returned, value, code, result);
+  return finish(function, returned, value, code, result, status);
 }
 
 gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
@@ -105,17 +109,14 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
     PackedValue values[kFewArguments];
     int codes[kFewArguments];
     const bool few = count >= 0 && count <= kFewArguments;
-    if (!few || !fill_plain(*function.node, args, count, values, codes)) [[unlikely]] {
-      const Status called = call_with_any(function, *env, args, count, result);
-      return called.ok() ? GANTRY_OK : to_status(called.error(), status);
-    }
+    if (!few || !fill_plain(*function.node, args, count, values, codes)) [[unlikely]]
+      return call_with_any(function, *env, args, count, result, status);
     PackedValue value{};
     int code = kPackedNull;
     const int returned = run_code(function, *env, values, codes, count, &value, &code);
     if (returned == 0 && take_plain(value, code, result)) [[likely]]
       return GANTRY_OK;
-    const Status ended = finish(function, returned, value, code, result);
-    return ended.ok() ? GANTRY_OK : to_status(ended.error(), status);
+    return finish(function, returned, value, code, result, status);
   });
 }
 
@@ -142,7 +143,8 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
       *code = kPackedDtype;
       break;
     case GANTRY_DEVICE:
-      if (thread.node) result->device.type = to_artifact(*thread.node, kept.device.type);
+      if (const ModuleNode* node = thread.call->node)
+        result->device.type = to_artifact(*node, kept.device.type);
       *code = kPackedDevice;
       break;
     case GANTRY_SMALL_STRING:
@@ -186,16 +188,17 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   HostThread& thread = here();
   if (count < 0) return invalid("a call has ", count, " arguments, least is 0");
   GantryArguments values(count);
-  GANTRY_CHECK(values.fill(thread.node, args, codes));
+  GANTRY_CHECK(values.fill(thread.call->node, args, codes));
 
   // A function of a device runs on the current device of that kind, in the call's stream where that is its device.
-  gantry_env env = thread.env;
+  const gantry_env& outer = *thread.call->env;
+  gantry_env env = outer;
   if (function.device_type != 0) {
     env.device = {
         function.device_type,
         thread.index[static_cast<std::size_t>(function.device_type) & (kDeviceTypeCount - 1)]};
     const bool same =
-        env.device.type == thread.env.device.type && env.device.index == thread.env.device.index;
+        env.device.type == outer.device.type && env.device.index == outer.device.index;
     if (!same) env.stream = nullptr;
   }
   GANTRY_TRY(OwnedValue owned,

@@ -71,18 +71,18 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
 }  // namespace
 
 int parallel_launch(ParallelTask task, void* closure, int task_count) {
-  const HostThread& thread = here();
-  if (thread.services == nullptr) {
+  const HostCall& call = *here().call;
+  if (call.services == nullptr) {
     return fail_here(
         bug("TVMBackendParallelLaunch is called on a thread that no gantry call has entered"));
   }
-  ThreadPool& pool = *thread.services->pool;
+  ThreadPool& pool = *call.services->pool;
   if (task_count < 0 || task_count > pool.size()) {
     return fail_here(invalid("a parallel launch asks for ", task_count,
                              " tasks at once, the thread pool has ", pool.size(), " threads")
                          .because("POOL_SIZE"));
   }
-  Launch launch{task, closure, thread.services, thread.node, thread.env};
+  Launch launch{task, closure, call.services, call.node, *call.env};
   try {
     if (!pool.try_run(task_count, run_on_pool, &launch)) {
       ParallelEnv alone{nullptr, 1};

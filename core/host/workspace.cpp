@@ -151,17 +151,17 @@ WorkspaceShare& Workspaces::share() {
 
 Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
-  HostThread& thread = here();
-  GANTRY_TRY(void* const data, pool->alloc(bytes, thread.depth));
-  if (thread.depth != 0) ++thread.taken;
+  HostCall& call = *here().call;
+  GANTRY_TRY(void* const data, pool->alloc(bytes, call.depth));
+  if (call.depth != 0) ++call.taken;
   return data;
 }
 
 Status Workspaces::free(gantry_device_id device, void* data) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
   if (const auto depth = pool->free(data)) {
-    HostThread& thread = here();
-    if (*depth == thread.depth && thread.taken != 0) --thread.taken;
+    HostCall& call = *here().call;
+    if (*depth == call.depth && call.taken != 0) --call.taken;
     return {};
   }
   return invalid("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
