@@ -300,18 +300,13 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->add_option("FILE", options->file, "an artifact with a graph")
       ->required()
       ->check(not_empty());
-  command->add_option("--device", options->devices, "cpu, opencl:1, ...; may be repeated")
+  add_repeatable(*command, "--device", options->devices, "cpu, opencl:1, ...; may be repeated")
       ->type_name("NAME[:N]")
-      ->check(not_empty())
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--input", options->inputs, "an input; without any, zeros; may be repeated")
+      ->check(not_empty());
+  add_repeatable(*command, "--input", options->inputs,
+                 "an input; without any, zeros; may be repeated")
       ->type_name("NAME=FILE")
-      ->check(accepted_by(parse_named_file))
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+      ->check(accepted_by(parse_named_file));
   command->add_option("--repeat", options->repeat, "steady runs; default: about a second of them")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));

@@ -110,11 +110,13 @@ Status inspect_npy(InspectReport& report) {
 
 Status inspect_npz(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(NpzReader reader, NpzReader::over(report.bytes->bytes()));
-  Progress progress("inspect", reader.members().size(), options.quiet);
+  std::uint64_t total = 0;
+  for (const NpzMember& member : reader.members()) total += member.bytes;
+  Progress progress("inspect", total, options.quiet, ProgressUnit::bytes);
   for (const NpzMember& member : reader.members()) {
     GANTRY_TRY(const NpzArray read, reader.read(member.name));
     add_array(report, member.name, read.array.dtype, read.array.shape, read.array.data.size());
-    progress.advance();
+    progress.advance(member.bytes);
   }
   return {};
 }

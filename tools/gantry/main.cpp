@@ -29,12 +29,9 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--config", globals.config, "runtime configuration, instead of the system's")
       ->type_name("FILE")
       ->check(not_empty());
-  app.add_option("--plugins", globals.plugins, "look for plugins here before all other places")
+  add_repeatable(app, "--plugins", globals.plugins, "look for plugins here before all other places")
       ->type_name("DIR")
-      ->check(not_empty())
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+      ->check(not_empty());
   app.add_option("--threads", globals.threads, "threads of the pool, caller included")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));

@@ -8,6 +8,14 @@
 
 namespace gantry::cli {
 
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description) {
+  return app.add_option(name, values, description)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
 CLI::Validator not_empty() {
   return CLI::Validator(
       [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parser asks of an option's value: a value that fails is wrong usage.
+// Options as our commands have them, and what the parser asks of their values: one that fails is wrong usage.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -9,8 +9,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry::cli {
+
+// An option that may be repeated and takes one value each time: a FILE behind it stays the FILE.
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description);
 
 // What `parse` refuses.
 template <class T>

@@ -257,12 +257,9 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
       plugins.add_subcommand("doctor", "who would serve what, who would not, and why");
-  command->add_option("--key", options->keys, "only this type key; may be repeated")
+  add_repeatable(*command, "--key", options->keys, "only this type key; may be repeated")
       ->type_name("KEY")
-      ->check(not_empty())
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+      ->check(not_empty());
   command->add_option("--artifact", options->artifact, "only what this file wants")
       ->type_name("FILE")
       ->check(not_empty());

@@ -122,35 +122,24 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
   command->add_option("FILE", options->file, "an artifact")->required()->check(not_empty());
-  command
-      ->add_option("--device", options->devices,
-                   "cpu, opencl:1, ...: where to run; may be repeated")
+  add_repeatable(*command, "--device", options->devices,
+                 "cpu, opencl:1, ...: where to run; may be repeated")
       ->type_name("NAME[:N]")
-      ->check(not_empty())
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+      ->check(not_empty());
   CLI::Option* function =
       command
           ->add_option("--function", options->function, "call this function instead of the graph")
           ->type_name("NAME")
           ->check(not_empty());
-  command
-      ->add_option("--arg", options->args,
-                   "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                   "str:text, none; may be repeated")
+  add_repeatable(*command, "--arg", options->args,
+                 "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
+                 "str:text, none; may be repeated")
       ->type_name("SPEC")
       ->check(accepted_by(parse_arg))
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all()
       ->needs(function);
-  command->add_option("--input", options->inputs, "an input of the graph; may be repeated")
+  add_repeatable(*command, "--input", options->inputs, "an input of the graph; may be repeated")
       ->type_name("NAME=FILE")
       ->check(accepted_by(parse_named_file))
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all()
       ->excludes(function);
   command->add_flag("--each", options->each, "the inputs' first axis is a list: one run for each")
       ->excludes(function);
