@@ -179,6 +179,27 @@ TEST(Inspect, TellsAChainOf10000ModulesInEveryForm) {
 }
 
 // Nothing of a file is executed, so its machine does not matter.
+// Nobody knows the layout of "acme.npu": its bytes are those of "acme.dsp" too.
+TEST(Inspect, CallsThePartOfAPayloadThatNobodyCanTellApartUnknown) {
+  const TempDir temp;
+  Words content;
+  content.u64(4).str("_lib").str("acme.npu").u64(1).str("acme.dsp").u64(2);
+  content.str("_import_tree").u64s({0, 2, 2, 2}).u64s({1, 2});
+  write_file(temp / "two.bin", Words().u64(content.size()).bytes(content.bytes()).bytes());
+  const std::string path = (temp / "two.bin").string();
+
+  const Outcome text = run_gantry({"inspect", path});
+  const Outcome json = run_gantry({"inspect", "--json", path});
+  const Outcome extract = run_gantry({"inspect", "--extract", (temp / "out").string(), path});
+
+  EXPECT_THAT(text.out, HasSubstr("   <=32  nobody\n"));
+  EXPECT_THAT(text.out, HasSubstr("  |- [1] acme.npu\n  `- [2] ?\n"));
+  EXPECT_THAT(json.out, HasSubstr("\"size\": 32,\n      \"extent\": \"unknown\",\n      "
+                                  "\"sha256\": null,"));
+  EXPECT_EQ(extract.status, 0);
+  EXPECT_TRUE(fs::is_empty(temp / "out"));
+}
+
 TEST(Inspect, ReadsALibraryForAnotherMachine) {
   const TempDir temp;
   auto library = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));

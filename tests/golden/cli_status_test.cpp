@@ -166,7 +166,7 @@ TEST(InspectRefuses, AnEmptyFile) {
   write_file(temp / "empty", "");
   const std::string path = (temp / "empty").string();
 
-  expect_refused(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty\n");
+  expect_refused(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty (offset 0x0)\n");
 }
 
 TEST(InspectRefuses, ATextFileSayingHowItBegins) {
@@ -191,7 +191,7 @@ TEST(InspectRefuses, ATruncatedLibrary) {
   EXPECT_EQ(inspect.status, 1);
   EXPECT_THAT(inspect.out, IsEmpty());
   EXPECT_THAT(inspect.err, StartsWith("gantry: "));
-  EXPECT_THAT(inspect.err, HasSubstr("file ends at 0x2000\n  in \""));
+  EXPECT_THAT(inspect.err, HasSubstr("file ends at 0x2000 (offset 0x2000)\n  in \""));
 }
 
 TEST(Names, FromAFileNeverReachTheTerminalAsTheyAre) {

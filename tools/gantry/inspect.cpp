@@ -27,7 +27,7 @@ Status extract(const InspectReport& report, const std::string& folder, bool tell
   GANTRY_TRY(const OutputFolder output, OutputFolder::create(folder));
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     const Entry& entry = report.container.entries[i];
-    if (entry.is_library()) continue;
+    if (!has_payload(entry)) continue;
     const std::string name = concat(i, "-", file_name_text(entry.type_key), ".bin");
     GANTRY_CHECK(output.write(name, entry.payload));
     if (tell) print(escaped((std::filesystem::path(folder) / name).string()) + "\n");

@@ -86,7 +86,8 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   json.field("offset", library ? Json() : Json(entry.at));
   json.field("file_offset", library ? Json() : Json(report.container.file_offset + entry.at));
   json.field("size", entry.payload.size());
-  json.field("sha256", library ? Json() : Json(hex_text(report.digests[index])));
+  json.field("extent", name_of(entry.extent));
+  json.field("sha256", has_payload(entry) ? Json(hex_text(report.digests[index])) : Json());
   json.key("imports");
   json.begin_list();
   for (const std::uint64_t import : report.container.tree.children_of(index)) json.value(import);

@@ -58,7 +58,7 @@ struct InspectReport {
   std::optional<std::string> entry;  // the text of __tvm_main__
 
   Container container;
-  std::vector<Sha256> digests;              // of each entry's payload; zeros for `_lib`
+  std::vector<Sha256> digests;              // of each entry's payload; zeros where it has none
   std::vector<std::string_view> functions;  // sorted
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
@@ -66,6 +66,12 @@ struct InspectReport {
   bool has_modules() const { return !container.entries.empty(); }
   ImportGraph import_graph() const;  // points into the report
 };
+
+// Are the entry's bytes its payload? `_lib` has none, and where nothing says where a payload ends, the bytes are those of
+// its successors too.
+inline bool has_payload(const Entry& entry) {
+  return !entry.is_library() && entry.extent != Extent::unknown;
+}
 
 // What stands in one module's payload.
 //

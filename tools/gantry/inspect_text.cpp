@@ -91,9 +91,18 @@ class Writer {
     return {concat(index),
             lost ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
             library ? std::string() : concat(Hex{entry.at}),
-            library ? std::string() : concat(entry.payload.size()),
+            library ? std::string() : size_of(entry),
             server_of(entry),
-            library ? std::string() : hex_text(report_.digests[index])};
+            has_payload(entry) ? hex_text(report_.digests[index]) : std::string()};
+  }
+
+  // As far as it is known: "~38" is a guess, "<=38" are the bytes of its successors too.
+  static std::string size_of(const Entry& entry) {
+    if (entry.type_key.empty()) return "?";
+    const std::string_view sign = entry.extent == Extent::unknown   ? "<="
+                                  : entry.extent == Extent::guessed ? "~"
+                                                                    : "";
+    return concat(sign, entry.payload.size());
   }
 
   void write_modules() {

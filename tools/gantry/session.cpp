@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/session.hpp"
 
+#include "core/runtime/config_check.hpp"
 #include "core/runtime/state.hpp"
 
 #include <array>
@@ -14,7 +15,12 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   options.threads = globals.threads;
   options.log_level = globals.quiet ? "error" : globals.log;
   options.trace = trace;
-  return Runtime::create(std::move(options));
+  GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));
+  const RuntimeState& state = runtime.state();
+  for (const std::string& line : unknown_names(state.config, *state.plugins)) {
+    state.log.warning(line);
+  }
+  return runtime;
 }
 
 std::vector<std::string> plugins_in_use(const Runtime& runtime) {

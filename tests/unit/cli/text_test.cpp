@@ -142,7 +142,7 @@ TEST(Statistics, OfOneValueAreThatValue) {
 
 TEST(ErrorText, BeginsWithTheProgramAndKeepsLinesOfPlace) {
   EXPECT_EQ(error_text(malformed(8, "row pointer 0 is 1, expected 0").at("in \"m.so\"")),
-            "gantry: row pointer 0 is 1, expected 0\n  in \"m.so\"\n");
+            "gantry: row pointer 0 is 1, expected 0 (offset 0x8)\n  in \"m.so\"\n");
 }
 
 TEST(ErrorText, SaysWhenTheFaultIsOurs) {

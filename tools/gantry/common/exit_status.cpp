@@ -3,6 +3,7 @@
 
 #include "tools/gantry/common/escape.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -16,7 +17,12 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 std::string error_text(const Error& error) {
   std::string text = "gantry: ";
   if (error.code == Code::bug) text += "this is an error of gantry: ";
-  return text + escaped_lines(error.message) + "\n";
+  // Places stand on lines of their own: the offset belongs to what is refused.
+  std::string message = error.message;
+  if (error.offset != no_offset) {
+    message.insert(std::min(message.find('\n'), message.size()), concat(" (offset ", Hex{error.offset}, ")"));
+  }
+  return text + escaped_lines(message) + "\n";
 }
 
 int report(const Error& error) {

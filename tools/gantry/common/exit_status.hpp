@@ -14,7 +14,7 @@ enum ExitStatus : int {
   kOurError = 3,    // an error of gantry
 };
 
-// "gantry: <message>", its lines of place below it. Line breaks stay, anything else that could
+// "gantry: <message> (offset 0x1f40)", where it has one; its lines of place below it. Line breaks stay, anything else that could
 // drive a terminal is escaped: texts of drivers and plugins come through here.
 std::string error_text(const Error& error);
 
