@@ -32,14 +32,15 @@ Result<TempFolder> TempFolder::beside(const fs::path& target) {
 
 TempFolder::~TempFolder() {
   if (name_.empty()) return;
-  const Status ignored = guard([&]() -> Status {  // nobody is left to tell
-    // It ends at the first refusal: a second attempt takes what a passing one has left.
-    std::error_code failed;
-    fs::remove_all(name_, failed);
-    if (failed) fs::remove_all(name_, failed);
-    return {};
-  });
-  (void)ignored.ok();
+  // It ends at the first refusal, or for want of memory: a second attempt takes what a passing one has left.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Status ignored = guard([&]() -> Status {  // nobody is left to tell
+      std::error_code failed;
+      fs::remove_all(path_, failed);
+      return {};
+    });
+    (void)ignored.ok();
+  }
 }
 
 }  // namespace gantry
