@@ -3,6 +3,7 @@
 
 #include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/host/device_numbers.hpp"
 #include "core/host/library_module.hpp"
 #include "core/module/unbound.hpp"
 #include "core/plugin/explain.hpp"
@@ -43,6 +44,7 @@ class Loading {
       state_.log.info(concat(name_, ": ", warning));
     if (Status found = find_servers(); !found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
+    set_device_numbers(nodes_, is_of_v0_7_or_older(), state_.devices);
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());
     link();
@@ -308,11 +310,14 @@ class Loading {
     }
   }
 
+  bool is_of_v0_7_or_older() const {
+    return generation_number(container_.generation) >= 0 &&
+           generation_number(container_.generation) <= 2;
+  }
+
   // Older files look up from the root, newer ones from the library.
   Status set_contexts() {
-    const Generation generation = container_.generation;
-    const bool from_root = generation == Generation::g0 || generation == Generation::g1 ||
-                           generation == Generation::g2;
+    const bool from_root = is_of_v0_7_or_older();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
       GANTRY_CHECK(

@@ -14,6 +14,7 @@
 #include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
 #include "core/pack/temp_folder.hpp"
+#include "core/tensor/replace_file.hpp"
 
 #include <cstdio>
 #include <cstring>
