@@ -30,27 +30,6 @@ std::string last_dlerror() {
   return text ? text : "the system gives no reason";
 }
 
-Status check_kind(const ElfFile& elf, std::string_view place) {
-  if (elf.type() != ElfType::shared || elf.flags().pie) {
-    return unsupported(place, " is no shared library").because("FILE_KIND");
-  }
-  if (elf.machine() != host_machine()) {
-    return unavailable(place, " is ", name_of(elf.machine()), ", this host is ",
-                       name_of(host_machine()))
-        .because("BLOB_ARCH");
-  }
-  if (auto complete = elf.check_complete(); !complete.ok()) {
-    return std::move(complete).error().at("while opening ", place);
-  }
-  if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
-    return unsupported(place, " is host code of the ffi dialect (", quoted(found.symbol),
-                       ": written by ", found.writer,
-                       "); this version runs the packed dialect of TVM 0.20 and older")
-        .because("DIALECT_FFI");
-  }
-  return {};
-}
-
 // Every imported TVM... name must come from our library, not from a TVM that somebody has opened globally.
 Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wanted) {
   for (const std::string_view name : wanted) {
@@ -138,12 +117,32 @@ bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t siz
 
 }  // namespace
 
+Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf, std::string_view place) {
+  if (elf.type() != ElfType::shared || elf.flags().pie) {
+    return unsupported(place, " is no shared library").because("FILE_KIND");
+  }
+  if (elf.machine() != host_machine()) {
+    return unavailable(place, " is ", name_of(elf.machine()), ", this host is ",
+                       name_of(host_machine()))
+        .because("BLOB_ARCH");
+  }
+  if (auto complete = elf.check_complete(); !complete.ok()) {
+    return std::move(complete).error().at("while opening ", place);
+  }
+  if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
+    return unsupported(place, " is host code of the ffi dialect (", quoted(found.symbol),
+                       ": written by ", found.writer,
+                       "); this version runs the packed dialect of TVM 0.20 and older")
+        .because("DIALECT_FFI");
+  }
+  return check_tvm_imports(elf, place);
+}
+
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
                                                        std::shared_ptr<const ElfFile> elf,
                                                        const HostServices& services) {
   const std::string& place = file->path().native();
-  GANTRY_CHECK(check_kind(*elf, place));
-  GANTRY_TRY(const std::vector<std::string_view> wanted, check_tvm_imports(*elf, place));
+  GANTRY_TRY(const std::vector<std::string_view> wanted, check_host_code(*elf, place));
 
   std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf)));
   const std::lock_guard lock(open_mutex());

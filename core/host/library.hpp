@@ -24,6 +24,15 @@
 
 namespace gantry {
 
+// Can this host run the library that `elf` is, as far as its bytes tell?
+//
+// place    [in]   for messages: the file
+// returns  the names that it imports from libgantry_tvm.so
+//          malformed    cut short
+//          unsupported  FILE_KIND no shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS what it imports
+//          unavailable  BLOB_ARCH another CPU
+Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf, std::string_view place);
+
 class HostLibrary {
  public:
   // Opens a library. Its constructors run, nothing else of it does.

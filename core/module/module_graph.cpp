@@ -80,7 +80,10 @@ std::string name_list(const std::vector<std::string>& names) {
 }
 
 // Says where a look-up went, and what might have been found had every module been bound.
-Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name) {
+//
+// unbound_count [out]  modules that are not bound by now
+Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name,
+                      std::size_t& unbound_count) {
   std::vector<std::string> bound;
   std::vector<const ModuleNode*> unbound;
   const auto sort_in = [&](ModuleNode& node) {
@@ -106,11 +109,12 @@ Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view 
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
-    text += concat("; it may be in ", unbound_error(*unbound[i]).message);
+    text += concat("; not looked in: ", unbound_error(*unbound[i]).message);
   }
   if (unbound.size() > kNamesTold) {
     text += concat("; ", unbound.size() - kNamesTold, " more modules are not bound");
   }
+  unbound_count = unbound.size();
   Error error = not_found(text);
   return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
 }
@@ -192,22 +196,32 @@ std::vector<ModuleNode*> reachable(ModuleNode& root) {
 
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name) {
-  Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
-  const auto settles = [&](ModuleNode& node) {
-    const auto* table = node.table.load(std::memory_order_acquire);
-    if (table == nullptr) return false;
-    found = ask(node, *table, name);
-    return !found.ok() || *found;
-  };
-  if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
-  if ((where & GANTRY_FIND_IMPORTS) && !module.imports.empty()) {
-    walk_imports(module, settles);
-    if (!found.ok() || *found) return found;
+  // A module that is bound between the look-up and its refusal may have the function: then all are asked again, at most
+  // once for each module that is bound meanwhile.
+  for (;;) {
+    std::size_t passed_by = 0;
+    Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
+    const auto settles = [&](ModuleNode& node) {
+      const auto* table = node.table.load(std::memory_order_acquire);
+      if (table == nullptr) {
+        ++passed_by;
+        return false;
+      }
+      found = ask(node, *table, name);
+      return !found.ok() || *found;
+    };
+    if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
+    if ((where & GANTRY_FIND_IMPORTS) && !module.imports.empty()) {
+      walk_imports(module, settles);
+      if (!found.ok() || *found) return found;
+    }
+    if ((where & GANTRY_FIND_GLOBALS) && module.globals) {
+      if (Ref<FunctionObject> global = module.globals->find(name)) return global;
+    }
+    std::size_t unbound = 0;
+    Error error = not_found_error(module, where, name, unbound);
+    if (unbound >= passed_by) return error;
   }
-  if ((where & GANTRY_FIND_GLOBALS) && module.globals) {
-    if (Ref<FunctionObject> global = module.globals->find(name)) return global;
-  }
-  return not_found_error(module, where, name);
 }
 
 Result<std::vector<std::string>> list_functions(ModuleNode& module) {

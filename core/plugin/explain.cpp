@@ -105,6 +105,7 @@ ExplainedWish explain_wish(const PluginSet& plugins, const std::vector<Candidate
       wish.device ? plugins.choices_for_device(wish.what) : plugins.choices_for_key(wish.what);
   std::set<std::size_t> told;
   for (const Choice& choice : choices) {
+    if (choice.candidate >= candidates.size()) continue;  // it came after they were listed
     const Candidate& candidate = candidates[choice.candidate];
     ExplainedCandidate one = explained(candidate);
     if (!candidate.stopped()) {

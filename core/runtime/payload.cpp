@@ -10,6 +10,7 @@
 #include <gantry/wall.hpp>
 
 #include <mutex>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -121,6 +122,7 @@ Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const Ac
 
 Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject) {
   std::vector<Wish> unserved;
+  std::optional<Error> failure;  // the first of a plugin
   for (ModuleNode* node : reachable(root)) {
     if (!is_unbound(*node)) continue;
     const auto* payload = static_cast<const Payload*>(node->unbound_payload.get());
@@ -129,6 +131,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
                             ? state.plugins->for_key(payload->type_key)
                             : Result<std::shared_ptr<const ActivePlugin>>(not_found("no payload"));
     if (!server.ok()) {
+      if (!failure) failure = server.error();
       unserved.push_back({node->type_key, false, {concat(subject, "[", node->type_key, "]")}});
       continue;
     }
@@ -139,7 +142,9 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
     }
   }
   if (unserved.empty()) return {};
-  return unserved_error(explain(*state.plugins, unserved), subject);
+  const Explanation told = explain(*state.plugins, unserved);
+  if (told.all_served()) return std::move(*failure);  // a plugin that asks for itself while it is created
+  return unserved_error(told, subject);
 }
 
 }  // namespace gantry

@@ -134,7 +134,7 @@ TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
   EXPECT_EQ(text.status, 1);
   EXPECT_THAT(text.out,
               EndsWith("\nhost code axpy2_llvm.so\n"
-                       "  REFUSED  DIALECT_FFI  it is of the ffi dialect (\"__tvm_ffi_main\": "
+                       "  REFUSED  DIALECT_FFI  it is host code of the ffi dialect (\"__tvm_ffi_main\": "
                        "written by TVM 0.22 or newer); this version runs the packed dialect of "
                        "TVM 0.20 and older\n"
                        "  => loading would FAIL\n"));

@@ -2,10 +2,6 @@
 #include "tools/gantry/artifact.hpp"
 
 #include "core/blob/details.hpp"
-#include "core/host/dialect.hpp"
-#include "core/host/library_imports.hpp"
-
-#include <gantry/quoted.hpp>
 
 #include <algorithm>
 
@@ -29,25 +25,6 @@ std::vector<std::string> model_names(const Artifact& artifact, const PayloadLayo
     }
   }
   return names;
-}
-
-Status check_host_code(const Artifact& artifact) {
-  const ElfFile& elf = artifact.elf;
-  if (elf.type() != ElfType::shared || elf.flags().pie) {
-    return unsupported("it is no shared library").because("FILE_KIND");
-  }
-  if (elf.machine() != host_machine()) {
-    return unavailable("it is ", name_of(elf.machine()), ", this host is ", name_of(host_machine()))
-        .because("BLOB_ARCH");
-  }
-  if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
-    return unsupported("it is of the ffi dialect (", quoted(found.symbol), ": written by ",
-                       found.writer,
-                       "); this version runs the packed dialect of TVM 0.20 and older")
-        .because("DIALECT_FFI");
-  }
-  GANTRY_CHECK(check_tvm_imports(elf, "it"));
-  return {};
 }
 
 }  // namespace gantry::cli

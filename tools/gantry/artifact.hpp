@@ -29,10 +29,4 @@ Result<Artifact> read_artifact(const std::string& path, const PayloadLayouts& la
 // an executor of it by this name.
 std::vector<std::string> model_names(const Artifact& artifact, const PayloadLayouts& layouts);
 
-// Can this host run the library that the file itself is, as far as can be told without opening it?
-//
-// returns  unsupported  FILE_KIND no shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS what it imports
-//          unavailable  BLOB_ARCH another machine
-Status check_host_code(const Artifact& artifact);
-
 }  // namespace gantry::cli

@@ -26,8 +26,6 @@ class InstalledPlugins {
 
  private:
   Runtime runtime_;
-  bool inspected_ = false;             // at the first question: files without modules ask none
-  std::vector<Candidate> candidates_;  // as they are since then
   std::map<std::string, std::string, std::less<>> serving_;  // id by type key, as asked before
 };
 

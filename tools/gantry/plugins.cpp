@@ -9,6 +9,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/host/library.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
@@ -218,9 +219,11 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     auto artifact = read_artifact(options.artifact, runtime.state().layouts);
     if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
     wanted = wishes_of(artifact.value());
-    diagnosis.host_code = {
-        artifact->file->path().filename().string(), std::string(name_of(artifact->elf.machine())),
-        std::string(name_of(artifact->container.dialect)), check_host_code(artifact.value())};
+    const auto runs = check_host_code(artifact->elf, "it");
+    diagnosis.host_code = {artifact->file->path().filename().string(),
+                           std::string(name_of(artifact->elf.machine())),
+                           std::string(name_of(artifact->container.dialect)),
+                           runs.ok() ? Status() : Status(runs.error())};
   }
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.state().plugins;

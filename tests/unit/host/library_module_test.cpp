@@ -246,7 +246,7 @@ TEST(ModuleContext, ExplainsModulesThatAreNotBound) {
   EXPECT_THAT(
       result.error().message,
       HasSubstr(
-          "it may be in entry 1 \"cuda\" of packed.so is not bound: no plugin serves \"cuda\""));
+          "not looked in: entry 1 \"cuda\" of packed.so is not bound: no plugin serves \"cuda\""));
 
   ASSERT_TRUE(bind(*node->imports[0],
                    {new test::FakeModule{"late", {{"kernel", 5}}}, test::fake_module_table()})

@@ -154,9 +154,8 @@ TEST(FindFunction, NamesTheUnboundNodesThatMightHaveHadIt) {
   EXPECT_EQ(found.error().code, Code::not_found);
   EXPECT_EQ(found.error().reason, "MODULE_UNBOUND");
   EXPECT_EQ(found.error().message,
-            "function \"f\" is not there; looked in module root; module root has \"a\", \"b\"; it "
-            "may be in "
-            "module gap is not bound: no plugin serves \"cuda\"");
+            "function \"f\" is not there; looked in module root; module root has \"a\", \"b\"; not "
+            "looked in: module gap is not bound: no plugin serves \"cuda\"");
 }
 
 TEST(FindFunction, SaysWhereItLookedWithoutALineForEachOfManyModules) {
