@@ -91,9 +91,10 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
         context_name = names.context;
         continue;
       }
-      // Several prefixed system libraries in one file: the one without a prefix stands for the file.
+      // Several prefixed system libraries in one file: the first by its prefix stands for the file, wherever it lies in
+      // the symbol table; none at all is before every other.
       std::size_t other = i;
-      if (chosen.family == names.family && prefix.empty() && !chosen.prefix.empty()) {
+      if (chosen.family == names.family && prefix < chosen.prefix) {
         other = *chosen.blob;
         chosen.blob = i;
         chosen.prefix = prefix;

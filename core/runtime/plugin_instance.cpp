@@ -127,6 +127,9 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   }
   instance->created_ = true;
   devices.serve(instance->self_);
+  state.log.info(
+      concat("plugin ", instance->plugin().id, " ", manifest.version.text, " is in use, ",
+             manifest.library_path.empty() ? "part of the program" : manifest.library_path));
   return instance;
 }
 

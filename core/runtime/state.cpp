@@ -30,11 +30,16 @@ std::string cache_of(const Config& config, const Environment& environment) {
   return config.cache.empty() ? environment.cache_directory : config.cache;
 }
 
-PluginPlaces places_of(const RuntimeOptions& options, const Config& config, const Environment& environment) {
+PluginPlaces places_of(const RuntimeOptions& options, const Config& config,
+                       const Environment& environment) {
   PluginPlaces places;
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
-    for (const std::string& path : paths) all.push_back(std::filesystem::absolute(path).lexically_normal().string());
+    for (const std::string& path : paths) {
+      std::error_code failed;  // the working folder may be gone
+      const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+      all.push_back(failed ? path : whole.lexically_normal().string());
+    }
     return all;
   };
   places.manifests = absolute(options.plugin_files);
@@ -51,14 +56,16 @@ PluginPlaces places_of(const RuntimeOptions& options, const Config& config, cons
 
 std::vector<PluginFilter> filters_of(const Config& config, const Environment& environment) {
   std::vector<PluginFilter> filters;
-  const auto add = [&](const std::vector<std::string>& globs, bool select, const std::string& source) {
+  const auto add = [&](const std::vector<std::string>& globs, bool select,
+                       const std::string& source) {
     for (const std::string& glob : globs) filters.push_back({glob, select, source});
   };
   add(config.disable, false, "plugins.disable of " + config.file);
   add(config.select, true, "plugins.select of " + config.file);
   const auto add_list = [&](const std::optional<std::string>& list, bool select, const char* name) {
     if (!list) return;
-    for (PluginFilter& filter : parse_filters(*list, select, name)) filters.push_back(std::move(filter));
+    for (PluginFilter& filter : parse_filters(*list, select, name))
+      filters.push_back(std::move(filter));
   };
   add_list(environment.disable, false, "GANTRY_DISABLE");
   add_list(environment.select, true, "GANTRY_SELECT");
@@ -69,7 +76,8 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
 // written does not depend on who can run it. Where a usable plugin offers the key, its own manifest decides.
 Status add_layouts(PayloadLayouts& layouts, const PluginSet& plugins) {
   std::vector<Candidate> candidates = plugins.candidates();
-  std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& one) { return !one.stopped(); });
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [](const Candidate& one) { return !one.stopped(); });
   for (const Candidate& candidate : candidates) {
     if (!candidate.manifest) continue;
     for (const ManifestKey& key : candidate.manifest->keys) {
@@ -94,8 +102,10 @@ const gantry_host_info& core_info() {
 #else
   constexpr std::uint32_t kSanitizer = 0;
 #endif
-  static const gantry_host_info info{sizeof(gantry_host_info), 0,
-                                     {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, kSanitizer}, GANTRY_CORE_VERSION};
+  static const gantry_host_info info{sizeof(gantry_host_info),
+                                     0,
+                                     {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, kSanitizer},
+                                     GANTRY_CORE_VERSION};
   return info;
 }
 
@@ -127,13 +137,15 @@ RuntimeState::~RuntimeState() {
 
 Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
   if (LogLevel level{}; !options.log_level.empty() && !parse_log_level(options.log_level, level)) {
-    return invalid("log level is ", quoted(options.log_level), ", expected error, warning, info or debug");
+    return invalid("log level is ", quoted(options.log_level),
+                   ", expected error, warning, info or debug");
   }
   if (options.threads < 0 || options.threads > kMostThreads) {
     return invalid("threads is ", options.threads, ", expected 0 to ", kMostThreads);
   }
   GANTRY_TRY(Config config, read_config(options.config_file));
-  auto state = std::make_shared<RuntimeState>(std::move(options), std::move(config), read_environment());
+  auto state =
+      std::make_shared<RuntimeState>(std::move(options), std::move(config), read_environment());
   state->devices.keep(state);
   GANTRY_CHECK(add_host_globals(*state->globals));
   for (const std::string& name : state->environment.ignored) {
@@ -169,7 +181,8 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
   if (weak_from_this().expired()) {  // a plugin asks while it is destroyed
-    return unavailable("device ", quoted(kind), " is not there, the runtime ends").because("RUNTIME_ENDS");
+    return unavailable("device ", quoted(kind), " is not there, the runtime ends")
+        .because("RUNTIME_ENDS");
   }
   const auto opened = plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;
@@ -178,7 +191,8 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind
                        " and has no such device")
         .because("DEVICE_MISSING");
   }
-  return unserved_error(explain(*plugins, {Wish{std::string(kind), true, {}}}), concat("device ", quoted(kind)));
+  return unserved_error(explain(*plugins, {Wish{std::string(kind), true, {}}}),
+                        concat("device ", quoted(kind)));
 }
 
 }  // namespace gantry

@@ -141,6 +141,18 @@ TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
                           "file holds a further container at symbol b___tvm_dev_mblob"));
 }
 
+// The order of a symbol table is the linker's.
+TEST(ChooseSymbols, PrefersTheFirstPrefixInWhateverOrderTheyStand) {
+  const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"),
+                                        defined("a___tvm_dev_mblob")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.prefix, "a_");
+  EXPECT_THAT(chosen.warnings,
+              ElementsAre("file holds a further container at symbol b___tvm_dev_mblob"));
+}
+
 TEST(ChooseSymbols, PrefersTheNewerFamily) {
   const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
                                         defined("__tvm_ffi__library_bin")};
