@@ -4,12 +4,11 @@
 #include "core/host/context.hpp"
 #include "core/host/thread_pool.hpp"
 
-#include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace gantry {
 namespace {
@@ -28,8 +27,8 @@ struct Launch {
   const ModuleNode* node;
   gantry_env env;
   std::mutex mutex{};
-  std::vector<std::pair<std::int32_t, Error>> failures{};
-  std::atomic<bool> no_memory{false};  // for a task, or for what it fails of
+  std::map<std::int32_t, Error> failures{};  // by task
+  std::atomic<bool> no_memory{false};        // for a task, or for what it fails of
 
   // Returns what the task does.
   int run(std::int32_t number, ParallelEnv* env_of_task) {
@@ -37,7 +36,7 @@ struct Launch {
     const int code = task(number, env_of_task, closure);
     if (code == 0) return 0;
     const std::lock_guard lock(mutex);
-    failures.emplace_back(number, cause_here());
+    failures.emplace(number, cause_here());
     return code;
   }
 };
@@ -45,9 +44,7 @@ struct Launch {
 int join_failures(Launch& launch) {
   if (launch.no_memory) throw std::bad_alloc();
   if (launch.failures.empty()) return 0;
-  std::sort(launch.failures.begin(), launch.failures.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  Error joined = launch.failures.front().second;  // its code and reason speak for all
+  Error joined = launch.failures.begin()->second;  // its code and reason speak for all
   joined.message.clear();
   for (const auto& [number, error] : launch.failures) {
     joined.message +=

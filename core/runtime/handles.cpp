@@ -211,6 +211,19 @@ Status Executor::run() {
   return {};
 }
 
+Result<std::vector<Tensor>> Executor::run(std::span<const std::pair<std::string, Tensor>> inputs) {
+  return guard([&]() -> Result<std::vector<Tensor>> {
+    for (const auto& [name, tensor] : inputs) GANTRY_CHECK(set_input(name, tensor));
+    GANTRY_CHECK(run());
+    GANTRY_TRY(const std::int64_t count, output_count());
+    std::vector<Tensor> outputs;
+    for (std::int64_t i = 0; i < count; ++i) {
+      GANTRY_TRY(outputs.emplace_back(), output(i));
+    }
+    return outputs;
+  });
+}
+
 Result<Tensor> Executor::output(std::int64_t index) const {
   GANTRY_TRY(const Any made, output_(index));
   return made.tensor();

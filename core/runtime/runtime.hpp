@@ -182,6 +182,11 @@ class GANTRY_EXPORT Executor {
 
   Status set_input(const std::string& name, const Tensor& tensor);
   Status run();
+  // Sets these inputs, runs, and gives every output in order.
+  Result<std::vector<Tensor>> run(std::span<const std::pair<std::string, Tensor>> inputs);
+  Result<std::vector<Tensor>> run(std::initializer_list<std::pair<std::string, Tensor>> inputs) {
+    return run(std::span(inputs.begin(), inputs.size()));
+  }
   Result<Tensor> output(std::int64_t index) const;  // the executor's own memory: the next run() writes it
   Result<std::int64_t> output_count() const;
   const Module& module() const { return module_; }

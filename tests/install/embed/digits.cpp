@@ -10,10 +10,8 @@ gantry::Status recognise(const char* model_file, const char* images_file) {
   GANTRY_TRY(const auto inputs, runtime.read_tensors(images_file));
   for (std::int64_t i = 0; i < inputs.front().second.shape()[0]; ++i) {
     GANTRY_TRY(const auto image, inputs.front().second.row(i));  // float32[1, 64]
-    GANTRY_CHECK(executor.set_input("x", image));
-    GANTRY_CHECK(executor.run());
-    GANTRY_TRY(const auto output, executor.output(0));
-    const auto scores = output.elements<float>();
+    GANTRY_TRY(const auto outputs, executor.run({{"x", image}}));
+    const auto scores = outputs.front().elements<float>();
     std::printf("%td\n", std::max_element(scores.begin(), scores.end()) - scores.begin());
   }
   return {};
@@ -21,6 +19,5 @@ gantry::Status recognise(const char* model_file, const char* images_file) {
 
 int main(int argc, char** argv) {
   const auto done = recognise(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
-  if (!done.ok()) std::fprintf(stderr, "%s\n", done.error().message.c_str());
-  return done.ok() ? 0 : 1;
+  return done.ok() ? 0 : (std::fprintf(stderr, "%s\n", done.error().message.c_str()), 1);
 }

@@ -37,7 +37,6 @@ TEST(Concat, JoinsWordsNumbersAndAddresses) {
   EXPECT_EQ(concat(std::uint8_t{200}, ' ', std::int8_t{-3}, ' ', INT64_MIN, ' ', UINT64_MAX),
             "200 -3 -9223372036854775808 18446744073709551615");
   EXPECT_EQ(concat(0.5, ' ', Hex{0}, ' ', Hex{UINT64_MAX}), "0.5 0x0 0xffffffffffffffff");
-  EXPECT_EQ(concat(), "");
 }
 
 TEST(Error, SaysWhoseFaultItIs) {
@@ -98,6 +97,37 @@ TEST(Result, MovesItsValueOut) {
   const std::unique_ptr<int> value = std::move(result).value();
 
   EXPECT_EQ(*value, 7);
+}
+
+TEST(Result, CopiesItsErrorAndItsValue) {
+  const Result<std::string> value = "abc", error = invalid("x");
+
+  Result<std::string> one = value, other = error;
+  one = error;
+  other = value;
+
+  EXPECT_EQ(*other, "abc");
+  ASSERT_FALSE(one.ok());
+  EXPECT_EQ(one.error().message, "x");
+  EXPECT_EQ(error.error().message, "x");
+}
+
+TEST(Result, HandsItsErrorOnAsItIs) {
+  Result<std::string> inner = invalid("x");
+  const Error* const where = &inner.error();
+
+  const Result<int> outer = std::move(inner).failure();
+
+  ASSERT_FALSE(outer.ok());
+  EXPECT_EQ(&outer.error(), where);
+  EXPECT_FALSE(inner.ok());  // it does not become a value
+}
+
+// What a call that succeeds carries for one that does not.
+TEST(Result, IsNoLargerThanItsValueAndAPointer) {
+  static_assert(sizeof(Status) == sizeof(void*));
+  static_assert(sizeof(Result<std::uint64_t>) == 2 * sizeof(void*));
+  static_assert(sizeof(Result<std::string>) == sizeof(std::string) + sizeof(void*));
 }
 
 // What converts to the value converts to the result; what is an error stays one.

@@ -48,7 +48,8 @@ class Packed : public testing::Test {
 
 TEST_F(Packed, ParametersAreUsedWhereTheyLieInTheFile) {
   Runtime runtime = make_runtime();
-  const Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+  const Executor executor =
+      runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
 
   for (const char* name : {"w0", "b0", "w1", "b1", "w2", "b2"}) {
     const Tensor parameter = input(executor, name);
@@ -73,10 +74,27 @@ TEST_F(Packed, ParameterThatIsSetGetsMemoryOfItsOwn) {
   EXPECT_EQ(mapped_from(input(other, "b2").data()), file().string());
 }
 
+TEST_F(Packed, ExecutorTakesInputsAndGivesOutputsInOneCall) {
+  Runtime runtime = make_runtime();
+  const test::Digits digits(runtime);
+  Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+  const Tensor image = digits.inputs.row(0).value();
+
+  const auto outputs = executor.run({{"x", image}});
+  const auto refused = executor.run({{"no such", image}});
+
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  ASSERT_EQ(outputs->size(), 1u);
+  EXPECT_EQ(outputs->front().data(), executor.output(0)->data());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::not_found);
+}
+
 TEST_F(Packed, ClassifierReadsAsManyDigitsAsItsWeightsCan) {
   Runtime runtime = make_runtime();
   const test::Digits digits(runtime);
-  const Tensor labels = test::Digits::read(runtime, GANTRY_SOURCE_DIR "/tools/demo/data/labels.npy");
+  const Tensor labels =
+      test::Digits::read(runtime, GANTRY_SOURCE_DIR "/tools/demo/data/labels.npy");
   Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
 
   int right = 0;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/error.hpp - what crosses the ABI as gantry_status: whose fault (code), a stable tag (reason), one sentence
+// (subject, found, limit), where in the bytes (offset), and one line of place for each layer it passed.
+//
+//     return malformed(in.offset(), "import tree has ", count, " row pointers, fewest is 2").because("TREE_SHORT");
+#pragma once
+
+#include <gantry/status.h>
+#include <gantry/concat.hpp>
+
+#include <cassert>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gantry {
+
+// Whose fault, and so what the caller may do: see gantry/status.h for each.
+enum class Code : gantry_code {
+  ok = GANTRY_OK,
+  malformed = GANTRY_MALFORMED,
+  unsupported = GANTRY_UNSUPPORTED,
+  unavailable = GANTRY_UNAVAILABLE,
+  exhausted = GANTRY_EXHAUSTED,
+  invalid = GANTRY_INVALID,
+  not_found = GANTRY_NOT_FOUND,
+  cancelled = GANTRY_CANCELLED,
+  bug = GANTRY_BUG,
+};
+
+// The name of a code as people write it: "malformed".
+constexpr std::string_view name_of(Code code) {
+  constexpr std::string_view names[] = {"ok",          "malformed", "unsupported",
+                                        "unavailable", "exhausted", "invalid",
+                                        "not found",   "cancelled", "bug"};
+  const auto index = static_cast<std::size_t>(code);
+  return index < std::size(names) ? names[index] : "unknown code";
+}
+
+constexpr std::uint64_t no_offset = UINT64_MAX;
+
+struct Error {
+  Code code = Code::bug;
+  std::string message;  // one sentence, present tense, no full stop; then lines of place
+  std::uint64_t offset = no_offset;  // into the bytes that the message is about
+  std::string reason;  // stable tag for machines: "BLOB_TRUNCATED"; empty: the code says it all
+  std::int64_t native_code = 0;  // the driver's or the system's own number
+  std::string native_domain;     // "errno", "CUDA", "OPENCL"; empty: none
+
+  // Out of line: they stand at every return of a function that can fail.
+  [[gnu::noinline]] Error() noexcept {}
+  [[gnu::noinline]] Error(Code whose, std::string text, std::uint64_t where = no_offset) noexcept
+      : code(whose), message(std::move(text)), offset(where) {}
+  [[gnu::noinline]] Error(const Error& other) = default;
+  [[gnu::noinline]] Error(Error&& other) noexcept = default;
+  [[gnu::noinline]] Error& operator=(const Error& other) = default;
+  [[gnu::noinline]] Error& operator=(Error&& other) noexcept = default;
+  [[gnu::noinline]] ~Error() {}
+
+  // Adds one line of place, outermost last: .at("while reading entry 2 \"cuda\" of model.so").
+  template <class... Parts>
+  Error& at(const Parts&... parts) & {
+    const detail::Part list[] = {detail::Part::of("\n  "), detail::Part::of(parts)...};
+    detail::append(message, list, 1 + sizeof...(parts));
+    return *this;
+  }
+  template <class... Parts>
+  Error&& at(const Parts&... parts) && {
+    return std::move(at(parts...));
+  }
+  [[gnu::noinline]] Error&& because(std::string_view tag) && {
+    reason = tag;
+    return std::move(*this);
+  }
+  [[gnu::noinline]] Error&& native(std::string_view domain, std::int64_t number) && {
+    native_domain = domain;
+    native_code = number;
+    return std::move(*this);
+  }
+};
+
+namespace detail {
+[[gnu::noinline, gnu::cold]] inline Error error(Code code, std::uint64_t offset, const Part* parts,
+                                                std::size_t count) {
+  return {code, joined(parts, count), offset};
+}
+}  // namespace detail
+
+// One function for each code but ok. Only malformed() is about bytes, so only it takes an offset first.
+template <class... Parts>
+Error malformed(std::uint64_t offset, const Parts&... parts) {
+  const detail::Part list[] = {detail::Part::of(parts)...};
+  return detail::error(Code::malformed, offset, list, sizeof...(parts));
+}
+template <class... Parts>
+Error fail(Code code, const Parts&... parts) {
+  assert(code != Code::ok);
+  const detail::Part list[] = {detail::Part::of(parts)...};
+  return detail::error(code, no_offset, list, sizeof...(parts));
+}
+template <class... Parts>
+Error unsupported(const Parts&... parts) {
+  return fail(Code::unsupported, parts...);
+}
+template <class... Parts>
+Error unavailable(const Parts&... parts) {
+  return fail(Code::unavailable, parts...);
+}
+template <class... Parts>
+Error exhausted(const Parts&... parts) {
+  return fail(Code::exhausted, parts...);
+}
+template <class... Parts>
+Error invalid(const Parts&... parts) {
+  return fail(Code::invalid, parts...);
+}
+template <class... Parts>
+Error not_found(const Parts&... parts) {
+  return fail(Code::not_found, parts...);
+}
+template <class... Parts>
+Error bug(const Parts&... parts) {
+  return fail(Code::bug, parts...);
+}
+
+}  // namespace gantry
