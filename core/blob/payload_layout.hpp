@@ -27,6 +27,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -112,12 +113,19 @@ class PayloadLayouts {
   // `alias` is written like `key`, from now on. Not_found: nobody knows `key`.
   Status alias(std::string_view alias, std::string_view key);
 
+  // Who is asked about keys that were not added: manifests are parsed when a container holds their key.
+  //
+  // elsewhere [in]  called by any thread; empty: not known there either. What it gives lives as long as this and copies
+  using Elsewhere = std::function<std::span<const PayloadLayout>(std::string_view key)>;
+  void ask(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
+
   // What a loader said about the payload that begins at `at`, whatever its key: layout one, no layout known.
   void report(std::uint64_t at, std::uint64_t size) { reported_[at] = size; }
 
-  bool knows(std::string_view key) const { return alternatives_.count(key) != 0; }
+  bool knows(std::string_view key) const { return !alternatives(key).empty(); }
   // Empty for a key that nobody knows.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
+  // Those that were added.
   std::vector<std::string_view> keys() const;
 
   // Finds the alternative that fits the payload at `in` and how long it is; `in` does not move.
@@ -132,6 +140,7 @@ class PayloadLayouts {
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
   std::map<std::uint64_t, std::uint64_t> reported_;
+  Elsewhere elsewhere_;
 };
 
 // True where `in` stands at the end or at something that can be a type key: what must follow a

@@ -33,8 +33,9 @@ struct Candidate {
   std::optional<Manifest> manifest;  // from `parsed` on
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
-  Reason reason;     // why it stopped there; number 0: it did not
-  std::string text;  // one sentence, then lines of place
+  bool was_eligible = false;  // when it was decided; opening it may have failed since
+  Reason reason;              // why it stopped there; number 0: it did not
+  std::string text;           // one sentence, then lines of place
 
   bool stopped() const { return static_cast<bool>(reason); }
   void stop(const Reason& why, std::string sentence) {

@@ -5,11 +5,12 @@
 #include "core/manifest/host_traits.hpp"
 #include "core/yaml/near_name.hpp"
 #include "core/yaml/text_file.hpp"
+#include "core/yaml/yaml_words.hpp"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
 namespace gantry {
 namespace {
@@ -19,7 +20,8 @@ bool is_null_device(const struct stat& about) {
   return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
 
-bool is_mask(const std::string& file) {
+bool is_mask(const std::string& file, const Result<std::string>& text) {
+  if (text.ok()) return text->empty();
   struct stat about {};
   if (::stat(file.c_str(), &about) != 0) return false;
   return is_null_device(about) || (S_ISREG(about.st_mode) && about.st_size == 0);
@@ -33,169 +35,248 @@ bool same_file(const std::string& a, const std::string& b) {
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-class Merge {
- public:
-  explicit Merge(const SearchResult& found) : found_(found) { result_.warnings = found.warnings; }
+void stop(Candidate& candidate, const Error& error) {
+  const Reason known = reason_of(error);
+  candidate.stop(known                           ? known
+                 : error.code == Code::not_found ? reason::not_found
+                                                 : reason::unreadable,
+                 error.message);
+}
 
-  void read_all() {
-    for (const FoundManifest& manifest : found_.manifests) {
-      if (!manifest.reason && is_mask(manifest.file)) continue;
-      Candidate& candidate = result_.candidates.emplace_back();
-      candidate.file = manifest.file;
-      candidate.name = manifest.name;
-      candidate.place = manifest.place;
-      candidate.place_name = found_.places[manifest.place].name;
-      candidate.tier = found_.places[manifest.place].tier;
-      if (manifest.reason) {
-        candidate.stop(manifest.reason, manifest.text);
-      } else if (const FoundManifest* higher = higher_of_same_name(manifest)) {
-        const bool mask = is_mask(higher->file);
-        candidate.stop(mask ? reason::masked : reason::replaced_by,
-                       concat(mask ? "masked by " : "replaced by ", higher->file));
-      } else {
-        read(candidate);
-      }
-    }
-    for (const FoundDropIn& drop_in : found_.drop_ins) {
-      if (!used_drop_ins_.contains(drop_in.file)) {
-        result_.warnings.push_back(concat(drop_in.file, ": no manifest is named ", drop_in.name));
-      }
+bool matches(const PluginFilter& filter, const Candidate& candidate) {
+  return matches_glob(filter.glob, candidate.manifest->id) ||
+         matches_glob(filter.glob, candidate.name);
+}
+
+void check_hosts(std::map<std::size_t, Candidate>& batch) {
+  const HostTraits host = host_traits();
+  for (auto& [index, candidate] : batch) {
+    if (candidate.stopped()) continue;
+    if (const Status fits = check_targets(candidate.manifest->targets, host); !fits.ok()) {
+      candidate.stop(reason_of(fits.error()), fits.error().message);
     }
   }
+}
 
-  void apply_filters(const std::vector<PluginFilter>& filters) {
-    for (const PluginFilter& filter : filters) {
-      bool matched = false;
-      for (Candidate& candidate : result_.candidates) {
-        if (!candidate.manifest || !matches(filter, candidate)) continue;
-        matched = true;
-        if (!filter.select && !candidate.stopped()) {
-          candidate.stop(reason::filtered, concat("by ", filter.source, " \"", filter.glob, "\""));
-        } else if (filter.select && candidate.reason == reason::filtered) {
-          candidate.stop({}, "");
-        }
-      }
-      if (!matched) warn_about(filter);
+void shadow(Candidate& loser, const Candidate& winner) {
+  if (same_file(loser.manifest->library_path, winner.manifest->library_path)) {
+    loser.stop(reason::duplicate_of, concat("same id and library as ", winner.file));
+    return;
+  }
+  const bool older = loser.manifest->version < winner.manifest->version;
+  const bool newer = loser.manifest->version > winner.manifest->version;
+  loser.stop(reason::shadowed_by, concat("same id, ",
+                                         older   ? "older than "
+                                         : newer ? "newer, but in a lower place than "
+                                                 : "same version, in a lower place than ",
+                                         winner.manifest->version.text, " of ", winner.file));
+}
+
+// Candidates are in order of place, so the first of an id wins but for versions of its own tier.
+void settle_ids(std::map<std::size_t, Candidate>& batch) {
+  std::unordered_map<std::string_view, Candidate*> winners;
+  for (auto& [index, candidate] : batch) {
+    if (candidate.stopped()) continue;
+    const auto [at, first] = winners.try_emplace(candidate.manifest->id, &candidate);
+    if (first) continue;
+    Candidate*& winner = at->second;
+    if (candidate.tier == winner->tier && candidate.manifest->version > winner->manifest->version) {
+      shadow(*winner, candidate);
+      winner = &candidate;
+    } else {
+      shadow(candidate, *winner);
     }
   }
-
-  void check_hosts() {
-    const HostTraits host = host_traits();
-    for (Candidate& candidate : result_.candidates) {
-      if (candidate.stopped()) continue;
-      if (const Status fits = check_targets(candidate.manifest->targets, host); !fits.ok()) {
-        candidate.stop(reason_of(fits.error()), fits.error().message);
-      }
-    }
+  for (const auto& [id, winner] : winners) {
+    winner->state = CandidateState::eligible;
+    winner->was_eligible = true;
   }
-
-  // Candidates are in order of place, so the first of an id wins but for versions of its own tier.
-  void settle_ids() {
-    std::vector<Candidate*> winners;
-    for (Candidate& candidate : result_.candidates) {
-      if (candidate.stopped()) continue;
-      const auto same = [&](const Candidate* winner) {
-        return winner->manifest->id == candidate.manifest->id;
-      };
-      const auto at = std::find_if(winners.begin(), winners.end(), same);
-      if (at == winners.end()) {
-        winners.push_back(&candidate);
-      } else if (candidate.tier == (*at)->tier &&
-                 candidate.manifest->version > (*at)->manifest->version) {
-        shadow(**at, candidate);
-        *at = &candidate;
-      } else {
-        shadow(candidate, **at);
-      }
-    }
-    for (Candidate* winner : winners) winner->state = CandidateState::eligible;
-  }
-
-  MergeResult take() { return std::move(result_); }
-
- private:
-  const FoundManifest* higher_of_same_name(const FoundManifest& manifest) const {
-    for (const FoundManifest& other : found_.manifests) {
-      if (other.place >= manifest.place) return nullptr;
-      if (!other.reason && other.name == manifest.name) return &other;
-    }
-    return nullptr;
-  }
-
-  void read(Candidate& candidate) {
-    Result<Manifest> manifest = open_manifest(candidate.file);
-    if (!manifest.ok()) return stop(candidate, manifest.error());
-    candidate.state = CandidateState::parsed;
-    std::string switched_by = candidate.file;
-    for (const FoundDropIn& drop_in : found_.drop_ins) {
-      if (drop_in.name != candidate.name) continue;
-      used_drop_ins_.insert(drop_in.file);
-      const bool was_enabled = manifest->enabled;
-      const Result<std::string> text = read_text_file(drop_in.file);
-      const Status applied =
-          text.ok() ? apply_drop_in(*text, drop_in.file, *manifest) : Status(text.error());
-      if (!applied.ok()) return stop(candidate, applied.error());
-      candidate.drop_ins.push_back(drop_in.file);
-      if (manifest->enabled != was_enabled) switched_by = drop_in.file;
-    }
-    for (const std::string& warning : manifest->warnings) result_.warnings.push_back(warning);
-    candidate.manifest = std::move(*manifest);
-    if (!candidate.manifest->enabled) {
-      candidate.stop(reason::disabled, concat(switched_by, " says enabled: false"));
-    }
-  }
-
-  static void stop(Candidate& candidate, const Error& error) {
-    const Reason known = reason_of(error);
-    candidate.stop(known                           ? known
-                   : error.code == Code::not_found ? reason::not_found
-                                                   : reason::unreadable,
-                   error.message);
-  }
-
-  static bool matches(const PluginFilter& filter, const Candidate& candidate) {
-    return matches_glob(filter.glob, candidate.manifest->id) ||
-           matches_glob(filter.glob, candidate.name);
-  }
-
-  void warn_about(const PluginFilter& filter) {
-    std::vector<std::string_view> names;
-    for (const Candidate& candidate : result_.candidates) {
-      if (candidate.manifest) names.push_back(candidate.manifest->id);
-      names.push_back(candidate.name);
-    }
-    result_.warnings.push_back(concat(filter.source, ": \"", filter.glob, "\" matches no plugin",
-                                      did_you_mean(filter.glob, names)));
-  }
-
-  static void shadow(Candidate& loser, const Candidate& winner) {
-    if (same_file(loser.manifest->library_path, winner.manifest->library_path)) {
-      loser.stop(reason::duplicate_of, concat("same id and library as ", winner.file));
-      return;
-    }
-    const bool older = loser.manifest->version < winner.manifest->version;
-    const bool newer = loser.manifest->version > winner.manifest->version;
-    loser.stop(reason::shadowed_by, concat("same id, ",
-                                           older   ? "older than "
-                                           : newer ? "newer, but in a lower place than "
-                                                   : "same version, in a lower place than ",
-                                           winner.manifest->version.text, " of ", winner.file));
-  }
-
-  const SearchResult& found_;
-  MergeResult result_;
-  std::set<std::string> used_drop_ins_;
-};
+}
 
 }  // namespace
 
+bool Merge::Source::can_say(std::string_view word) const {
+  return yaml_can_say(text, word) ||
+         std::any_of(drop_ins.begin(), drop_ins.end(), [&](const DropIn& drop_in) {
+           return drop_in.text.ok() && yaml_can_say(*drop_in.text, word);
+         });
+}
+
+Merge::Merge(const SearchResult& found, const std::vector<PluginFilter>& filters)
+    : filters_(filters), search_warnings_(found.warnings) {
+  find_candidates(found);
+  find_drop_ins(found);
+  if (filters_.empty()) return;
+  decide_all();
+  warn_of_filters();
+}
+
+void Merge::find_candidates(const SearchResult& found) {
+  struct Named {
+    const FoundManifest* manifest;
+    bool mask;
+  };
+  std::unordered_map<std::string_view, Named> highest;  // of each name
+  for (const FoundManifest& manifest : found.manifests) {
+    Result<std::string> text = std::string();
+    bool mask = false;
+    std::optional<Named> higher;
+    if (!manifest.reason) {
+      text = read_text_file(manifest.file);
+      mask = is_mask(manifest.file, text);
+      const Named& named = highest.try_emplace(manifest.name, Named{&manifest, mask}).first->second;
+      if (named.manifest->place < manifest.place) higher = named;
+      if (mask) continue;
+    }
+    Candidate& candidate = candidates_.emplace_back();
+    std::optional<Source>& source = sources_.emplace_back();
+    candidate.file = manifest.file;
+    candidate.name = manifest.name;
+    candidate.place = manifest.place;
+    candidate.place_name = found.places[manifest.place].name;
+    candidate.tier = found.places[manifest.place].tier;
+    if (manifest.reason) {
+      candidate.stop(manifest.reason, manifest.text);
+    } else if (higher) {
+      candidate.stop(higher->mask ? reason::masked : reason::replaced_by,
+                     concat(higher->mask ? "masked by " : "replaced by ", higher->manifest->file));
+    } else if (!text.ok()) {
+      stop(candidate, text.error());
+    } else {
+      source = Source{std::move(*text), {}};
+      ++undecided_;
+    }
+  }
+}
+
+void Merge::find_drop_ins(const SearchResult& found) {
+  for (const FoundDropIn& drop_in : found.drop_ins) {
+    bool used = false;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].name != drop_in.name) continue;
+      used = true;
+      if (sources_[i])
+        sources_[i]->drop_ins.push_back({drop_in.file, read_text_file(drop_in.file)});
+    }
+    if (!used) {
+      drop_in_warnings_.push_back(concat(drop_in.file, ": no manifest is named ", drop_in.name));
+    }
+  }
+}
+
+std::vector<std::string> Merge::warnings() const {
+  std::vector<std::string> all = search_warnings_;
+  const auto add = [&](const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.manifest) add(candidate.manifest->warnings);
+  }
+  add(drop_in_warnings_);
+  add(filter_warnings_);
+  return all;
+}
+
+std::vector<std::size_t> Merge::decide(std::string_view word) {
+  Batch batch;
+  std::vector<std::string> words = {std::string(word)};
+  while (!words.empty() && batch.size() < undecided_) {
+    const std::string next = std::move(words.back());
+    words.pop_back();
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      if (!sources_[i] || !sources_[i]->can_say(next) || batch.contains(i)) continue;
+      const Candidate& one = batch.emplace(i, parsed(i)).first->second;
+      if (one.manifest) words.push_back(one.manifest->id);
+    }
+  }
+  return settle(std::move(batch));
+}
+
+std::vector<std::size_t> Merge::decide_all() {
+  Batch batch;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i]) batch.emplace(i, parsed(i));
+  }
+  return settle(std::move(batch));
+}
+
+Candidate Merge::parsed(std::size_t index) const {
+  const Source& source = *sources_[index];
+  Candidate candidate = candidates_[index];
+  Result<Manifest> manifest = read_manifest(source.text, candidate.file);
+  if (!manifest.ok()) {
+    stop(candidate, manifest.error());
+    return candidate;
+  }
+  candidate.state = CandidateState::parsed;
+  std::string switched_by = candidate.file;
+  for (const DropIn& drop_in : source.drop_ins) {
+    const bool was_enabled = manifest->enabled;
+    const Status applied = drop_in.text.ok() ? apply_drop_in(*drop_in.text, drop_in.file, *manifest)
+                                             : Status(drop_in.text.error());
+    if (!applied.ok()) {
+      stop(candidate, applied.error());
+      return candidate;
+    }
+    candidate.drop_ins.push_back(drop_in.file);
+    if (manifest->enabled != was_enabled) switched_by = drop_in.file;
+  }
+  candidate.manifest = std::move(*manifest);
+  if (!candidate.manifest->enabled) {
+    candidate.stop(reason::disabled, concat(switched_by, " says enabled: false"));
+  }
+  return candidate;
+}
+
+void Merge::apply_filters(Batch& batch) const {
+  for (const PluginFilter& filter : filters_) {
+    for (auto& [index, candidate] : batch) {
+      if (!candidate.manifest || !matches(filter, candidate)) continue;
+      if (!filter.select && !candidate.stopped()) {
+        candidate.stop(reason::filtered, concat("by ", filter.source, " \"", filter.glob, "\""));
+      } else if (filter.select && candidate.reason == reason::filtered) {
+        candidate.stop({}, "");
+      }
+    }
+  }
+}
+
+void Merge::warn_of_filters() {
+  for (const PluginFilter& filter : filters_) {
+    bool matched = false;
+    std::vector<std::string_view> names;
+    for (const Candidate& candidate : candidates_) {
+      matched = matched || (candidate.manifest && matches(filter, candidate));
+      if (candidate.manifest) names.push_back(candidate.manifest->id);
+      names.push_back(candidate.name);
+    }
+    if (matched) continue;
+    filter_warnings_.push_back(concat(filter.source, ": \"", filter.glob, "\" matches no plugin",
+                                      did_you_mean(filter.glob, names)));
+  }
+}
+
+// Where memory ends on the way, nothing has happened.
+std::vector<std::size_t> Merge::settle(Batch batch) {
+  apply_filters(batch);
+  check_hosts(batch);
+  settle_ids(batch);
+  std::vector<std::size_t> decided;
+  for (const auto& [index, candidate] : batch) decided.push_back(index);
+  for (auto& [index, candidate] : batch) {
+    candidates_[index] = std::move(candidate);
+    sources_[index].reset();
+    --undecided_;
+  }
+  return decided;
+}
+
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters) {
-  Merge merge(found);
-  merge.read_all();
-  merge.apply_filters(filters);
-  merge.check_hosts();
-  merge.settle_ids();
-  return merge.take();
+  Merge merge(found, filters);
+  merge.decide_all();
+  MergeResult result{{}, merge.warnings()};
+  result.candidates = std::move(merge.candidates());
+  return result;
 }
 
 }  // namespace gantry

@@ -2,12 +2,9 @@
 #include "core/plugin/plugin_set.hpp"
 
 #include "core/plugin/inspect.hpp"
+#include "core/plugin/plugin_set_state.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <set>
-#include <thread>
 
 namespace gantry {
 namespace {
@@ -16,11 +13,6 @@ bool offers(const Manifest& manifest, std::string_view what, bool device) {
   if (!device) return manifest.key_for(what) != nullptr;
   return std::any_of(manifest.devices.begin(), manifest.devices.end(),
                      [&](const ManifestDevice& offered) { return offered.name == what; });
-}
-
-// Stopped before it could be tried; a later failure may have passed.
-bool is_out(const Candidate& candidate) {
-  return candidate.stopped() && candidate.state < CandidateState::eligible;
 }
 
 // priority -> version -> id, each the higher (the id: bytewise lower) first.
@@ -32,32 +24,15 @@ bool comes_first(const Manifest& a, const Manifest& b) {
 
 }  // namespace
 
-// One entry for each candidate.
-struct Slot {
-  Candidate candidate;
-  decltype(&gantry_plugin_query_v1) query = nullptr;  // of the program's own
-  bool opening = false;
-  std::thread::id opener;
-  std::shared_ptr<const ActivePlugin> active;
-};
-
-struct PluginSet::State {
-  mutable std::mutex mutex;                  // guards slots; never held while a plugin's code runs
-  std::condition_variable settled;           // an opening ended
-  std::mutex load_mutex;                     // held during dlopen and query
-  std::vector<std::unique_ptr<Slot>> slots;  // only grows: an index that somebody holds stays good
-  std::size_t fallbacks = 0;
-};
-
-PluginSet::PluginSet(SearchResult found, MergeResult merged, PluginSetOptions options)
+PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filters,
+                     PluginSetOptions options)
     : found_(std::move(found)),
-      warnings_(std::move(merged.warnings)),
       options_(std::move(options)),
-      state_(std::make_unique<State>()) {
-  for (Candidate& candidate : merged.candidates) {
-    state_->slots.push_back(std::make_unique<Slot>());
-    state_->slots.back()->candidate = std::move(candidate);
+      state_(std::make_unique<State>(found_, filters)) {
+  for (Candidate& candidate : state_->merge.candidates()) {
+    state_->slots.push_back(std::make_unique<Slot>(candidate));
   }
+  for (const std::string& warning : state_->merge.warnings()) warn(warning);
 }
 
 PluginSet::~PluginSet() = default;
@@ -68,8 +43,8 @@ void PluginSet::warn(std::string text) const {
 
 Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   GANTRY_TRY(const auto plugin, adopt_plugin(query, options_.core));
-  auto slot = std::make_unique<Slot>();
-  slot->query = query;
+  know(plugin->id);
+  auto slot = std::make_unique<Slot>(query);
   slot->candidate.file = "(program)";
   slot->candidate.place_name = "the program";
   slot->candidate.manifest = manifest_of(*plugin);
@@ -99,6 +74,7 @@ std::string PluginSet::pin_of(std::string_view what) const {
 }
 
 std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const {
+  know(what);
   const std::string pin = pin_of(what);
   const std::lock_guard lock(state_->mutex);
   std::vector<Choice> all;
@@ -141,6 +117,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_device(std::string_vi
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id) {
+  know(id);
   std::size_t index = 0;
   {
     const std::lock_guard lock(state_->mutex);
@@ -260,111 +237,6 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   }
   state_->settled.notify_all();
   return opened;
-}
-
-std::vector<std::string> PluginSet::served_keys() const {
-  const std::lock_guard lock(state_->mutex);
-  std::set<std::string> keys;
-  for (const auto& slot : state_->slots) {
-    const Candidate& candidate = slot->candidate;
-    if (candidate.stopped()) continue;
-    const auto add = [&](const std::string& key) {
-      const std::string pin = pin_of(key);
-      if (pin.empty() || pin == candidate.manifest->id) keys.insert(key);
-    };
-    for (const ManifestKey& key : candidate.manifest->keys) {
-      add(key.key);
-      for (const std::string& alias : key.aliases) add(alias);
-    }
-  }
-  return {keys.begin(), keys.end()};
-}
-
-std::vector<std::string> PluginSet::served_devices() const {
-  const std::lock_guard lock(state_->mutex);
-  std::set<std::string> names;
-  for (const auto& slot : state_->slots) {
-    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
-    for (const ManifestDevice& device : slot->candidate.manifest->devices)
-      names.insert(device.name);
-  }
-  return {names.begin(), names.end()};
-}
-
-std::vector<Candidate> PluginSet::candidates() const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<Candidate> all;
-  for (const auto& slot : state_->slots) all.push_back(slot->candidate);
-  return all;
-}
-
-std::size_t PluginSet::fallback_count() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->fallbacks;
-}
-
-Status PluginSet::check_required() {
-  for (const Candidate& candidate : candidates()) {
-    if (!candidate.manifest || !candidate.manifest->required) continue;
-    using namespace reason;
-    const Reason& why = candidate.reason;
-    if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
-    Error error = unavailable(candidate.text).because(why.tag);
-    if (!candidate.stopped()) {
-      if (candidate.manifest->library_path.empty()) continue;  // part of the program
-      const auto inspection = inspect_plugin(*candidate.manifest, options_.core.abi, Depth::quick);
-      if (inspection.ok()) continue;
-      error = inspection.error();
-    }
-    const std::string& by = candidate.drop_ins.empty() ? candidate.file : candidate.drop_ins.back();
-    return unavailable("plugin ", candidate.title(), " is required by ", by,
-                       " and cannot be used, ", gantry::name_of(reason_of(error)), ": ",
-                       error.message)
-        .because(error.reason);
-  }
-  return {};
-}
-
-// What a candidate's file says now. A failure of its code stays: an inspection cannot tell whether it has passed.
-//
-// returns  nothing is known against opening it
-bool PluginSet::inspect(std::size_t index, Depth depth) {
-  Slot* slot = nullptr;
-  Manifest manifest;
-  // In use, on its way there, or without a file.
-  const auto settled = [&] { return slot->query || slot->opening || slot->active; };
-  {
-    const std::lock_guard lock(state_->mutex);
-    slot = state_->slots[index].get();
-    if (!slot->candidate.manifest || is_out(slot->candidate)) return false;
-    if (settled()) return true;
-    manifest = *slot->candidate.manifest;
-  }
-  const auto inspection = inspect_plugin(manifest, options_.core.abi, depth);
-  const std::lock_guard lock(state_->mutex);
-  if (is_out(slot->candidate)) return false;
-  if (settled()) return true;
-  Candidate& candidate = slot->candidate;
-  if (!inspection.ok()) {
-    candidate.state = CandidateState::eligible;
-    candidate.stop(reason_of(inspection.error()), inspection.error().message);
-  } else if (candidate.state == CandidateState::eligible) {
-    candidate.state = CandidateState::inspected;
-    candidate.stop({}, "");
-  }
-  return inspection.ok();
-}
-
-std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
-  for (const Choice& choice : choices_for_key(type_key)) {
-    if (inspect(choice.candidate, Depth::quick)) return choice;
-  }
-  return std::nullopt;
-}
-
-void PluginSet::inspect_all() {
-  const std::size_t count = candidates().size();
-  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
 }
 
 }  // namespace gantry

@@ -2,8 +2,9 @@
 //
 // The plugins of one runtime: who serves a type key or a device, in which order they are tried, what became of each.
 //
-// Lazy: a plugin is opened when something it serves is asked for. Nothing is ever chosen silently: a plugin that was
-// named (pinned, or asked for by id) fails for good; one that was chosen is followed by the next, with one warning.
+// Lazy: a manifest is parsed when it can have a say in what is asked for (core/manifest/merge.hpp), a plugin is opened
+// when something it serves is asked for. Nothing is ever chosen silently: a plugin that was named (pinned, or asked for
+// by id) fails for good; one that was chosen is followed by the next, with one warning.
 #pragma once
 
 #include "core/manifest/candidate.hpp"
@@ -49,8 +50,8 @@ struct Choice {
 
 class PluginSet {
  public:
-  // found    [in]   for display: what was searched
-  PluginSet(SearchResult found, MergeResult merged, PluginSetOptions options);
+  // Reads the manifests, and logs what is odd about them; what is odd in one is logged when it is parsed.
+  PluginSet(SearchResult found, const std::vector<PluginFilter>& filters, PluginSetOptions options);
   ~PluginSet();
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
@@ -88,6 +89,8 @@ class PluginSet {
   // costs    an inspection (Depth::quick) for each candidate up to the first that passes
   std::optional<Choice> usable_for_key(std::string_view type_key);
 
+  // These, and all that lists candidates below, have every manifest parsed.
+  //
   // Type keys (aliases too) that a candidate serves or would, as far as is known: those of stopped candidates are left
   // out, and those that are pinned to another plugin. Bytewise, each once.
   std::vector<std::string> served_keys() const;
@@ -96,8 +99,13 @@ class PluginSet {
 
   // Snapshots. Candidates stand as they were found, those of the program behind them as they were added.
   std::vector<Candidate> candidates() const;
+  // One that was chosen.
+  Candidate candidate(std::size_t index) const;
+  std::vector<Candidate> in_use() const;
+  // By index: those whose manifest offers a type key as key or alias, whether it counts or not. Not the program's.
+  std::map<std::size_t, Candidate> candidates_naming_key(std::string_view type_key) const;
   const SearchResult& found() const { return found_; }
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  std::vector<std::string> warnings() const;
   const PluginSetOptions& options() const { return options_; }
   // The pin of a type key or device, or empty.
   std::string pin_of(std::string_view what) const;
@@ -115,6 +123,10 @@ class PluginSet {
 
  private:
   struct State;
+  // Has the manifests parsed that have a say about a word: about who offers or is called that, and who stands in
+  // whose way there. Called before the slots are looked at for it, without a lock.
+  void know(std::optional<std::string_view> word) const;  // nothing: all
+  void know_all() const;
   std::vector<Choice> choices(std::string_view what, bool device) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
@@ -122,7 +134,6 @@ class PluginSet {
   void warn(std::string text) const;
 
   SearchResult found_;
-  std::vector<std::string> warnings_;
   PluginSetOptions options_;
   std::unique_ptr<State> state_;
 };

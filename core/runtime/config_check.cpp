@@ -15,6 +15,7 @@ namespace {
 struct Offered {
   std::set<std::string> ids, keys, devices;
 
+  Offered() = default;
   explicit Offered(const PluginSet& plugins) {
     for (const Candidate& candidate : plugins.candidates()) {
       if (!candidate.manifest) continue;
@@ -36,8 +37,10 @@ std::string near_text(std::string_view wrong, const std::set<std::string>& there
 }  // namespace
 
 std::vector<std::string> unknown_names(const Config& config, const PluginSet& plugins) {
-  const Offered offered(plugins);
   std::vector<std::string> lines;
+  // Every manifest is parsed for it.
+  const Offered offered =
+      config.pins.empty() && config.backends.empty() ? Offered() : Offered(plugins);
   const auto tell = [&](std::string_view key, const auto&... what) {
     lines.push_back(concat(config.file, ": ", key, ": ", what...));
   };

@@ -6,7 +6,6 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <filesystem>
 
 namespace gantry {
@@ -72,26 +71,6 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
   return filters;
 }
 
-// Adds the payload layouts that manifests declare, also those of plugins that cannot be used here: how a payload is
-// written does not depend on who can run it. Where a usable plugin offers the key, its own manifest decides.
-Status add_layouts(PayloadLayouts& layouts, const PluginSet& plugins) {
-  std::vector<Candidate> candidates = plugins.candidates();
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [](const Candidate& one) { return !one.stopped(); });
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.manifest) continue;
-    for (const ManifestKey& key : candidate.manifest->keys) {
-      if (candidate.stopped() && !plugins.choices_for_key(key.key).empty()) continue;
-      if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
-      if (!layouts.knows(key.key)) continue;
-      for (const std::string& alias : key.aliases) {
-        if (!layouts.knows(alias)) GANTRY_CHECK(layouts.alias(alias, key.key));
-      }
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 const gantry_host_info& core_info() {
@@ -154,7 +133,6 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
 
   const Span span(state->trace.get(), "find plugins", "plugin");
   SearchResult found = search_plugins(places_of(state->options, state->config, state->environment));
-  MergeResult merged = merge_plugins(found, filters_of(state->config, state->environment));
   PluginSetOptions set;
   set.pins = state->config.pins;
   set.core = core_info();
@@ -164,10 +142,11 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     return instance;
   };
   set.log = &state->log;
-  state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(merged), std::move(set));
-  for (const std::string& warning : state->plugins->warnings()) state->log.warning(warning);
+  state->plugins = std::make_unique<PluginSet>(
+      std::move(found), filters_of(state->config, state->environment), std::move(set));
   GANTRY_CHECK(state->plugins->check_required());
-  GANTRY_CHECK(add_layouts(state->layouts, *state->plugins));
+  state->declared = std::make_unique<DeclaredLayouts>(*state->plugins, state->layouts);
+  state->layouts.ask([raw = state->declared.get()](std::string_view key) { return raw->of(key); });
   return state;
 }
 

@@ -14,6 +14,7 @@
 #include "core/module/table_copy.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/config.hpp"
+#include "core/runtime/declared_layouts.hpp"
 #include "core/runtime/environment.hpp"
 #include "core/runtime/loaded_file.hpp"
 #include "core/runtime/plugin_instance.hpp"
@@ -32,7 +33,7 @@ namespace gantry {
 const gantry_host_info& core_info();
 
 struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
-  // Reads places and manifests; opens nothing.
+  // Reads places and manifests, parses no more of these than it must; opens nothing.
   static Result<std::shared_ptr<RuntimeState>> create(RuntimeOptions options);
   RuntimeState(RuntimeOptions given, Config read, Environment found);
   ~RuntimeState();
@@ -60,10 +61,11 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   Workspaces workspaces;
   ThreadPool pool;
   HostServices host;
-  PayloadLayouts layouts;  // the built-in ones and those of the manifests
+  PayloadLayouts layouts;  // the built-in ones, and on demand those of the manifests
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
-  std::unique_ptr<PluginSet> plugins;  // last: its plugins are destroyed first
+  std::unique_ptr<DeclaredLayouts> declared;  // what layouts asks
+  std::unique_ptr<PluginSet> plugins;         // last: its plugins are destroyed first
 };
 
 }  // namespace gantry

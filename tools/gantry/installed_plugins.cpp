@@ -13,7 +13,7 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   PluginSet& plugins = *runtime_.state().plugins;
   const auto choice = plugins.usable_for_key(type_key);
   if (!choice) return std::nullopt;  // not kept: a file can ask for any number of keys
-  const std::string id = plugins.candidates()[choice->candidate].manifest->id;
+  const std::string id = plugins.candidate(choice->candidate).manifest->id;
   return serving_.emplace(type_key, id).first->second;
 }
 

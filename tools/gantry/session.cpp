@@ -25,8 +25,8 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
 
 std::vector<std::string> plugins_in_use(const Runtime& runtime) {
   std::vector<std::string> titles;
-  for (const Candidate& candidate : runtime.state().plugins->candidates()) {
-    if (candidate.state == CandidateState::active) titles.push_back(candidate.title());
+  for (const Candidate& candidate : runtime.state().plugins->in_use()) {
+    titles.push_back(candidate.title());
   }
   return titles;
 }

@@ -22,8 +22,7 @@ std::unique_ptr<PluginSet> set_of(const World& world,
   PluginSetOptions options;
   options.core = core_info();
   options.pins = std::move(pins);
-  return std::make_unique<PluginSet>(world.search(), merge_plugins(world.search(), filters),
-                                     options);
+  return std::make_unique<PluginSet>(world.search(), filters, options);
 }
 
 Wish wanted(std::string key, std::string by = "model.so[1]") {

@@ -27,7 +27,7 @@ struct Fixture {
                    const std::vector<PluginFilter>& filters = {})
       : log(LogLevel::warning,
             [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
-        plugins(world.search(), merge_plugins(world.search(), filters), options(std::move(pins))) {}
+        plugins(world.search(), filters, options(std::move(pins))) {}
 
   PluginSetOptions options(std::vector<std::pair<std::string, std::string>> pins) {
     PluginSetOptions all;
@@ -378,7 +378,7 @@ TEST(PluginSet, RefusesAPluginThatNeedsItselfToBeCreated) {
     GANTRY_CHECK(self->for_key("fake"));
     return std::shared_ptr<void>();
   };
-  PluginSet plugins(found, merge_plugins(found, {}), options);
+  PluginSet plugins(found, {}, options);
   self = &plugins;
 
   const auto active = plugins.for_key("fake");

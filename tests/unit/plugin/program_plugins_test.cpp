@@ -69,7 +69,7 @@ constexpr std::array<Query, kTables> kQueries = all_queries(std::make_index_sequ
 struct Fixture {
   explicit Fixture(const World& world)
       : log(LogLevel::warning, [this](LogLevel, std::string_view) { on_warning(); }),
-        plugins(world.search(), merge_plugins(world.search(), {}), options()) {}
+        plugins(world.search(), {}, options()) {}
 
   PluginSetOptions options() {
     PluginSetOptions all;

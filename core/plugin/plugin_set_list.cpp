@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/inspect.hpp"
+#include "core/plugin/plugin_set_state.hpp"
+
+namespace gantry {
+namespace {
+
+// Words are remembered, and artifacts can ask for any number of them. After so many all manifests are parsed.
+constexpr std::size_t kMostWords = 64;
+
+}  // namespace
+
+void PluginSet::know(std::optional<std::string_view> word) const {
+  std::vector<std::string> warnings;
+  {
+    const std::lock_guard lock(state_->mutex);
+    Merge& merge = state_->merge;
+    if (merge.all_decided() || (word && state_->known.contains(*word))) return;
+    const bool all = !word || state_->known.size() == kMostWords;
+    for (const std::size_t i : all ? merge.decide_all() : merge.decide(*word)) {
+      const auto& manifest = merge.candidates()[i].manifest;
+      if (!manifest) continue;
+      warnings.insert(warnings.end(), manifest->warnings.begin(), manifest->warnings.end());
+    }
+    if (!all) state_->known.emplace(*word);
+  }
+  for (const std::string& warning : warnings) warn(warning);  // the log may be the program's
+}
+
+void PluginSet::know_all() const { know(std::nullopt); }
+
+std::vector<std::string> PluginSet::served_keys() const {
+  know_all();
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> keys;
+  for (const auto& slot : state_->slots) {
+    const Candidate& candidate = slot->candidate;
+    if (candidate.stopped()) continue;
+    const auto add = [&](const std::string& key) {
+      const std::string pin = pin_of(key);
+      if (pin.empty() || pin == candidate.manifest->id) keys.insert(key);
+    };
+    for (const ManifestKey& key : candidate.manifest->keys) {
+      add(key.key);
+      for (const std::string& alias : key.aliases) add(alias);
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+std::vector<std::string> PluginSet::served_devices() const {
+  know_all();
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> names;
+  for (const auto& slot : state_->slots) {
+    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
+    for (const ManifestDevice& device : slot->candidate.manifest->devices)
+      names.insert(device.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<Candidate> PluginSet::candidates() const {
+  know_all();
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Candidate> all;
+  for (const auto& slot : state_->slots) all.push_back(slot->candidate);
+  return all;
+}
+
+Candidate PluginSet::candidate(std::size_t index) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->slots[index]->candidate;
+}
+
+std::vector<Candidate> PluginSet::in_use() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Candidate> all;
+  for (const auto& slot : state_->slots) {
+    if (slot->active) all.push_back(slot->candidate);
+  }
+  return all;
+}
+
+std::map<std::size_t, Candidate> PluginSet::candidates_naming_key(std::string_view type_key) const {
+  know(type_key);
+  const std::lock_guard lock(state_->mutex);
+  std::map<std::size_t, Candidate> all;
+  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+    const Slot& slot = *state_->slots[i];
+    if (slot.query || !slot.candidate.manifest || !slot.candidate.manifest->key_for(type_key))
+      continue;
+    all.emplace(i, slot.candidate);
+  }
+  return all;
+}
+
+std::vector<std::string> PluginSet::warnings() const {
+  know_all();
+  const std::lock_guard lock(state_->mutex);
+  return state_->merge.warnings();
+}
+
+std::size_t PluginSet::fallback_count() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->fallbacks;
+}
+
+Status PluginSet::check_required() {
+  know("required");  // or its value cannot be set
+  std::vector<Candidate> required;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& slot : state_->slots) {
+      const auto& manifest = slot->candidate.manifest;
+      if (manifest && manifest->required) required.push_back(slot->candidate);
+    }
+  }
+  for (const Candidate& candidate : required) {
+    using namespace reason;
+    const Reason& why = candidate.reason;
+    if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
+    Error error = unavailable(candidate.text).because(why.tag);
+    if (!candidate.stopped()) {
+      if (candidate.manifest->library_path.empty()) continue;  // part of the program
+      const auto inspection = inspect_plugin(*candidate.manifest, options_.core.abi, Depth::quick);
+      if (inspection.ok()) continue;
+      error = inspection.error();
+    }
+    const std::string& by = candidate.drop_ins.empty() ? candidate.file : candidate.drop_ins.back();
+    return unavailable("plugin ", candidate.title(), " is required by ", by,
+                       " and cannot be used, ", gantry::name_of(reason_of(error)), ": ",
+                       error.message)
+        .because(error.reason);
+  }
+  return {};
+}
+
+// What a candidate's file says now. A failure of its code stays: an inspection cannot tell whether it has passed.
+//
+// returns  nothing is known against opening it
+bool PluginSet::inspect(std::size_t index, Depth depth) {
+  Slot* slot = nullptr;
+  Manifest manifest;
+  // In use, on its way there, or without a file.
+  const auto settled = [&] { return slot->query || slot->opening || slot->active; };
+  {
+    const std::lock_guard lock(state_->mutex);
+    slot = state_->slots[index].get();
+    if (!slot->candidate.manifest || is_out(slot->candidate)) return false;
+    if (settled()) return true;
+    manifest = *slot->candidate.manifest;
+  }
+  const auto inspection = inspect_plugin(manifest, options_.core.abi, depth);
+  const std::lock_guard lock(state_->mutex);
+  if (is_out(slot->candidate)) return false;
+  if (settled()) return true;
+  Candidate& candidate = slot->candidate;
+  if (!inspection.ok()) {
+    candidate.state = CandidateState::eligible;
+    candidate.stop(reason_of(inspection.error()), inspection.error().message);
+  } else if (candidate.state == CandidateState::eligible) {
+    candidate.state = CandidateState::inspected;
+    candidate.stop({}, "");
+  }
+  return inspection.ok();
+}
+
+std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
+  for (const Choice& choice : choices_for_key(type_key)) {
+    if (inspect(choice.candidate, Depth::quick)) return choice;
+  }
+  return std::nullopt;
+}
+
+void PluginSet::inspect_all() {
+  const std::size_t count = candidates().size();  // parses them
+  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
+}
+
+}  // namespace gantry
