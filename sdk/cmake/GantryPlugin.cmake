@@ -21,7 +21,7 @@ function(gantry_add_plugin name)
   set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${folder}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN")
+    POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
   # A vendor's project may be C alone, so the SDK's target itself asks for no C++.
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if("C" IN_LIST languages)

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -24,16 +25,17 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Plugins of this build, given by CMake as a list with a comma behind each.
-std::vector<fs::path> built_plugins() {
+// As CMake gives them: a comma behind each.
+std::vector<fs::path> paths_of(std::string_view list) {
   std::vector<fs::path> all;
-  std::string_view list = GANTRY_PLUGIN_FILES;
   for (std::size_t comma; (comma = list.find(',')) != std::string_view::npos;
        list.remove_prefix(comma + 1)) {
     all.emplace_back(list.substr(0, comma));
   }
   return all;
 }
+
+std::vector<fs::path> built_plugins() { return paths_of(GANTRY_PLUGIN_FILES); }
 
 ElfFile opened(const fs::path& path) {
   return std::move(ElfFile::parse(std::move(MappedFile::open(path)).value())).value();
@@ -45,6 +47,18 @@ std::vector<std::string> exports_of(const ElfFile& file) {
     if (symbol.exported()) names.emplace_back(symbol.name);
   }
   return names;
+}
+
+// Where the linker is told to look that is no fixed folder: to it an empty entry is the working directory.
+std::vector<std::string> loose_entries(std::string_view runpath) {
+  std::vector<std::string> loose;
+  for (std::size_t at = 0; !runpath.empty() && at <= runpath.size();) {
+    const std::size_t colon = std::min(runpath.find(':', at), runpath.size());
+    const std::string_view entry = runpath.substr(at, colon - at);
+    if (!entry.starts_with('/') && !entry.starts_with("$ORIGIN")) loose.emplace_back(entry);
+    at = colon + 1;
+  }
+  return loose;
 }
 
 // A plugin that carries names of the core, or of ours at all, among what it needs from others.
@@ -71,7 +85,18 @@ TEST(Plugins, ImportNothingFromTheCore) {
   }
 }
 
-// The list comes from CMake: were it empty, the two tests above would hold for nothing.
+TEST(Binaries, NeverLookForLibrariesInTheWorkingDirectory) {
+  std::vector<fs::path> all = built_plugins();
+  const std::vector<fs::path> others = paths_of(GANTRY_BINARY_FILES);
+  ASSERT_THAT(others, Not(IsEmpty()));
+  all.insert(all.end(), others.begin(), others.end());
+  for (const fs::path& path : all) {
+    EXPECT_THAT(loose_entries(opened(path).runpath()), IsEmpty()) << path;
+  }
+  EXPECT_THAT(loose_entries("/usr/lib::$ORIGIN:lib:"), ElementsAre("", "lib", ""));
+}
+
+// The list comes from CMake: were it empty, the tests of plugins would hold for nothing.
 TEST(Plugins, AreThere) { EXPECT_THAT(built_plugins(), SizeIs(testing::Ge(GANTRY_PLUGIN_COUNT))); }
 
 // The check can fail: a model's library exports more than one symbol.
