@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_text.hpp"
 #include "core/pack/storage_plan.hpp"
-
-#include <nlohmann/json.hpp>
+#include "core/trace/json_writer.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,14 +9,20 @@
 namespace gantry {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // One output of one node: what the attributes of a graph are listed by.
 struct Entry {
   std::size_t node;
   std::size_t output;
   TensorType type;
   TensorLife life;
+
+  std::vector<std::size_t> place() const { return {node, output, 0}; }
+};
+
+struct Node {
+  std::string name;
+  const GraphOperator* call = nullptr;  // borrowed; NULL: an argument
+  std::vector<std::vector<std::size_t>> inputs = {};
 };
 
 class GraphWriter {
@@ -25,7 +30,7 @@ class GraphWriter {
   Status add_argument(const GraphTensor& tensor) {
     GANTRY_CHECK(add_entry(tensor, nodes_.size(), 0, {.first = 0, .last = 0, .shared = false}));
     arg_nodes_.push_back(nodes_.size());
-    nodes_.push_back({{"op", "null"}, {"name", tensor.name}, {"inputs", Json::array()}});
+    nodes_.push_back({.name = tensor.name});
     end_node();
     return {};
   }
@@ -35,24 +40,16 @@ class GraphWriter {
     if (call.outputs.empty()) {
       return invalid("operator ", step, " ", quoted(call.function), " has no output, fewest is 1");
     }
-    Json inputs = Json::array();
+    Node node{.name = call.outputs.front().name, .call = &call};
     for (const std::string& name : call.inputs) {
       GANTRY_TRY(Entry* const entry, find(name, concat("operator ", step)));
       entry->life.last = step;
-      inputs.push_back(place(*entry));
+      node.inputs.push_back(entry->place());
     }
-    const std::size_t node = nodes_.size();
     for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-      GANTRY_CHECK(add_entry(call.outputs[o], node, o, {.first = step, .last = step}));
+      GANTRY_CHECK(add_entry(call.outputs[o], nodes_.size(), o, {.first = step, .last = step}));
     }
-    nodes_.push_back({{"op", "tvm_op"},
-                      {"name", call.outputs.front().name},
-                      {"attrs",
-                       {{"func_name", call.function},
-                        {"flatten_data", "0"},
-                        {"num_inputs", concat(call.inputs.size())},
-                        {"num_outputs", concat(call.outputs.size())}}},
-                      {"inputs", std::move(inputs)}});
+    nodes_.push_back(std::move(node));
     end_node();
     return {};
   }
@@ -60,32 +57,70 @@ class GraphWriter {
   Status add_output(const std::string& name) {
     GANTRY_TRY(Entry* const entry, find(name, "outputs"));
     entry->life.shared = false;  // a later operator must not write over it
-    heads_.push_back(place(*entry));
+    heads_.push_back(entry->place());
     return {};
   }
 
   std::string text() const {
-    std::vector<TensorLife> lives;
-    Json shapes = Json::array();
-    Json dtypes = Json::array();
-    for (const Entry& entry : entries_) {
-      lives.push_back(entry.life);
-      shapes.push_back(entry.type.shape);
-      dtypes.push_back(dtype_text(entry.type.dtype));
-    }
-    const Json graph = {{"nodes", nodes_},
-                        {"arg_nodes", arg_nodes_},
-                        {"heads", heads_},
-                        {"attrs",
-                         {{"dltype", Json::array({"list_str", std::move(dtypes)})},
-                          {"storage_id", Json::array({"list_int", plan_storage(lives)})},
-                          {"shape", Json::array({"list_shape", std::move(shapes)})}}},
-                        {"node_row_ptr", row_ptr_}};
-    return graph.dump(2, ' ', false, Json::error_handler_t::replace);
+    std::string text;
+    JsonWriter json([&](std::string_view piece) { text += piece; });
+    json.begin_object();
+    json.key("nodes");
+    json.begin_list();
+    for (const Node& node : nodes_) write_node(node, json);
+    json.end();
+    json.field("arg_nodes", arg_nodes_);
+    json.field("heads", heads_);
+    json.key("attrs");
+    write_attributes(json);
+    json.field("node_row_ptr", row_ptr_);
+    json.end();
+    return text;
   }
 
  private:
-  static Json place(const Entry& entry) { return Json::array({entry.node, entry.output, 0}); }
+  static void write_node(const Node& node, JsonWriter& json) {
+    json.begin_object();
+    json.field("op", node.call != nullptr ? "tvm_op" : "null");
+    json.field("name", node.name);
+    if (node.call != nullptr) {
+      json.key("attrs");
+      json.begin_object();
+      json.field("func_name", node.call->function);
+      json.field("flatten_data", "0");
+      json.field("num_inputs", concat(node.call->inputs.size()));
+      json.field("num_outputs", concat(node.call->outputs.size()));
+      json.end();
+    }
+    json.field("inputs", node.inputs);
+    json.end();
+  }
+
+  void write_attributes(JsonWriter& json) const {
+    std::vector<TensorLife> lives;
+    std::vector<std::string> dtypes;
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const Entry& entry : entries_) {
+      lives.push_back(entry.life);
+      dtypes.push_back(dtype_text(entry.type.dtype));
+      shapes.push_back(entry.type.shape);
+    }
+    json.begin_object();
+    write_attribute("dltype", "list_str", dtypes, json);
+    write_attribute("storage_id", "list_int", plan_storage(lives), json);
+    write_attribute("shape", "list_shape", shapes, json);
+    json.end();
+  }
+
+  template <class T>
+  static void write_attribute(std::string_view name, std::string_view tag,
+                              const std::vector<T>& values, JsonWriter& json) {
+    json.key(name);
+    json.begin_list();
+    json.value(tag);
+    json.value(values);
+    json.end();
+  }
 
   Status add_entry(const GraphTensor& tensor, std::size_t node, std::size_t output,
                    TensorLife life) {
@@ -106,8 +141,8 @@ class GraphWriter {
     return not_found(who, " names tensor ", quoted(name), ", defined before it are ", known);
   }
 
-  Json nodes_ = Json::array();
-  Json heads_ = Json::array();
+  std::vector<Node> nodes_;
+  std::vector<std::vector<std::size_t>> heads_;
   std::vector<std::size_t> arg_nodes_;
   std::vector<std::size_t> row_ptr_ = {0};
   std::vector<Entry> entries_;

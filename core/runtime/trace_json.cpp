@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/trace_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include "core/trace/json_writer.hpp"
 
 namespace gantry {
 
 std::string chrome_trace(const TraceRecorder* recorder) {
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  std::string text;
+  // Names come from files: bytes that are no UTF-8 are replaced, not refused.
+  JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
+  json.begin_object();
+  json.field("displayTimeUnit", "ns");
+  json.key("traceEvents");
+  json.begin_list();
   if (recorder != nullptr) {
     for (const TraceEvent& event : recorder->events()) {
-      events.push_back({{"name", event.name},
-                        {"cat", event.category},
-                        {"ph", "X"},
-                        {"ts", static_cast<double>(event.start_ns) / 1000},
-                        {"dur", static_cast<double>(event.duration_ns) / 1000},
-                        {"pid", 1},
-                        {"tid", event.thread}});
+      json.begin_object();
+      json.field("name", event.name);
+      json.field("cat", event.category);
+      json.field("ph", "X");
+      json.field("ts", static_cast<double>(event.start_ns) / 1000);
+      json.field("dur", static_cast<double>(event.duration_ns) / 1000);
+      json.field("pid", 1);
+      json.field("tid", event.thread);
+      json.end();
     }
   }
-  const nlohmann::ordered_json document = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  // Names come from files: bytes that are no UTF-8 are replaced, not refused.
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  json.end();
+  json.end();
+  return text;
 }
 
 }  // namespace gantry
