@@ -3,7 +3,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/json.hpp"
+#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"
@@ -247,47 +247,59 @@ std::string bench_text(const Options& options, const Measured& measured) {
   return text;
 }
 
-Json memory_json(const ProcessMemory& memory) {
-  Json json;
-  json["resident"] = memory.resident;
-  json["resident_file"] = memory.resident_file;
-  json["resident_anonymous"] = memory.resident_anonymous;
-  json["peak"] = memory.peak;
-  return json;
+void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter& json) {
+  json.key(key);
+  json.begin_object();
+  json.field("resident", memory.resident);
+  json.field("resident_file", memory.resident_file);
+  json.field("resident_anonymous", memory.resident_anonymous);
+  json.field("peak", memory.peak);
+  json.end();
 }
 
-Json bench_json(const Options& options, const Measured& measured) {
+std::string bench_json(const Options& options, const Measured& measured) {
   const Statistics steady = statistics_of(measured.steady_ns);
-  Json json;
-  json["file"] = json_text(options.file);
-  json["devices"] = options.devices;
-  json["plugins"] = measured.plugins;
-  json["times"]["load_ns"] = measured.load_ns;
-  json["times"]["create_ns"] = measured.create_ns;
-  json["times"]["first_ns"] = measured.first_ns;
-  json["times"]["runs"] = measured.steady_ns.size();
-  json["times"]["median_ns"] = steady.median;
-  json["times"]["p99_ns"] = steady.p99;
-  json["times"]["least_ns"] = steady.least;
-  json["memory"]["mapped"] = measured.file_bytes;
-  json["memory"]["allocated"] = Json::object();
-  for (const DeviceMemory& device : measured.devices) {
-    json["memory"]["allocated"][device.name] = device.bytes;
-  }
-  json["memory"]["before"] = memory_json(measured.before);
-  json["memory"]["after"] = memory_json(measured.after);
-  json["operators"] = Json::array();
-  for (const OperatorTime& one : measured.operators) {
-    json["operators"].push_back({{"name", json_text(one.name)}, {"mean_ns", one.mean_ns}});
-  }
-  return json;
+  return json_document([&](JsonWriter& json) {
+    json.field("file", json_text(options.file));
+    json.field("devices", options.devices);
+    json.field("plugins", measured.plugins);
+    json.key("times");
+    json.begin_object();
+    json.field("load_ns", measured.load_ns);
+    json.field("create_ns", measured.create_ns);
+    json.field("first_ns", measured.first_ns);
+    json.field("runs", measured.steady_ns.size());
+    json.field("median_ns", steady.median);
+    json.field("p99_ns", steady.p99);
+    json.field("least_ns", steady.least);
+    json.end();
+    json.key("memory");
+    json.begin_object();
+    json.field("mapped", measured.file_bytes);
+    json.key("allocated");
+    json.begin_object();
+    for (const DeviceMemory& device : measured.devices) json.field(device.name, device.bytes);
+    json.end();
+    write_memory("before", measured.before, json);
+    write_memory("after", measured.after, json);
+    json.end();
+    json.key("operators");
+    json.begin_list();
+    for (const OperatorTime& one : measured.operators) {
+      json.begin_object();
+      json.field("name", json_text(one.name));
+      json.field("mean_ns", one.mean_ns);
+      json.end();
+    }
+    json.end();
+  });
 }
 
 int bench(const Options& options, const Globals& globals) {
   auto measured = measure(options, globals);
   if (!measured.ok())
     return report(std::move(measured).error().at("while measuring ", quoted(options.file)));
-  print(options.json ? document_text(bench_json(options, measured.value()))
+  print(options.json ? bench_json(options, measured.value())
                      : bench_text(options, measured.value()));
   return kDone;
 }

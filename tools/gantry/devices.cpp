@@ -2,7 +2,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/json.hpp"
+#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -24,25 +24,28 @@ std::string devices_text(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
-Json devices_json(const std::vector<DeviceInfo>& devices,
-                  const std::vector<std::string>& problems) {
-  Json json;
-  json["devices"] = Json::array();
-  for (const DeviceInfo& device : devices) {
-    Json one;
-    one["name"] = json_text(device.name);
-    one["type"] = device.type;
-    one["index"] = device.index;
-    one["plugin"] = device.plugin.empty() ? Json() : Json(json_text(device.plugin));
-    one["attributes"] = Json::object();
-    for (const auto& [name, value] : device.attributes) {
-      one["attributes"][json_text(name)] = json_text(value);
+std::string devices_json(const std::vector<DeviceInfo>& devices,
+                         const std::vector<std::string>& problems) {
+  return json_document([&](JsonWriter& json) {
+    json.key("devices");
+    json.begin_list();
+    for (const DeviceInfo& device : devices) {
+      json.begin_object();
+      json.field("name", json_text(device.name));
+      json.field("type", device.type);
+      json.field("index", device.index);
+      json.field("plugin", text_or_null(device.plugin));
+      json.key("attributes");
+      json.begin_object();
+      for (const auto& [name, value] : device.attributes) {
+        json.field(json_text(name), json_text(value));
+      }
+      json.end();
+      json.end();
     }
-    json["devices"].push_back(std::move(one));
-  }
-  json["problems"] = Json::array();
-  for (const std::string& problem : problems) json["problems"].push_back(json_text(problem));
-  return json;
+    json.end();
+    write_texts("problems", problems, json);
+  });
 }
 
 int devices(const Globals& globals, bool json) {
@@ -50,7 +53,7 @@ int devices(const Globals& globals, bool json) {
   if (!runtime.ok()) return report(runtime.error());
   std::vector<std::string> problems;
   const std::vector<DeviceInfo> found = runtime->devices(problems);
-  print(json ? document_text(devices_json(found, problems)) : devices_text(found));
+  print(json ? devices_json(found, problems) : devices_text(found));
   for (const std::string& problem : problems) {
     if (!globals.quiet) warn(problem);
   }

@@ -32,13 +32,13 @@ ArrayView view_of(const HostArray& array) {
   return {array.name, array.tensor.dtype(), {shape.begin(), shape.end()}, bytes_of(array.tensor)};
 }
 
-Json type_json(const HostArray& array) {
-  Json json;
-  json["name"] = json_text(array.name);
-  json["dtype"] = dtype_text(array.tensor.dtype());
-  json["shape"] =
-      std::vector<std::int64_t>(array.tensor.shape().begin(), array.tensor.shape().end());
-  return json;
+void write_type(const HostArray& array, JsonWriter& json) {
+  const auto shape = array.tensor.shape();
+  json.begin_object();
+  json.field("name", json_text(array.name));
+  json.field("dtype", dtype_text(array.tensor.dtype()));
+  json.field("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
+  json.end();
 }
 
 std::string line_of(const HostArray& array) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tools/gantry/common/compare.hpp"
-#include "tools/gantry/common/json.hpp"
+#include "tools/gantry/common/json_document.hpp"
 
 #include "core/runtime/runtime.hpp"
 
@@ -25,8 +25,8 @@ struct HostArray {
 Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor);
 
 ArrayView view_of(const HostArray& array);
-// name, dtype, shape
-Json type_json(const HostArray& array);
+// An object of name, dtype, shape.
+void write_type(const HostArray& array, JsonWriter& json);
 // "output  float32[1, 10]  0.5 0.25 ...": at most eight elements.
 std::string line_of(const HostArray& array);
 

@@ -2,7 +2,7 @@
 #include "tools/gantry/inspect_json.hpp"
 
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_writer.hpp"
+#include "tools/gantry/common/json_document.hpp"
 
 #include <charconv>
 #include <set>
@@ -10,29 +10,20 @@
 namespace gantry::cli {
 namespace {
 
-Json text_or_null(std::string_view text) { return text.empty() ? Json() : Json(json_text(text)); }
-
-template <class Texts>
-void write_texts(std::string_view key, const Texts& all, JsonWriter& json) {
-  json.key(key);
-  json.begin_list();
-  for (const std::string_view text : all) json.value(json_text(text));
-  json.end();
-}
-
-Json number(std::string_view text) {
+// A number that JSON can hold, as one; any other as its text.
+void write_number(std::string_view text, JsonWriter& json) {
   std::int64_t value = 0;
   std::uint64_t large = 0;
   const char* end = text.data() + text.size();
   if (const auto [at, error] = std::from_chars(text.data(), end, value);
       error == std::errc{} && at == end) {
-    return value;
+    return json.value(value);
   }
   if (const auto [at, error] = std::from_chars(text.data(), end, large);
       error == std::errc{} && at == end) {
-    return large;
+    return json.value(large);
   }
-  return json_text(text);
+  json.value(json_text(text));
 }
 
 // A name may come from the file, so it may stand there twice: the second one is told apart.
@@ -55,7 +46,7 @@ void write_detail(const Detail& detail, JsonWriter& json) {
       return json.value(json_text(detail.value));
     case Detail::Kind::number:
     case Detail::Kind::size:
-      return json.value(number(detail.value));
+      return write_number(detail.value, json);
     case Detail::Kind::list:
     case Detail::Kind::record:
       break;
@@ -83,34 +74,37 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   json.begin_object();
   json.field("index", index);
   json.field("type_key", text_or_null(entry.type_key));
-  json.field("offset", library ? Json() : Json(entry.at));
-  json.field("file_offset", library ? Json() : Json(report.container.file_offset + entry.at));
+  json.field("offset", library ? std::nullopt : std::optional(entry.at));
+  json.field("file_offset",
+             library ? std::nullopt : std::optional(report.container.file_offset + entry.at));
   json.field("size", entry.payload.size());
   json.field("extent", name_of(entry.extent));
-  json.field("sha256", has_payload(entry) ? Json(hex_text(report.digests[index])) : Json());
+  json.field("sha256",
+             has_payload(entry) ? std::optional(hex_text(report.digests[index])) : std::nullopt);
   json.key("imports");
   json.begin_list();
   for (const std::uint64_t import : report.container.tree.children_of(index)) json.value(import);
   json.end();
   const auto server = library ? std::nullopt : options.served_by(entry.type_key);
-  json.field("served_by", server ? Json(json_text(*server)) : Json());
+  json.field("served_by", server ? std::optional(json_text(*server)) : std::nullopt);
   json.key("details");
   const Detail details = details_of(report, index, options, warnings);
   if (details.children.empty()) {
-    json.value(Json::object());
+    json.begin_object();
+    json.end();
   } else {
     write_detail(details, json);
   }
   json.end();
 }
 
-Json array_json(const ArrayReport& array) {
-  Json json;
-  json["name"] = json_text(array.name);
-  json["dtype"] = array.dtype;
-  json["shape"] = array.shape;
-  json["size"] = array.size;
-  return json;
+void write_array(const ArrayReport& array, JsonWriter& json) {
+  json.begin_object();
+  json.field("name", json_text(array.name));
+  json.field("dtype", array.dtype);
+  json.field("shape", array.shape);
+  json.field("size", array.size);
+  json.end();
 }
 
 void write_file(const InspectReport& report, JsonWriter& json) {
@@ -123,25 +117,26 @@ void write_file(const InspectReport& report, JsonWriter& json) {
   json.field("machine", text_or_null(report.machine));
   json.field("soname", text_or_null(report.soname));
   write_texts("needed", report.needed, json);
-  Json symbols;
-  symbols["blob"] = text_or_null(container.blob_symbol);
-  symbols["context"] = text_or_null(container.context_symbol);
-  symbols["prefix"] = text_or_null(container.prefix);
-  json.field("symbols", symbols);
-  json.field("entry", report.entry ? Json(json_text(*report.entry)) : Json());
-  Json place;
-  if (!container.bytes.empty()) {
-    place["file_offset"] = container.file_offset;
-    place["size"] = container.bytes.size();
-  }
-  json.field("container", place);
+  json.key("symbols");
+  json.begin_object();
+  json.field("blob", text_or_null(container.blob_symbol));
+  json.field("context", text_or_null(container.context_symbol));
+  json.field("prefix", text_or_null(container.prefix));
+  json.end();
+  json.field("entry", report.entry ? std::optional(json_text(*report.entry)) : std::nullopt);
+  json.key("container");
+  if (container.bytes.empty()) return json.value(nullptr);
+  json.begin_object();
+  json.field("file_offset", container.file_offset);
+  json.field("size", container.bytes.size());
+  json.end();
 }
 
 }  // namespace
 
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const TextSink& sink) {
-  JsonWriter json(sink);
+  JsonWriter json(sink, json_style);
   json.begin_object();
   write_file(report, json);
 
@@ -159,7 +154,10 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
     json.key("members");
     json.begin_list();
     for (const ArchiveMember& member : report.members) {
-      json.value({{"name", json_text(member.name)}, {"size", member.size}});
+      json.begin_object();
+      json.field("name", json_text(member.name));
+      json.field("size", member.size);
+      json.end();
     }
     json.end();
   }
@@ -167,7 +165,7 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
       report.kind == FileKind::npz) {
     json.key("arrays");
     json.begin_list();
-    for (const ArrayReport& array : report.arrays) json.value(array_json(array));
+    for (const ArrayReport& array : report.arrays) write_array(array, json);
     json.end();
   }
   write_texts("warnings", warnings.take(), json);

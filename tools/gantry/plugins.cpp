@@ -3,7 +3,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/json.hpp"
+#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -60,42 +60,47 @@ std::string list_text(const std::vector<Candidate>& candidates) {
   return table.empty() ? "no plugin is installed\n" : table.text(terminal_of(STDOUT_FILENO), 0);
 }
 
-Json list_json(const std::vector<Candidate>& candidates) {
-  Json list = Json::array();
-  for (const Candidate& candidate : candidates) {
-    const auto& manifest = candidate.manifest;
-    Json one;
-    one["id"] = manifest ? Json(json_text(manifest->id)) : Json();
-    one["version"] = manifest ? Json(json_text(manifest->version.text)) : Json();
-    one["state"] = name_of(candidate.state);
-    one["reason"] = candidate.stopped() ? Json(reason_text(candidate.reason)) : Json();
-    one["text"] = json_text(candidate.text);
-    one["keys"] = Json::array();
-    one["aliases"] = Json::array();
-    one["devices"] = Json::array();
-    if (manifest) {
-      for (const ManifestKey& key : manifest->keys) {
-        one["keys"].push_back(json_text(key.key));
-        for (const std::string& alias : key.aliases) one["aliases"].push_back(json_text(alias));
-      }
-      for (const ManifestDevice& device : manifest->devices) {
-        one["devices"].push_back(json_text(device.name));
-      }
-    }
-    one["library"] = manifest ? Json(json_text(manifest->library_path)) : Json();
-    one["manifest"] = json_text(candidate.file);
-    list.push_back(std::move(one));
+void write_offers(const Manifest& manifest, JsonWriter& json) {
+  std::vector<std::string> keys, aliases, devices;
+  for (const ManifestKey& key : manifest.keys) {
+    keys.push_back(key.key);
+    aliases.insert(aliases.end(), key.aliases.begin(), key.aliases.end());
   }
-  Json json;
-  json["plugins"] = std::move(list);
-  return json;
+  for (const ManifestDevice& device : manifest.devices) devices.push_back(device.name);
+  write_texts("keys", keys, json);
+  write_texts("aliases", aliases, json);
+  write_texts("devices", devices, json);
+}
+
+void write_listed(const Candidate& candidate, JsonWriter& json) {
+  const auto& manifest = candidate.manifest;
+  json.begin_object();
+  json.field("id", manifest ? std::optional(json_text(manifest->id)) : std::nullopt);
+  json.field("version", manifest ? std::optional(json_text(manifest->version.text)) : std::nullopt);
+  json.field("state", name_of(candidate.state));
+  json.field("reason",
+             candidate.stopped() ? std::optional(reason_text(candidate.reason)) : std::nullopt);
+  json.field("text", json_text(candidate.text));
+  write_offers(manifest ? *manifest : Manifest(), json);
+  json.field("library", manifest ? std::optional(json_text(manifest->library_path)) : std::nullopt);
+  json.field("manifest", json_text(candidate.file));
+  json.end();
+}
+
+std::string list_json(const std::vector<Candidate>& candidates) {
+  return json_document([&](JsonWriter& json) {
+    json.key("plugins");
+    json.begin_list();
+    for (const Candidate& candidate : candidates) write_listed(candidate, json);
+    json.end();
+  });
 }
 
 int list(const Globals& globals, bool json) {
   auto runtime = open_runtime(globals);
   if (!runtime.ok()) return report(runtime.error());
   const std::vector<Candidate> candidates = runtime->state().plugins->candidates();
-  print(json ? document_text(list_json(candidates)) : list_text(candidates));
+  print(json ? list_json(candidates) : list_text(candidates));
   return kDone;
 }
 
@@ -115,26 +120,28 @@ std::vector<Wish> wishes_of(const Artifact& artifact) {
   return wishes;
 }
 
-Json candidate_json(const ExplainedCandidate& candidate) {
-  Json json;
-  json["verdict"] = name_of(candidate.verdict);
-  json["id"] = json_text(candidate.id);
-  json["version"] = json_text(candidate.version);
-  json["manifest"] = json_text(candidate.file);
-  json["tier"] = candidate.tier;
-  json["priority"] = candidate.priority;
-  json["state"] = name_of(candidate.state);
-  json["reason"] = candidate.reason ? Json(reason_text(candidate.reason)) : Json();
-  json["text"] = json_text(candidate.text);
-  json["support"] = json_text(candidate.support);
-  return json;
+void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
+  json.begin_object();
+  json.field("verdict", name_of(candidate.verdict));
+  json.field("id", json_text(candidate.id));
+  json.field("version", json_text(candidate.version));
+  json.field("manifest", json_text(candidate.file));
+  json.field("tier", candidate.tier);
+  json.field("priority", candidate.priority);
+  json.field("state", name_of(candidate.state));
+  json.field("reason",
+             candidate.reason ? std::optional(reason_text(candidate.reason)) : std::nullopt);
+  json.field("text", json_text(candidate.text));
+  json.field("support", json_text(candidate.support));
+  json.end();
 }
 
-template <class Items>
-Json texts_json(const Items& items) {
-  Json list = Json::array();
-  for (const auto& item : items) list.push_back(json_text(item));
-  return list;
+void write_candidates(std::string_view key, const std::vector<ExplainedCandidate>& all,
+                      JsonWriter& json) {
+  json.key(key);
+  json.begin_list();
+  for (const ExplainedCandidate& candidate : all) write_candidate(candidate, json);
+  json.end();
 }
 
 // The code of the artifact itself, which no plugin serves.
@@ -161,53 +168,58 @@ std::string host_code_text(const HostCode& code) {
   return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
 }
 
-Json host_code_json(const HostCode& code) {
-  Json json;
-  json["machine"] = json_text(code.machine);
-  json["dialect"] = json_text(code.dialect);
-  json["runs"] = code.runs.ok();
-  json["reason"] = code.runs.ok() ? Json() : Json(json_text(code.runs.error().reason));
-  json["text"] = code.runs.ok() ? "" : json_text(code.runs.error().message);
-  return json;
+void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
+  json.key("host_code");
+  if (!code) return json.value(nullptr);
+  const Error* const why = code->runs.ok() ? nullptr : &code->runs.error();
+  json.begin_object();
+  json.field("machine", json_text(code->machine));
+  json.field("dialect", json_text(code->dialect));
+  json.field("runs", why == nullptr);
+  json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
+  json.field("text", why != nullptr ? json_text(why->message) : std::string());
+  json.end();
 }
 
-Json doctor_json(const Diagnosis& diagnosis) {
+void write_place(const SearchPlace& place, JsonWriter& json) {
+  json.begin_object();
+  json.field("tier", place.tier);
+  json.field("place", json_text(place.name));
+  json.field("text", json_text(describe(place)));
+  write_texts("files", place.files, json);
+  json.end();
+}
+
+void write_wish(const ExplainedWish& wish, JsonWriter& json) {
+  json.begin_object();
+  json.field("what", json_text(wish.wish.what));
+  json.field("kind", wish.wish.device ? "device" : "key");
+  write_texts("wanted_by", wish.wish.wanted_by, json);
+  json.field("served", wish.served);
+  json.field("pin", text_or_null(wish.pin));
+  write_candidates("candidates", wish.candidates, json);
+  write_texts("near", wish.near, json);
+  json.field("advice", json_text(wish.advice));
+  json.field("tie", json_text(wish.tie));
+  json.end();
+}
+
+std::string doctor_json(const Diagnosis& diagnosis) {
   const Explanation& explanation = diagnosis.plugins;
-  Json json;
-  json["core"] = explanation.core;
-  json["search"] = Json::array();
-  for (const SearchPlace& place : explanation.places) {
-    Json one;
-    one["tier"] = place.tier;
-    one["place"] = json_text(place.name);
-    one["text"] = json_text(describe(place));
-    one["files"] = texts_json(place.files);
-    json["search"].push_back(std::move(one));
-  }
-  json["host_code"] = diagnosis.host_code ? host_code_json(*diagnosis.host_code) : Json();
-  json["wishes"] = Json::array();
-  for (const ExplainedWish& wish : explanation.wishes) {
-    Json one;
-    one["what"] = json_text(wish.wish.what);
-    one["kind"] = wish.wish.device ? "device" : "key";
-    one["wanted_by"] = texts_json(wish.wish.wanted_by);
-    one["served"] = wish.served;
-    one["pin"] = wish.pin.empty() ? Json() : Json(json_text(wish.pin));
-    one["candidates"] = Json::array();
-    for (const ExplainedCandidate& candidate : wish.candidates) {
-      one["candidates"].push_back(candidate_json(candidate));
-    }
-    one["near"] = texts_json(wish.near);
-    one["advice"] = json_text(wish.advice);
-    one["tie"] = json_text(wish.tie);
-    json["wishes"].push_back(std::move(one));
-  }
-  json["unreadable"] = Json::array();
-  for (const ExplainedCandidate& candidate : explanation.unreadable) {
-    json["unreadable"].push_back(candidate_json(candidate));
-  }
-  json["warnings"] = texts_json(explanation.warnings);
-  return json;
+  return json_document([&](JsonWriter& json) {
+    json.field("core", explanation.core);
+    json.key("search");
+    json.begin_list();
+    for (const SearchPlace& place : explanation.places) write_place(place, json);
+    json.end();
+    write_host_code(diagnosis.host_code, json);
+    json.key("wishes");
+    json.begin_list();
+    for (const ExplainedWish& wish : explanation.wishes) write_wish(wish, json);
+    json.end();
+    write_candidates("unreadable", explanation.unreadable, json);
+    write_texts("warnings", explanation.warnings, json);
+  });
 }
 
 // All that was asked for; without a question, all that is offered.
@@ -237,7 +249,7 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
   const auto diagnosis = examine(options, globals);
   if (!diagnosis.ok()) return report(diagnosis.error());
   if (options.json) {
-    print(document_text(doctor_json(diagnosis.value())));
+    print(doctor_json(diagnosis.value()));
   } else {
     std::string text = to_text(diagnosis->plugins);
     if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);

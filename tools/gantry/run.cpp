@@ -41,38 +41,58 @@ std::string run_text(const RunOptions& options, const Finished& done) {
   return text;
 }
 
-Json run_json(const RunOptions& options, const Finished& done) {
+void write_times(const Finished& done, JsonWriter& json) {
   const Statistics times = statistics_of(done.outcome.run_ns);
+  json.key("times");
+  json.begin_object();
+  json.field("load_ns", done.load_ns);
+  json.field("create_ns", done.outcome.create_ns);
+  json.field("runs", done.outcome.run_ns.size());
+  json.field("first_ns", done.outcome.run_ns.front());
+  json.field("median_ns", times.median);
+  json.field("p99_ns", times.p99);
+  json.end();
+}
+
+void write_memory(JsonWriter& json) {
   const ProcessMemory memory = process_memory();
-  Json json;
-  json["file"] = json_text(options.file);
-  json["devices"] = options.devices;
-  json["function"] = options.function.empty() ? Json() : Json(json_text(options.function));
-  json["outputs"] = Json::array();
-  for (const HostArray& array : done.outcome.arrays) json["outputs"].push_back(type_json(array));
-  json["result"] = done.outcome.result ? Json(json_text(*done.outcome.result)) : Json();
-  json["times"]["load_ns"] = done.load_ns;
-  json["times"]["create_ns"] = done.outcome.create_ns;
-  json["times"]["runs"] = done.outcome.run_ns.size();
-  json["times"]["first_ns"] = done.outcome.run_ns.front();
-  json["times"]["median_ns"] = times.median;
-  json["times"]["p99_ns"] = times.p99;
-  json["plugins"] = done.plugins;
-  json["missing"] = Json::array();
-  for (const std::string& reason : done.missing) json["missing"].push_back(json_text(reason));
-  json["memory"]["resident"] = memory.resident;
-  json["memory"]["resident_file"] = memory.resident_file;
-  json["memory"]["resident_anonymous"] = memory.resident_anonymous;
-  json["memory"]["peak"] = memory.peak;
-  json["expected"] = Json();
-  if (!options.expect.empty()) {
-    json["expected"] = Json::object();
-    json["expected"]["file"] = json_text(options.expect);
-    json["expected"]["equal"] = done.expected.ok();
-    json["expected"]["rtol"] = options.tolerance.rtol;
-    json["expected"]["atol"] = options.tolerance.atol;
-  }
-  return json;
+  json.key("memory");
+  json.begin_object();
+  json.field("resident", memory.resident);
+  json.field("resident_file", memory.resident_file);
+  json.field("resident_anonymous", memory.resident_anonymous);
+  json.field("peak", memory.peak);
+  json.end();
+}
+
+void write_expected(const RunOptions& options, const Finished& done, JsonWriter& json) {
+  json.key("expected");
+  if (options.expect.empty()) return json.value(nullptr);
+  json.begin_object();
+  json.field("file", json_text(options.expect));
+  json.field("equal", done.expected.ok());
+  json.field("rtol", options.tolerance.rtol);
+  json.field("atol", options.tolerance.atol);
+  json.end();
+}
+
+std::string run_json(const RunOptions& options, const Finished& done) {
+  const auto& result = done.outcome.result;
+  return json_document([&](JsonWriter& json) {
+    json.field("file", json_text(options.file));
+    json.field("devices", options.devices);
+    json.field("function", text_or_null(options.function));
+    json.key("outputs");
+    json.begin_list();
+    for (const HostArray& array : done.outcome.arrays) write_type(array, json);
+    json.end();
+    json.field("result", result ? std::optional(json_text(*result)) : std::nullopt);
+    write_times(done, json);
+    json.field("plugins", done.plugins);
+    write_texts("missing", done.missing, json);
+    write_memory(json);
+    write_expected(options, done, json);
+  });
 }
 
 Result<Finished> run(const RunOptions& options, const Globals& globals) {
@@ -109,7 +129,7 @@ int run_and_tell(const RunOptions& options, const Globals& globals) {
   auto done = run(options, globals);
   if (!done.ok()) return report(done.error());
   if (options.json) {
-    print(document_text(run_json(options, done.value())));
+    print(run_json(options, done.value()));
   } else {
     print(run_text(options, done.value()));
   }

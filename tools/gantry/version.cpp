@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/json.hpp"
+#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
 #include "core/elf/elf_types.hpp"
@@ -16,15 +16,25 @@ std::string compiler() {
   return concat("g++ ", __GNUC__, ".", __GNUC_MINOR__, ".", __GNUC_PATCHLEVEL__);
 }
 
-Json version_json() {
-  Json document;
-  document["version"] = core_version();
-  document["abi"] = {
-      {"major", GANTRY_ABI_MAJOR}, {"min_minor", 0}, {"max_minor", GANTRY_ABI_MINOR}};
-  document["schema"] = {{"min", "1.0"}, {"max", "1.0"}};
-  document["build"] = {
-      {"type", GANTRY_BUILD_TYPE}, {"compiler", compiler()}, {"machine", name_of(host_machine())}};
-  return document;
+void write_version(JsonWriter& json) {
+  json.field("version", core_version());
+  json.key("abi");
+  json.begin_object();
+  json.field("major", int{GANTRY_ABI_MAJOR});
+  json.field("min_minor", 0);
+  json.field("max_minor", int{GANTRY_ABI_MINOR});
+  json.end();
+  json.key("schema");
+  json.begin_object();
+  json.field("min", "1.0");
+  json.field("max", "1.0");
+  json.end();
+  json.key("build");
+  json.begin_object();
+  json.field("type", GANTRY_BUILD_TYPE);
+  json.field("compiler", compiler());
+  json.field("machine", name_of(host_machine()));
+  json.end();
 }
 
 }  // namespace
@@ -42,7 +52,7 @@ void add_version(CLI::App& app, Invocation& invocation) {
   command->footer("Example:\n  gantry version");
   command->callback([json, &invocation] {
     invocation.action = [json] {
-      print(*json ? document_text(version_json()) : version_text() + "\n");
+      print(*json ? json_document(write_version) : version_text() + "\n");
       return static_cast<int>(kDone);
     };
   });
