@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What it takes to begin: finding plugins, starting the command line; and what the core weighs.
+#include "core/runtime/state.hpp"
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
@@ -10,6 +11,7 @@ namespace gantry::bench {
 namespace {
 
 constexpr double kMs = 1e6, kMb = 1e6;
+constexpr std::size_t kManifests = 500;  // fixtures.cpp
 
 int open_libraries() {
   int count = 0;
@@ -18,25 +20,51 @@ int open_libraries() {
   return count;
 }
 
+// From nothing to knowing who serves a type key: every file is found and read, those that can hold the key are parsed.
+Runtime discover(const RuntimeOptions& options) {
+  Runtime runtime = or_fail(Runtime::create(options));
+  const PluginSet& plugins = *runtime.state().plugins;
+  const auto choices = plugins.choices_for_key("vendor250");
+  if (plugins.found().manifests.size() != kManifests || choices.size() != 1 ||
+      plugins.candidate(choices.front().candidate).manifest->id != "vendor.npu250") {
+    throw Failed("discovery does not find who serves vendor250");
+  }
+  return runtime;
+}
+
+// What `gantry plugins list` and every error for a missing plugin need: every manifest parsed.
+Runtime list_all(const RuntimeOptions& options) {
+  Runtime runtime = or_fail(Runtime::create(options));
+  for (const Candidate& candidate : runtime.state().plugins->candidates()) {
+    if (!candidate.manifest) throw Failed(candidate.file + " has no manifest");
+  }
+  return runtime;
+}
+
 void add_discovery(Suite& suite) {
   RuntimeOptions options;
   options.plugin_dirs = {(suite.fixtures / "manifests").string()};
   options.only_these_plugins = true;
   options.threads = 2;
   options.log_level = "error";
-  bench("discovery/500", [options](benchmark::State& state) {
-    const int before = open_libraries();
-    timed(state, [&] { return or_fail(Runtime::create(options)); });
-    if (open_libraries() != before) throw Failed("discovery has opened a library");
-  })->UseManualTime();
+  const auto add = [&](const char* name, auto work) {
+    bench(name, [work](benchmark::State& state) {
+      const int before = open_libraries();
+      timed(state, work);
+      if (open_libraries() != before) throw Failed("discovery has opened a library");
+    })->UseManualTime();
+  };
   RuntimeOptions none = options;
   none.plugin_dirs.clear();
-  bench("discovery/none", [none](benchmark::State& state) {
-    timed(state, [&] { return or_fail(Runtime::create(none)); });
-  })->UseManualTime();
+  add("discovery/500", [options] { return discover(options); });
+  add("discovery/500 listed", [options] { return list_all(options); });
+  add("discovery/none", [none] { return or_fail(Runtime::create(none)); });
   suite.figure("discovery of 500 manifests", [](const Times& times) {
     return Row{10, times.median("discovery/500") / kMs, "ms",
                format("a runtime without any: %.3f ms", times.median("discovery/none") / kMs)};
+  });
+  suite.figure("listing of 500 manifests", [](const Times& times) {
+    return Row{kNoLimit, times.median("discovery/500 listed") / kMs, "ms", "every one is parsed"};
   });
 }
 

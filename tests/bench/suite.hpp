@@ -14,6 +14,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,9 @@ class Times {
  private:
   std::map<std::string, std::vector<double>> all_;
 };
+
+// For a figure that is told and not judged.
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // One row. `limit` and `measured` are in `unit`; `beside` says what the limit was computed from.
 struct Row {
