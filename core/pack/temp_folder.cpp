@@ -36,7 +36,7 @@ TempFolder::~TempFolder() {
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Status ignored = guard([&]() -> Status {  // nobody is left to tell
       std::error_code failed;
-      fs::remove_all(path_, failed);
+      fs::remove_all(name_, failed);  // path_ may not be made yet
       return {};
     });
     (void)ignored.ok();
