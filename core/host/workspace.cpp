@@ -23,14 +23,10 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.size = bytes;
   what.alignment = kTensorAlignment;
   what.dtype = {1, 8, 1};  // bytes
-  void* data = nullptr;
-  StatusBuffer said;
-  const gantry_code code = said.call([&](gantry_status* status) {
-    return device_->table->alloc(device_->self, index_, &what, &data, status);
-  });
-  if (code != GANTRY_OK) {
-    return said.error(code, concat("alloc of ", described(*device_)))
-        .at("while allocating a workspace of ", bytes, " bytes on ", device_->name, ":", index_);
+  auto data = device_alloc(*device_, index_, what);
+  if (!data.ok()) {
+    return std::move(data).error().at("while allocating a workspace of ", bytes, " bytes on ",
+                                      device_->name, ":", index_);
   }
   return data;
 }

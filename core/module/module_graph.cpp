@@ -52,8 +52,11 @@ Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& tab
   });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) {
-    return said.error(code, concat("get_function of ", described(node)))
-        .at("while looking up ", quoted(name), " in ", node.place);
+    Error error = said.error(code, concat("get_function of ", described(node)));
+    if (function.table != nullptr) {
+      error.at("get_function of ", described(node), " writes a function although it fails");
+    }
+    return std::move(error.at("while looking up ", quoted(name), " in ", node.place));
   }
   Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
   if (node.trace == nullptr) {

@@ -3,6 +3,8 @@
 
 #include "core/runtime/state.hpp"
 
+#include <gantry/kind_text.hpp>
+#include <gantry/utf8.hpp>
 #include <gantry/wall.hpp>
 
 #include <algorithm>
@@ -36,11 +38,50 @@ constexpr Attribute kAttributes[] = {
     {1000, "allocated_bytes"},
 };
 
-std::string text_of(const gantry_value& value) {
-  gantry_bytes text{};
-  if (gantry_value_bytes(&value, &text)) return std::string(text.data, text.size);
-  if (value.kind == GANTRY_FLOAT) return concat(value.f);
-  return concat(value.i);
+// The value as a person reads it. What is neither a number nor a text is not touched: who gave it is not to be
+// believed that there is an object.
+Result<std::string> text_of(gantry_value given) {
+  switch (given.kind) {
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+      return concat(given.i);
+    case GANTRY_FLOAT:
+      return concat(given.f);
+    case GANTRY_STRING:
+      if (given.object == nullptr) return bug("a text at address 0").because("RESULT_KIND");
+      [[fallthrough]];
+    case GANTRY_SMALL_STRING: {
+      const OwnedValue value = OwnedValue::adopt(given);
+      gantry_bytes text{};
+      gantry_value_bytes(&value.get(), &text);
+      const std::string_view shown(text.data, text.size);
+      if (is_utf8(shown)) return std::string(shown);
+      return invalid("a text that is not UTF-8, ", shown_utf8(shown)).because("TEXT_UTF8");
+    }
+    default:
+      return bug("a value that is ", kind_text(given.kind), ", expected a number or a text")
+          .because("RESULT_KIND");
+  }
+}
+
+// One fact about a device; empty where it does not apply.
+Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
+  gantry_value value{};
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return device.table->attribute(device.self, index, asked.number, &value, said);
+  });
+  const std::string subject = concat("attribute ", asked.name, " of ", described(device));
+  if (code != GANTRY_OK) {
+    Error error = status.error(code, subject);
+    if (error.reason == "EXCEPTION" || error.reason == "STATUS_CODE") return error;
+    return std::string();
+  }
+  auto text = text_of(value);
+  if (text.ok()) return text;
+  Error error = std::move(text).error();
+  error.message = concat(subject, " gives ", error.message);
+  return error;
 }
 
 // Ids of the plugins that are in use, by the kind of device that each serves.
@@ -81,11 +122,12 @@ std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::strin
     for (std::int32_t index = 0; index < *count; ++index) {
       DeviceInfo info{device->name, device->type, index, plugin_of(state, device->name), {}};
       for (const Attribute& attribute : kAttributes) {
-        OwnedValue value;
-        if (device->table->attribute(device->self, index, attribute.number, value.slot(), nullptr) != GANTRY_OK) {
-          continue;  // does not apply
+        auto text = attribute_of(*device, index, attribute);
+        if (!text.ok()) {
+          problems.push_back(text.error().message);
+          break;  // its table is broken: what else it says is not worth as many lines
         }
-        info.attributes.emplace_back(attribute.name, text_of(value.get()));
+        if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
       }
       all.push_back(std::move(info));
     }

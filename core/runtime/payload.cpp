@@ -86,7 +86,11 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
                                   said);
     });
   }
-  if (code != GANTRY_OK) return status.error(code, subject());
+  if (code != GANTRY_OK) {
+    Error error = status.error(code, subject());
+    if (made.pair.table != nullptr) error.at(subject(), " writes a module although it fails");
+    return error;
+  }
   if (made.pair.table == nullptr) {
     return bug(subject(), " returns success without a module").because("MODULE_MISSING");
   }
@@ -106,7 +110,12 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   }
   std::int32_t device_type = 0;
   if (loader_->device != nullptr) {
-    GANTRY_TRY(device_type, state_->devices.number_of(loader_->device));
+    auto type = state_->devices.number_of(loader_->device);
+    if (!type.ok()) {
+      return std::move(type).error().at("which plugin ", server_->plugin->id,
+                                        " names for type key ", quoted(type_key_));
+    }
+    device_type = *type;
   }
   GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id, device_type));
   made.table = nullptr;  // the node's from now on

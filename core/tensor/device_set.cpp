@@ -4,6 +4,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
 
 #include <charconv>
 #include <iterator>
@@ -76,6 +77,27 @@ DeviceSet::DeviceSet() {
 std::string described(const Device& device) {
   return device.plugin.empty() ? concat("device ", device.name)
                                : concat("device ", device.name, " (plugin ", device.plugin, ")");
+}
+
+Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  void* data = nullptr;
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return device.table->alloc(device.self, index, &what, &data, said);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
+  if (data == nullptr) {
+    return bug(described(device), ": alloc of ", what.size, " bytes succeeds without memory")
+        .because("DEVICE_ALLOC");
+  }
+  const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
+  if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
+    device.table->free(device.self, index, data);
+    return bug(described(device), ": alloc of ", what.size,
+               " bytes gives an address that is no multiple of ", what.alignment, ", as was asked")
+        .because("DEVICE_ALLOC");
+  }
+  return data;
 }
 
 Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table,

@@ -37,6 +37,11 @@ struct Device {
 // "device npu (plugin acme.npu)", for messages about its table.
 std::string described(const Device& device);
 
+// Memory of a device, as its table gives it and checked: it is there, and aligned as asked unless it is a handle.
+//
+// returns  the table's own error, or bug, reason DEVICE_ALLOC, naming the device and its plugin
+Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
+
 // A device as people write it: "cpu", "opencl:1".
 struct DeviceName {
   std::string_view kind;

@@ -162,20 +162,11 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   what.shape = like.shape;
   what.dtype = like.dtype;
   what.scope = {scope.data(), scope.size()};
-  void* data = nullptr;
-  StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
-    return device->table->alloc(device->self, like.device.index, &what, &data, said);
-  });
-  if (code != GANTRY_OK) {
-    return status.error(code, concat("alloc of ", described(*device)))
-        .at("while making tensor ", describe(compact, devices));
+  auto data = device_alloc(*device, like.device.index, what);
+  if (!data.ok()) {
+    return std::move(data).error().at("while making tensor ", describe(compact, devices));
   }
-  if (data == nullptr) {
-    return bug(described(*device), ": alloc of ", bytes, " bytes succeeds without memory")
-        .because("DEVICE_ALLOC");
-  }
-  object->tensor.data = data;
+  object->tensor.data = *data;
   object->device = std::move(device);  // from now on destroy_tensor frees the memory
   object->bytes = bytes;
   return object;

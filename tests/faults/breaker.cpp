@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/breaker.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -26,6 +27,7 @@ gantry_code call(void*, const gantry_env*, const gantry_value*, std::int32_t, ga
   enter("call");
   if (fails("call")) return fail(status);
   const Breaker& b = breaker();
+  if (b.call) return b.call(result, status);
   if (!b.text.empty())
     return b.host->text_new(b.host, GANTRY_STRING, {b.text.data(), b.text.size()}, result, status);
   result->kind = GANTRY_INT;
@@ -41,8 +43,12 @@ constexpr gantry_module_table kModule = {
     .type_name = "test.break",
     .destroy = [](void*) { enter("module.destroy"); },
     .get_function = [](void*, gantry_bytes name, gantry_function* out,
-                       gantry_status*) -> gantry_code {
+                       gantry_status* status) -> gantry_code {
       enter("get_function");
+      if (fails("get_function")) {
+        if (breaker().writes_although_it_fails) *out = {nullptr, &kFunction};
+        return fail(status);
+      }
       if (std::string_view(name.data, name.size) != "call") return GANTRY_NOT_FOUND;
       const gantry_function_table* table =
           breaker().function_table != nullptr ? breaker().function_table : &kFunction;
@@ -61,11 +67,15 @@ constexpr gantry_module_table kModule = {
 gantry_code load_binary(void*, const gantry_blob* blob, gantry_object* self_module,
                         gantry_module* module, std::uint64_t* consumed, gantry_status* status) {
   Breaker& b = breaker();
-  b.self_module = self_module;
+  // Payloads may be loaded in parallel; who looks at these loads one.
+  std::atomic_ref(b.self_module).store(self_module);
   enter("load_binary");
-  b.self_module = nullptr;
-  if (fails("load_binary")) return fail(status);
-  b.kept = blob->data;
+  std::atomic_ref(b.self_module).store(nullptr);
+  if (fails("load_binary")) {
+    if (b.writes_although_it_fails) *module = {nullptr, &kModule};
+    return fail(status);
+  }
+  std::atomic_ref(b.kept).store(blob->data);
   if (b.keeps_pin) b.host->retain(b.host, blob->pin);
   std::uint64_t size = 0;
   std::memcpy(&size, blob->data, sizeof size);
@@ -77,7 +87,6 @@ gantry_code load_binary(void*, const gantry_blob* blob, gantry_object* self_modu
 constexpr gantry_loader_table kLoader = {.struct_size = sizeof(gantry_loader_table),
                                          .type_key = "test.break",
                                          .load_binary = load_binary};
-constexpr const gantry_loader_table* kLoaders[] = {&kLoader};
 
 constexpr gantry_device_table kDevice = {
     .struct_size = sizeof(gantry_device_table),
@@ -86,6 +95,11 @@ constexpr gantry_device_table kDevice = {
     .count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code {
       enter("device.count");
       return *count = 1, GANTRY_OK;
+    },
+    .attribute = [](void*, std::int32_t, std::int32_t, gantry_value* out,
+                    gantry_status* status) -> gantry_code {
+      enter("device.attribute");
+      return breaker().attribute ? breaker().attribute(out, status) : GANTRY_NOT_FOUND;
     },
     .alloc = [](void*, std::int32_t, const gantry_alloc* what, void** data,
                 gantry_status*) -> gantry_code {
@@ -103,8 +117,6 @@ constexpr gantry_device_table kDevice = {
                   static_cast<const char*>(what->from.data) + what->from.byte_offset, what->size);
       return GANTRY_OK;
     }};
-constexpr const gantry_device_table* kDevices[] = {&kDevice};
-
 constexpr gantry_plugin_table kPlugin = {
     .struct_size = sizeof(gantry_plugin_table),
     .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
@@ -113,8 +125,6 @@ constexpr gantry_plugin_table kPlugin = {
     .vendor = "gantry",
     .display_name = "breaks rules",
     .license = "Apache-2.0",
-    .loaders = kLoaders,
-    .devices = kDevices,
     .loader_count = 1,
     .device_count = 1,
     .create = [](const gantry_host* host, void**, gantry_status* status) -> gantry_code {
@@ -131,9 +141,25 @@ Breaker& breaker() {
   return only;
 }
 
+gantry_device_table right_device_table() { return kDevice; }
+gantry_module_table right_module_table() { return kModule; }
+
+// Its tables are as the test wants them, so they are made anew for each; the core copies them.
 const gantry_plugin_table* query_breaker(const gantry_host_info*, gantry_status*) {
+  static gantry_loader_table loader;
+  static gantry_plugin_table plugin;
+  static const gantry_loader_table* loaders[1];
+  static const gantry_device_table* devices[1];
   enter("query");
-  return &kPlugin;
+  loader = kLoader;
+  loader.device = breaker().loader_device;
+  loader.flags = breaker().loader_flags;
+  loaders[0] = &loader;
+  devices[0] = breaker().device_table != nullptr ? breaker().device_table : &kDevice;
+  plugin = kPlugin;
+  plugin.loaders = loaders;
+  plugin.devices = devices;
+  return &plugin;
 }
 
 }  // namespace gantry::test

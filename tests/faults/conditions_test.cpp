@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine does to a program: no space, files that go or shrink, signals, limits. Each ends in an error of one
-// sentence and status 1, or does not matter; nothing is left behind.
-#include "tests/faults/scene.hpp"
+// What a machine does to a program: files that go or shrink, signals. Each ends in an error of one sentence and
+// status 1, or does not matter; nothing is left behind. Limits: limits_test.cpp.
+#include "tests/faults/outcome.hpp"
 
 #include "core/pack/pack.hpp"
 #include "core/runtime/runtime.hpp"
 
 #include <gmock/gmock.h>
 
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -22,137 +20,33 @@ namespace gantry {
 namespace {
 
 using test::Ending;
+using test::expect_refused;
 using test::Job;
 using test::Scene;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-void limit(int resource, rlim_t most) {
-  const rlimit both{most, most};
-  if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) _exit(125);
+// A recipe of a graph with one parameter, the 256 bytes behind the header of w.npy.
+Recipe one_array(const test::TempDir& folder) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }";
+  header.resize(128 - 10 - 1, ' ');
+  test::write_file(folder / "w.npy", std::string("\x93NUMPY\x01\x00", 8) +
+                                         static_cast<char>(header.size() + 1) + '\0' + header +
+                                         '\n' + std::string(256, 'd'));
+  auto recipe = parse_recipe(
+      "schema: \"1.0\"\n"
+      "graph: {inputs: {x: \"float32[1]\"}, operators: [], outputs: [x]}\n"
+      "parameters: {w: {file: w.npy}}\n",
+      "r.yaml", folder.path());
+  EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+  return std::move(*recipe);
 }
 
-Job with(Job job, std::function<void()> prepare) {
-  job.prepare = std::move(prepare);
-  return job;
-}
-
-void expect_refused(const Scene& scene, const Ending& run) {
-  EXPECT_EQ(run.status, 1) << run.err;
-  EXPECT_TRUE(test::tells_one_error(run.err)) << run.err;
-  EXPECT_TRUE(scene.is_untouched()) << scene.listing();
-  EXPECT_TRUE(scene.has_nothing_else()) << scene.listing();
-}
-
-// A file may not grow past 100 bytes: the system's own way to a write that fails, which needs no rights.
-TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
-  const Scene scene;
-
-  const Ending run = test::run_with(with(scene.run(),
-                                         [] {
-                                           signal(SIGXFSZ, SIG_IGN);
-                                           limit(RLIMIT_FSIZE, 100);
-                                         }),
-                                    {});
-
-  expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("cannot be written"));
-}
-
-TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
-  const Scene scene;
-
-  const Ending run = test::run_with(with(scene.pack(),
-                                         [] {
-                                           signal(SIGXFSZ, SIG_IGN);
-                                           limit(RLIMIT_FSIZE, 100);
-                                         }),
-                                    {});
-
-  expect_refused(scene, run);
-}
-
-TEST(DiskFull, IsToldOfStandardOutput) {
-  const Scene scene;
-  Job job = scene.run();
-  job.words.resize(job.words.size() - 2);  // without --output
-  job.out = "/dev/full";
-
-  const Ending run = test::run_with(job, {});
-
-  expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("cannot write to stdout"));
-}
-
-TEST(DescriptorLimit, Of32IsEnoughForRunAndPack) {
-  Scene scene;
-  for (const Job& job : {scene.run(), scene.pack_for_real()}) {
-    const Ending run = test::run_with(with(job, [] { limit(RLIMIT_NOFILE, 32); }), {});
-
-    EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_TRUE(scene.is_whole());
-    scene.reset();
-  }
-}
-
-// From three up: the program's own start takes some, and what is refused with n works with more.
-TEST(DescriptorLimit, IsAnErrorWhereItIsTooLow) {
-  Scene scene;
-  for (const auto& job : {scene.run(), scene.pack()}) {
-    int refused = 0;
-    for (rlim_t most = 5; most < 20; ++most) {
-      SCOPED_TRACE(concat(job.words[1], " with ", most, " descriptors"));
-      const Ending run = test::run_with(with(job, [most] { limit(RLIMIT_NOFILE, most); }), {});
-
-      if (run.status == 0) {
-        EXPECT_TRUE(scene.is_whole());
-      } else {
-        ++refused;
-        expect_refused(scene, run);
-      }
-      scene.reset();
-    }
-    EXPECT_GT(refused, 0);
-  }
-}
-
-// From the least in which the program comes to its first line, in steps, up to enough.
-TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer reserves terabytes of address space";
-  constexpr rlim_t mebibyte = 1 << 20;
-  Scene scene;
-  Job version = scene.run();
-  version.words = {version.words[0], "version"};
-  rlim_t least = 8;
-  while (
-      test::run_with(with(version, [least] { limit(RLIMIT_AS, least * mebibyte); }), {}).status !=
-      0)
-    ++least;
-  for (const auto& job : {scene.run(), scene.pack()}) {
-    int refused = 0;
-    for (rlim_t most = least;; ++most) {
-      SCOPED_TRACE(concat(job.words[1], " in ", most, " MiB"));
-      ASSERT_LT(most, 4096u);
-      const Ending run =
-          test::run_with(with(job, [most] { limit(RLIMIT_AS, most * mebibyte); }), {});
-
-      const bool done = run.status == 0;
-      if (done) {
-        EXPECT_TRUE(scene.is_whole());
-      } else {
-        ++refused;
-        expect_refused(scene, run);
-      }
-      scene.reset();
-      if (done) break;
-    }
-    if (job.words[1] == "run") {
-      EXPECT_GT(refused, 0);
-    }  // packing fits into what the program itself takes
-    std::printf("gantry %s: refused below %d MiB more than gantry version needs (%d MiB)\n",
-                job.words[1].c_str(), refused, static_cast<int>(least));
-  }
+std::filesystem::path copied_artifact(const Scene& scene) {
+  const auto path = scene.folder() / "model.so";
+  std::filesystem::copy_file(test::golden("tvm-0.12/digits_mlp_llvm.so"), path);
+  return path;
 }
 
 // A plugin that does something to the artifact while it is created: after the file was read, before it is opened.
@@ -203,6 +97,43 @@ TEST(FileVanishes, BetweenReadingAndOpeningIsToldWithItsName) {
   EXPECT_THAT(module.error().message, HasSubstr(path.string()));
 }
 
+// The compiler is another program: what it leaves, or takes away, is looked at.
+TEST(FileVanishes, ThatTheCompilerShouldHaveWrittenIsTold) {
+  const Scene scene;
+  test::write_file(scene.folder() / "cc", std::string_view("#!/bin/sh\nexit 0\n"));
+
+  const Ending run = test::run_with(scene.pack(), {});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("library.so"), HasSubstr("does not exist")));
+}
+
+TEST(FileVanishes, WithItsFolderWhileItIsPackedIsTold) {
+  const Scene scene;
+  test::write_file(scene.folder() / "cc",
+                   std::string_view("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
+                                    "exec rm -r \"${2%/*}\"\n"));
+
+  const Ending run = test::run_with(scene.pack(), {});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("library.so"), HasSubstr("does not exist")));
+}
+
+// Descriptors are held from the first look on.
+TEST(FileVanishes, AfterItsHeaderIsReadDoesNotMatter) {
+  const test::TempDir folder;
+  const Recipe recipe = one_array(folder);
+  PackOptions options;
+  options.progress = [&](std::string_view step) {
+    if (step.starts_with("writing a container")) std::filesystem::remove(folder / "w.npy");
+  };
+
+  const Status packed = pack(recipe, folder / "out.so", options);
+
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+}
+
 TEST(FileVanishes, BeforeItIsReadIsToldWithItsName) {
   const Scene scene;
   std::filesystem::remove(scene.input());
@@ -211,6 +142,25 @@ TEST(FileVanishes, BeforeItIsReadIsToldWithItsName) {
 
   expect_refused(scene, run);
   EXPECT_THAT(run.err, AllOf(HasSubstr("x.npy"), HasSubstr("does not exist")));
+}
+
+// Data are copied with reads, which tell.
+TEST(FileShrinks, BetweenItsHeaderAndItsDataIsToldByPack) {
+  const test::TempDir folder;
+  const Recipe recipe = one_array(folder);
+  PackOptions options;
+  options.progress = [&](std::string_view step) {
+    if (step.starts_with("writing a container"))
+      std::filesystem::resize_file(folder / "w.npy", 200);
+  };
+
+  const Status packed = pack(recipe, folder / "out.so", options);
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::malformed);
+  EXPECT_EQ(packed.error().offset, 200u);
+  EXPECT_EQ(packed.error().message, (folder / "w.npy").string() + ": ends at 200, needs 384 bytes");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.so"));
 }
 
 // Pages of a mapped file go with its end: the kernel answers a read with SIGBUS, which no code of a library can turn
@@ -225,6 +175,43 @@ TEST(FileShrinks, WhileItIsReadEndsTheCommandLineWithASentence) {
 
   expect_refused(scene, run);
   EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+}
+
+TEST(FileShrinks, IsToldOfAnArtifactAsWell) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  const Scene scene;
+  const auto artifact = copied_artifact(scene);
+  Job job = scene.run();
+  job.words[2] = artifact.string();
+
+  const Ending run = test::run_with(job, {test::Fault::shrinking_file, 0, artifact});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+}
+
+TEST(FileShrinks, IsToldOfARecipeAsWell) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  const Scene scene;
+
+  const Ending run = test::run_with(
+      scene.pack(), {test::Fault::shrinking_file, 0, scene.folder() / "demo/digits.yaml"});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+}
+
+// The limit that stands: in an application the signal is the application's.
+TEST(FileShrinks, EndsAnApplicationBySignal) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  const Scene scene;
+  const auto artifact = copied_artifact(scene);
+  Job job = scene.embedding();
+  job.words[2] = artifact.string();
+
+  const Ending run = test::run_with(job, {test::Fault::shrinking_file, 0, artifact});
+
+  EXPECT_EQ(run.status, 128 + SIGBUS) << run.err;
 }
 
 // A handler without SA_RESTART, so that every call that can be interrupted is, every half millisecond.

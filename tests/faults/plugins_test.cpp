@@ -2,12 +2,7 @@
 //
 // A plugin that breaks a rule of the ABI while it is at work is stopped with a sentence that names it, and the process
 // goes on. What a plugin's file or tables say before it works: tests/unit/plugin.
-#include "tests/faults/breaker.hpp"
-
-#include "core/runtime/runtime.hpp"
-#include "tests/support/elf_builder.hpp"
-#include "tests/support/files.hpp"
-#include "tests/support/words.hpp"
+#include "tests/faults/plugin_at_work.hpp"
 
 #include <gantry/threads.h>
 
@@ -20,61 +15,10 @@
 namespace gantry {
 namespace {
 
-using test::Breaker;
 using test::breaker;
+using Plugin = test::PluginAtWork;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-class Plugin : public testing::Test {
- protected:
-  Plugin() { breaker() = {}; }
-  ~Plugin() override { breaker() = {}; }
-
-  Runtime runtime() {
-    RuntimeOptions options;
-    options.only_these_plugins = true;
-    options.threads = 2;
-    options.log_level = "debug";
-    options.log_sink = [this](std::int32_t, std::string_view line) {
-      log_.append(line).append("\n");
-    };
-    auto made = Runtime::create(std::move(options));
-    EXPECT_TRUE(made.ok()) << made.error().message;
-    const Status added = made->add_plugin(test::query_breaker);
-    EXPECT_TRUE(added.ok()) << added.error().message;
-    return std::move(*made);
-  }
-
-  // One module of the plugin's key, its payload a length and that many bytes.
-  std::string file() {
-    test::Words body;
-    body.u64(2).str("test.break").str("payload").str("_import_tree").u64s({0, 0}).u64s({});
-    const test::Words container = test::Words().u64(body.size()).bytes(body.bytes());
-    const auto path = dir_ / concat("model", ++files_, ".so");
-    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
-    return path.string();
-  }
-
-  // Goes all the way: loads, lists, finds, calls, copies to the device and back.
-  Status work() {
-    Runtime made = runtime();
-    GANTRY_TRY(const Module module, made.load(file()));
-    GANTRY_CHECK(module.functions());
-    GANTRY_TRY(const Function function, module.function("call"));
-    GANTRY_TRY(const Any result, function());
-    if (!breaker().text.empty()) GANTRY_CHECK(result.text());
-    const std::int64_t shape[] = {4};
-    GANTRY_TRY(const Tensor there, made.tensor(shape, {0, 32, 1}, "breaker"));
-    GANTRY_TRY(const Tensor here, made.tensor(shape, {0, 32, 1}));
-    return made.copy(there, here);
-  }
-
-  std::string log_;
-
- private:
-  test::TempDir dir_;
-  int files_ = 0;
-};
 
 TEST_F(Plugin, ThatKeepsTheRulesWorks) {
   const Status done = work();
@@ -146,91 +90,6 @@ TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsTold) {
   EXPECT_EQ(text, "piece 0 of 8 throws: exception that is no std::exception");
 }
 
-// One wrong table or answer per row.
-struct Wrong {
-  const char* name;
-  void (*breaks)(Breaker&);
-  Code code;
-  const char* reason;
-  const char* says;  // beside the plugin's name
-};
-
-class PluginThatIsWrong : public Plugin, public testing::WithParamInterface<Wrong> {};
-
-TEST_P(PluginThatIsWrong, IsNamed) {
-  GetParam().breaks(breaker());
-
-  const Status done = work();
-
-  ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().code, GetParam().code) << done.error().message;
-  EXPECT_EQ(done.error().reason, GetParam().reason) << done.error().message;
-  EXPECT_THAT(done.error().message, AllOf(HasSubstr("test.breaker"), HasSubstr(GetParam().says)));
-}
-
-gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
-  return GANTRY_NOT_FOUND;
-}
-void nothing(void*) {}
-constexpr gantry_module_table kShortModule = {
-    .struct_size = 16, .type_name = "short", .destroy = nothing, .get_function = no_function};
-constexpr gantry_module_table kNoGetFunction = {
-    .struct_size = sizeof(gantry_module_table), .type_name = "no_get_function", .destroy = nothing};
-constexpr gantry_module_table kNoDestroy = {.struct_size = sizeof(gantry_module_table),
-                                            .type_name = "no_destroy",
-                                            .get_function = no_function};
-constexpr gantry_function_table kShortFunction = {
-    .struct_size = 8,
-    .call = [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
-               gantry_status*) -> gantry_code { return GANTRY_OK; }};
-constexpr gantry_function_table kNoCall = {.struct_size = sizeof(gantry_function_table)};
-constexpr gantry_function_info kShortInfo = {.struct_size = 8};
-
-INSTANTIATE_TEST_SUITE_P(
-    By, PluginThatIsWrong,
-    testing::Values(
-        Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
-              Code::malformed, "STRUCT_SIZE",
-              "gantry_module_table says its size is 16, least is 48"},
-        Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
-              Code::malformed, "FUNCTION_MISSING", "get_function"},
-        Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
-              Code::malformed, "FUNCTION_MISSING", "destroy"},
-        Wrong{"AShortFunctionTable", [](Breaker& b) { b.function_table = &kShortFunction; },
-              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
-        Wrong{"AFunctionWithoutCall", [](Breaker& b) { b.function_table = &kNoCall; }, Code::bug,
-              "TABLE_INCOMPLETE", "gives a function without `call`"},
-        Wrong{"AFunctionWithoutTable", [](Breaker& b) { b.function_without_table = true; },
-              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
-        Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
-              Code::malformed, "STRUCT_SIZE",
-              "gantry_function_info says its size is 8, least is 40"},
-        Wrong{"NoFunctionInfo", [](Breaker& b) { b.function_info = nullptr; }, Code::malformed,
-              "FUNCTION_MISSING", "gantry_function_info is empty"},
-        Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,
-              "BLOB_CONSUMED", "says it has consumed 100000 bytes"},
-        Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",
-              "says it has consumed 0 bytes"},
-        Wrong{"ACodeThatIsNone",
-              [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.says = "?"; }, Code::bug,
-              "STATUS_CODE", "returns 99, which is no code"},
-        Wrong{"ANegativeCode", [](Breaker& b) { b.fails_in = "create", b.code = -1, b.says = "?"; },
-              Code::bug, "CREATE_FAILED", "returns -1, which is no code"},
-        Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
-              "TEST", "fails as unavailable and gives no reason"},
-        Wrong{"ATextThatIsNotUtf8",
-              [](Breaker& b) { b.fails_in = "load_binary", b.says = "caf\xe9"; }, Code::unavailable,
-              "TEST", "caf\\xe9"},
-        Wrong{"ATextThatIsNotUtf8InCreate",
-              [](Breaker& b) { b.fails_in = "create", b.says = "\xff"; }, Code::unavailable,
-              "CREATE_FAILED", "create of plugin test.breaker gives a text that is not UTF-8"},
-        Wrong{"ATextThatIsNotUtf8InACall",
-              [](Breaker& b) { b.fails_in = "call", b.says = "caf\xe9"; }, Code::unavailable,
-              "TEST", "gives a text that is not UTF-8"},
-        Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
-              "TEXT_UTF8", "gives a string that is not UTF-8"}),
-    [](const auto& test) { return test.param.name; });
-
 TEST_F(Plugin, ThatLogsWhatIsNotUtf8IsShown) {
   breaker().inside = [](const char* where) {
     const gantry_host* host = breaker().host;
@@ -242,6 +101,11 @@ TEST_F(Plugin, ThatLogsWhatIsNotUtf8IsShown) {
 
   EXPECT_THAT(log_, HasSubstr("test.breaker: caf\\xe9"));
 }
+
+gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
+  return GANTRY_NOT_FOUND;
+}
+void nothing(void*) {}
 
 // Everything that the host lends, in one go; what must be refused is refused, and nothing waits for ever.
 void call_the_host(const char* where) {
@@ -307,9 +171,9 @@ TEST_F(Plugin, MayCallTheHostFromEverywhere) {
 
   alarm(0);
   EXPECT_TRUE(done.ok()) << done.error().message;
-  for (const char* where :
-       {"query", "create", "load_binary", "list_functions", "get_function", "call", "device.count",
-        "device.alloc", "device.copy", "device.free", "module.destroy", "destroy"}) {
+  for (const char* where : {"query", "create", "load_binary", "list_functions", "get_function",
+                            "call", "device.count", "device.attribute", "device.alloc",
+                            "device.copy", "device.free", "module.destroy", "destroy"}) {
     EXPECT_GE(seen[where], 1) << where;
   }
 }

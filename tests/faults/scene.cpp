@@ -74,6 +74,21 @@ Job Scene::run() const {
                  "x=" + input().string(), "--output", output().string()});
 }
 
+Job Scene::run_json() const {
+  Job job = run();
+  job.words.insert(job.words.begin() + 2, "--json");
+  return job;
+}
+
+Job Scene::inspect() const {
+  return gantry({"inspect", "--json", golden("tvm-0.12/digits_mlp_llvm.so").string()});
+}
+
+Job Scene::list() const {
+  return gantry({"plugins", "list", "--json", "--plugins",
+                 (build_tree() / "share/gantry/plugins.d").string()});
+}
+
 Job Scene::pack_for_real() const {
   return gantry({"pack", (dir_ / "demo/digits.yaml").string(), "-o", output().string()});
 }

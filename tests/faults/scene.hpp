@@ -16,9 +16,12 @@ class Scene {
   Scene();
 
   Job run() const;  // gantry run: writes the output
-  Job pack()
-      const;  // gantry pack: writes the output; its compiler copies what the real one has made once
+  Job run_json() const;
+  // gantry pack: writes the output; its compiler copies what the real one has made once.
+  Job pack() const;
   Job pack_for_real() const;
+  Job inspect() const;  // these two with --json; they write nothing
+  Job list() const;
   Job embedding() const;  // an application of libgantry.so; writes nothing
   Job embedding_again_and_again(unsigned long step) const;
 

@@ -34,9 +34,9 @@ struct Sweep {
   Fault::Kind kind;
   unsigned long step;
   bool writes = true;  // an output file
-  // How many runs of a whole sweep may end by SIGABRT. nlohmann::json allocates in its destructor, which is noexcept:
-  // nothing can catch what comes out of it. README.md has the measurement.
-  unsigned long aborts = 0;
+  // How many runs of a whole sweep may end by SIGSEGV. minizip writes the header of an archive's member through a NULL
+  // where malloc() gives none: one place for each member, and the output has one. README.md has the measurement.
+  unsigned long crashes = 0;
 };
 
 class EveryFault : public testing::TestWithParam<Sweep> {};
@@ -64,15 +64,15 @@ TEST_P(EveryFault, IsAnErrorOrDoesNotMatter) {
   Scene scene;
   const Job job = (scene.*swept.job)();
   ASSERT_EQ(test::run_with(job, {}).status, 0) << "undisturbed";
-  unsigned long refused = 0, aborted = 0;
+  unsigned long refused = 0, crashed = 0;
   std::map<std::string, unsigned long> tolerated;
   int failures = 0;
 
   const unsigned long runs = test::sweep(
       job, swept.kind, number_or("GANTRY_FAULTS_FIRST", 1), step_or(swept.step),
       [&](unsigned long nth, const Ending& run) {
-        if (run.status == 128 + SIGABRT && ++aborted <= swept.aborts && scene.is_untouched() &&
-            scene.has_nothing_else()) {
+        if (run.status == 128 + SIGSEGV && ++crashed <= swept.crashes && scene.is_untouched()) {
+          scene.reset();
           return;
         }
         const auto clean = is_clean(scene, run, swept.writes);
@@ -86,17 +86,21 @@ TEST_P(EveryFault, IsAnErrorOrDoesNotMatter) {
 
   EXPECT_EQ(failures, 0);
   EXPECT_GT(refused, 0u) << "a sweep in which nothing is refused has disturbed nothing";
-  std::printf("%s: %lu faults, %lu refused, %lu without effect, %lu aborts\n", swept.name, runs,
-              refused, runs - refused - aborted, aborted);
+  std::printf("%s: %lu faults, %lu refused, %lu without effect, %lu crashes, %d otherwise\n",
+              swept.name, runs, refused,
+              runs - refused - crashed - static_cast<unsigned long>(failures), crashed, failures);
   for (const auto& [what, times] : tolerated) std::printf("  %lu x %s\n", times, what.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, EveryFault,
     testing::Values(
-        Sweep{"AllocationsOfRun", &Scene::run, Fault::allocation, 67},
-        Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67, true, 120},
+        Sweep{"AllocationsOfRun", &Scene::run, Fault::allocation, 67, true, 1},
+        Sweep{"AllocationsOfRunWithJson", &Scene::run_json, Fault::allocation, 131, true, 1},
+        Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67},
         Sweep{"AllocationsOfEmbedding", &Scene::embedding, Fault::allocation, 37, false},
+        Sweep{"AllocationsOfInspect", &Scene::inspect, Fault::allocation, 67, false},
+        Sweep{"AllocationsOfList", &Scene::list, Fault::allocation, 67, false},
         Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 1},
         Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
         Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),

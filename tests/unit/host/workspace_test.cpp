@@ -30,6 +30,7 @@ struct FakeDevice {
   std::vector<std::uint64_t> allocated;
   std::uint64_t least_alignment = UINT64_MAX;
   bool full = false;
+  bool absent = false;  // says that there is memory, and gives none
   bool gone = false;  // whoever still asks has kept it too long
 };
 const gantry_device_table* fake_table() {
@@ -37,12 +38,14 @@ const gantry_device_table* fake_table() {
     gantry_device_table t{};
     t.struct_size = sizeof t;
     t.name = "fake";
+    t.flags = GANTRY_DEVICE_OPAQUE_DATA;
     t.alloc = [](void* self, std::int32_t, const gantry_alloc* what, void** data,
                  gantry_status* status) -> gantry_code {
       auto& device = *static_cast<FakeDevice*>(self);
       const std::lock_guard lock(device.mutex);
       if (device.full)
         return gantry_fail(status, GANTRY_EXHAUSTED, "FAKE", "the fake device is full");
+      if (device.absent) return GANTRY_OK;
       *data = std::malloc(1);
       device.live[*data] = what->size;
       device.allocated.push_back(what->size);
@@ -68,6 +71,18 @@ class WorkspacesTest : public ::testing::Test {
   gantry_device_id id{*devices.add("fake", &fake, fake_table()), 0};
   std::optional<Workspaces> workspaces{std::in_place, devices};
 };
+
+TEST_F(WorkspacesTest, RefusesMemoryThatIsNotThere) {
+  fake.absent = true;
+
+  const auto refused = workspaces->alloc(id, 4096);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::bug);
+  EXPECT_EQ(refused.error().reason, "DEVICE_ALLOC");
+  EXPECT_THAT(refused.error().message,
+              ::testing::StartsWith("device fake: alloc of 4096 bytes succeeds without memory"));
+}
 
 TEST_F(WorkspacesTest, RoundsUpToPagesOfFullAlignment) {
   for (const std::uint64_t bytes : {0u, 1u, 4096u, 4097u})

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Too little of what a machine has: space on a disk, descriptors, address space. Each ends in an error of one sentence
+// and status 1, or is enough; nothing is left behind.
+#include "tests/faults/outcome.hpp"
+
+#include <gantry/result.hpp>
+
+#include <gmock/gmock.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using test::Ending;
+using test::expect_refused;
+using test::Job;
+using test::Scene;
+using ::testing::HasSubstr;
+
+void limit(int resource, rlim_t most) {
+  const rlimit both{most, most};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) _exit(125);
+}
+
+Job with(Job job, std::function<void()> prepare) {
+  job.prepare = std::move(prepare);
+  return job;
+}
+
+// A file may not grow past 100 bytes: the system's own way to a write that fails, which needs no rights.
+TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
+  const Scene scene;
+
+  const Ending run = test::run_with(with(scene.run(),
+                                         [] {
+                                           signal(SIGXFSZ, SIG_IGN);
+                                           limit(RLIMIT_FSIZE, 100);
+                                         }),
+                                    {});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, HasSubstr("cannot be written"));
+}
+
+// Sooner or later: while the container is written, by the compiler, while the result is put into its place.
+TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
+  Scene scene;
+  int refused = 0;
+  for (rlim_t most = 64;; most *= 2) {
+    SCOPED_TRACE(concat("files of up to ", most, " bytes"));
+    ASSERT_LT(most, 1u << 30);
+    const Ending run = test::run_with(with(scene.pack(),
+                                           [most] {
+                                             signal(SIGXFSZ, SIG_IGN);
+                                             limit(RLIMIT_FSIZE, most);
+                                           }),
+                                      {});
+
+    const bool done = run.status == 0;
+    if (done) {
+      EXPECT_TRUE(scene.is_whole());
+    } else {
+      ++refused;
+      expect_refused(scene, run);
+    }
+    scene.reset();
+    if (done) break;
+  }
+  EXPECT_GT(refused, 3);
+}
+
+TEST(DiskFull, IsToldOfStandardOutput) {
+  const Scene scene;
+  Job job = scene.run();
+  job.words.resize(job.words.size() - 2);  // without --output
+  job.out = "/dev/full";
+
+  const Ending run = test::run_with(job, {});
+
+  expect_refused(scene, run);
+  EXPECT_THAT(run.err, HasSubstr("cannot write to stdout"));
+}
+
+// What a job that ended well has done. An application that loads writes no file.
+bool has_done_its_work(const Scene& scene, const Job& job) {
+  return job.words[1] == "once" ? scene.is_untouched() : scene.is_whole();
+}
+
+TEST(DescriptorLimit, Of32IsEnoughForLoadRunAndPack) {
+  Scene scene;
+  for (const Job& job : {scene.embedding(), scene.run(), scene.pack_for_real()}) {
+    const Ending run = test::run_with(with(job, [] { limit(RLIMIT_NOFILE, 32); }), {});
+
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_TRUE(has_done_its_work(scene, job));
+    scene.reset();
+  }
+}
+
+// From three up: the program's own start takes some, and what is refused with n works with more.
+TEST(DescriptorLimit, IsAnErrorWhereItIsTooLow) {
+  Scene scene;
+  for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
+    int refused = 0;
+    for (rlim_t most = 5; most < 20; ++most) {
+      SCOPED_TRACE(concat(job.words[1], " with ", most, " descriptors"));
+      const Ending run = test::run_with(with(job, [most] { limit(RLIMIT_NOFILE, most); }), {});
+
+      if (run.status == 0) {
+        EXPECT_TRUE(has_done_its_work(scene, job));
+      } else {
+        ++refused;
+        expect_refused(scene, run);
+      }
+      scene.reset();
+    }
+    EXPECT_GT(refused, 0);
+  }
+}
+
+constexpr rlim_t address_space_step = 128 << 10;
+
+Ending run_in(const Job& job, rlim_t most) {
+  return test::run_with(with(job, [most] { limit(RLIMIT_AS, most); }), {});
+}
+
+// The least in which the job's program comes to its first line: it does nothing there, and says so with `idle`.
+rlim_t least_for_start(Job job, std::vector<std::string> arguments, int idle) {
+  job.words.resize(1);
+  job.words.insert(job.words.end(), arguments.begin(), arguments.end());
+  rlim_t least = 4 << 20;
+  while (run_in(job, least).status != idle && least < 1u << 30) least += address_space_step;
+  return least;
+}
+
+// From there in steps, up to enough.
+TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer reserves terabytes of address space";
+  Scene scene;
+  for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
+    const std::string& name = job.words[1];
+    const rlim_t least =
+        name == "once" ? least_for_start(job, {}, 2) : least_for_start(job, {"version"}, 0);
+    int refused = 0;
+    for (rlim_t most = least;; most += address_space_step) {
+      SCOPED_TRACE(concat(name, " in ", most >> 10, " KiB"));
+      ASSERT_LT(most, 1u << 30);
+      const Ending run = run_in(job, most);
+
+      const bool done = run.status == 0;
+      if (done) {
+        EXPECT_TRUE(has_done_its_work(scene, job));
+      } else {
+        ++refused;
+        expect_refused(scene, run);
+      }
+      scene.reset();
+      if (done) break;
+    }
+    if (name != "pack") {
+      EXPECT_GT(refused, 0);
+    }  // packing fits into what the program itself takes
+    std::printf(
+        "%s: refused in %d steps of 128 KiB from the %d KiB on that its program starts in\n",
+        name.c_str(), refused, static_cast<int>(least >> 10));
+  }
+}
+
+}  // namespace
+}  // namespace gantry

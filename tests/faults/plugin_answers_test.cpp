@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that gives a wrong table, number, text or object is named, and the process goes on.
+#include "tests/faults/plugin_at_work.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+namespace gantry {
+namespace {
+
+using test::Breaker;
+using test::breaker;
+using Plugin = test::PluginAtWork;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// One wrong table or answer per row.
+struct Wrong {
+  const char* name;
+  void (*breaks)(Breaker&);
+  Code code;
+  const char* reason;
+  const char* says;  // beside the plugin's name
+};
+
+class PluginThatIsWrong : public Plugin, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(PluginThatIsWrong, IsNamed) {
+  GetParam().breaks(breaker());
+
+  const Status done = work();
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, GetParam().code) << done.error().message;
+  EXPECT_EQ(done.error().reason, GetParam().reason) << done.error().message;
+  EXPECT_THAT(done.error().message, AllOf(HasSubstr("test.breaker"), HasSubstr(GetParam().says)));
+}
+
+gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
+  return GANTRY_NOT_FOUND;
+}
+void nothing(void*) {}
+constexpr gantry_module_table kShortModule = {
+    .struct_size = 16, .type_name = "short", .destroy = nothing, .get_function = no_function};
+constexpr gantry_module_table kNoGetFunction = {
+    .struct_size = sizeof(gantry_module_table), .type_name = "no_get_function", .destroy = nothing};
+constexpr gantry_module_table kNoDestroy = {.struct_size = sizeof(gantry_module_table),
+                                            .type_name = "no_destroy",
+                                            .get_function = no_function};
+constexpr gantry_function_table kShortFunction = {
+    .struct_size = 8,
+    .call = [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+               gantry_status*) -> gantry_code { return GANTRY_OK; }};
+constexpr gantry_function_table kNoCall = {.struct_size = sizeof(gantry_function_table)};
+constexpr gantry_function_info kShortInfo = {.struct_size = 8};
+
+// The right device table but for one place.
+template <auto change>
+const gantry_device_table* changed_device() {
+  static const gantry_device_table table = [] {
+    gantry_device_table made = test::right_device_table();
+    change(made);
+    return made;
+  }();
+  return &table;
+}
+alignas(64) char block[128];
+
+gantry_code answer(gantry_value* result, std::int32_t kind, std::int64_t bits = 0) {
+  result->kind = kind;
+  result->i = bits;
+  return GANTRY_OK;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    By, PluginThatIsWrong,
+    testing::Values(
+        Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
+              Code::malformed, "STRUCT_SIZE",
+              "gantry_module_table says its size is 16, least is 48"},
+        Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
+              Code::malformed, "FUNCTION_MISSING", "get_function"},
+        Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
+              Code::malformed, "FUNCTION_MISSING", "destroy"},
+        Wrong{"AShortFunctionTable", [](Breaker& b) { b.function_table = &kShortFunction; },
+              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AFunctionWithoutCall", [](Breaker& b) { b.function_table = &kNoCall; }, Code::bug,
+              "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AFunctionWithoutTable", [](Breaker& b) { b.function_without_table = true; },
+              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+        Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
+              Code::malformed, "STRUCT_SIZE",
+              "gantry_function_info says its size is 8, least is 40"},
+        Wrong{"NoFunctionInfo", [](Breaker& b) { b.function_info = nullptr; }, Code::malformed,
+              "FUNCTION_MISSING", "gantry_function_info is empty"},
+        Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,
+              "BLOB_CONSUMED", "says it has consumed 100000 bytes"},
+        Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",
+              "says it has consumed 0 bytes"},
+        Wrong{"ACodeThatIsNone",
+              [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.says = "?"; }, Code::bug,
+              "STATUS_CODE", "returns 99, which is no code"},
+        Wrong{"ANegativeCode", [](Breaker& b) { b.fails_in = "create", b.code = -1, b.says = "?"; },
+              Code::bug, "CREATE_FAILED", "returns -1, which is no code"},
+        Wrong{"WritingAModuleAlthoughItFails",
+              [](Breaker& b) {
+                b.fails_in = "load_binary", b.says = "no", b.writes_although_it_fails = true;
+              },
+              Code::unavailable, "TEST", "writes a module although it fails"},
+        Wrong{"WritingAFunctionAlthoughItFails",
+              [](Breaker& b) {
+                b.fails_in = "get_function", b.says = "no", b.writes_although_it_fails = true;
+              },
+              Code::unavailable, "TEST", "writes a function although it fails"},
+        Wrong{"WritingAResultAlthoughItFails",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
+                  answer(result, GANTRY_INT);
+                  return gantry_fail(status, GANTRY_INVALID, "TEST", "no");
+                };
+              },
+              Code::invalid, "TEST", "writes a result although it fails"},
+        Wrong{"AResultOfAKindThatIsNone",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status*) { return answer(result, 99, 8); };
+              },
+              Code::bug, "RESULT_KIND", "returns a value of kind 99, which nobody can own"},
+        Wrong{"AResultThatIsLent",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status*) {
+                  return answer(result, GANTRY_TENSOR_REF, 8);
+                };
+              },
+              Code::bug, "RESULT_KIND", "which nobody can own"},
+        Wrong{"MakingAFunctionWithoutCall",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
+                  const gantry_host* host = breaker().host;
+                  return host->function_new(host, nullptr, {nullptr, &kNoCall}, result, status);
+                };
+              },
+              Code::bug, "TABLE_INCOMPLETE", "a global gives a function without `call`"},
+        Wrong{"MakingAModuleWithAShortTable",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
+                  const gantry_host* host = breaker().host;
+                  return host->module_new(host, nullptr, {nullptr, &kShortModule}, result, status);
+                };
+              },
+              Code::malformed, "STRUCT_SIZE", "gantry_module_table says its size is 16"},
+        Wrong{"ALoaderForADeviceThatIsNowhere", [](Breaker& b) { b.loader_device = "nowhere"; },
+              Code::not_found, "", "device \"nowhere\" is not there; devices: cpu, breaker"},
+        Wrong{"ADeviceNumberThatIsNone",
+              [](Breaker& b) {
+                b.device_table = changed_device<[](auto& table) { table.type = 70; }>();
+              },
+              Code::invalid, "CREATE_FAILED", "number 70 is not DLPack's"},
+        Wrong{"ADeviceCountBelowZero",
+              [](Breaker& b) {
+                b.device_table = changed_device<[](auto& table) {
+                  table.count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code {
+                    return *count = -1, GANTRY_OK;
+                  };
+                }>();
+              },
+              Code::bug, "DEVICE_COUNT", "says it has -1 devices"},
+        Wrong{"MemoryThatIsNotThere",
+              [](Breaker& b) {
+                b.device_table = changed_device<[](auto& table) {
+                  table.alloc = [](void*, std::int32_t, const gantry_alloc*, void**,
+                                   gantry_status*) -> gantry_code { return GANTRY_OK; };
+                }>();
+              },
+              Code::bug, "DEVICE_ALLOC", "alloc of 16 bytes succeeds without memory"},
+        Wrong{"MemoryBesideItsAlignment",
+              [](Breaker& b) {
+                b.device_table = changed_device<[](auto& table) {
+                  table.flags = 0;
+                  table.alloc = [](void*, std::int32_t, const gantry_alloc*, void** data,
+                                   gantry_status*) -> gantry_code {
+                    return *data = block + 8, GANTRY_OK;
+                  };
+                  table.free = [](void*, std::int32_t, void*) {};
+                }>();
+              },
+              Code::bug, "DEVICE_ALLOC",
+              "alloc of 16 bytes gives an address that is no multiple of "},
+        Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
+              "TEST", "fails as unavailable and gives no reason"},
+        Wrong{"ATextThatIsNotUtf8",
+              [](Breaker& b) { b.fails_in = "load_binary", b.says = "caf\xe9"; }, Code::unavailable,
+              "TEST", "caf\\xe9"},
+        Wrong{"ATextThatIsNotUtf8InCreate",
+              [](Breaker& b) { b.fails_in = "create", b.says = "\xff"; }, Code::unavailable,
+              "CREATE_FAILED", "create of plugin test.breaker gives a text that is not UTF-8"},
+        Wrong{"ATextThatIsNotUtf8InACall",
+              [](Breaker& b) { b.fails_in = "call", b.says = "caf\xe9"; }, Code::unavailable,
+              "TEST", "gives a text that is not UTF-8"},
+        Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
+              "TEXT_UTF8", "gives a string that is not UTF-8"}),
+    [](const auto& test) { return test.param.name; });
+
+// Facts about devices are listed for people: a table that breaks the rules costs its own line, not the list.
+struct WrongAttribute {
+  const char* name;
+  std::function<gantry_code(gantry_value*, gantry_status*)> attribute;
+  const char* says;
+};
+class PluginWithAWrongAttribute : public Plugin,
+                                  public testing::WithParamInterface<WrongAttribute> {};
+
+TEST_P(PluginWithAWrongAttribute, IsNamedAmongTheProblems) {
+  breaker().attribute = GetParam().attribute;
+  Runtime made = runtime();
+  std::vector<std::string> problems;
+
+  const auto devices = made.devices(problems);
+
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[1].name, "breaker");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0],
+            concat("attribute name of device breaker (plugin test.breaker) ", GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    By, PluginWithAWrongAttribute,
+    testing::Values(
+        WrongAttribute{"Throwing",
+                       [](auto*, auto*) -> gantry_code { throw std::runtime_error("thrown"); },
+                       "throws: thrown"},
+        WrongAttribute{"ACodeThatIsNone", [](auto*, auto*) -> gantry_code { return 77; },
+                       "returns 77, which is no code"},
+        WrongAttribute{"AKindThatIsNone", [](auto* value, auto*) { return answer(value, 99, 8); },
+                       "gives a value that is of kind 99, expected a number or a text"},
+        WrongAttribute{"ALentText",
+                       [](auto* value, auto*) { return answer(value, GANTRY_CSTRING, 8); },
+                       "gives a value that is a string, expected a number or a text"},
+        WrongAttribute{"ATextThatIsNotThere",
+                       [](auto* value, auto*) { return answer(value, GANTRY_STRING); },
+                       "gives a text at address 0"},
+        WrongAttribute{"ATextThatIsNotUtf8",
+                       [](gantry_value* value, gantry_status* status) {
+                         const gantry_host* host = breaker().host;
+                         const gantry_code code = host->text_new(
+                             host, GANTRY_BYTES, gantry_text("caf\xe9"), value, status);
+                         value->object->kind = value->kind = GANTRY_STRING;
+                         return code;
+                       },
+                       "gives a text that is not UTF-8, caf\\xe9"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A runtime with the plugin of breaker.hpp in it, and files for it to load.
+#pragma once
+
+#include "core/runtime/runtime.hpp"
+#include "tests/faults/breaker.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+namespace gantry::test {
+
+class PluginAtWork : public testing::Test {
+ protected:
+  PluginAtWork() { breaker() = {}; }
+  ~PluginAtWork() override { breaker() = {}; }
+
+  Runtime runtime() {
+    RuntimeOptions options;
+    options.only_these_plugins = true;
+    options.threads = 2;
+    options.log_level = "debug";
+    options.log_sink = [this](std::int32_t, std::string_view line) {
+      const std::lock_guard lock(log_mutex_);
+      log_.append(line).append("\n");
+    };
+    auto made = Runtime::create(std::move(options));
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    const Status added = made->add_plugin(query_breaker);
+    EXPECT_TRUE(added.ok()) << added.error().message;
+    return std::move(*made);
+  }
+
+  // One module of the plugin's key, its payload a length and that many bytes.
+  std::string file() {
+    Words body;
+    body.u64(2).str("test.break").str("payload").str("_import_tree").u64s({0, 0}).u64s({});
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("model", ++files_, ".so");
+    write_file(path, ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  // Goes all the way: loads, lists, finds, calls, copies from the device, asks it for what it is.
+  Status work() {
+    Runtime made = runtime();
+    GANTRY_TRY(const Module module, made.load(file()));
+    GANTRY_CHECK(module.functions());
+    GANTRY_TRY(const Function function, module.function("call"));
+    GANTRY_TRY(const Any result, function());
+    if (!breaker().text.empty()) GANTRY_CHECK(result.text());
+    const std::int64_t shape[] = {4};
+    GANTRY_TRY(const Tensor there, made.tensor(shape, {0, 32, 1}, "breaker"));
+    GANTRY_TRY(const Tensor here, made.tensor(shape, {0, 32, 1}));
+    GANTRY_CHECK(made.copy(there, here));
+    std::vector<std::string> problems;
+    made.devices(problems);
+    if (!problems.empty()) return bug(problems.front());
+    return {};
+  }
+
+  std::string log_;
+
+ private:
+  std::mutex log_mutex_;
+  TempDir dir_;
+  int files_ = 0;
+};
+
+}  // namespace gantry::test
