@@ -8,8 +8,8 @@ only worth. Slow, small, standard library only.
 
     second_reader.py FILE...     one JSON document a line: a container, or {"refused": why}
 
-Undecided: a file whose reading is a matter of guessing (a payload of a key that nobody knows, in the layout without
-lengths). Two readers may guess differently.
+Undecided: a file whose reading is a matter of guessing (in the layout without lengths, a payload of a key that nobody
+knows, with entries behind it). Two readers may guess differently.
 """
 import json
 import struct
@@ -289,7 +289,7 @@ WAYS = {
     b"torch": [sequence(text, text)],
     b"ethos-n": [ethos(False), ethos(True)],
     b"VitisAIRuntime": [sequence(text, text, text, TEXTS)],
-    b"mrvl_sim": [sequence(text, text, text), sequence(text, text)],
+    b"mrvl_sim": [sequence(text, text), sequence(text, text, text)],
     b"mrvl_hw": [sequence(text, text, text, numbers("<iii"))],
     b"examplejson": [text],
     b"static_library": [sequence(text, TEXTS)],
@@ -323,7 +323,7 @@ def following_key(b):
 def end_of_payload(key, b, both_tags):
     """The cursor behind the payload."""
     if key not in WAYS:
-        raise Undecided(f"key {key!r} is unknown")
+        raise Undecided("a key that nobody knows")
     ends, fault = {}, None
     for way in WAYS[key]:
         for tags in (True, False) if both_tags else (False,):
@@ -337,9 +337,14 @@ def end_of_payload(key, b, both_tags):
     if not ends:
         raise fault
     best = max(ends.values())
-    sure = [at for at, score in ends.items() if score == best]
+    sure = sorted(at for at, score in ends.items() if score == best)
+    if len(sure) > 1 and best == 0:
+        raise Refused(f"payload of {key!r} is followed by no key, however it is read")
+    if len(sure) > 1 and key == b"mrvl_sim":
+        # Section 2.7: the older way, of one text less, where a known key follows it; or else the newer.
+        sure = sure[:1] if best == 2 else sure[-1:]
     if len(sure) > 1:
-        raise Undecided(f"payload of {key!r} can be read in {len(sure)} ways")
+        raise Undecided("a payload that can be read in several ways")
     return Bytes(b.data, sure[0], b.end)
 
 
@@ -398,6 +403,23 @@ def read_tree_first(b):
     return modules, check_tree(rows, children, len(modules))
 
 
+def end_of_last(b, modules):
+    """Section 1.8: the tree is found from the end, and a payload that nobody knows ends there if it is the last."""
+    marker = struct.pack("<Q", len(b"_import_tree")) + b"_import_tree"
+    found, at = [], b.data.find(marker, b.at, b.end)
+    while at >= 0:
+        tree = Bytes(b.data, at + len(marker), b.end)
+        try:
+            check_tree(tree.words(), tree.words(), modules)
+            found += [at] if tree.left() == 0 else []
+        except Refused:
+            pass
+        at = b.data.find(marker, at + 1, b.end)
+    if len(found) != 1:
+        raise Undecided("a key that nobody knows")
+    return found[0]
+
+
 def read_tree_last(b, both_tags):
     count = b.count(9)
     if count == 0:
@@ -414,7 +436,7 @@ def read_tree_last(b, both_tags):
         if key == b"_lib":
             modules.append((key, None, 0))
             continue
-        b.at = end_of_payload(key, b, both_tags).at
+        b.at = end_of_last(b, count - 1) if key not in WAYS and i == count - 2 else end_of_payload(key, b, both_tags).at
         modules.append((key, at, b.at - at))
     if any(key == b"_lib" for key, _, _ in modules):
         raise Refused("host code is an entry, and there is no tree")
@@ -428,7 +450,7 @@ def is_tree_first(b):
     return b.left() >= 16 and b.u64() >= 1 and b.u64() == 0
 
 
-def read_container(data, begin, end, symbol_size, ffi_first):
+def read_container(data, begin, end, symbol_size, symbol):
     b = Bytes(data, begin, end)
     size = b.u64()
     if size < 8 or size > b.left():
@@ -436,7 +458,10 @@ def read_container(data, begin, end, symbol_size, ffi_first):
     if symbol_size and symbol_size < size + 8:
         raise Refused("the symbol is smaller than the container")
     b.end = b.at + size
-    modules, imports = read_tree_first(b) if is_tree_first(b) else read_tree_last(b, ffi_first)
+    # Section 0: two symbols tell the layout, the bytes tell it for the third alone.
+    either = symbol == BLOBS[1]
+    tree_first = is_tree_first(b) if either else symbol == BLOBS[0]
+    modules, imports = read_tree_first(b) if tree_first else read_tree_last(b, either)
     return {
         "container": {"file_offset": begin, "size": size + 8},
         "modules": [
@@ -463,7 +488,7 @@ def read_library(data):
         if b"__tvm_dev_mblob_nbytes" in elf.symbols:
             raise Undecided("the oldest form, which has no length")
         room = elf.at(address)
-        return read_container(data, room.at, room.end, size, blob == BLOBS[1])
+        return read_container(data, room.at, room.end, size, blob)
     return {"container": None, "modules": [{"type_key": "_lib", "offset": None, "size": 0, "imports": []}]}
 
 
