@@ -10,6 +10,12 @@
 namespace gantry::graph {
 namespace {
 
+// Fields are named where one is wrong, not wherever one is read: there are hundreds.
+Error prefixed(Error error, std::string_view what, std::size_t index) {
+  error.message.insert(0, concat(what, index));
+  return error;
+}
+
 Result<std::vector<Parameter>> read_parameters(ByteReader& in) {
   const std::uint64_t count_at = in.offset();
   GANTRY_TRY(const std::uint64_t count, in.read_u64("parameter count"));
@@ -23,10 +29,14 @@ Result<std::vector<Parameter>> read_parameters(ByteReader& in) {
   }
   std::vector<Parameter> parameters(count);
   for (std::size_t i = 0; i < count; ++i) {
-    GANTRY_TRY(parameters[i].name, in.read_string(concat("name of parameter ", i)));
+    auto name = in.read_string("");
+    if (!name.ok()) return prefixed(std::move(name).error(), "name of parameter ", i);
+    parameters[i].name = *name;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    GANTRY_TRY(parameters[i].array, read_array_record(in, concat("parameter ", i)));
+    auto array = read_array_record(in, "");
+    if (!array.ok()) return prefixed(std::move(array).error(), "parameter ", i);
+    parameters[i].array = std::move(*array);
   }
   return parameters;
 }

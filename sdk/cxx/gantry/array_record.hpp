@@ -65,6 +65,65 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
   return {};
 }
 
+namespace detail {
+// The texts of its refusals go on where the record's name ends: names are made for those only.
+inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
+  const auto refuse = [&](std::uint64_t at, const auto&... why) {
+    return malformed(at, ": ", why...).because("ARRAY_RECORD");
+  };
+  const std::uint64_t start = in.offset();
+  GANTRY_TRY(const std::uint64_t magic, in.read_u64(" magic"));
+  if (magic != array_record_magic) {
+    return refuse(start, "magic is ", Hex{magic}, ", expected ", Hex{array_record_magic});
+  }
+  GANTRY_CHECK(in.read_u64(" reserved word"));
+
+  const std::uint64_t device_at = in.offset();
+  GANTRY_TRY(const std::int32_t device_type, in.read_i32(" device type"));
+  GANTRY_CHECK(in.read_i32(" device id"));
+  if (device_type != 1)
+    return refuse(device_at, "device type is ", device_type, ", expected 1 (CPU)");
+
+  const std::uint64_t ndim_at = in.offset();
+  GANTRY_TRY(const std::int32_t ndim, in.read_i32(" ndim"));
+  if (ndim < 0 || ndim > most_array_dimensions) {
+    return refuse(ndim_at, "ndim is ", ndim, ", range is 0 to ", most_array_dimensions);
+  }
+
+  ArrayRecord record;
+  const std::uint64_t dtype_at = in.offset();
+  GANTRY_TRY(record.dtype.code, in.read_u8(" dtype code"));
+  GANTRY_TRY(record.dtype.bits, in.read_u8(" dtype bits"));
+  GANTRY_TRY(record.dtype.lanes, in.read_u16(" dtype lanes"));
+  if (record.dtype.bits == 0 || record.dtype.lanes == 0) {
+    return refuse(dtype_at, "dtype has ", record.dtype.bits, " bits and ", record.dtype.lanes,
+                  " lanes, fewest is 1");
+  }
+
+  GANTRY_CHECK(check_record_dtype(record.dtype, dtype_at, ""));
+
+  const std::uint64_t shape_at = in.offset();
+  GANTRY_TRY(auto shape, in.read_numbers<std::int64_t>(static_cast<std::uint64_t>(ndim), " shape"));
+  const Result<std::uint64_t> with_lanes = tensor_bytes(shape.value, record.dtype);
+  if (!with_lanes.ok()) return refuse(shape_at, with_lanes.error().message);
+  gantry_dtype one_lane = record.dtype;
+  one_lane.lanes = 1;
+  GANTRY_TRY(const std::uint64_t without_lanes, tensor_bytes(shape.value, one_lane));
+
+  const std::uint64_t nbytes_at = in.offset();
+  GANTRY_TRY(const std::int64_t nbytes, in.read_i64(" nbytes"));
+  const auto size = static_cast<std::uint64_t>(nbytes);
+  if (nbytes < 0 || (size != without_lanes && size != *with_lanes)) {
+    return refuse(nbytes_at, "nbytes is ", nbytes, ", ", dtype_text(record.dtype),
+                  " of this shape takes ", *with_lanes);
+  }
+  record.shape = std::move(shape.value);
+  record.data_at = in.offset();
+  GANTRY_TRY(record.data, in.read_bytes(size, " data"));
+  return record;
+}
+}  // namespace detail
+
 // Reads one record.
 //
 // in       at the magic on entry, one past the data on success, anywhere on failure
@@ -75,59 +134,9 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
 // costs    time and memory O(ndim); data is not touched
 // source   apache/tvm include/tvm/runtime/ndarray.h (v0.4 to v0.20), tensor.h (later)
 inline Result<ArrayRecord> read_array_record(ByteReader& in, std::string_view field) {
-  const auto refuse = [&](std::uint64_t at, const auto&... why) {
-    return malformed(at, field, ": ", why...).because("ARRAY_RECORD");
-  };
-  const std::uint64_t start = in.offset();
-  GANTRY_TRY(const std::uint64_t magic, in.read_u64(concat(field, " magic")));
-  if (magic != array_record_magic) {
-    return refuse(start, "magic is ", Hex{magic}, ", expected ", Hex{array_record_magic});
-  }
-  GANTRY_CHECK(in.read_u64(concat(field, " reserved word")));
-
-  const std::uint64_t device_at = in.offset();
-  GANTRY_TRY(const std::int32_t device_type, in.read_i32(concat(field, " device type")));
-  GANTRY_CHECK(in.read_i32(concat(field, " device id")));
-  if (device_type != 1)
-    return refuse(device_at, "device type is ", device_type, ", expected 1 (CPU)");
-
-  const std::uint64_t ndim_at = in.offset();
-  GANTRY_TRY(const std::int32_t ndim, in.read_i32(concat(field, " ndim")));
-  if (ndim < 0 || ndim > most_array_dimensions) {
-    return refuse(ndim_at, "ndim is ", ndim, ", range is 0 to ", most_array_dimensions);
-  }
-
-  ArrayRecord record;
-  const std::uint64_t dtype_at = in.offset();
-  GANTRY_TRY(record.dtype.code, in.read_u8(concat(field, " dtype code")));
-  GANTRY_TRY(record.dtype.bits, in.read_u8(concat(field, " dtype bits")));
-  GANTRY_TRY(record.dtype.lanes, in.read_u16(concat(field, " dtype lanes")));
-  if (record.dtype.bits == 0 || record.dtype.lanes == 0) {
-    return refuse(dtype_at, "dtype has ", record.dtype.bits, " bits and ", record.dtype.lanes,
-                  " lanes, fewest is 1");
-  }
-
-  GANTRY_CHECK(check_record_dtype(record.dtype, dtype_at, field));
-
-  const std::uint64_t shape_at = in.offset();
-  GANTRY_TRY(auto shape, in.read_numbers<std::int64_t>(static_cast<std::uint64_t>(ndim),
-                                                       concat(field, " shape")));
-  const Result<std::uint64_t> with_lanes = tensor_bytes(shape.value, record.dtype);
-  if (!with_lanes.ok()) return refuse(shape_at, with_lanes.error().message);
-  gantry_dtype one_lane = record.dtype;
-  one_lane.lanes = 1;
-  GANTRY_TRY(const std::uint64_t without_lanes, tensor_bytes(shape.value, one_lane));
-
-  const std::uint64_t nbytes_at = in.offset();
-  GANTRY_TRY(const std::int64_t nbytes, in.read_i64(concat(field, " nbytes")));
-  const auto size = static_cast<std::uint64_t>(nbytes);
-  if (nbytes < 0 || (size != without_lanes && size != *with_lanes)) {
-    return refuse(nbytes_at, "nbytes is ", nbytes, ", ", dtype_text(record.dtype),
-                  " of this shape takes ", *with_lanes);
-  }
-  record.shape = std::move(shape.value);
-  record.data_at = in.offset();
-  GANTRY_TRY(record.data, in.read_bytes(size, concat(field, " data")));
+  auto record = detail::read_unnamed_array_record(in);
+  if (!record.ok()) [[unlikely]]
+    record.error().message.insert(0, field);
   return record;
 }
 
