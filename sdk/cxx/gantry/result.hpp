@@ -13,29 +13,60 @@
 
 #include <gantry/error.hpp>
 
+#include <atomic>
 #include <cassert>
 #include <concepts>
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
 namespace gantry {
 
+namespace detail {
+// Places for errors while memory is out. Each thread in that need takes one until its error has been told.
+struct Spare {
+  std::atomic<bool> taken{false};
+  alignas(Error) std::byte room[sizeof(Error)]{};
+};
+inline constinit Spare spares[8];
+
+[[gnu::noinline, gnu::cold]] inline Error* keep(Error&& error) noexcept {
+  if (auto* kept = new (std::nothrow) Error(std::move(error))) return kept;
+  for (Spare& spare : spares) {
+    if (!spare.taken.exchange(true)) return new (spare.room) Error(std::move(error));
+  }
+  std::terminate();  // nine errors at once for which there is no memory
+}
+
+[[gnu::noinline, gnu::cold]] inline void drop(Error* error) noexcept {
+  for (Spare& spare : spares) {
+    if (static_cast<void*>(error) != spare.room) continue;
+    error->~Error();
+    spare.taken = false;
+    return;
+  }
+  delete error;
+}
+}  // namespace detail
+
 // An error on its way out of functions: one pointer, so that a call that succeeds carries nothing of it.
 class [[nodiscard]] Failure {
  public:
-  // throws   std::bad_alloc
-  [[gnu::noinline, gnu::cold]] explicit Failure(Error&& error)
-      : error_(new Error(std::move(error))) {}
+  // costs    one allocation; where memory is out, one of a few places kept for that, so that it can be told
+  [[gnu::noinline, gnu::cold]] explicit Failure(Error&& error) noexcept
+      : error_(detail::keep(std::move(error))) {}
   [[gnu::noinline, gnu::cold]] Failure(const Failure& other)
-      : error_(other.error_ != nullptr ? new Error(*other.error_) : nullptr) {}
+      : error_(other.error_ != nullptr ? detail::keep(Error(*other.error_)) : nullptr) {}
   Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
   Failure& operator=(Failure other) noexcept {
     std::swap(error_, other.error_);
     return *this;
   }
   ~Failure() {
-    if (error_ != nullptr) free(error_);
+    if (error_ != nullptr) detail::drop(error_);
   }
 
   // Precondition of all: not moved from.
@@ -48,8 +79,6 @@ class [[nodiscard]] Failure {
   }  // NOLINT: where a function returns a bare Error
 
  private:
-  [[gnu::noinline, gnu::cold]] static void free(Error* error) noexcept { delete error; }
-
   template <class>
   friend class Result;
   Failure() = default;
