@@ -80,7 +80,10 @@ class HostScope {
  public:
   // All borrowed until its end.
   HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
-      : thread_(here()),
+      : HostScope(here(), services, node, env) {}
+  HostScope(HostThread& here, const HostServices* services, const ModuleNode* node,
+            const gantry_env& env)
+      : thread_(here),
         around_(thread_.call),
         call_{services, node, &env, around_->depth + 1, 0},
         index_(thread_.index[env.device.type & (kDeviceTypeCount - 1)]),
@@ -121,12 +124,14 @@ class KeptUntilHere {
  public:
   KeptUntilHere() : thread_(here()) {}
   ~KeptUntilHere() {
-    if (thread_.call->depth == 0 && holds_object(thread_.kept.get())) [[unlikely]] {
+    if (holds_object(thread_.kept.get()) && thread_.call->depth == 0) [[unlikely]] {
       const OwnedValue last = std::move(thread_.kept);  // what it runs may use the thread again
     }
   }
   KeptUntilHere(const KeptUntilHere&) = delete;
   KeptUntilHere& operator=(const KeptUntilHere&) = delete;
+
+  HostThread& thread() const { return thread_; }
 
  private:
   HostThread& thread_;

@@ -35,17 +35,21 @@ constexpr std::int32_t kFewArguments = 16;
 // returns  false where an argument is more than that, or wrong: PackedArguments does it, or says why not
 bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
                 PackedValue* values, int* codes) {
-  constexpr int kOther = -1;
-  static constexpr std::int8_t code_of[] = {kOther,        kPackedInt,   kPackedInt, kPackedFloat,
-                                            kPackedHandle, kPackedDtype, kOther,     kPackedTensor};
-  static_assert(GANTRY_INT == 1 && GANTRY_BOOL == 2 && GANTRY_FLOAT == 3 && GANTRY_POINTER == 4 &&
-                GANTRY_DTYPE == 5 && GANTRY_TENSOR_REF == 7);
+  // A byte for each kind, in one number: to look one up waits for no memory.
+  constexpr std::uint64_t kOther = 0xff;
+  constexpr std::uint64_t codes_of_kinds =
+      kOther << 8 * GANTRY_NONE | std::uint64_t{kPackedInt} << 8 * GANTRY_INT |
+      std::uint64_t{kPackedInt} << 8 * GANTRY_BOOL |
+      std::uint64_t{kPackedFloat} << 8 * GANTRY_FLOAT |
+      std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
+      std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
+      std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
   if (!node.device_numbers.empty()) return false;
   for (std::int32_t i = 0; i < count; ++i) {
     const auto kind = static_cast<std::uint32_t>(args[i].kind);
-    if (kind >= std::size(code_of)) return false;
-    const int code = code_of[kind];
-    if (code < 0 || (code == kPackedTensor && args[i].p == nullptr)) return false;
+    if (kind >= sizeof codes_of_kinds) return false;
+    const int code = static_cast<int>(codes_of_kinds >> 8 * kind & 0xff);
+    if (code == kOther || (code == kPackedTensor && args[i].p == nullptr)) return false;
     values[i].i = args[i].i;
     codes[i] = code;
   }
@@ -62,9 +66,10 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
 }
 
 // One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
-inline int run_code(const HostFunction& function, const gantry_env& env, PackedValue* values,
-                    int* codes, std::int32_t count, PackedValue* result, int* result_code) {
-  HostScope scope(function.services, function.node, env);
+inline int run_code(HostThread& thread, const HostFunction& function, const gantry_env& env,
+                    PackedValue* values, int* codes, std::int32_t count, PackedValue* result,
+                    int* result_code) {
+  HostScope scope(thread, function.services, function.node, env);
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
@@ -97,7 +102,7 @@ inline int run_code(const HostFunction& function, const gantry_env& env, PackedV
   PackedValue value{};
   int code = kPackedNull;
   const int returned =
-      run_code(function, env, packed.values(), packed.codes(), count, &value, &code);
+      run_code(here(), function, env, packed.values(), packed.codes(), count, &value, &code);
   return finish(function, returned, value, code, result, status);
 }
 
@@ -113,7 +118,8 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
       return call_with_any(function, *env, args, count, result, status);
     PackedValue value{};
     int code = kPackedNull;
-    const int returned = run_code(function, *env, values, codes, count, &value, &code);
+    const int returned =
+        run_code(kept.thread(), function, *env, values, codes, count, &value, &code);
     if (returned == 0 && take_plain(value, code, result)) [[likely]]
       return GANTRY_OK;
     return finish(function, returned, value, code, result, status);

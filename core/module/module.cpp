@@ -81,6 +81,11 @@ std::string described(const ModuleNode& node) {
   return node.plugin.empty() ? node.place : concat(node.place, " (plugin ", node.plugin, ")");
 }
 
+std::string described(const FunctionObject& function) {
+  return function.parent ? concat("a function of ", described(*function.parent))
+                         : std::string("a global function");
+}
+
 Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place) {
   auto* node = new (std::nothrow) ModuleNode;
   if (node == nullptr) return exhausted("module ", quoted(type_key), ": no memory for its node");

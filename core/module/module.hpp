@@ -49,9 +49,9 @@ struct ModuleNode {  // GANTRY_MODULE
   std::vector<Ref<ModuleNode>> imports;            // fixed once linked
   std::vector<Pin> pins;                           // released after self is destroyed, last first
   std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
-  TraceRecorder* trace = nullptr;                  // the runtime's, which a pin keeps; NULL: calls are not recorded
-  std::string unbound_reason;                      // while unbound: why, in full
-  Pin unbound_payload;         // of a placeholder: what its maker needs to bind it later
+  TraceRecorder* trace = nullptr;  // the runtime's, which a pin keeps; NULL: calls are not recorded
+  std::string unbound_reason;      // while unbound: why, in full
+  Pin unbound_payload;             // of a placeholder: what its maker needs to bind it later
   std::mutex bind_mutex;
 
   // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).
@@ -74,6 +74,7 @@ class GlobalFunctions {
 
 // Who is at work in a node, for messages about its pair: "entry 2 \"cuda\" of model.so (plugin acme.npu)".
 std::string described(const ModuleNode& node);
+std::string described(const FunctionObject& function);  // "a function of entry 2 ..."
 
 // A node without imports, not yet bound to a pair. exhausted when memory is.
 Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place);

@@ -122,42 +122,10 @@ Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view 
   return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
 }
 
-bool may_be_result(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-    case GANTRY_INT:
-    case GANTRY_BOOL:
-    case GANTRY_FLOAT:
-    case GANTRY_POINTER:
-    case GANTRY_DTYPE:
-    case GANTRY_DEVICE:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_OBJECT:
-    case GANTRY_STRING:
-    case GANTRY_BYTES:
-    case GANTRY_FUNCTION:
-    case GANTRY_SHAPE:
-    case GANTRY_TENSOR:
-    case GANTRY_ARRAY:
-    case GANTRY_MAP:
-    case GANTRY_MODULE:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::string subject_of(const FunctionObject& function) {
-  return function.parent ? concat("a function of ", described(*function.parent))
-                         : std::string("a global function");
-}
-
-// The slow end of call(): tidies up after a callee that failed.
 gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
                    gantry_status* status) {
   const bool wrote = result->kind != GANTRY_NONE;
-  if (holds_object(*result) && may_be_result(result->kind)) release(result->object);
+  if (holds_object(*result) && detail::may_be_result(result->kind)) release(result->object);
   *result = gantry_value{};
   const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
   const gantry_code told = known ? code : GANTRY_BUG;
@@ -166,13 +134,13 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
   status->code = told;
   std::string defects;
   if (status->text != nullptr && status->text_size == 0) {
-    defects = concat(subject_of(function), " fails with code ", code, " and says nothing");
+    defects = concat(described(function), " fails with code ", code, " and says nothing");
   } else if (!known) {
-    defects = concat("\n  ", subject_of(function), " fails with code ", code,
+    defects = concat("\n  ", described(function), " fails with code ", code,
                      ", which is none of the ABI's");
   }
   if (wrote) {
-    defects += concat("\n  ", subject_of(function), " writes a result although it fails");
+    defects += concat("\n  ", described(function), " writes a result although it fails");
   }
   if (!defects.empty()) gantry_status_add(status, defects.c_str());
   return told;
@@ -180,7 +148,7 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
 
 gantry_code refuse_result(FunctionObject& function, gantry_value* result, gantry_status* status) {
   const Error error =
-      bug(subject_of(function), " returns a value of kind ", result->kind, ", which nobody can own")
+      bug(described(function), " returns a value of kind ", result->kind, ", which nobody can own")
           .because("RESULT_KIND");
   *result = gantry_value{};
   return to_status(error, status);
@@ -264,6 +232,26 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   return std::move(list.names);
 }
 
+// What follows a call that has not ended well. Apart: every call pays for the room that its function takes.
+[[gnu::cold]] gantry_code detail::ended_badly(FunctionObject& function, gantry_code code,
+                                              gantry_value* result,
+                                              gantry_status* status) noexcept {
+  return wall(status, [&] {
+    return code != GANTRY_OK ? failed(function, code, result, status)
+                             : refuse_result(function, result, status);
+  });
+}
+
+[[gnu::cold]] gantry_code detail::thrown(FunctionObject& function, gantry_value* result,
+                                         gantry_status* status) noexcept {
+  const Error error = error_in_flight();
+  return wall(status, [&]() -> Status {
+    if (holds_object(*result) && detail::may_be_result(result->kind)) release(result->object);
+    *result = gantry_value{};
+    return bug(described(function), " throws: ", error.message).because("EXCEPTION");
+  });
+}
+
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status) {
   *result = gantry_value{};
@@ -271,40 +259,23 @@ gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_v
     status->text_size = 0;
     if (status->text != nullptr && status->text_capacity != 0) status->text[0] = '\0';
   }
-  gantry_code code = GANTRY_OK;
-  try {
-    code = function.target.table->call(function.target.self, env ? env : &default_env(), args,
-                                       count, result, status);
-  } catch (...) {  // a breach of the ABI, which must not end the process
-    const Error thrown = error_in_flight();
-    return wall(status, [&]() -> Status {
-      if (holds_object(*result) && may_be_result(result->kind)) release(result->object);
-      *result = gantry_value{};
-      return bug(subject_of(function), " throws: ", thrown.message).because("EXCEPTION");
-    });
-  }
-  if (code == GANTRY_OK && may_be_result(result->kind)) return GANTRY_OK;
-  return wall(status, [&] {
-    return code != GANTRY_OK ? failed(function, code, result, status)
-                             : refuse_result(function, result, status);
-  });
+  return call_prepared(function, env ? *env : default_env, args, count, result, status);
 }
 
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
                         std::span<const gantry_value> args) {
-  if (args.size() > INT32_MAX)
-    return invalid("a call has ", args.size(), " arguments, most is ", INT32_MAX);
-  StatusBuffer said;
-  OwnedValue result;
-  const gantry_code code = call(function, env, args.data(), static_cast<std::int32_t>(args.size()),
-                                result.slot(), said.get());
-  if (code != GANTRY_OK) return said.error(code, subject_of(function));
+  Result<OwnedValue> result{OwnedValue()};
+  if (args.size() > INT32_MAX) [[unlikely]] {
+    result = invalid("a call has ", args.size(), " arguments, most is ", INT32_MAX);
+  } else {
+    StatusBuffer said;
+    const gantry_code code =
+        call(function, env, args.data(), static_cast<std::int32_t>(args.size()), result->slot(),
+             said.get());
+    if (code != GANTRY_OK) [[unlikely]]
+      result = said.error(code, described(function));
+  }
   return result;
-}
-
-const gantry_env& default_env() {
-  static constexpr gantry_env cpu{{kCpu, 0}, nullptr, nullptr};
-  return cpu;
 }
 
 }  // namespace gantry

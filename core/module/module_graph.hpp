@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/module/module.hpp"
+#include "core/tensor/device_set.hpp"
 
 #include <gantry/host.h>
 
@@ -31,6 +32,9 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 // Names that a node's own table lists, in its order; empty where it lists none.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
 
+// The env of a call that says nothing: cpu:0, default stream, no task.
+inline constexpr gantry_env default_env{{kCpu, 0}, nullptr, nullptr};
+
 // Calls. env NULL: the CPU, default stream. A failure carries the callee's text and nothing of ours.
 //
 // returns  OK, with *result owned by the caller; else *result is none. A callee that fails but writes a result, or
@@ -39,11 +43,57 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module);
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status);
 
+namespace detail {
+// Whether a caller can own it.
+constexpr bool may_be_result(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_NONE:
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+    case GANTRY_FLOAT:
+    case GANTRY_POINTER:
+    case GANTRY_DTYPE:
+    case GANTRY_DEVICE:
+    case GANTRY_SMALL_STRING:
+    case GANTRY_SMALL_BYTES:
+    case GANTRY_OBJECT:
+    case GANTRY_STRING:
+    case GANTRY_BYTES:
+    case GANTRY_FUNCTION:
+    case GANTRY_SHAPE:
+    case GANTRY_TENSOR:
+    case GANTRY_ARRAY:
+    case GANTRY_MAP:
+    case GANTRY_MODULE:
+      return true;
+    default:
+      return false;
+  }
+}
+gantry_code ended_badly(FunctionObject& function, gantry_code code, gantry_value* result,
+                        gantry_status* status) noexcept;
+gantry_code thrown(FunctionObject& function, gantry_value* result,
+                   gantry_status* status) noexcept;  // in a catch block
+}  // namespace detail
+
+// The same, where *result is none and *status, if there is one, as a caller of the ABI has it.
+inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env,
+                                 const gantry_value* args, std::int32_t count, gantry_value* result,
+                                 gantry_status* status) noexcept {
+  gantry_code code = GANTRY_OK;
+  try {
+    const gantry_function& target = function.target;
+    code = target.table->call(target.self, &env, args, count, result, status);
+  } catch (...) {  // a breach of the ABI, which must not end the process
+    return detail::thrown(function, result, status);
+  }
+  if (code == GANTRY_OK && detail::may_be_result(result->kind)) [[likely]]
+    return GANTRY_OK;
+  return detail::ended_badly(function, code, result, status);
+}
+
 // The same with C++ around it.
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
                         std::span<const gantry_value> args);
-
-// The env of a call that says nothing: cpu:0, default stream, no task.
-const gantry_env& default_env();
 
 }  // namespace gantry

@@ -21,15 +21,26 @@ Error wrong_kind(const gantry_value& value, std::string_view expected) {
   return invalid("value is ", kind_text(value.kind), ", expected ", expected).because("VALUE_KIND");
 }
 
+// Apart, as what follows: a call that succeeds pays for nothing of it.
+[[gnu::noinline, gnu::cold]] Result<Any> no_call(const gantry_object* function, std::size_t args) {
+  return guard([&]() -> Result<Any> {
+    if (function == nullptr) return invalid("an empty function handle is called");
+    return invalid("a call has ", args, " arguments, most is ", INT32_MAX);
+  });
+}
+
+[[gnu::noinline, gnu::cold]] Result<Any> failed_call(const FunctionObject& function,
+                                                     gantry_code code, const StatusBuffer& said) {
+  return guard([&]() -> Result<Any> { return said.error(code, described(function)); });
+}
+
 }  // namespace
 
 Object::Object(const Object& other) : object_(other.object_) {
   if (object_ != nullptr) retain(object_);
 }
 
-Object::~Object() {
-  if (object_ != nullptr) release(object_);
-}
+void Object::drop(gantry_object* object) { release(object); }
 
 Object Object::adopt(gantry_object* object) {
   Object handle;
@@ -71,16 +82,6 @@ Result<Tensor> Tensor::row(std::int64_t index) const {
 
 Any::Any(const Any& other) : value_(other.value_) {
   if (holds_object(value_)) retain(value_.object);
-}
-
-Any::~Any() {
-  if (holds_object(value_)) release(value_.object);
-}
-
-Any Any::adopt(const gantry_value& value) {
-  Any any;
-  any.value_ = value;
-  return any;
 }
 
 Any Any::share(const gantry_value& value) {
@@ -139,12 +140,20 @@ Result<std::vector<Any>> Any::items() const {
 }
 
 Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env* env) const {
-  return guard([&]() -> Result<Any> {
-    if (object_ == nullptr) return invalid("an empty function handle is called");
-    GANTRY_TRY(OwnedValue result,
-               gantry::call(*reinterpret_cast<FunctionObject*>(object_), env, args));
-    return Any::adopt(result.take());
-  });
+  // One variable for every way out: what the callee writes is where the caller reads it, and is not read here.
+  Result<Any> result{Any()};
+  if (object_ == nullptr || args.size() > INT32_MAX) [[unlikely]] {
+    result = no_call(object_, args.size());
+  } else {
+    auto& function = *reinterpret_cast<FunctionObject*>(object_);
+    StatusBuffer said;
+    const gantry_code code =
+        call_prepared(function, env ? *env : default_env, args.data(),
+                      static_cast<std::int32_t>(args.size()), result->slot(), said.get());
+    if (code != GANTRY_OK) [[unlikely]]
+      result = failed_call(function, code, said);
+  }
+  return result;
 }
 
 std::string Module::type_key() const { return node_of(object_)->type_key; }

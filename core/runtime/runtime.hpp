@@ -45,13 +45,17 @@ class GANTRY_EXPORT Object {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Object();
+  ~Object() {
+    if (object_ != nullptr) drop(object_);
+  }
 
   explicit operator bool() const { return object_ != nullptr; }
   gantry_object* get() const { return object_; }
 
   // Takes over one reference. For code that also speaks the C ABI.
   static Object adopt(gantry_object* object);
+  // Gives one reference back.
+  static void drop(gantry_object* object);
 
  protected:
   gantry_object* object_ = nullptr;
@@ -92,9 +96,12 @@ class GANTRY_EXPORT Any {
     std::swap(value_, other.value_);
     return *this;
   }
-  ~Any();
+  ~Any() {
+    if (value_.kind >= GANTRY_OBJECT) Object::drop(value_.object);
+  }
 
   const gantry_value& value() const { return value_; }
+  gantry_value* slot() { return &value_; }  // for a call's result; precondition: is_none()
   bool is_none() const { return value_.kind == GANTRY_NONE; }
   // invalid: "value is a tensor, expected an integer"
   Result<std::int64_t> integer() const;
@@ -106,7 +113,12 @@ class GANTRY_EXPORT Any {
   // An array's items, or a map's keys and values in turn.
   Result<std::vector<Any>> items() const;
 
-  static Any adopt(const gantry_value& value);  // takes over the reference, if it holds one
+  // Takes over the reference, if it holds one.
+  static Any adopt(const gantry_value& value) {
+    Any any;
+    any.value_ = value;
+    return any;
+  }
   static Any share(const gantry_value& value);  // adds one
 
  private:
@@ -187,7 +199,8 @@ class GANTRY_EXPORT Executor {
   Result<std::vector<Tensor>> run(std::initializer_list<std::pair<std::string, Tensor>> inputs) {
     return run(std::span(inputs.begin(), inputs.size()));
   }
-  Result<Tensor> output(std::int64_t index) const;  // the executor's own memory: the next run() writes it
+  Result<Tensor> output(
+      std::int64_t index) const;  // the executor's own memory: the next run() writes it
   Result<std::int64_t> output_count() const;
   const Module& module() const { return module_; }
 
@@ -217,15 +230,15 @@ struct RuntimeOptions {
   std::vector<std::string> plugin_dirs;   // before all other places
   std::vector<std::string> plugin_files;  // manifests, before plugin_dirs
   bool only_these_plugins = false;        // search no other place
-  int threads = 0;                        // of the pool, caller included; 0: the configuration's, else all allowed CPUs
-  std::string log_level;                  // "error" "warning" "info" "debug"; empty: the configuration's
+  int threads = 0;  // of the pool, caller included; 0: the configuration's, else all allowed CPUs
+  std::string log_level;  // "error" "warning" "info" "debug"; empty: the configuration's
   std::function<void(std::int32_t level, std::string_view line)> log_sink;  // empty: stderr
-  bool trace = false;                     // record spans for trace_json()
+  bool trace = false;  // record spans for trace_json()
 };
 
 struct DeviceInfo {
-  std::string name;    // "cpu"
-  std::int32_t type;   // its number
+  std::string name;   // "cpu"
+  std::int32_t type;  // its number
   std::int32_t index;
   std::string plugin;  // id; empty: the core
   std::vector<std::pair<std::string, std::string>> attributes;
@@ -273,7 +286,8 @@ class GANTRY_EXPORT Runtime {
   std::vector<DeviceInfo> devices(std::vector<std::string>& problems);
 
   // A new tensor, content undefined.
-  Result<Tensor> tensor(std::span<const std::int64_t> shape, gantry_dtype dtype, std::string_view device = "cpu");
+  Result<Tensor> tensor(std::span<const std::int64_t> shape, gantry_dtype dtype,
+                        std::string_view device = "cpu");
   Result<Tensor> tensor(std::initializer_list<std::int64_t> shape, gantry_dtype dtype) {
     return tensor(std::span(shape.begin(), shape.size()), dtype);
   }

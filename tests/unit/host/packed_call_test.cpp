@@ -404,12 +404,12 @@ TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
 }
 
 TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
-  const HostScope call_of_host_code(&world.services, node.get(), default_env());
+  const HostScope call_of_host_code(&world.services, node.get(), default_env);
   here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
 
   {
     const KeptUntilHere kept;
-    const HostScope task(&world.services, node.get(), default_env());
+    const HostScope task(&world.services, node.get(), default_env);
   }
 
   EXPECT_EQ(text_of(here().kept.get()), "text");
