@@ -175,6 +175,8 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
   GANTRY_TRY(const std::uint64_t count, in.read_count(8 + 1, "entry count"));
 
   bool lost = false;
+  std::string_view last_key;
+  std::span<const PayloadLayout> alternatives;  // of last_key
   for (std::uint64_t i = 0; i < count && !lost; ++i) {
     const std::uint64_t key_at = in.offset();
     GANTRY_TRY(const auto key, read_type_key(in, i));
@@ -194,7 +196,11 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
       out.entries.push_back({key, at, {}, Extent::exact});
       continue;
     }
-    const auto measured = layouts.measure(key, in, context);
+    if (key != last_key) {
+      last_key = key;
+      alternatives = layouts.alternatives(key);
+    }
+    const auto measured = layouts.measure(key, alternatives, in, context);
     if (!measured.ok() && measured.error().code == Code::not_found) {
       lost = true;
       auto tree = find_tree(in, count - 1);

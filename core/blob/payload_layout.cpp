@@ -94,7 +94,9 @@ std::vector<std::string_view> PayloadLayouts::keys() const {
   return all;
 }
 
-Result<Measured> PayloadLayouts::measure(std::string_view key, const ByteReader& in,
+Result<Measured> PayloadLayouts::measure(std::string_view key,
+                                         std::span<const PayloadLayout> alternatives,
+                                         const ByteReader& in,
                                          const PayloadContext& context) const {
   using ExtraTags = PayloadContext::ExtraTags;
   if (const auto said = reported_.find(in.offset()); said != reported_.end()) {
@@ -104,11 +106,12 @@ Result<Measured> PayloadLayouts::measure(std::string_view key, const ByteReader&
         .because("BLOB_CONSUMED");
   }
   const bool delimited = context.layout == ContainerLayout::two;
-  const auto likeness = [this](ByteReader next) {
+  const auto likeness = [&](ByteReader next) {
     if (next.at_end()) return Likeness::known_key;
     if (!plausible_entry(next)) return Likeness::none;
     const std::string_view following = *next.read_string("type key");
-    const bool known = knows(following) || following == "_lib" || following == "_import_tree";
+    const bool known =
+        following == key || following == "_lib" || following == "_import_tree" || knows(following);
     return known ? Likeness::known_key : Likeness::some_key;
   };
 
@@ -119,7 +122,7 @@ Result<Measured> PayloadLayouts::measure(std::string_view key, const ByteReader&
     if (!furthest || error.offset > furthest->offset) furthest = std::move(error);
   };
   bool tried = false;
-  for (const PayloadLayout& layout : alternatives(key)) {
+  for (const PayloadLayout& layout : alternatives) {
     if (!delimited && ends_in_rest(layout)) continue;  // only a length could say where it ends
     tried = true;
     for (const bool extra_tags : {false, true}) {

@@ -135,7 +135,12 @@ class PayloadLayouts {
   //          malformed  no alternative fits; the error of the one that came furthest
   // costs    O(bytes walked); arrays and texts are stepped over, not read
   Result<Measured> measure(std::string_view key, const ByteReader& in,
-                           const PayloadContext& context) const;
+                           const PayloadContext& context) const {
+    return measure(key, alternatives(key), in, context);
+  }
+  // The same for who has looked alternatives(key) up: payloads of one key come by the thousand.
+  Result<Measured> measure(std::string_view key, std::span<const PayloadLayout> alternatives,
+                           const ByteReader& in, const PayloadContext& context) const;
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;

@@ -91,8 +91,10 @@ class Loading {
       const auto index = static_cast<std::size_t>(vague - entries.begin());
       const std::string key(vague->type_key);
       if (loaded_.size() == kMostSelfMeasured) {
-        return exhausted(name_, " has more than ", kMostSelfMeasured, " payloads of type keys like ", quoted(key),
-                         " whose length only their loader knows: declare the payload layout in the plugin's manifest")
+        return exhausted(name_, " has more than ", kMostSelfMeasured,
+                         " payloads of type keys like ", quoted(key),
+                         " whose length only their loader knows: declare the payload layout in the "
+                         "plugin's manifest")
             .because("PAYLOAD_LAYOUT");
       }
       GANTRY_TRY(const Server server, state_.plugins->for_key(key));
@@ -110,8 +112,8 @@ class Loading {
   Error with_dialect(Error error) const {
     const DialectFound found = dialect_of(*elf_);
     if (found.dialect != HostDialect::ffi) return error;
-    return std::move(error).at(concat("its host code is of the ffi dialect, written by ", found.writer,
-                                      ", which this version does not run either"));
+    return std::move(error).at(concat("its host code is of the ffi dialect, written by ",
+                                      found.writer, ", which this version does not run either"));
   }
 
   static bool is_delimited(const Entry& entry) {
@@ -178,10 +180,12 @@ class Loading {
   std::string why_missing(const Wish& wish, const Error& failure) const {
     const ExplainedWish told = explain(*state_.plugins, {wish}).wishes.front();
     const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-    if (told.served) return std::string(sentence(failure.message));  // nothing against it but this one try
+    if (told.served)
+      return std::string(sentence(failure.message));  // nothing against it but this one try
     std::string why;
     for (const ExplainedCandidate& candidate : told.candidates) {
-      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ", sentence(candidate.text));
+      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
+                    sentence(candidate.text));
     }
     if (why.empty()) why = "no plugin offers it";
     return told.advice.empty() ? why : concat(why, "; ", told.advice);
@@ -250,8 +254,8 @@ class Loading {
       if (!container_.entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
       GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, state_.host));
-      GANTRY_TRY(const gantry_module pair,
-                 new_library_module(std::move(library), &state_.host, *nodes_[i], container_.prefix));
+      GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host,
+                                                              *nodes_[i], container_.prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
     }
     return {};
@@ -350,8 +354,11 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).error().at("while loading ", path);
-  auto root =
-      state.files.get(*file, [&] { return Loading(state, *file, options).run(); });
+  bool here = false;
+  auto root = state.files.get(*file, [&] {
+    here = true;
+    return Loading(state, *file, options).run();
+  });
   if (!root.ok()) {
     Error error = std::move(root).error();
     if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line
@@ -359,7 +366,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   }
   state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
                         (*root)->imports.size()));
-  if (!options.allow_missing) {  // it may have been loaded earlier by somebody who allowed it
+  if (!options.allow_missing && !here) {  // it may have been loaded by somebody who allowed it
     GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
   }
   return root;
