@@ -218,7 +218,9 @@ TEST(TensorNew, RefusesADeviceThatSucceedsWithoutMemory) {
 
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, Code::bug);
-  EXPECT_EQ(tensor.error().message, "device npu: alloc of 8 bytes succeeds without memory");
+  EXPECT_EQ(tensor.error().message,
+            "device npu: alloc of 8 bytes succeeds without memory\n"
+            "  while making tensor float32[2] on npu:0");
 }
 
 TEST(TensorNew, RefusesADeviceThatIsNotThere) {
