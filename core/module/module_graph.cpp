@@ -125,7 +125,7 @@ Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view 
 gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
                    gantry_status* status) {
   const bool wrote = result->kind != GANTRY_NONE;
-  if (holds_object(*result) && detail::may_be_result(result->kind)) release(result->object);
+  if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
   *result = gantry_value{};
   const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
   const gantry_code told = known ? code : GANTRY_BUG;
@@ -246,7 +246,7 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
                                          gantry_status* status) noexcept {
   const Error error = error_in_flight();
   return wall(status, [&]() -> Status {
-    if (holds_object(*result) && detail::may_be_result(result->kind)) release(result->object);
+    if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
     *result = gantry_value{};
     return bug(described(function), " throws: ", error.message).because("EXCEPTION");
   });

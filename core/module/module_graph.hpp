@@ -44,32 +44,6 @@ gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_v
                  std::int32_t count, gantry_value* result, gantry_status* status);
 
 namespace detail {
-// Whether a caller can own it.
-constexpr bool may_be_result(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-    case GANTRY_INT:
-    case GANTRY_BOOL:
-    case GANTRY_FLOAT:
-    case GANTRY_POINTER:
-    case GANTRY_DTYPE:
-    case GANTRY_DEVICE:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_OBJECT:
-    case GANTRY_STRING:
-    case GANTRY_BYTES:
-    case GANTRY_FUNCTION:
-    case GANTRY_SHAPE:
-    case GANTRY_TENSOR:
-    case GANTRY_ARRAY:
-    case GANTRY_MAP:
-    case GANTRY_MODULE:
-      return true;
-    default:
-      return false;
-  }
-}
 gantry_code ended_badly(FunctionObject& function, gantry_code code, gantry_value* result,
                         gantry_status* status) noexcept;
 gantry_code thrown(FunctionObject& function, gantry_value* result,
@@ -87,7 +61,7 @@ inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env
   } catch (...) {  // a breach of the ABI, which must not end the process
     return detail::thrown(function, result, status);
   }
-  if (code == GANTRY_OK && detail::may_be_result(result->kind)) [[likely]]
+  if (code == GANTRY_OK && is_owned_kind(result->kind)) [[likely]]
     return GANTRY_OK;
   return detail::ended_badly(function, code, result, status);
 }

@@ -41,25 +41,6 @@ Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   return new (block) T{};
 }
 
-bool is_listed(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_OBJECT:
-    case GANTRY_STRING:
-    case GANTRY_BYTES:
-    case GANTRY_FUNCTION:
-    case GANTRY_SHAPE:
-    case GANTRY_TENSOR:
-    case GANTRY_ARRAY:
-    case GANTRY_MAP:
-    case GANTRY_MODULE:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES:
-      return true;
-    default:
-      return kind >= GANTRY_NONE && kind <= GANTRY_DEVICE;
-  }
-}
-
 // One item, fit to be kept: with a reference of its own.
 Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   if (item.kind == GANTRY_CSTRING || item.kind == GANTRY_BYTES_REF) {
@@ -73,7 +54,7 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   if (item.kind == GANTRY_TENSOR_REF) {
     return invalid("item ", index, " is a borrowed tensor, only tensor objects can be kept");
   }
-  if (!is_listed(item.kind)) {
+  if (!is_owned_kind(item.kind)) {
     return invalid("item ", index, " has kind ", item.kind, ", which is no kind of value");
   }
   if (holds_object(item)) {

@@ -6,8 +6,8 @@
 //     gantry_object | cell             what the deleter frees: itself and everything it owns
 #pragma once
 
-#include <gantry/result.hpp>
 #include <gantry/value.h>
+#include <gantry/result.hpp>
 
 #include <atomic>
 #include <memory>
@@ -76,6 +76,33 @@ using ObjectPtr = Ref<gantry_object>;
 
 inline bool holds_object(const gantry_value& value) { return value.kind >= GANTRY_OBJECT; }
 
+// Whether a value of this kind owns what it holds, or holds nothing to own: a result, an item. Borrowed kinds do not.
+constexpr bool is_owned_kind(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_NONE:
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+    case GANTRY_FLOAT:
+    case GANTRY_POINTER:
+    case GANTRY_DTYPE:
+    case GANTRY_DEVICE:
+    case GANTRY_SMALL_STRING:
+    case GANTRY_SMALL_BYTES:
+    case GANTRY_OBJECT:
+    case GANTRY_STRING:
+    case GANTRY_BYTES:
+    case GANTRY_FUNCTION:
+    case GANTRY_SHAPE:
+    case GANTRY_TENSOR:
+    case GANTRY_ARRAY:
+    case GANTRY_MAP:
+    case GANTRY_MODULE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 inline gantry_value value_of(gantry_object* object) {
   gantry_value value{};
   value.kind = object->kind;
@@ -94,7 +121,9 @@ class OwnedValue {
     return owned;
   }
   template <class T>
-  explicit OwnedValue(Ref<T> ref) : value_(value_of(ref.base())) { ref.take(); }
+  explicit OwnedValue(Ref<T> ref) : value_(value_of(ref.base())) {
+    ref.take();
+  }
   OwnedValue(const OwnedValue& other) : value_(other.value_) {
     if (holds_object(value_)) retain(value_.object);
   }

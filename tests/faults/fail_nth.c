@@ -29,6 +29,7 @@ static atomic_int fired;
 static atomic_ulong count;
 static atomic_long live;
 static unsigned long failing;
+static int onward; /* all from that one on fail, not that one alone */
 static int backtrace_wanted;
 static char report_file[512];
 
@@ -41,7 +42,8 @@ __attribute__((noinline)) static void tell_of_it(void) {
 
 static int fails_now(void) {
   if (!atomic_load_explicit(&armed, memory_order_relaxed)) return 0;
-  if (atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1 != failing) return 0;
+  const unsigned long nth = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
+  if (onward ? failing == 0 || nth < failing : nth != failing) return 0;
   atomic_store(&fired, 1);
   tell_of_it();
   errno = ENOMEM;
@@ -110,6 +112,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   const char* const nth = getenv("GANTRY_FAIL_ALLOCATION");
   const char* const file = getenv("GANTRY_FAIL_REPORT");
   const unsigned long wanted = nth ? strtoul(nth, NULL, 10) : 0;
+  onward = getenv("GANTRY_FAIL_ONWARD") != NULL;
   backtrace_wanted = getenv("GANTRY_FAIL_BACKTRACE") != NULL;
   if (backtrace_wanted) { /* its first call loads a library */
     void* frames[1];
@@ -117,6 +120,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   }
   if (file) strncpy(report_file, file, sizeof report_file - 1);
   unsetenv("GANTRY_FAIL_ALLOCATION");
+  unsetenv("GANTRY_FAIL_ONWARD");
   unsetenv("GANTRY_FAIL_REPORT");
   unsetenv("LD_PRELOAD");
   const int preloaded = nth || file;

@@ -6,6 +6,7 @@
  * Preloaded into any program it counts from the first line of main() to its return, and reads
  *
  *     GANTRY_FAIL_ALLOCATION=N   the N-th malloc, calloc, realloc (operator new is one of them) returns NULL, once
+ *     GANTRY_FAIL_ONWARD=1       and all that follow it
  *     GANTRY_FAIL_REPORT=FILE    at the end: "allocations 1234 live 5 fired 1"
  *     GANTRY_FAIL_BACKTRACE=1    the stack of the failing one goes to stderr
  *

@@ -175,8 +175,10 @@ Ending run_with(const Job& job, const Fault& fault) {
   const TempDir temp;
   std::vector<std::string> environment = job.environment;
   environment.push_back("LD_PRELOAD=" GANTRY_FAIL_NTH_LIBRARY);
-  if (fault.kind == Fault::allocation) {
+  const bool allocations = fault.kind == Fault::allocation || fault.kind == Fault::memory;
+  if (allocations) {
     environment.push_back(concat("GANTRY_FAIL_ALLOCATION=", fault.nth));
+    if (fault.kind == Fault::memory) environment.push_back("GANTRY_FAIL_ONWARD=1");
     environment.push_back("GANTRY_FAIL_REPORT=" + (temp / "report").string());
   }
   const auto words = pointers_to(job.words);
@@ -209,7 +211,7 @@ Ending run_with(const Job& job, const Fault& fault) {
   }
   if (job.out.empty()) run.out = text_in(temp / "out");
   run.err = text_in(temp / "err");
-  if (fault.kind == Fault::allocation) {
+  if (allocations) {
     long live = 0;
     int fired = 1;  // a program that was killed writes no report
     if (std::filesystem::exists(temp / "report")) {

@@ -20,7 +20,8 @@
 namespace gantry::test {
 
 struct Fault {
-  enum Kind { none, allocation, system_call, shrinking_file };
+  // memory: the nth allocation and all that follow it
+  enum Kind { none, allocation, memory, system_call, shrinking_file };
   Kind kind = none;
   unsigned long nth = 0;            // from 1
   std::filesystem::path file = {};  // that is cut to nothing as soon as it is mapped

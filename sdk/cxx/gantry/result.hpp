@@ -26,29 +26,36 @@
 namespace gantry {
 
 namespace detail {
-// Places for errors while memory is out. Each thread in that need takes one until its error has been told.
+struct KeptError {
+  Error error;
+  std::atomic<bool>* place = nullptr;  // what says that its place is taken; NULL: it is on the heap
+};
+
+// Places for errors while memory is out. Each thread in that need takes one until its error has been told. Every library
+// has its own, so an error says where it lies.
 struct Spare {
   std::atomic<bool> taken{false};
-  alignas(Error) std::byte room[sizeof(Error)]{};
+  alignas(KeptError) std::byte room[sizeof(KeptError)]{};
 };
 inline constinit Spare spares[8];
 
-[[gnu::noinline, gnu::cold]] inline Error* keep(Error&& error) noexcept {
-  if (auto* kept = new (std::nothrow) Error(std::move(error))) return kept;
+[[gnu::noinline, gnu::cold]] inline KeptError* keep(Error&& error) noexcept {
+  if (auto* kept = new (std::nothrow) KeptError{std::move(error)}) return kept;
   for (Spare& spare : spares) {
-    if (!spare.taken.exchange(true)) return new (spare.room) Error(std::move(error));
+    if (!spare.taken.exchange(true))
+      return new (spare.room) KeptError{std::move(error), &spare.taken};
   }
   std::terminate();  // nine errors at once for which there is no memory
 }
 
-[[gnu::noinline, gnu::cold]] inline void drop(Error* error) noexcept {
-  for (Spare& spare : spares) {
-    if (static_cast<void*>(error) != spare.room) continue;
-    error->~Error();
-    spare.taken = false;
-    return;
+[[gnu::noinline, gnu::cold]] inline void drop(KeptError* kept) noexcept {
+  std::atomic<bool>* const place = kept->place;
+  if (place == nullptr) {
+    delete kept;
+  } else {
+    kept->~KeptError();
+    *place = false;
   }
-  delete error;
 }
 }  // namespace detail
 
@@ -59,7 +66,7 @@ class [[nodiscard]] Failure {
   [[gnu::noinline, gnu::cold]] explicit Failure(Error&& error) noexcept
       : error_(detail::keep(std::move(error))) {}
   [[gnu::noinline, gnu::cold]] Failure(const Failure& other)
-      : error_(other.error_ != nullptr ? detail::keep(Error(*other.error_)) : nullptr) {}
+      : error_(other.error_ != nullptr ? detail::keep(Error(other.error_->error)) : nullptr) {}
   Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
   Failure& operator=(Failure other) noexcept {
     std::swap(error_, other.error_);
@@ -72,7 +79,7 @@ class [[nodiscard]] Failure {
   // Precondition of all: not moved from.
   Error& error() const {
     assert(error_ != nullptr);
-    return *error_;
+    return error_->error;
   }
   operator Error() && {
     return std::move(error());
@@ -83,7 +90,7 @@ class [[nodiscard]] Failure {
   friend class Result;
   Failure() = default;
 
-  Error* error_ = nullptr;
+  detail::KeptError* error_ = nullptr;
 };
 
 template <class T = void>
