@@ -141,7 +141,9 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
         continue;
       }
       const Likeness found = likeness(at);
-      if (!best || found > best_likeness) {
+      // Where both leave a key that nobody knows, the key that the shorter one leaves is a text of the longer one.
+      if (!best || found > best_likeness ||
+          (found == best_likeness && measured.size > best->size)) {
         best = measured;
         best_likeness = found;
       }

@@ -195,6 +195,18 @@ TEST(Payload, TellsWhetherKernelsHaveArgumentTags) {
   EXPECT_FALSE(layouts.measure("cuda", ByteReader(plain.bytes()), first_ffi())->extra_tags);
 }
 
+// `code` of a few printable characters could be a key as well as the vendor's own behind it.
+TEST(Payload, TakesNoTextOfItsOwnForTheNextKeyBeforeAKeyThatNobodyKnows) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const Words payload = Words().str("f").str("{}").str("code");
+  const Words words = Words(payload).str("acme").u64(0);
+
+  const auto measured = layouts.measure("mrvl_sim", ByteReader(words.bytes()), legacy());
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, payload.size());
+}
+
 TEST(Payload, AllowsKernelsThatCountNoArgumentTags) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   Words words = Words().str("ptx").u64(1).str("k").str("").u64(1).u8(3).u8(64).u16(1);
