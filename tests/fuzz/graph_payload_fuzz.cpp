@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a graph factory: loaded, an executor made of it on the fake host, run once.
+// The payload of a graph factory: loaded, an executor made of it on the fake host, run once; and our reader against our
+// writer: what was read is written, with its data aligned, and read again.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -10,6 +11,8 @@
 
 #include <gantry/handle.hpp>
 #include <gantry/wall.hpp>
+
+#include <algorithm>
 
 using namespace gantry;
 using namespace gantry::fuzz;
@@ -49,6 +52,45 @@ gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gan
   return GANTRY_OK;
 }
 
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes written(const graph::Payload& payload, std::uint64_t position) {
+  Bytes bytes;
+  const gantry_sink sink{
+      sizeof sink, 0, &bytes, position,
+      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
+        auto& to = *static_cast<Bytes*>(self);
+        const auto* from = static_cast<const std::uint8_t*>(data);
+        to.insert(to.end(), from, from + size);
+        return GANTRY_OK;
+      }};
+  graph::write_payload(payload, payload.parameters, sink);
+  return bytes;
+}
+
+bool same(const graph::Parameter& a, const graph::Parameter& b) {
+  return a.name == b.name && a.array.shape == b.array.shape &&
+         std::memcmp(&a.array.dtype, &b.array.dtype, sizeof a.array.dtype) == 0 &&
+         std::ranges::equal(a.array.data, b.array.data);
+}
+
+void check_written(const Host& host, const graph::Payload& payload, gantry_object* pin,
+                   std::uint64_t position) {
+  const Bytes once = written(payload, position);
+  std::uint64_t consumed = 0;
+  const auto again = graph::read_payload(host, blob_of(once, pin), &consumed);
+  expect(again.ok() && consumed == once.size(), "what was written can be read");
+  expect((*again)->graph_json == payload.graph_json, "a graph comes back as it was");
+  expect((*again)->module_name == payload.module_name, "a module's name comes back as it was");
+  expect(std::ranges::equal((*again)->parameters, payload.parameters, same),
+         "parameters come back as they were");
+  for (const graph::Parameter& parameter : (*again)->parameters) {
+    expect((position + parameter.array.data_at) % record_data_alignment == 0,
+           "a parameter's data are aligned");
+  }
+  expect(written(**again, position) == once, "what was written is written the same again");
+}
+
 // An executor over the payload; its refusals are allowed, its memory is not our question.
 void make_and_run(const Host& host, const Value& factory, std::string_view name) {
   const gantry_env env{test::cpu, nullptr, nullptr};
@@ -72,6 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Host host(fake.table());
   gantry_object* const pin = fake.new_pin();
   bool small = false;
+  std::shared_ptr<const graph::Payload> read;
   {
     // As graph_json_fuzz.cpp.
     const Budget budget(size, {.bytes_per_input_byte = 64});
@@ -83,10 +126,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const Status proven = (*payload)->prove();
       if (!proven.ok()) expect_refusal(proven.error(), size);
       small = proven.ok() && is_small((*payload)->graph);
+      read = *payload;
     } else {
       expect_refusal(payload.error(), size);
     }
   }
+  if (read != nullptr) check_written(host, *read, pin, size);
+  read.reset();
   if (small) {
     const gantry_blob blob = blob_of({data, size}, pin);
     gantry_module module{};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `gantry inspect` whole: a file of any kind, its report, and the report as text and as JSON.
+// `gantry inspect` whole: a file of any kind, its report, and the report as text and as JSON. Bare containers are mutated
+// as what they are.
 #include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/container_mutator.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/inspected.hpp"
 
@@ -9,4 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const gantry::fuzz::Budget budget(size);
   gantry::fuzz::inspect_whole({data, size});
   return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+  return gantry::fuzz::mutate_container(data, size, most, seed);
 }

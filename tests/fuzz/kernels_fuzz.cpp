@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device payload behind its format, as plugins read it with the SDK: table of kernels, then data. The table is written
+// again as it was; core/blob finds the same end; launch tags are read, and a launch of nothing made of them.
+//
+//     byte 0   0 without argument tags, 1 with, 2 either
+//     rest     table, data
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include "core/blob/payload_layout.hpp"
+
+#include <gantry/kernel_table.hpp>
+#include <gantry/launch_tags.hpp>
+
+#include <dmlc/io.h>
+#include <dmlc/serializer.h>
+
+#include <algorithm>
+
+using namespace gantry;
+using namespace gantry::fuzz;
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+class BytesStream : public dmlc::Stream {
+ public:
+  using dmlc::Stream::Write;
+  void Write(const void* data, std::size_t size) override {
+    const auto* first = static_cast<const std::uint8_t*>(data);
+    bytes.insert(bytes.end(), first, first + size);
+  }
+  std::size_t Read(void*, std::size_t) override { return 0; }
+  Bytes bytes;
+};
+
+Status read_data(ByteReader& in) {
+  GANTRY_CHECK(in.read_string("data"));
+  if (!in.at_end()) return malformed(in.offset(), "bytes follow the data");
+  return {};
+}
+
+bool has_tags(const KernelTable& table) {
+  return table.size() != 0 && table.kernels().front().argument_tags.has_value();
+}
+
+// What a plugin reads, the core delimits in the same way.
+void compare(std::span<const std::uint8_t> payload, const KernelTable& table) {
+  static const PayloadLayouts layouts = PayloadLayouts::built_in();
+  BytesStream whole;
+  whole.Write(std::string("ptx"));
+  whole.bytes.insert(whole.bytes.end(), payload.begin(), payload.end());
+  PayloadContext context;
+  context.layout = ContainerLayout::two;
+  context.extra_tags =
+      has_tags(table) ? PayloadContext::ExtraTags::yes : PayloadContext::ExtraTags::no;
+  const auto measured = layouts.measure("cuda", ByteReader(whole.bytes), context);
+  expect(measured.ok() && measured->size == whole.bytes.size(),
+         "the core finds the end that the plugin finds");
+}
+
+void launch(const KernelInfo& kernel, std::size_t size) {
+  const auto tags = parse_launch_tags(kernel.launch_tags, kernel.name);
+  if (!tags.ok()) {
+    expect_refusal(tags.error(), size);
+    return;
+  }
+  gantry_value zero{};
+  zero.kind = GANTRY_INT;
+  const std::vector<gantry_value> zeros(tags->argument_count(), zero);
+  expect(tags->work_dimensions() >= 1 && tags->work_dimensions() <= 3, "1 to 3 dimensions");
+  const auto extents = tags->extents(zeros);
+  expect(extents.ok() && extents->grid[0] == 1, "an extent of 0 is 1");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A kernel of 33 bytes is a KernelInfo and its place in the index, twice where there may be tags.
+  const Budget budget(size, {.bytes_per_input_byte = 32});
+  Choices choices({data, size});
+  const auto tags = static_cast<ArgumentTags>(choices.below(3));
+  const auto payload = choices.rest();
+  ByteReader in(payload);
+  const auto table = read_kernel_table(in, tags, read_data);
+  if (!table.ok()) return expect_refusal(table.error(), payload.size());
+
+  BytesStream written;
+  write_kernel_table(written, *table);
+  expect(std::ranges::equal(written.bytes, payload.first(in.offset())),
+         "a table is written as it was");
+  for (const KernelInfo& kernel : table->kernels()) {
+    expect(table->find(kernel.name) == &kernel, "a kernel is found by its name");
+    launch(kernel, payload.size());
+  }
+  if (read_data(in).ok()) compare(payload, *table);
+  return 0;
+}
