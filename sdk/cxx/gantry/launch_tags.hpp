@@ -6,7 +6,8 @@
 //     tags in the payload    "blockIdx.x" "threadIdx.x" "tirx.use_cooperative_launch" "tirx.use_dyn_shared_memory"
 //                            flags take no argument; the shared-memory tag is the last
 //
-// The order of the tags is the compiler's, so it is followed, never assumed.
+// The order of the tags is the compiler's, so it is followed, never assumed. Kernels with several stages name an axis
+// once for each (v0.12's convolutions have threadIdx.x three times), with the same extent every time.
 #pragma once
 
 #include <gantry/value.h>
@@ -55,7 +56,8 @@ struct LaunchTags {
   // Reads the launch part of a call's arguments.
   //
   // arguments  [in]   those after the kernel's parameters; the caller has checked that there are argument_count()
-  // returns    INVALID  an argument that is no integer, is negative or does not fit in 32 bits (an extent)
+  // returns    INVALID  an argument that is no integer, is negative or does not fit in 32 bits (an extent); two
+  //                     extents of one axis that differ
   // costs      O(arguments), no allocation
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
     static constexpr std::string_view names[] = {"blockIdx", "threadIdx", "clusterCtaIdx",
@@ -63,6 +65,7 @@ struct LaunchTags {
     LaunchExtents out;
     std::array<std::uint32_t, 3>* const ranks[] = {&out.grid, &out.block, &out.cluster,
                                                    &out.preferred_cluster};
+    std::uint32_t seen = 0;  // one bit for each axis
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const gantry_value& argument = arguments[i];
       const std::size_t rank = axes[i] / 3u;
@@ -77,7 +80,15 @@ struct LaunchTags {
                        ", range is 0 to ", INT32_MAX)
             .because("LAUNCH_EXTENT");
       }
-      if (argument.i != 0) (*ranks[rank])[dimension] = static_cast<std::uint32_t>(argument.i);
+      const auto extent = static_cast<std::uint32_t>(argument.i != 0 ? argument.i : 1);
+      std::uint32_t& place = (*ranks[rank])[dimension];
+      if ((seen >> axes[i] & 1u) != 0 && place != extent) {
+        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", place, " and ",
+                       extent, ", expected one")
+            .because("LAUNCH_EXTENT");
+      }
+      seen |= 1u << axes[i];
+      place = extent;
     }
     if (!has_dynamic_shared_memory) return out;
     const gantry_value& bytes = arguments[axes.size()];
@@ -131,7 +142,7 @@ inline std::string_view launch_flag(std::string_view tag) {
 //
 // tags     [in]   in the payload's order
 // kernel   [in]   its name, for messages
-// returns  MALFORMED    an axis twice, or a tag behind the shared-memory tag
+// returns  MALFORMED    a tag behind the shared-memory tag
 //          UNSUPPORTED  a tag that this version does not know: it could take an argument
 // source   apache/tvm src/runtime/thread_storage_scope.h; "programtic" is how compilers spell it
 inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
@@ -146,13 +157,6 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
     const int axis = detail::launch_axis(tag);
     const std::string_view flag = detail::launch_flag(tag);
     if (axis >= 0) {
-      for (const std::uint8_t other : out.axes) {
-        if (other == axis) {
-          return malformed(no_offset, "kernel ", quoted(kernel), ": launch tag ", quoted(tag),
-                           " comes twice")
-              .because("LAUNCH_TAG");
-        }
-      }
       out.axes.push_back(static_cast<std::uint8_t>(axis));
     } else if (flag == "use_dyn_shared_memory") {
       out.has_dynamic_shared_memory = true;

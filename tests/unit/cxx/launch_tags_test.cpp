@@ -111,10 +111,6 @@ INSTANTIATE_TEST_SUITE_P(
                               {"use_dyn_shared_memory"},
                               Code::unsupported,
                               "kernel \"add\": launch tag \"use_dyn_shared_memory\" is unknown"},
-                      BadTags{"AxisTwice",
-                              {"blockIdx.x", "threadIdx.x", "blockIdx.x"},
-                              Code::malformed,
-                              "kernel \"add\": launch tag \"blockIdx.x\" comes twice"},
                       BadTags{"AxisBehindSharedMemory",
                               {"tir.use_dyn_shared_memory", "blockIdx.x"},
                               Code::malformed,
@@ -140,6 +136,22 @@ TEST(LaunchExtents, ComeFromTheArgumentsThroughTheTags) {
 // Compilers since v0.8 pass 0 for an empty dynamic extent.
 TEST(LaunchExtents, CountZeroAsOne) {
   EXPECT_THAT(parsed({"blockIdx.x"}).extents({{int_value(0)}}).value().grid, ElementsAre(1, 1, 1));
+}
+
+// As v0.12 exports a convolution: one axis for each stage of the kernel.
+TEST(LaunchExtents, OfAnAxisThatComesAgainAreTheSameEveryTime) {
+  const LaunchTags tags = parsed({"blockIdx.x", "threadIdx.x", "threadIdx.x", "threadIdx.x"});
+  EXPECT_EQ(tags.argument_count(), 4u);
+
+  const auto same = tags.extents({{int_value(3), int_value(8), int_value(8), int_value(8)}});
+  const auto other = tags.extents({{int_value(3), int_value(8), int_value(8), int_value(4)}});
+
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_THAT(same->block, ElementsAre(8, 1, 1));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::invalid);
+  EXPECT_EQ(other.error().reason, "LAUNCH_EXTENT");
+  EXPECT_EQ(other.error().message, "extent of threadIdx.x is 8 and 4, expected one");
 }
 
 struct BadExtent {
