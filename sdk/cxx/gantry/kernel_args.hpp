@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/kernel_args.hpp - how one kernel of a device payload is called: what a call's values become, one by one, by
+// the types in its record (kernel_table.hpp) and by its launch tags (launch_tags.hpp).
+//
+//     GANTRY_TRY(const KernelCall kernel, KernelCall::parse(info));      // when the payload is read
+//
+//     GANTRY_CHECK(kernel.check_count(args.size()));                     // when the kernel is called
+//     for (std::size_t i = 0; i < kernel.parameter_count(); ++i) {
+//       GANTRY_TRY(const KernelArgument argument, kernel.argument(i, args[i], env->device));
+//       ... argument.is_pointer() ? argument.data + argument.byte_offset : argument.bytes, argument.size
+//     }
+//     GANTRY_TRY(const LaunchExtents extents, kernel.extents(args));
+//
+// Nothing here knows a driver; a call allocates nothing.
+#pragma once
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/kernel_table.hpp>
+#include <gantry/kind_text.hpp>
+#include <gantry/launch_tags.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// What a parameter takes. A tensor map is CUDA's: the value's pointer is the address of its 128 bytes, which are
+// passed themselves.
+enum class ParameterKind : std::uint8_t {
+  pointer,
+  int32,
+  int64,
+  uint32,
+  float32,
+  float64,
+  tensor_map
+};
+
+// One argument as a driver wants it.
+struct KernelArgument {
+  ParameterKind kind = ParameterKind::pointer;
+  std::uint8_t size = 0;  // bytes of a scalar: 4 or 8; 0 for the others
+  alignas(
+      8) std::array<std::uint8_t, 8> bytes{};  // of a scalar, little-endian; zero behind its size
+  void* data =
+      nullptr;  // what the device's alloc returned, or NULL: the kernel gets a null pointer
+  std::uint64_t byte_offset = 0;  // from data, of a tensor that is a part of another
+
+  bool is_pointer() const { return kind == ParameterKind::pointer; }
+  bool is_scalar() const { return size != 0; }
+};
+
+class KernelCall {
+ public:
+  // Checks what a payload says about one kernel, before anything is called.
+  //
+  // returns  UNSUPPORTED  a parameter of a type that compilers do not pass to kernels (PARAMETER_TYPE)
+  //          what parse_launch_tags says
+  // costs    O(parameters + tags)
+  // source   apache/tvm src/runtime/pack_args.h: it passes these types and no others
+  static Result<KernelCall> parse(const KernelInfo& kernel) {
+    KernelCall call;
+    call.name_ = kernel.name;
+    call.parameters_.reserve(kernel.parameters.size());
+    for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+      const int kind = kind_of(kernel.parameters[i], kernel.is_tensor_map(i));
+      if (kind < 0) {
+        return unsupported("kernel ", quoted(kernel.name), ": parameter ", i, " has type ",
+                           dtype_text(kernel.parameters[i]),
+                           ", kernels take handle, int32, int64, uint32, float32 and float64")
+            .because("PARAMETER_TYPE");
+      }
+      call.parameters_.push_back(static_cast<ParameterKind>(kind));
+    }
+    GANTRY_TRY(call.tags_, parse_launch_tags(kernel.launch_tags, kernel.name));
+    return call;
+  }
+
+  const std::string& name() const { return name_; }
+  const LaunchTags& tags() const { return tags_; }
+  std::size_t parameter_count() const { return parameters_.size(); }
+  ParameterKind parameter(std::size_t i) const { return parameters_[i]; }
+  // Parameters, then one for each extent.
+  std::size_t argument_count() const { return parameters_.size() + tags_.argument_count(); }
+
+  // For devices that have a grid of blocks and nothing more.
+  //
+  // device   [in]   for the message: "opencl"
+  // returns  UNSUPPORTED  the kernel wants a cluster, a cooperative launch, a programmatic dependent launch, dynamic
+  //                       shared memory or a tensor map (LAUNCH_TAG, PARAMETER_TYPE)
+  Status needs_grid_and_block_only(std::string_view device) const {
+    const auto refuse = [&](std::string_view what) {
+      return unsupported("kernel ", quoted(name_), " wants ", what, ", which ", device,
+                         " devices do not have");
+    };
+    if (tags_.has_cluster() || tags_.has_preferred_cluster())
+      return refuse("clusters of blocks").because("LAUNCH_TAG");
+    if (tags_.is_cooperative) return refuse("a cooperative launch").because("LAUNCH_TAG");
+    if (tags_.is_programmatic_dependent)
+      return refuse("a programmatic dependent launch").because("LAUNCH_TAG");
+    if (tags_.has_dynamic_shared_memory)
+      return refuse("dynamic shared memory").because("LAUNCH_TAG");
+    for (const ParameterKind parameter : parameters_) {
+      if (parameter == ParameterKind::tensor_map)
+        return refuse("a tensor map").because("PARAMETER_TYPE");
+    }
+    return {};
+  }
+
+  // returns  INVALID  another number of arguments than the kernel takes (ARGUMENT_COUNT)
+  Status check_count(std::size_t count) const {
+    if (count == argument_count()) return {};
+    return invalid("kernel ", quoted(name_), " gets ", count, " arguments, takes ",
+                   argument_count(), ": ", parameters_.size(), " parameters and ",
+                   tags_.argument_count(), " launch extents")
+        .because("ARGUMENT_COUNT");
+  }
+
+  // Reads one argument. Compiled code passes pointers, and numbers of 64 bits; people pass tensors too.
+  //
+  // i        [in]   of the parameter, below parameter_count()
+  // value    [in]   borrowed as long as what is returned
+  // device   [in]   where the call runs: a tensor must lie there
+  // returns  INVALID  a kind that the parameter does not take (ARGUMENT_KIND), a number that its type does not hold
+  //                   (ARGUMENT_RANGE), a tensor of another device (ARGUMENT_DEVICE)
+  Result<KernelArgument> argument(std::size_t i, const gantry_value& value,
+                                  gantry_device_id device) const {
+    KernelArgument out;
+    out.kind = parameters_[i];
+    switch (out.kind) {
+      case ParameterKind::pointer:
+      case ParameterKind::tensor_map:
+        return pointer(i, value, device, out);
+      case ParameterKind::int32:
+        return integer<std::int32_t>(i, value, out);
+      case ParameterKind::int64:
+        return integer<std::int64_t>(i, value, out);
+      case ParameterKind::uint32:
+        return integer<std::uint32_t>(i, value, out);
+      case ParameterKind::float32:
+        return real<float>(i, value, out);
+      case ParameterKind::float64:
+        return real<double>(i, value, out);
+    }
+    return bug("parameter kind ", static_cast<int>(out.kind), " is none").because("PARAMETER_TYPE");
+  }
+
+  // Reads the launch part of a call's arguments, all of which are given; precondition: check_count().
+  Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
+    Result<LaunchExtents> read = tags_.extents(arguments.subspan(parameters_.size()));
+    if (!read.ok()) read.error().at("in a call of kernel ", quoted(name_));
+    return read;
+  }
+
+ private:
+  // A ParameterKind, or -1.
+  static int kind_of(gantry_dtype type, bool is_tensor_map) {
+    const auto is = [&](TypeCode code, std::uint8_t bits) {
+      return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
+    };
+    ParameterKind kind;
+    if (is(TypeCode::handle, 64)) {
+      kind = is_tensor_map ? ParameterKind::tensor_map : ParameterKind::pointer;
+    } else if (is_tensor_map) {
+      return -1;
+    } else if (is(TypeCode::int_, 32)) {
+      kind = ParameterKind::int32;
+    } else if (is(TypeCode::int_, 64)) {
+      kind = ParameterKind::int64;
+    } else if (is(TypeCode::uint, 32)) {
+      kind = ParameterKind::uint32;
+    } else if (is(TypeCode::float_, 32)) {
+      kind = ParameterKind::float32;
+    } else if (is(TypeCode::float_, 64)) {
+      kind = ParameterKind::float64;
+    } else {
+      return -1;
+    }
+    return static_cast<int>(kind);
+  }
+
+  template <class... Parts>
+  Error refuse(std::size_t i, const Parts&... parts) const {
+    return invalid("kernel ", quoted(name_), ": argument ", i, " is ", parts...);
+  }
+
+  Result<KernelArgument> pointer(std::size_t i, const gantry_value& value, gantry_device_id device,
+                                 KernelArgument& out) const {
+    if (value.kind == GANTRY_POINTER) {
+      out.data = value.p;
+    } else if (const gantry_tensor* tensor = gantry_value_tensor(&value);
+               tensor != nullptr && out.is_pointer()) {
+      if (tensor->device.type != device.type || tensor->device.index != device.index) {
+        return refuse(i, "a tensor on device ", tensor->device.type, ':', tensor->device.index,
+                      ", the call runs on ", device.type, ':', device.index)
+            .because("ARGUMENT_DEVICE");
+      }
+      out.data = tensor->data;
+      out.byte_offset = tensor->byte_offset;
+    } else if (value.kind != GANTRY_NONE || !out.is_pointer()) {
+      return refuse(i, kind_text(value.kind), ", expected a pointer").because("ARGUMENT_KIND");
+    }
+    return out;
+  }
+
+  template <class Number>
+  Result<KernelArgument> integer(std::size_t i, const gantry_value& value,
+                                 KernelArgument& out) const {
+    if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL)
+      return refuse(i, kind_text(value.kind), ", expected an integer").because("ARGUMENT_KIND");
+    if (!std::in_range<Number>(value.i)) {
+      return refuse(i, value.i, ", range is ", std::numeric_limits<Number>::min(), " to ",
+                    std::numeric_limits<Number>::max())
+          .because("ARGUMENT_RANGE");
+    }
+    return scalar(static_cast<Number>(value.i), out);
+  }
+
+  template <class Number>
+  Result<KernelArgument> real(std::size_t i, const gantry_value& value, KernelArgument& out) const {
+    if (value.kind == GANTRY_INT) return scalar(static_cast<Number>(value.i), out);
+    if (value.kind != GANTRY_FLOAT)
+      return refuse(i, kind_text(value.kind), ", expected a float").because("ARGUMENT_KIND");
+    if (std::isfinite(value.f) && std::abs(value.f) > std::numeric_limits<Number>::max()) {
+      // Converting it is undefined; hardware gives an infinity, as compiled code expects.
+      return scalar(std::copysign(std::numeric_limits<Number>::infinity(),
+                                  static_cast<Number>(std::signbit(value.f) ? -1 : 1)),
+                    out);
+    }
+    return scalar(static_cast<Number>(value.f), out);
+  }
+
+  template <class Number>
+  static KernelArgument scalar(Number number, KernelArgument& out) {
+    out.size = sizeof number;
+    std::memcpy(out.bytes.data(), &number, sizeof number);
+    return out;
+  }
+
+  std::string name_;
+  std::vector<ParameterKind> parameters_;
+  LaunchTags tags_;
+};
+
+}  // namespace gantry
