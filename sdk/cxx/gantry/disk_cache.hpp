@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/disk_cache.hpp - what took long to make and can be made again, kept between processes: compiled device code.
+//
+//     DiskCache cache({.folder = cache_directory + "/opencl", .log = [&](std::string_view line) { ... }});
+//     const std::string key = DiskCache::key({"opencl program 1", driver, device, options, source});
+//     if (auto binary = cache.load(key)) ...        // or nothing: make it
+//     cache.store(key, binary);
+//
+// One file for each key, named by a digest of it:
+//
+//     "GTRYCCH1"  u64 key size  key  u64 content size  content  u64 checksum of all before
+//
+// The file holds the whole key, so two keys of one digest cannot be taken for each other. A file appears whole or
+// not at all, by rename, and is checked when it is read: damage is a log line and a miss. Nothing here fails: without
+// a folder, or with one that cannot be written, there is no cache. The checksum finds damage, not malice; against
+// that stands who owns the file: only what this user owns, and others cannot write, is read.
+//
+// thread   any; processes may share a folder
+#pragma once
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/result.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+class DiskCache {
+ public:
+  struct Options {
+    std::string
+        folder;  // made when the first file is written, for this user alone; empty: no cache
+    std::uint64_t most_file_bytes = std::uint64_t{64} << 20;  // of one content: more is not kept
+    std::uint64_t most_bytes = std::uint64_t{1}
+                               << 30;  // of all files: the oldest go when one is added
+    std::function<void(std::string_view)> log = {};  // one line, for a person; may be empty
+  };
+
+  explicit DiskCache(Options options) : options_(std::move(options)) {}
+
+  const std::string& folder() const { return options_.folder; }
+
+  // Parts of a key in one text, so that no two lists of parts give the same.
+  static std::string key(std::initializer_list<std::string_view> parts) {
+    std::string key;
+    for (const std::string_view part : parts) {
+      put(key, part.size());
+      key.append(part);
+    }
+    return key;
+  }
+
+  // Where a key's content lies, whether it is there or not.
+  std::string path_of(std::string_view key) const {
+    return concat(options_.folder, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
+  }
+
+  // returns  the content; nullopt: it is not there, or its file is unusable, which is logged
+  // costs    one read of the file
+  std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
+    if (options_.folder.empty()) return std::nullopt;
+    const std::string path = path_of(key);
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file.number < 0) {
+      if (errno != ENOENT && errno != ENOTDIR) ignore(path, std::strerror(errno));
+      return std::nullopt;
+    }
+    Result<std::vector<std::uint8_t>> content = read(file.number, key);
+    if (content.ok()) return std::move(content).value();
+    ignore(path, content.error().message);
+    return std::nullopt;
+  }
+
+  // Keeps a content, in place of what the key had.
+  //
+  // returns  false where it was not kept; the first time that the folder cannot be written is logged
+  // costs    one write, one fsync, and a look at every file of the folder
+  bool store(std::string_view key, std::span<const std::uint8_t> content) {
+    if (options_.folder.empty() || content.size() > options_.most_file_bytes) return false;
+    const std::string path = path_of(key);
+    if (const int error = write(path, key, content); error != 0) {
+      if (!told_.exchange(true))
+        log(concat("cache file ", path, " cannot be written: ", std::strerror(error)));
+      return false;
+    }
+    make_room();
+    return true;
+  }
+
+  // Forgets a content that turned out to be of no use: a driver refuses the binary.
+  void remove(std::string_view key) const {
+    if (!options_.folder.empty()) unlink(path_of(key).c_str());
+  }
+
+ private:
+  static constexpr std::string_view magic = "GTRYCCH1";
+  static constexpr std::string_view suffix = ".cache";
+  static constexpr std::string_view unfinished = ".cache.tmp";
+
+  struct Descriptor {
+    explicit Descriptor(int opened) : number(opened) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+      if (number >= 0) close(number);
+    }
+    int number;
+  };
+
+  // FNV-1a of 64 bits.
+  static std::uint64_t digest(std::string_view bytes, std::uint64_t seed) {
+    std::uint64_t sum = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
+    for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    return sum;
+  }
+  static std::string hex(std::uint64_t number) {
+    std::string text(16, '0');
+    for (std::size_t i = 16; i-- > 0; number >>= 4) text[i] = "0123456789abcdef"[number & 15];
+    return text;
+  }
+  static void put(std::string& to, std::uint64_t number) {
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    to.append(bytes, sizeof bytes);
+  }
+
+  void log(std::string_view line) const {
+    if (options_.log) options_.log(line);
+  }
+  void ignore(std::string_view path, std::string_view why) const {
+    log(concat("cache file ", path, " is ignored: ", why));
+  }
+
+  Result<std::vector<std::uint8_t>> read(int file, std::string_view key) const {
+    struct stat is;
+    if (fstat(file, &is) != 0) return unavailable(std::strerror(errno));
+    if (!S_ISREG(is.st_mode)) return unavailable("it is no regular file");
+    if (is.st_uid != geteuid() || (is.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+      return unavailable("another user can write it");
+    const auto size = static_cast<std::uint64_t>(is.st_size);
+    const std::uint64_t most = options_.most_file_bytes + key.size() + 32;
+    if (size > most) return malformed(0, "size is ", size, ", most is ", most);
+
+    std::vector<std::uint8_t> bytes(size);
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t got = pread(file, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return unavailable(std::strerror(errno));
+      if (got == 0) return malformed(at, "it ends at byte ", at, ", size is ", size);
+      at += static_cast<std::size_t>(got);
+    }
+
+    ByteReader in(bytes);
+    GANTRY_TRY(const auto mark, in.read_bytes(magic.size(), "magic"));
+    if (std::memcmp(mark.data(), magic.data(), magic.size()) != 0)
+      return malformed(0, "magic is not ", magic);
+    GANTRY_TRY(const std::string_view found, in.read_string("key"));
+    GANTRY_TRY(const std::string_view content, in.read_string("content"));
+    const std::uint64_t checked = in.offset();
+    GANTRY_TRY(const std::uint64_t sum, in.read_u64("checksum"));
+    if (!in.at_end()) return malformed(in.offset(), in.left(), " bytes follow the checksum");
+    if (sum != digest({reinterpret_cast<const char*>(bytes.data()), checked}, 0))
+      return malformed(checked, "checksum does not match");
+    if (found != key) return malformed(magic.size(), "it holds another key");
+    const std::size_t at = static_cast<std::size_t>(checked) - content.size();
+    return std::vector<std::uint8_t>(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                                     bytes.begin() + static_cast<std::ptrdiff_t>(checked));
+  }
+
+  // returns  0, or errno
+  int write(const std::string& path, std::string_view key,
+            std::span<const std::uint8_t> content) const {
+    std::string bytes(magic);
+    put(bytes, key.size());
+    bytes.append(key);
+    put(bytes, content.size());
+    bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
+    put(bytes, digest(bytes, 0));
+
+    if (const int error = make_folder(); error != 0) return error;
+    std::string beside = concat(options_.folder, "/XXXXXX", unfinished);
+    const Descriptor file(mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
+    if (file.number < 0) return errno;
+    const auto give_up = [&] {
+      const int error = errno;
+      unlink(beside.c_str());
+      return error;
+    };
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t put = ::write(file.number, bytes.data() + at, bytes.size() - at);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return give_up();
+      at += static_cast<std::size_t>(put);
+    }
+    if (fsync(file.number) != 0) return give_up();
+    if (rename(beside.c_str(), path.c_str()) != 0) return give_up();
+    return 0;
+  }
+
+  // Every missing folder of the path, for this user alone.
+  int make_folder() const {
+    std::string path;
+    for (const auto& part : std::filesystem::path(options_.folder)) {
+      path = (std::filesystem::path(path) / part).string();
+      if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR &&
+          access(path.c_str(), F_OK) != 0)
+        return errno;
+    }
+    return 0;
+  }
+
+  // Removes the oldest files until all fit, and what a process that died left unfinished an hour ago.
+  void make_room() const {
+    struct Entry {
+      std::filesystem::file_time_type written;
+      std::uint64_t size;
+      std::filesystem::path path;
+    };
+    std::error_code error;
+    std::vector<Entry> entries;
+    std::uint64_t total = 0;
+    const auto now = std::filesystem::file_time_type::clock::now();
+    for (std::filesystem::directory_iterator at(options_.folder, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      std::error_code gone;  // by another process, meanwhile
+      const auto written = std::filesystem::last_write_time(at->path(), gone);
+      if (gone) continue;
+      if (name.ends_with(unfinished)) {
+        if (now - written > std::chrono::hours(1)) std::filesystem::remove(at->path(), gone);
+      } else if (name.ends_with(suffix)) {
+        const std::uint64_t size = std::filesystem::file_size(at->path(), gone);
+        if (gone) continue;
+        total += size;
+        entries.push_back({written, size, at->path()});
+      }
+    }
+    if (total <= options_.most_bytes) return;
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.written < b.written; });
+    for (const Entry& entry : entries) {
+      if (total <= options_.most_bytes) break;
+      std::error_code gone;
+      std::filesystem::remove(entry.path, gone);
+      total -= entry.size;
+    }
+  }
+
+  Options options_;
+  std::atomic<bool> told_{false};
+};
+
+}  // namespace gantry

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gantry/disk_cache.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace fs = std::filesystem;
+
+using Bytes = std::vector<std::uint8_t>;
+
+class DiskCacheTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "gantry_cache_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  DiskCache::Options options() {
+    return {.folder = (root_ / "deep" / "opencl").string(),
+            .log = [this](std::string_view line) { log_.emplace_back(line); }};
+  }
+  std::string file_text(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write_text(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  std::size_t file_count() {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(root_ / "deep" / "opencl"), {}));
+  }
+
+  fs::path root_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(DiskCacheTest, GivesBackWhatWasStored) {
+  DiskCache cache(options());
+  const Bytes content = {1, 0, 255, 7};
+
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_TRUE(cache.store("key", content));
+
+  EXPECT_EQ(DiskCache(options()).load("key"), content);
+  EXPECT_EQ(cache.load("other"), std::nullopt);
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(DiskCacheTest, KeepsAnEmptyContent) {
+  DiskCache cache(options());
+
+  EXPECT_TRUE(cache.store("key", {}));
+
+  EXPECT_EQ(cache.load("key"), Bytes{});
+}
+
+TEST_F(DiskCacheTest, ReplacesWhatTheKeyHad) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{1, 2, 3});
+
+  cache.store("key", Bytes{4});
+
+  EXPECT_EQ(cache.load("key"), Bytes{4});
+  EXPECT_EQ(file_count(), 1u) << "nothing is left beside the file";
+}
+
+TEST_F(DiskCacheTest, MakesItsFolderForThisUserAlone) {
+  DiskCache cache(options());
+
+  cache.store("key", Bytes{1});
+
+  struct stat is;
+  ASSERT_EQ(stat(cache.folder().c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 0777u, 0700u);
+}
+
+TEST_F(DiskCacheTest, TellsListsOfPartsApart) {
+  EXPECT_NE(DiskCache::key({"ab", "c"}), DiskCache::key({"a", "bc"}));
+  EXPECT_NE(DiskCache::key({"a", ""}), DiskCache::key({"a"}));
+  EXPECT_EQ(DiskCache::key({"a", "b"}), DiskCache::key({"a", "b"}));
+}
+
+TEST_F(DiskCacheTest, IgnoresAFileWithAnyByteChanged) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{10, 20, 30});
+  const std::string path = cache.path_of("key");
+  const std::string whole = file_text(path);
+
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 0x20);
+    write_text(path, changed);
+    log_.clear();
+
+    EXPECT_EQ(cache.load("key"), std::nullopt) << "byte " << i;
+    ASSERT_EQ(log_.size(), 1u) << "byte " << i;
+    EXPECT_THAT(log_[0], HasSubstr("cache file " + path + " is ignored: "));
+  }
+}
+
+TEST_F(DiskCacheTest, IgnoresEveryTruncationAndWhatFollows) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{10, 20, 30});
+  const std::string path = cache.path_of("key");
+  const std::string whole = file_text(path);
+
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    write_text(path, whole.substr(0, size));
+    EXPECT_EQ(cache.load("key"), std::nullopt) << "the first " << size << " bytes";
+  }
+  write_text(path, whole + "x");
+  log_.clear();
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_THAT(log_, ElementsAre("cache file " + path + " is ignored: 1 bytes follow the checksum"));
+}
+
+TEST_F(DiskCacheTest, IgnoresTheFileOfAnotherKey) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{1});
+  fs::rename(cache.path_of("key"), cache.path_of("other"));
+
+  EXPECT_EQ(cache.load("other"), std::nullopt);
+  EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("other") +
+                                " is ignored: it holds another key"));
+}
+
+TEST_F(DiskCacheTest, IgnoresAFileThatOthersCanWrite) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{1});
+  ASSERT_EQ(chmod(cache.path_of("key").c_str(), 0666), 0);
+
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("key") +
+                                " is ignored: another user can write it"));
+}
+
+TEST_F(DiskCacheTest, IgnoresALinkAndAFolderInTheFilesPlace) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{1});
+  fs::create_symlink(cache.path_of("key"), cache.path_of("link"));
+  fs::create_directory(cache.path_of("folder"));
+
+  EXPECT_EQ(cache.load("link"), std::nullopt);
+  EXPECT_EQ(cache.load("folder"), std::nullopt);
+  EXPECT_EQ(log_.size(), 2u);
+}
+
+TEST_F(DiskCacheTest, ReadsNoFileLargerThanItWrites) {
+  DiskCache cache(options());
+  cache.store("key", Bytes(100));
+  DiskCache::Options narrow = options();
+  narrow.most_file_bytes = 50;
+
+  EXPECT_EQ(DiskCache(narrow).load("key"), std::nullopt);
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("size is 135, most is 85")));
+}
+
+TEST_F(DiskCacheTest, DoesNotKeepWhatIsTooLarge) {
+  DiskCache::Options narrow = options();
+  narrow.most_file_bytes = 3;
+  DiskCache cache(narrow);
+
+  EXPECT_FALSE(cache.store("key", Bytes(4)));
+  EXPECT_TRUE(cache.store("key", Bytes(3)));
+}
+
+TEST_F(DiskCacheTest, TellsOnceThatTheFolderCannotBeWritten) {
+  write_text((root_ / "deep").string(), "a file where the folder should be");
+  DiskCache cache(options());
+
+  EXPECT_FALSE(cache.store("key", Bytes{1}));
+  EXPECT_FALSE(cache.store("key", Bytes{1}));
+
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("key") +
+                                " cannot be written: Not a directory"));
+}
+
+TEST_F(DiskCacheTest, DoesNothingWithoutAFolder) {
+  DiskCache cache({});
+
+  EXPECT_FALSE(cache.store("key", Bytes{1}));
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  cache.remove("key");
+}
+
+TEST_F(DiskCacheTest, ForgetsWhatIsRemoved) {
+  DiskCache cache(options());
+  cache.store("key", Bytes{1});
+
+  cache.remove("key");
+
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(DiskCacheTest, RemovesTheOldestWhereRoomIsShort) {
+  DiskCache::Options narrow = options();
+  narrow.most_bytes = 300;
+  DiskCache cache(narrow);
+  const auto now = fs::file_time_type::clock::now();
+  cache.store("a", Bytes(100));
+  fs::last_write_time(cache.path_of("a"), now - std::chrono::minutes(1));
+  cache.store("b", Bytes(100));
+  fs::last_write_time(cache.path_of("b"), now - std::chrono::minutes(2));
+  write_text(cache.folder() + "/note.txt", std::string(1000, 'x'));
+
+  cache.store("c", Bytes(100));
+
+  EXPECT_NE(cache.load("a"), std::nullopt);
+  EXPECT_EQ(cache.load("b"), std::nullopt);
+  EXPECT_NE(cache.load("c"), std::nullopt);
+  EXPECT_TRUE(fs::exists(cache.folder() + "/note.txt")) << "what is not ours stays";
+}
+
+TEST_F(DiskCacheTest, ClearsAwayWhatADeadProcessLeft) {
+  DiskCache cache(options());
+  cache.store("a", Bytes{1});
+  const std::string old = cache.folder() + "/aaaaaa.cache.tmp";
+  const std::string fresh = cache.folder() + "/bbbbbb.cache.tmp";
+  write_text(old, "half");
+  write_text(fresh, "half");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+
+  cache.store("b", Bytes{1});
+
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh));
+}
+
+TEST_F(DiskCacheTest, ServesReadersWhileItIsWritten) {
+  DiskCache cache(options());
+  cache.store("key", Bytes(5000, 1));
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 50; ++i) cache.store("key", Bytes(5000, static_cast<std::uint8_t>(i)));
+    stop = true;
+  });
+
+  std::size_t reads = 0;
+  bool whole = true;
+  while (!stop) {
+    const auto content = DiskCache({.folder = cache.folder()}).load("key");
+    whole = whole && content && content->size() == 5000 &&
+            std::adjacent_find(content->begin(), content->end(), std::not_equal_to<>()) ==
+                content->end();
+    ++reads;
+  }
+  writer.join();
+
+  EXPECT_TRUE(whole);
+  EXPECT_GT(reads, 0u);
+}
+
+}  // namespace
+}  // namespace gantry
