@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Facts about a device, as the driver has them.
+#include "device.hpp"
+
+#include <CL/cl_ext.h>
+#include <gantry/wall.hpp>
+
+#include <array>
+#include <optional>
+
+namespace gantry::opencl {
+namespace {
+
+template <class T>
+std::optional<std::int64_t> number(const Device& device, cl_device_info what) {
+  T value{};
+  if (clGetDeviceInfo(device.id, what, sizeof value, &value, nullptr) != CL_SUCCESS)
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+// "OpenCL 3.0 PoCL ...": the standard fixes the beginning.
+std::string version_number(const Device& device) {
+  const std::string_view version(device.version);
+  const std::size_t begin = version.find(' ');
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = std::min(version.find(' ', begin + 1), version.size());
+  return std::string(version.substr(begin + 1, end - begin - 1));
+}
+
+// 300 for 3.0, as CL_TARGET_OPENCL_VERSION counts.
+std::optional<std::int64_t> api_version(const Device& device) {
+  const std::string version = version_number(device);
+  if (version.size() < 3 || version[1] != '.') return std::nullopt;
+  return 100 * (version[0] - '0') + 10 * (version[2] - '0');
+}
+
+// Threads that run in step. The standard asks a kernel, vendors a device; 1 is what compilers assume.
+std::int64_t warp_size(const Device& device) {
+  const std::string extensions = device_text(device.id, CL_DEVICE_EXTENSIONS);
+  std::optional<std::int64_t> size;
+  if (extensions.find("cl_nv_device_attribute_query") != std::string::npos) {
+    size = number<cl_uint>(device, CL_DEVICE_WARP_SIZE_NV);
+  } else if (extensions.find("cl_amd_device_attribute_query") != std::string::npos) {
+    size = number<cl_uint>(device, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  }
+  return size.value_or(1);
+}
+
+std::string thread_dimensions(const Device& device) {
+  std::array<std::size_t, 3> most{1, 1, 1};
+  cl_uint count = 0;
+  clGetDeviceInfo(device.id, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, sizeof count, &count, nullptr);
+  std::vector<std::size_t> sizes(count);
+  if (clGetDeviceInfo(device.id, CL_DEVICE_MAX_WORK_ITEM_SIZES, count * sizeof(std::size_t),
+                      sizes.data(), nullptr) == CL_SUCCESS) {
+    for (std::size_t i = 0; i < most.size() && i < sizes.size(); ++i) most[i] = sizes[i];
+  }
+  return concat('[', most[0], ", ", most[1], ", ", most[2], ']');
+}
+
+std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_EXISTS:
+      return 1;
+    case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return static_cast<std::int64_t>(device.most_threads);
+    case GANTRY_ATTRIBUTE_WARP_SIZE:
+      return warp_size(device);
+    case GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+      return number<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE);
+    case GANTRY_ATTRIBUTE_MAX_CLOCK_RATE: {
+      const auto mhz = number<cl_uint>(device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+      return mhz ? std::optional(*mhz * 1000) : std::nullopt;
+    }
+    case GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
+    case GANTRY_ATTRIBUTE_API_VERSION:
+      return api_version(device);
+    case GANTRY_ATTRIBUTE_L2_CACHE_SIZE:
+      return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY:
+      return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+    case GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT: {
+      const auto pixels = number<cl_uint>(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
+      return pixels && *pixels > 0 ? pixels : std::nullopt;  // 0: no images of buffers
+    }
+    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
+      return device.allocated_bytes.load();
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string text_of(const Device& device, std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_COMPUTE_VERSION:
+      return version_number(device);
+    case GANTRY_ATTRIBUTE_DEVICE_NAME:
+      return device.name;
+    case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS:
+      return thread_dimensions(device);
+    case GANTRY_ATTRIBUTE_DRIVER_VERSION:
+      return device.driver;
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
+                      gantry_status* status) {
+  return wall(status, [&]() -> Status {
+    Plugin& plugin = plugin_of(self);
+    Result<Device*> device = plugin.driver.device(i);
+    if (!device.ok() && kind == GANTRY_ATTRIBUTE_EXISTS) {
+      *out = int_value(0);
+      return {};
+    }
+    GANTRY_CHECK(device);
+    if (const auto number = number_of(**device, kind)) {
+      *out = int_value(*number);
+      return {};
+    }
+    const std::string text = text_of(**device, kind);
+    if (text.empty()) {
+      return not_found("attribute ", kind, " does not apply to ", (*device)->described())
+          .because("ATTRIBUTE");
+    }
+    GANTRY_TRY(Value value, plugin.host.text(text));
+    *out = value.take();
+    return {};
+  });
+}
+
+}  // namespace gantry::opencl

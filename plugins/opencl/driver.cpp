@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace gantry::opencl {
+namespace {
+
+constexpr char vendor_folder[] = "/etc/OpenCL/vendors";
+constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR, of the loader
+
+// What of the loader's own search can be seen: the files that name drivers.
+Error no_driver() {
+  std::error_code error;
+  std::string files;
+  for (std::filesystem::directory_iterator at(vendor_folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".icd")
+      files.append(files.empty() ? "" : ", ").append(quoted(at->path().filename().string()));
+  }
+  std::string found = files.empty() ? concat("no *.icd file is in ", vendor_folder)
+                                    : concat("none of ", files, " in ", vendor_folder,
+                                             " names a driver that starts");
+  return unavailable("no OpenCL driver: ", found,
+                     " (OCL_ICD_VENDORS and OCL_ICD_FILENAMES change where the loader looks); "
+                     "Debian's pocl-opencl-icd has one for CPUs")
+      .because("DRIVER_MISSING");
+}
+
+template <class T>
+T device_number(cl_device_id device, cl_device_info what, T otherwise) {
+  T number{};
+  return clGetDeviceInfo(device, what, sizeof number, &number, nullptr) == CL_SUCCESS ? number
+                                                                                      : otherwise;
+}
+
+std::string platform_text(cl_platform_id platform, cl_platform_info what) {
+  std::size_t size = 0;
+  if (clGetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string text(size, 0);
+  if (clGetPlatformInfo(platform, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
+  return shown_utf8(text.c_str());
+}
+
+int rank_of(cl_device_id device) {
+  const auto type = device_number<cl_device_type>(device, CL_DEVICE_TYPE, 0);
+  if (type & CL_DEVICE_TYPE_GPU) return 0;
+  if (type & CL_DEVICE_TYPE_ACCELERATOR) return 1;
+  return type & CL_DEVICE_TYPE_CPU ? 2 : 3;
+}
+
+void describe(Device& device) {
+  device.name = device_text(device.id, CL_DEVICE_NAME);
+  device.version = device_text(device.id, CL_DEVICE_VERSION);
+  device.driver = device_text(device.id, CL_DRIVER_VERSION);
+  device.most_bytes = device_number<cl_ulong>(device.id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
+  device.alignment_bytes =
+      std::max(device_number<cl_uint>(device.id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 8) / 8, 1u);
+  device.most_threads = device_number<std::size_t>(device.id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1);
+}
+
+}  // namespace
+
+std::string error_name(cl_int error) {
+  static constexpr std::pair<cl_int, std::string_view> names[] = {
+      {-1, "CL_DEVICE_NOT_FOUND"},
+      {-2, "CL_DEVICE_NOT_AVAILABLE"},
+      {-3, "CL_COMPILER_NOT_AVAILABLE"},
+      {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+      {-5, "CL_OUT_OF_RESOURCES"},
+      {-6, "CL_OUT_OF_HOST_MEMORY"},
+      {-7, "CL_PROFILING_INFO_NOT_AVAILABLE"},
+      {-8, "CL_MEM_COPY_OVERLAP"},
+      {-11, "CL_BUILD_PROGRAM_FAILURE"},
+      {-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
+      {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+      {-30, "CL_INVALID_VALUE"},
+      {-32, "CL_INVALID_PLATFORM"},
+      {-33, "CL_INVALID_DEVICE"},
+      {-34, "CL_INVALID_CONTEXT"},
+      {-36, "CL_INVALID_COMMAND_QUEUE"},
+      {-38, "CL_INVALID_MEM_OBJECT"},
+      {-42, "CL_INVALID_BINARY"},
+      {-43, "CL_INVALID_BUILD_OPTIONS"},
+      {-44, "CL_INVALID_PROGRAM"},
+      {-45, "CL_INVALID_PROGRAM_EXECUTABLE"},
+      {-46, "CL_INVALID_KERNEL_NAME"},
+      {-47, "CL_INVALID_KERNEL_DEFINITION"},
+      {-48, "CL_INVALID_KERNEL"},
+      {-49, "CL_INVALID_ARG_INDEX"},
+      {-50, "CL_INVALID_ARG_VALUE"},
+      {-51, "CL_INVALID_ARG_SIZE"},
+      {-52, "CL_INVALID_KERNEL_ARGS"},
+      {-53, "CL_INVALID_WORK_DIMENSION"},
+      {-54, "CL_INVALID_WORK_GROUP_SIZE"},
+      {-55, "CL_INVALID_WORK_ITEM_SIZE"},
+      {-57, "CL_INVALID_EVENT_WAIT_LIST"},
+      {-58, "CL_INVALID_EVENT"},
+      {-59, "CL_INVALID_OPERATION"},
+      {-61, "CL_INVALID_BUFFER_SIZE"},
+      {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
+      {no_platform, "CL_PLATFORM_NOT_FOUND_KHR"},
+  };
+  for (const auto& [known, name] : names) {
+    if (known == error) return std::string(name);
+  }
+  return concat("OpenCL error ", error);
+}
+
+Error driver_error(cl_int error, std::string_view what) {
+  const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+                      error == CL_OUT_OF_HOST_MEMORY;
+  return fail(memory ? Code::exhausted : Code::unavailable, what, " fails: ", error_name(error))
+      .because("DRIVER_CALL")
+      .native("OPENCL", error);
+}
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  std::size_t size = 0;
+  if (clGetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string text(size, 0);
+  if (clGetDeviceInfo(device, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
+  return shown_utf8(text.c_str());
+}
+
+Driver::~Driver() {
+  for (const auto& device : devices_) {
+    if (const cl_command_queue queue = device->queue) {
+      clFinish(queue);
+      clReleaseCommandQueue(queue);
+    }
+  }
+  for (const auto& platform : platforms_) {
+    if (platform->context != nullptr) clReleaseContext(platform->context);
+  }
+}
+
+Status Driver::start() {
+  if (started_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return {};
+  cl_uint platform_count = 0;
+  const cl_int error = clGetPlatformIDs(0, nullptr, &platform_count);
+  if (error == no_platform || (error == CL_SUCCESS && platform_count == 0)) return no_driver();
+  if (error != CL_SUCCESS) return driver_error(error, "clGetPlatformIDs");
+  std::vector<cl_platform_id> ids(platform_count);
+  if (const cl_int failed = clGetPlatformIDs(platform_count, ids.data(), nullptr); failed != 0)
+    return driver_error(failed, "clGetPlatformIDs");
+
+  std::vector<std::unique_ptr<Platform>> platforms;
+  std::vector<std::pair<cl_device_id, Platform*>> found;
+  for (const cl_platform_id id : ids) {
+    cl_uint count = 0;
+    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0)
+      continue;  // a driver whose hardware is not there
+    auto platform = std::make_unique<Platform>();
+    platform->id = id;
+    platform->name = platform_text(id, CL_PLATFORM_NAME);
+    platform->version = platform_text(id, CL_PLATFORM_VERSION);
+    platform->devices.resize(count);
+    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, platform->devices.data(), nullptr) != 0)
+      continue;
+    for (const cl_device_id device : platform->devices) found.emplace_back(device, platform.get());
+    platforms.push_back(std::move(platform));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return rank_of(a.first) < rank_of(b.first);
+  });
+
+  std::vector<std::unique_ptr<Device>> devices;
+  for (const auto& [id, platform] : found) {
+    auto device = std::make_unique<Device>();
+    device->platform = platform;
+    device->id = id;
+    device->index = static_cast<std::int32_t>(devices.size());
+    describe(*device);
+    devices.push_back(std::move(device));
+  }
+  platforms_ = std::move(platforms);
+  devices_ = std::move(devices);
+  started_.store(true, std::memory_order_release);
+  return {};
+}
+
+Result<std::int32_t> Driver::count() {
+  GANTRY_CHECK(start());
+  return static_cast<std::int32_t>(devices_.size());
+}
+
+Result<Device*> Driver::device(std::int32_t index) {
+  GANTRY_CHECK(start());
+  if (index < 0 || static_cast<std::size_t>(index) >= devices_.size()) {
+    return invalid("device opencl:", index, " is not there, device count is ", devices_.size())
+        .because("DEVICE_INDEX");
+  }
+  return devices_[static_cast<std::size_t>(index)].get();
+}
+
+Result<cl_context> Driver::context(Device& device) {
+  Platform& platform = *device.platform;
+  const std::lock_guard lock(platform.mutex);
+  if (platform.context == nullptr) {
+    const cl_context_properties properties[] = {
+        CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(platform.id), 0};
+    cl_int error = CL_SUCCESS;
+    const cl_context made =
+        clCreateContext(properties, static_cast<cl_uint>(platform.devices.size()),
+                        platform.devices.data(), nullptr, nullptr, &error);
+    if (error != CL_SUCCESS)
+      return driver_error(error, concat("clCreateContext of platform ", quoted(platform.name)));
+    platform.context = made;
+  }
+  return platform.context;
+}
+
+Result<cl_command_queue> Driver::new_queue(Device& device) {
+  GANTRY_TRY(const cl_context context, this->context(device));
+  cl_int error = CL_SUCCESS;
+  const cl_command_queue queue =
+      clCreateCommandQueue(context, device.id, CL_QUEUE_PROFILING_ENABLE, &error);
+  if (error != CL_SUCCESS)
+    return driver_error(error, concat("clCreateCommandQueue on ", device.described()));
+  return queue;
+}
+
+Result<cl_command_queue> Driver::queue(Device& device, void* stream) {
+  if (stream != nullptr) return static_cast<cl_command_queue>(stream);
+  if (const cl_command_queue made = device.queue.load(std::memory_order_acquire)) return made;
+  const std::lock_guard lock(device.mutex);
+  if (const cl_command_queue made = device.queue.load(std::memory_order_relaxed)) return made;
+  GANTRY_TRY(const cl_command_queue queue, new_queue(device));
+  device.queue.store(queue, std::memory_order_release);
+  return queue;
+}
+
+}  // namespace gantry::opencl

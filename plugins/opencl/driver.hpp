@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The OpenCL driver: its platforms and devices, found when they are first asked for; contexts and queues, made when
+// they are first used.
+//
+//     platform 0 (PoCL)      one context ---- device opencl:0, its default queue
+//                                        \--- device opencl:1, ...
+//
+// Devices of one platform share a context, so that buffers can be copied between them. Order: GPUs, accelerators,
+// CPUs, others; within each as the platforms list them.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 210
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <gantry/result.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry::opencl {
+
+constexpr std::int32_t device_type = 4;  // DLPack's
+
+// One reference to an object of the driver.
+template <class T, cl_int(CL_API_CALL* Release)(T)>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(T object) : object_(object) {}
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() {
+    if (object_ != nullptr) Release(object_);
+  }
+  T get() const { return object_; }
+  T take() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T object_ = nullptr;
+};
+using OwnedProgram = Owned<cl_program, clReleaseProgram>;
+using OwnedKernel = Owned<cl_kernel, clReleaseKernel>;
+using OwnedEvent = Owned<cl_event, clReleaseEvent>;
+using OwnedBuffer = Owned<cl_mem, clReleaseMemObject>;
+
+// "CL_OUT_OF_RESOURCES"; "OpenCL error -9999" for one without a name.
+std::string error_name(cl_int error);
+
+// what     [in]   "clCreateBuffer of 64 bytes on opencl:0"
+// returns  EXHAUSTED where memory is short, UNAVAILABLE otherwise; reason DRIVER_CALL, with the driver's number
+Error driver_error(cl_int error, std::string_view what);
+
+// A text that the driver has about a device; empty where it has none.
+std::string device_text(cl_device_id device, cl_device_info what);
+
+struct Platform {
+  cl_platform_id id = nullptr;
+  std::string name, version;
+  std::vector<cl_device_id> devices;
+  std::mutex mutex;
+  cl_context context = nullptr;
+};
+
+struct Device {
+  Platform* platform = nullptr;
+  cl_device_id id = nullptr;
+  std::int32_t index = 0;
+  std::string name, version, driver;
+  std::uint64_t most_bytes = 0;       // of one allocation
+  std::uint64_t alignment_bytes = 1;  // of a part of a buffer
+  std::size_t most_threads = 0;       // of one work-group
+  std::atomic<std::int64_t> allocated_bytes{0};
+  std::mutex mutex;
+  std::atomic<cl_command_queue> queue{nullptr};
+
+  // "opencl:0 (pthread-...)"
+  std::string described() const { return concat("opencl:", index, " (", name, ")"); }
+};
+
+class Driver {
+ public:
+  Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  ~Driver();
+
+  // returns  UNAVAILABLE  there is no driver; the text says where was looked (DRIVER_MISSING)
+  // costs    the first call starts the drivers: up to seconds
+  Result<std::int32_t> count();
+  // returns  INVALID  index past the count
+  Result<Device*> device(std::int32_t index);
+  Result<cl_context> context(Device& device);
+  // stream   [in]   of that device; NULL: its default
+  Result<cl_command_queue> queue(Device& device, void* stream);
+  // In order, with times.
+  Result<cl_command_queue> new_queue(Device& device);
+
+ private:
+  Status start();
+
+  std::mutex mutex_;
+  std::atomic<bool> started_{false};
+  std::vector<std::unique_ptr<Platform>> platforms_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace gantry::opencl

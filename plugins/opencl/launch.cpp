@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch.hpp"
+
+#include "module.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gantry::opencl {
+namespace {
+
+// A part of a buffer from an offset to its end, as the driver wants it: a buffer of its own.
+//
+// returns  UNSUPPORTED  the driver cannot begin a part there (BUFFER_OFFSET)
+Result<OwnedBuffer> part_of(const Buffer& buffer, std::uint64_t offset, const Device& device,
+                            const KernelCall& call, std::size_t argument) {
+  if (offset >= buffer.size) {
+    return invalid("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",
+                   offset, ", buffer has ", buffer.size)
+        .because("BUFFER_OFFSET");
+  }
+  if (offset % device.alignment_bytes != 0) {
+    return unsupported("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",
+                       offset, " of its buffer; on ", device.described(),
+                       " a part begins at a multiple of ", device.alignment_bytes,
+                       ": copy it into a tensor of its own")
+        .because("BUFFER_OFFSET");
+  }
+  const cl_buffer_region region{offset, buffer.size - offset};
+  cl_int error = CL_SUCCESS;
+  OwnedBuffer part(clCreateSubBuffer(buffer.memory.get(), CL_MEM_READ_WRITE,
+                                     CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+  if (error != CL_SUCCESS) {
+    return driver_error(error, concat("clCreateSubBuffer for argument ", argument, " of kernel ",
+                                      quoted(call.name())));
+  }
+  return part;
+}
+
+Error argument_error(cl_int error, const KernelCall& call, std::size_t i) {
+  if (error == CL_INVALID_ARG_SIZE) {
+    return malformed(no_offset, "kernel ", quoted(call.name()), ": parameter ", i,
+                     " has another size in the code than in the payload's list")
+        .because("KERNEL_CODE")
+        .native("OPENCL", error);
+  }
+  return driver_error(error,
+                      concat("clSetKernelArg of argument ", i, " of kernel ", quoted(call.name())));
+}
+
+// parts    [out]  what must live until the launch is enqueued
+Status set_argument(cl_kernel kernel, const KernelCall& call, std::size_t i,
+                    const gantry_value& value, const gantry_env& env, const Device& device,
+                    std::vector<OwnedBuffer>& parts) {
+  GANTRY_TRY(const KernelArgument argument, call.argument(i, value, env.device));
+  const auto at = static_cast<cl_uint>(i);
+  cl_int error = CL_SUCCESS;
+  if (argument.is_scalar()) {
+    error = clSetKernelArg(kernel, at, argument.size, argument.bytes.data());
+  } else if (argument.data == nullptr) {
+    error = clSetKernelArg(kernel, at, sizeof(cl_mem), nullptr);
+  } else {
+    Result<Buffer*> buffer = buffer_of(argument.data);
+    if (!buffer.ok())
+      return buffer.error().at("in argument ", i, " of kernel ", quoted(call.name()));
+    if ((*buffer)->platform != device.platform) {
+      return invalid("kernel ", quoted(call.name()), ": argument ", i, " lies on ",
+                     (*buffer)->device->described(), ", the call runs on ", device.described())
+          .because("ARGUMENT_DEVICE");
+    }
+    cl_mem memory = (*buffer)->memory.get();
+    if (argument.byte_offset != 0) {
+      GANTRY_TRY(OwnedBuffer part, part_of(**buffer, argument.byte_offset, device, call, i));
+      memory = part.get();
+      parts.push_back(std::move(part));
+    }
+    error = clSetKernelArg(kernel, at, sizeof memory, &memory);
+  }
+  if (error != CL_SUCCESS) return argument_error(error, call, i);
+  return {};
+}
+
+Error launch_error(cl_int error, const KernelCall& call, const LaunchExtents& extents,
+                   const Device& device) {
+  const auto& block = extents.block;
+  if (error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE) {
+    return unsupported("kernel ", quoted(call.name()), " wants work-groups of ", block[0], " x ",
+                       block[1], " x ", block[2], ", ", device.described(), " has at most ",
+                       device.most_threads, " work-items in one: export it for this device")
+        .because("LAUNCH_EXTENT")
+        .native("OPENCL", error);
+  }
+  return driver_error(
+      error, concat("clEnqueueNDRangeKernel of ", quoted(call.name()), " on ", device.described()));
+}
+
+Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_value> args) {
+  Module& module = *self.module;
+  const KernelCall& call = module.payload.calls[self.index];
+  GANTRY_CHECK(call.check_count(args.size()));
+  GANTRY_TRY(const LaunchExtents extents, call.extents(args));
+  GANTRY_TRY(Device* const device, module.plugin->driver.device(env.device.index));
+  GANTRY_TRY(const cl_command_queue queue, module.plugin->driver.queue(*device, env.stream));
+  GANTRY_TRY(Slot* const slot, module.slot(self.index, *device));
+
+  const std::lock_guard lock(slot->mutex);
+  if (!slot->kernel) GANTRY_CHECK(module.make(*slot, self.index, *device));
+  std::vector<OwnedBuffer> parts;
+  for (std::size_t i = 0; i < call.parameter_count(); ++i)
+    GANTRY_CHECK(set_argument(slot->kernel.get(), call, i, args[i], env, *device, parts));
+
+  std::size_t global[3];
+  std::size_t local[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    local[i] = extents.block[i];
+    global[i] = std::size_t{extents.grid[i]} * extents.block[i];
+  }
+  cl_event done = nullptr;
+  const cl_int error =
+      clEnqueueNDRangeKernel(queue, slot->kernel.get(), call.tags().work_dimensions(), nullptr,
+                             global, local, 0, nullptr, slot->launched ? nullptr : &done);
+  if (error != CL_SUCCESS) return launch_error(error, call, extents, *device);
+  if (!slot->launched) {
+    slot->launched = true;
+    module.launched(self.index, *device, OwnedEvent(done));
+  }
+  return {};
+}
+
+}  // namespace
+
+gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
+                 gantry_value*, gantry_status* status) {
+  return wall(status, [&] {
+    return launch(*static_cast<const Kernel*>(self), *env, {args, static_cast<std::size_t>(count)});
+  });
+}
+
+}  // namespace gantry::opencl

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "payload.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace gantry::opencl {
+namespace {
+
+constexpr std::string_view marker = "// Function: ";
+constexpr std::uint32_t spirv_magic = 0x07230203;
+
+using Named = std::map<std::string_view, std::size_t>;  // kernel name to index in programs
+
+// The common layout begins with a short word, the other one with a count and the length of a name.
+bool begins_with_format(const ByteReader& in) {
+  ByteReader ahead = in;
+  const auto format = ahead.read_string("format");
+  if (!format.ok() || format->empty() || format->size() > 16) return false;
+  return std::all_of(format->begin(), format->end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+Result<CodeForm> form_of(std::string_view format) {
+  if (format == "cl") return CodeForm::source;
+  for (const std::string_view binary : {"clbin", "xclbin", "awsxclbin", "aocx"}) {
+    if (format == binary) return CodeForm::binary;
+  }
+  return unsupported("opencl payload has format ", quoted(format),
+                     ", known are cl, clbin, xclbin, awsxclbin and aocx")
+      .because("BLOB_FORMAT");
+}
+
+// Cuts a text into its kernels' programs. A name that comes twice keeps the first.
+//
+// returns  empty where no line begins with the marker
+Named split(std::string_view text, std::vector<Program>& programs) {
+  Named named;
+  const auto next_marker = [&](std::size_t from) {
+    for (std::size_t at = text.find(marker, from); at != std::string_view::npos;
+         at = text.find(marker, at + 1)) {
+      if (at == 0 || text[at - 1] == '\n') return at;
+    }
+    return std::string_view::npos;
+  };
+  for (std::size_t at = next_marker(0); at != std::string_view::npos;) {
+    const std::size_t name_at = at + marker.size();
+    const std::size_t line_end = std::min(text.find('\n', name_at), text.size());
+    const std::size_t next = next_marker(line_end);
+    std::string_view name = text.substr(name_at, line_end - name_at);
+    while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.remove_suffix(1);
+    named.emplace(name, programs.size());
+    programs.push_back(
+        {CodeForm::source, text.substr(line_end, std::min(next, text.size()) - line_end)});
+    at = next;
+  }
+  return named;
+}
+
+std::string names_in(const Named& named) {
+  std::string names;
+  for (const auto& [name, index] : named) {
+    if (names.size() > 200) return names + ", ...";
+    names.append(names.empty() ? "" : ", ").append(quoted(name));
+  }
+  return names.empty() ? "none" : names;
+}
+
+// Finds each kernel's program by its name.
+Status place(Payload& payload, const Named& named, std::uint64_t at) {
+  for (const KernelInfo& kernel : payload.table.kernels()) {
+    const auto found = named.find(kernel.name);
+    if (found == named.end()) {
+      return malformed(at, "kernel ", quoted(kernel.name),
+                       " has no code; there is code for: ", names_in(named))
+          .because("KERNEL_CODE");
+    }
+    payload.program_of.push_back(found->second);
+  }
+  return {};
+}
+
+Status read_common(ByteReader& in, ArgumentTags tags, bool exact, Payload& payload) {
+  GANTRY_TRY(payload.format, in.read_string("format"));
+  GANTRY_TRY(const CodeForm form, form_of(*payload.format));
+  const auto rest = [&](ByteReader& behind) -> Status {
+    GANTRY_CHECK(behind.read_string("code"));
+    if (exact && !behind.at_end())
+      return malformed(behind.offset(), behind.left(), " bytes follow the code");
+    return {};
+  };
+  GANTRY_TRY(payload.table, read_kernel_table(in, tags, rest));
+  const std::uint64_t data_at = in.offset();
+  GANTRY_TRY(payload.data, in.read_string("code"));
+  if (form == CodeForm::source) {
+    const Named named = split(payload.data, payload.programs);
+    if (!named.empty()) return place(payload, named, data_at);
+  }
+  payload.programs.push_back({form, payload.data});
+  payload.program_of.assign(payload.table.size(), 0);
+  return {};
+}
+
+Result<std::vector<Shader>> read_shaders(ByteReader& in) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(20, "shaders"));
+  std::vector<Shader> shaders(count);
+  for (Shader& shader : shaders) {
+    GANTRY_TRY(shader.name, in.read_string("shader name"));
+    GANTRY_TRY(shader.flag, in.read_u32("shader flag"));
+    GANTRY_TRY(const std::uint64_t word_count, in.read_count(4, "shader words"));
+    const std::uint64_t words_at = in.offset();
+    GANTRY_TRY(const auto words, in.read_bytes(4 * word_count, "shader words"));
+    shader.words = {reinterpret_cast<const char*>(words.data()), words.size()};
+    std::uint32_t magic = 0;
+    if (words.size() >= sizeof magic) std::memcpy(&magic, words.data(), sizeof magic);
+    if (magic != spirv_magic) {
+      return malformed(words_at, "shader ", quoted(shader.name), " begins with ", Hex{magic},
+                       ", SPIR-V with ", Hex{spirv_magic})
+          .because("SPIRV_MAGIC");
+    }
+  }
+  return shaders;
+}
+
+Status read_spirv(ByteReader& in, ArgumentTags tags, bool exact, Payload& payload) {
+  const auto rest = [&](ByteReader& behind) -> Status {
+    GANTRY_CHECK(read_shaders(behind));
+    if (exact && !behind.at_end())
+      return malformed(behind.offset(), behind.left(), " bytes follow the shaders");
+    return {};
+  };
+  GANTRY_TRY(payload.table, read_kernel_table(in, tags, rest));
+  const std::uint64_t shaders_at = in.offset();
+  GANTRY_TRY(payload.shaders, read_shaders(in));
+  Named named;
+  for (const Shader& shader : payload.shaders) {
+    if (!named.emplace(shader.name, payload.programs.size()).second) {
+      return malformed(shaders_at, "shader ", quoted(shader.name), " comes twice")
+          .because("KERNEL_CODE");
+    }
+    payload.programs.push_back({CodeForm::spirv, shader.words});
+  }
+  return place(payload, named, shaders_at);
+}
+
+}  // namespace
+
+std::optional<std::size_t> Payload::find(std::string_view name) const {
+  const KernelInfo* kernel = table.find(name);
+  if (kernel == nullptr) return std::nullopt;
+  return static_cast<std::size_t>(kernel - table.kernels().data());
+}
+
+Result<Payload> read_payload(std::span<const std::uint8_t> bytes, std::int32_t generation,
+                             bool exact, std::uint64_t& consumed) {
+  ByteReader in(bytes);
+  Payload payload;
+  const ArgumentTags tags = argument_tags_in(generation);
+  GANTRY_CHECK(begins_with_format(in) ? read_common(in, tags, exact, payload)
+                                      : read_spirv(in, tags, exact, payload));
+  if (exact && !in.at_end()) {
+    return malformed(in.offset(), "opencl payload ends, ", in.left(), " bytes are left")
+        .because("BLOB_LENGTH");
+  }
+  for (const KernelInfo& kernel : payload.table.kernels()) {
+    GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));
+    GANTRY_CHECK(call.needs_grid_and_block_only("opencl"));
+    payload.calls.push_back(std::move(call));
+  }
+  consumed = in.offset();
+  return payload;
+}
+
+}  // namespace gantry::opencl

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include <gantry/trace.h>
+#include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace gantry::opencl {
+namespace {
+
+// Part of the key: what the cache holds changed its meaning.
+constexpr std::string_view cache_version = "opencl program 1";
+// A status has room for about 2,000 bytes; the log goes to the runtime's log whole.
+constexpr std::size_t most_log_shown = 1400;
+
+// Building is what a first run waits for, so a trace shows it.
+class Span {
+ public:
+  Span(const gantry_host* host, std::string name) : host_(host), name_(std::move(name)) {
+    trace_ = static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
+    if (trace_ != nullptr) begun_ = trace_->span_begin(host);
+  }
+  ~Span() {
+    if (trace_ != nullptr) trace_->span_end(host_, begun_, bytes_of(name_), gantry_text("build"));
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+ private:
+  const gantry_host* host_;
+  const gantry_trace* trace_;
+  std::string name_;
+  std::int64_t begun_ = -1;
+};
+
+// returns  0 for the driver's error
+cl_program create(cl_context context, const Device& device, const Program& program, cl_int& error) {
+  const char* text = program.code.data();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text);
+  const std::size_t size = program.code.size();
+  if (program.form == CodeForm::source)
+    return clCreateProgramWithSource(context, 1, &text, &size, &error);
+  if (program.form == CodeForm::binary)
+    return clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, nullptr, &error);
+  std::vector<std::uint32_t> words(size / 4);  // drivers read words; a payload lies anywhere
+  std::memcpy(words.data(), text, 4 * words.size());
+  return clCreateProgramWithIL(context, words.data(), 4 * words.size(), &error);
+}
+
+// The binary for one of the devices that a program knows.
+std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
+  cl_uint count = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != 0)
+    return {};
+  std::vector<cl_device_id> devices(count);
+  std::vector<std::size_t> sizes(count);
+  if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(),
+                       nullptr) != 0 ||
+      clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
+                       nullptr) != 0)
+    return {};
+  std::vector<std::uint8_t> binary;
+  std::vector<unsigned char*> places(count, nullptr);  // NULL: this one is not wanted
+  for (cl_uint i = 0; i < count; ++i) {
+    if (devices[i] != device) continue;
+    binary.resize(sizes[i]);
+    places[i] = binary.data();
+  }
+  if (binary.empty() || clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(char*),
+                                         places.data(), nullptr) != 0)
+    return {};
+  return binary;
+}
+
+// Lines of a compiler's log, indented as lines of place are.
+std::string indented(std::string_view log) {
+  std::string out;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find('\n', at), log.size());
+    if (end != at) out.append("\n  ").append(log.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+Programs::Programs(const gantry_host* host, Driver& driver, DiskCache::Options cache,
+                   std::string options)
+    : host_(host),
+      driver_(driver),
+      cache_([&] {
+        cache.log = [host](std::string_view line) {
+          host->log(host, GANTRY_LOG_WARNING, bytes_of(line));
+        };
+        return std::move(cache);
+      }()),
+      options_(std::move(options)) {}
+
+std::string Programs::key_of(const Device& device, const Program& program) const {
+  if (program.form == CodeForm::binary || cache_.folder().empty()) return {};
+  // The whole code, not its digest: the cache compares keys byte for byte.
+  return DiskCache::key({cache_version, device.platform->name, device.platform->version,
+                         device.name, device.version, device.driver, options_,
+                         program.form == CodeForm::spirv ? "spirv" : "cl", program.code});
+}
+
+OwnedProgram Programs::from_cache(cl_context context, const Device& device,
+                                  const std::string& key) {
+  if (key.empty()) return {};
+  const auto binary = cache_.load(key);
+  if (!binary) return {};
+  const unsigned char* bytes = binary->data();
+  const std::size_t size = binary->size();
+  cl_int error = CL_SUCCESS;
+  cl_int status = CL_SUCCESS;
+  OwnedProgram program(
+      clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, &status, &error));
+  if (error == CL_SUCCESS) error = status;
+  if (error == CL_SUCCESS)
+    error = clBuildProgram(program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
+  if (error == CL_SUCCESS) return program;
+  const std::string line =
+      concat("cache file ", cache_.path_of(key), " is ignored: ", device.described(),
+             " refuses it: ", error_name(error));
+  host_->log(host_, GANTRY_LOG_WARNING, bytes_of(line));
+  cache_.remove(key);
+  return {};
+}
+
+Error Programs::build_error(cl_program program, const Device& device, std::string_view kernel,
+                            cl_int error) const {
+  std::size_t size = 0;
+  std::string log;
+  if (clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) == 0) {
+    log.resize(size);
+    clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    log = shown_utf8(log.c_str());
+  }
+  std::string what = concat("kernel ", quoted(kernel), " does not build on ", device.described(),
+                            ": ", error_name(error));
+  const std::string all = concat(what, indented(log));
+  host_->log(host_, GANTRY_LOG_ERROR, bytes_of(all));
+  what.append(log.empty() ? "\n  the compiler gives no log"
+                          : indented(std::string_view(log).substr(0, most_log_shown)));
+  if (log.size() > most_log_shown) what.append("\n  (the rest is in the log)");
+  return unsupported(what).because("KERNEL_BUILD").native("OPENCL", error);
+}
+
+Result<Built> Programs::build(Device& device, const Program& code, std::string_view kernel) {
+  const Span span(host_, concat("build ", kernel));
+  GANTRY_TRY(const cl_context context, driver_.context(device));
+  Built built;
+  built.key = key_of(device, code);
+  built.program = from_cache(context, device, built.key);
+  if (built.program) {
+    built.key.clear();
+    return built;
+  }
+  if (code.form == CodeForm::spirv && device_text(device.id, CL_DEVICE_IL_VERSION).empty()) {
+    return unsupported("kernel ", quoted(kernel), " is SPIR-V, which ", device.described(), ", ",
+                       device.version, ", does not take: export it as OpenCL C")
+        .because("SPIRV");
+  }
+  cl_int error = CL_SUCCESS;
+  built.program = OwnedProgram(create(context, device, code, error));
+  if (error == CL_INVALID_BINARY) {
+    return unsupported("kernel ", quoted(kernel), " is a binary for another device than ",
+                       device.described(), ": CL_INVALID_BINARY")
+        .because("BLOB_ARCH")
+        .native("OPENCL", error);
+  }
+  if (error != CL_SUCCESS)
+    return driver_error(error, concat("creating the program of kernel ", quoted(kernel)));
+  error = clBuildProgram(built.program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
+  if (error != CL_SUCCESS) return build_error(built.program.get(), device, kernel, error);
+  return built;
+}
+
+void Programs::keep_after(const Built& built, const Device& device, OwnedEvent launch) {
+  if (built.key.empty() || !launch || clRetainProgram(built.program.get()) != CL_SUCCESS) return;
+  Waiting waiting{OwnedProgram(built.program.get()), device.id, built.key, std::move(launch)};
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(waiting));
+  has_waiting_.store(true, std::memory_order_release);
+}
+
+void Programs::settle(bool wait) {
+  if (!has_waiting_.load(std::memory_order_acquire)) return;
+  std::vector<Waiting> done;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<Waiting> running;
+    for (Waiting& waiting : waiting_) {
+      cl_int status = CL_QUEUED;
+      const cl_event event = waiting.launch.get();
+      if (wait) clWaitForEvents(1, &event);
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+      (status <= CL_COMPLETE ? done : running).push_back(std::move(waiting));
+    }
+    waiting_ = std::move(running);
+    has_waiting_.store(!waiting_.empty(), std::memory_order_release);
+  }
+  for (const Waiting& waiting : done) {
+    const std::vector<std::uint8_t> binary = binary_of(waiting.program.get(), waiting.device);
+    if (!binary.empty()) cache_.store(waiting.key, binary);
+  }
+}
+
+}  // namespace gantry::opencl
