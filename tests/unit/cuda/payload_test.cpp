@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/cuda/payload.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/unit/cuda/images.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gtest/gtest.h>
+
+namespace gantry::cuda::test {
+namespace {
+
+using gantry::test::FakeHost;
+
+struct Fields {
+  std::string format = "ptx";
+  std::vector<std::string_view> tags = {"blockIdx.x", "threadIdx.x"};
+  std::uint8_t second_parameter_bits = 32;
+  Bytes code = text_bytes(ptx_text());
+  bool with_argument_tags = false;
+};
+
+// One kernel, a handle and an int32.
+Bytes payload(const Fields& fields = {}) {
+  Words words;
+  words.str(fields.format).u64(1).str("axpy2_kernel0").str("");
+  words.u64(2).u8(3).u8(64).u16(1).u8(0).u8(fields.second_parameter_bits).u16(1);
+  words.strs(fields.tags);
+  if (fields.with_argument_tags) words.u64(2).i32(1).i32(0);
+  words.u64(fields.code.size()).bytes(fields.code);
+  return bytes_of_words(words);
+}
+
+class Payloads : public ::testing::Test {
+ protected:
+  Result<Payload> read(const Bytes& bytes, std::int32_t generation = 3,
+                       std::uint32_t flags = GANTRY_BLOB_EXACT) {
+    gantry_blob blob{};
+    blob.struct_size = sizeof blob;
+    blob.flags = flags;
+    blob.data = bytes.data();
+    blob.size = bytes.size();
+    blob.generation = generation;
+    blob.pin = pin;
+    return read_payload(Host(host.table()), blob, &consumed);
+  }
+  ~Payloads() override { host.release(pin); }
+
+  FakeHost host;
+  gantry_object* pin = host.new_pin();
+  std::uint64_t consumed = 0;
+};
+
+TEST_F(Payloads, KeepTheirBytesByTheirPin) {
+  const Bytes bytes = payload();
+
+  {
+    const Result<Payload> read_back = read(bytes);
+
+    ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+    EXPECT_EQ(consumed, bytes.size());
+    EXPECT_EQ(read_back->kernels.kernels()[0].name, "axpy2_kernel0");
+    EXPECT_EQ(read_back->calls[0].argument_count(), 4u);
+    EXPECT_EQ(read_back->image.text(), "PTX 8.4 for sm_75");
+    EXPECT_EQ(host.references(pin), 2);
+  }
+  EXPECT_EQ(host.references(pin), 1);
+}
+
+TEST_F(Payloads, GoByTheBytesAndNotByTheFormatsName) {
+  const Bytes bytes = payload({.format = "cubin", .code = fatbin({{}})});
+
+  const Result<Payload> read_back = read(bytes);
+
+  ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+  EXPECT_EQ(read_back->image.kind, Image::Kind::fatbin);
+  EXPECT_EQ(read_back->format, "cubin");
+}
+
+TEST_F(Payloads, EndWhereTheirCodeEnds) {
+  Bytes bytes = payload();
+  const std::size_t size = bytes.size();
+  bytes.insert(bytes.end(), 40, 0xee);
+
+  const Result<Payload> read_back = read(bytes, 3, 0);
+
+  ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+  EXPECT_EQ(consumed, size);
+}
+
+class PayloadsOfAGeneration : public Payloads, public ::testing::WithParamInterface<int> {};
+TEST_P(PayloadsOfAGeneration, HaveArgumentTagsOrNot) {
+  const bool with_tags = GetParam() / 10 != 0;
+  const int generation = GetParam() % 10;
+
+  const Bytes bytes = payload({.with_argument_tags = with_tags});
+
+  const Result<Payload> read_back = read(bytes, generation - 1);
+
+  ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+  EXPECT_EQ(read_back->calls[0].parameter(0),
+            with_tags ? ParameterKind::tensor_map : ParameterKind::pointer);
+}
+// Tens: with the field. Units: generation + 1, so that 0 is the unknown one.
+INSTANTIATE_TEST_SUITE_P(Generations, PayloadsOfAGeneration,
+                         ::testing::Values(1, 2, 3, 4, 0, 10, 5, 15, 16));
+
+struct BadPayload {
+  std::string name;
+  Bytes bytes;
+  Code code;
+  std::uint64_t offset;
+  std::string reason;
+  std::string message;
+  friend void PrintTo(const BadPayload& bad, std::ostream* out) { *out << bad.name; }
+};
+class PayloadsRefuse : public Payloads, public ::testing::WithParamInterface<BadPayload> {};
+TEST_P(PayloadsRefuse, AWrongField) {
+  consumed = 77;
+  const Result<Payload> read_back = read(GetParam().bytes);
+
+  ASSERT_FALSE(read_back.ok());
+  EXPECT_EQ(read_back.error().code, GetParam().code);
+  EXPECT_EQ(read_back.error().message, GetParam().message);
+  EXPECT_EQ(read_back.error().offset, GetParam().offset);
+  EXPECT_EQ(read_back.error().reason, GetParam().reason);
+  EXPECT_EQ(consumed, 77u);
+  EXPECT_EQ(host.references(pin), 1);
+}
+Bytes with_more(Bytes bytes) {
+  bytes.push_back(0);
+  return bytes;
+}
+// The code's first byte in payload() of format "ptx" and the usual tags.
+constexpr std::uint64_t code_at = 11 + 8 + 21 + 8 + 8 + 8 + 8 + 18 + 19 + 8;
+INSTANTIATE_TEST_SUITE_P(
+    Fields, PayloadsRefuse,
+    ::testing::Values(
+        BadPayload{
+            "Nothing", {}, Code::malformed, 0, "BLOB_TRUNCATED", "format: needs 8 bytes, 0 left"},
+        BadPayload{"Source", payload({.format = "cuda", .code = text_bytes("extern \"C\"")}),
+                   Code::unsupported, no_offset, "CUDA_SOURCE",
+                   "payload holds CUDA C++ source, which this version does not compile; export "
+                   "the model where CUDA is installed, so that it holds PTX or a cubin"},
+        BadPayload{"ByteBehind", with_more(payload({.code = text_bytes(ptx_text())})),
+                   Code::malformed, payload().size(), "BLOB_TRAILING",
+                   "1 bytes follow the code, expected none"},
+        BadPayload{"Code", payload({.code = text_bytes("MZ..")}), Code::malformed, code_at,
+                   "BLOB_FORMAT",
+                   "code of 4 bytes begins with \"MZ..\", expected PTX text, a cubin "
+                   "(\"\\x7fELF\") or a fatbin (\"P\\xedU\\xba\")"},
+        BadPayload{"LaunchTag", payload({.tags = {"blockIdx.w"}}), Code::unsupported, no_offset,
+                   "LAUNCH_TAG", "kernel \"axpy2_kernel0\": launch tag \"blockIdx.w\" is unknown"},
+        BadPayload{"ParameterType", payload({.second_parameter_bits = 16}), Code::unsupported,
+                   no_offset, "PARAMETER_TYPE",
+                   "kernel \"axpy2_kernel0\": parameter 1 has type int16, kernels take handle, "
+                   "int32, int64, uint32, float32 and float64"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(Payloads, AreWrittenAsTheyWereRead) {
+  for (const bool with_tags : {false, true}) {
+    const Bytes bytes = payload({.code = cubin(), .with_argument_tags = with_tags});
+    const Result<Payload> read_back = read(bytes, with_tags ? 5 : 3);
+    ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+    Bytes written;
+    const gantry_sink sink{
+        sizeof sink, 0, &written, 0,
+        [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
+          const auto* from = static_cast<const std::uint8_t*>(data);
+          static_cast<Bytes*>(self)->insert(static_cast<Bytes*>(self)->end(), from, from + size);
+          return GANTRY_OK;
+        }};
+
+    write_payload(*read_back, sink);
+
+    EXPECT_EQ(written, bytes);
+  }
+}
+
+TEST_F(Payloads, RefuseEveryTruncation) {
+  const Bytes whole = payload({.code = cubin()});
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(read(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))).ok())
+        << "accepted the first " << size << " bytes";
+  }
+}
+
+}  // namespace
+}  // namespace gantry::cuda::test
