@@ -28,6 +28,12 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
+  // Lets the next `count` inputs of this thread take too long: a busy machine makes a thread slower by its own clock
+  // too, by caches and a processor that two share. Who runs an input again then, judges the least of its times.
+  static void give_chances(int count);
+  // Has a budget used one since it was asked last?
+  static bool took_chance();
+
   // The most bytes that were alive at once since construction.
   std::int64_t peak_bytes() const;
   std::int64_t nanoseconds() const;
