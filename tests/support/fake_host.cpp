@@ -125,8 +125,14 @@ struct FakeHost::Entries {
   static void log(const gantry_host* host, std::int32_t, gantry_bytes text) {
     of(host).log.emplace_back(text.data, text.size);
   }
-  static gantry_code config_get(const gantry_host*, gantry_bytes, gantry_value*,
+  static gantry_code config_get(const gantry_host* host, gantry_bytes key, gantry_value* borrowed,
                                 gantry_status* status) {
+    const auto& options = of(host).options;
+    if (const auto found = options.find(std::string_view(key.data, key.size));
+        found != options.end()) {
+      *borrowed = found->second;
+      return GANTRY_OK;
+    }
     return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: no such option");
   }
   static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {

@@ -67,6 +67,8 @@ class FakeHost {
   bool tracing = false;
   std::vector<std::string> spans;
   std::vector<std::string> log;
+  // config_get: options by key; a text as GANTRY_CSTRING.
+  std::map<std::string, gantry_value, std::less<>> options;
 
   // What lies behind an address of device 1 or a handle of device 4.
   std::uint8_t* memory_of(const gantry_tensor& tensor) const;
