@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gantry::vulkan {
+
+Event::~Event() {
+  if (query != VK_NULL_HANDLE) vkDestroyQueryPool(device, query, nullptr);
+}
+
+Result<std::unique_ptr<Device>> Device::create(const Gpu& gpu, std::int32_t index,
+                                               const Options& options) {
+  std::unique_ptr<Device> device(new Device(gpu, index));
+  auto started = device->start(options);
+  if (!started.ok()) {
+    return std::move(started).error().at("while starting device vulkan:", index, ", ",
+                                         std::string_view(gpu.properties.deviceName));
+  }
+  return device;
+}
+
+Device::~Device() {
+  recorder_.reset();
+  for (auto& buffer : uploads_) buffer.reset();
+  for (auto& buffer : downloads_) buffer.reset();
+  if (device_ != VK_NULL_HANDLE) vkDestroyDevice(device_, nullptr);
+}
+
+Status Device::start(const Options& options) {
+  const float priority = 1;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = gpu_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  Features features;
+  features.read(gpu_.handle);
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.pNext = &features.core;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  const bool pushes =
+      gpu_.most_push_descriptors != 0 && options.descriptors != DescriptorChoice::sets;
+  if (!pushes && options.descriptors == DescriptorChoice::push) {
+    return unavailable("option descriptors is push, the device has no ",
+                       VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)
+        .because("EXTENSION_MISSING");
+  }
+  const char* const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+  if (pushes) {
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &extension;
+  }
+  if (const VkResult made = vkCreateDevice(gpu_.handle, &info, nullptr, &device_);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkCreateDevice");
+  }
+  if (pushes) {
+    push_descriptors_ = reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(
+        vkGetDeviceProcAddr(device_, "vkCmdPushDescriptorSetKHR"));
+  }
+  memory_ = std::make_unique<Memory>(device_, gpu_, options.memory);
+  recorder_ = std::make_unique<Recorder>(device_, gpu_, *memory_);
+  return recorder_->start();
+}
+
+Result<Buffer*> Device::alloc(std::uint64_t size) {
+  auto made = memory_->make(size, BufferUse::data);
+  if (!made.ok() && made.error().code == Code::exhausted && size <= gpu_.most_allocation_bytes) {
+    Recorder::Lock lock(recorder_->mutex());
+    GANTRY_CHECK(recorder_->wait_for_all(lock));
+    lock.unlock();
+    made = memory_->make(size, BufferUse::data);
+  } else if (made.ok()) {
+    const Recorder::Lock lock(recorder_->mutex());
+    recorder_->collect();
+  }
+  if (!made.ok()) return std::move(made).failure();
+  (*made)->magic = Buffer::live_magic;
+  (*made)->owner = this;
+  allocated_bytes_.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+  return made->release();
+}
+
+void Device::free(Buffer* buffer) {
+  std::unique_ptr<Buffer> owned(buffer);
+  owned->magic = 0;
+  allocated_bytes_.fetch_sub(static_cast<std::int64_t>(owned->size), std::memory_order_relaxed);
+  const Recorder::Lock lock(recorder_->mutex());
+  const std::uint64_t last_use = owned->last_use;
+  recorder_->discard(std::move(owned), last_use);
+}
+
+Result<Buffer*> Device::buffer_at(void* data) const {
+  auto* const buffer = static_cast<Buffer*>(data);
+  if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % alignof(Buffer) != 0 ||
+      buffer->magic != Buffer::live_magic) {
+    return invalid(Hex{reinterpret_cast<std::uintptr_t>(data)},
+                   " is no memory of device vulkan:", index_,
+                   "; handles are used as alloc gave them, offsets stand beside them")
+        .because("HANDLE");
+  }
+  if (buffer->owner != this) {
+    return invalid("memory is of device vulkan:", buffer->owner->index(),
+                   ", the call is on vulkan:", index_)
+        .because("HANDLE");
+  }
+  return buffer;
+}
+
+Status Device::synchronize() {
+  Recorder::Lock lock(recorder_->mutex());
+  return recorder_->wait_for_all(lock);
+}
+
+Status Device::dispatch(const Dispatch& what) {
+  constexpr std::size_t most_inline = 16;
+  std::array<VkDescriptorBufferInfo, most_inline> few;
+  std::vector<VkDescriptorBufferInfo> many;
+  if (what.buffers.size() > most_inline) many.resize(what.buffers.size());
+  VkDescriptorBufferInfo* const infos = many.empty() ? few.data() : many.data();
+  for (std::size_t i = 0; i < what.buffers.size(); ++i) {
+    infos[i] = {what.buffers[i].buffer->handle, what.buffers[i].offset, VK_WHOLE_SIZE};
+  }
+  const Pipeline& pipeline = *what.pipeline;
+
+  Recorder::Lock lock(recorder_->mutex());
+  GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
+  VkDescriptorBufferInfo scalars{};
+  if (pipeline.has_uniform_buffer) {
+    GANTRY_TRY(const Recorder::Slot slot, recorder_->scalar_slot(*batch, what.scalars.size()));
+    std::memcpy(slot.buffer->mapped + slot.offset, what.scalars.data(), what.scalars.size());
+    scalars = {slot.buffer->handle, slot.offset, what.scalars.size()};
+  }
+  std::array<VkWriteDescriptorSet, 2> writes{};
+  std::uint32_t write_count = 0;
+  const auto write = [&](std::uint32_t binding, std::size_t count, VkDescriptorType type,
+                         const VkDescriptorBufferInfo* buffers) {
+    VkWriteDescriptorSet& one = writes[write_count++];
+    one.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    one.dstBinding = binding;
+    one.descriptorCount = static_cast<std::uint32_t>(count);  // runs over into the next bindings
+    one.descriptorType = type;
+    one.pBufferInfo = buffers;
+  };
+  if (!what.buffers.empty())
+    write(0, what.buffers.size(), VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, infos);
+  if (pipeline.has_uniform_buffer) {
+    write(static_cast<std::uint32_t>(what.buffers.size()), 1, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+          &scalars);
+  }
+
+  const VkCommandBuffer commands = batch->commands;
+  if (batch->bound != pipeline.handle) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+    batch->bound = pipeline.handle;
+  }
+  if (write_count != 0 && pipeline.pushes_descriptors) {
+    push_descriptors_(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, write_count,
+                      writes.data());
+  } else if (write_count != 0) {
+    GANTRY_TRY(const VkDescriptorSet set, recorder_->descriptor_set(*batch, pipeline.set_layout));
+    for (std::uint32_t i = 0; i < write_count; ++i) writes[i].dstSet = set;
+    vkUpdateDescriptorSets(device_, write_count, writes.data(), 0, nullptr);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set,
+                            0, nullptr);
+  }
+  if (pipeline.push_constant_bytes != 0) {
+    vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                       pipeline.push_constant_bytes, what.scalars.data());
+  }
+  vkCmdDispatch(commands, what.grid[0], what.grid[1], what.grid[2]);
+  const std::uint64_t value = recorder_->value();
+  for (const Bound& bound : what.buffers) bound.buffer->last_use = value;
+  return recorder_->done(*batch);
+}
+
+Result<std::unique_ptr<Event>> Device::new_event() {
+  auto event = std::make_unique<Event>();
+  event->device = device_;
+  if (gpu_.timestamp_bits == 0) return event;
+  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = 1;
+  if (const VkResult made = vkCreateQueryPool(device_, &info, nullptr, &event->query);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkCreateQueryPool");
+  }
+  return event;
+}
+
+Status Device::record(Event& event) {
+  Recorder::Lock lock(recorder_->mutex());
+  GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
+  if (event.query != VK_NULL_HANDLE) {
+    vkCmdResetQueryPool(batch->commands, event.query, 0, 1);
+    vkCmdWriteTimestamp(batch->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, event.query, 0);
+  }
+  event.value = recorder_->value();
+  return recorder_->done(*batch);
+}
+
+Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
+  if (gpu_.timestamp_bits == 0) {
+    return unsupported("device vulkan:", index_, " has no clock in its queue").because("NO_CLOCK");
+  }
+  std::array<std::uint64_t, 2> ticks{};
+  {
+    Recorder::Lock lock(recorder_->mutex());
+    if (start.value == 0 || stop.value == 0) {
+      return invalid("event ", start.value == 0 ? "start" : "stop", " was never recorded")
+          .because("EVENT");
+    }
+    GANTRY_CHECK(recorder_->wait(lock, std::max(start.value, stop.value)));
+  }
+  const std::array<VkQueryPool, 2> pools{start.query, stop.query};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const VkResult got = vkGetQueryPoolResults(device_, pools[i], 0, 1, sizeof ticks[i], &ticks[i],
+                                               sizeof ticks[i], VK_QUERY_RESULT_64_BIT);
+    if (got != VK_SUCCESS) return driver_error(got, "vkGetQueryPoolResults");
+  }
+  // The clock may have fewer bits than the number, and may have gone round.
+  const unsigned unused = 64 - std::min(gpu_.timestamp_bits, 64u);
+  const auto passed = static_cast<std::int64_t>((ticks[1] - ticks[0]) << unused) >> unused;
+  const double period = static_cast<double>(gpu_.properties.limits.timestampPeriod);
+  return static_cast<std::int64_t>(static_cast<double>(passed) * period);
+}
+
+void Device::discard(std::unique_ptr<Resource> resource) {
+  const Recorder::Lock lock(recorder_->mutex());
+  recorder_->discard(std::move(resource), recorder_->value());
+}
+
+}  // namespace gantry::vulkan

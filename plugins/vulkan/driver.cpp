@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver.hpp"
+
+#include <gantry/host.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace gantry::vulkan {
+namespace {
+
+constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
+
+std::string_view name_of_result(VkResult result) {
+  switch (result) {
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+      return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_INITIALIZATION_FAILED:
+      return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_DEVICE_LOST:
+      return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_MEMORY_MAP_FAILED:
+      return "VK_ERROR_MEMORY_MAP_FAILED";
+    case VK_ERROR_LAYER_NOT_PRESENT:
+      return "VK_ERROR_LAYER_NOT_PRESENT";
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+      return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+      return "VK_ERROR_FEATURE_NOT_PRESENT";
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_TOO_MANY_OBJECTS:
+      return "VK_ERROR_TOO_MANY_OBJECTS";
+    case VK_ERROR_FRAGMENTED_POOL:
+      return "VK_ERROR_FRAGMENTED_POOL";
+    case VK_ERROR_OUT_OF_POOL_MEMORY:
+      return "VK_ERROR_OUT_OF_POOL_MEMORY";
+    case VK_ERROR_INVALID_SHADER_NV:
+      return "VK_ERROR_INVALID_SHADER_NV";
+    case VK_TIMEOUT:
+      return "VK_TIMEOUT";
+    default:
+      return "an unexpected result";
+  }
+}
+
+bool is_memory(VkResult result) {
+  return result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
+         result == VK_ERROR_TOO_MANY_OBJECTS || result == VK_ERROR_FRAGMENTED_POOL ||
+         result == VK_ERROR_OUT_OF_POOL_MEMORY;
+}
+
+bool layer_is_there(const char* wanted) {
+  std::uint32_t count = 0;
+  vkEnumerateInstanceLayerProperties(&count, nullptr);
+  std::vector<VkLayerProperties> layers(count);
+  vkEnumerateInstanceLayerProperties(&count, layers.data());
+  return std::any_of(layers.begin(), layers.end(), [&](const VkLayerProperties& layer) {
+    return std::strcmp(layer.layerName, wanted) == 0;
+  });
+}
+
+}  // namespace
+
+Error driver_error(VkResult result, std::string_view call) {
+  const Code code = is_memory(result) ? Code::exhausted : Code::unavailable;
+  return fail(code, call, " returns ", name_of_result(result), " (", static_cast<int>(result), ')')
+      .because("DRIVER_CALL")
+      .native("VULKAN", result);
+}
+
+std::string driver_places() {
+  std::string text;
+  for (const char* place :
+       {"/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"}) {
+    std::string found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
+      if (!found.empty()) found += ", ";
+      found += entry.path().filename().string();
+    }
+    if (found.empty()) found = error ? "not there" : "empty";
+    if (!text.empty()) text += ", ";
+    text += concat(place, " (", found, ')');
+  }
+  return text;
+}
+
+Result<std::unique_ptr<Instance>> Instance::create(const Options& options, Log log) {
+  std::unique_ptr<Instance> instance(new Instance(std::move(log)));
+  GANTRY_CHECK(instance->start(options));
+  GANTRY_CHECK(instance->find_gpus(options));
+  return instance;
+}
+
+Instance::~Instance() {
+  if (messenger_ != VK_NULL_HANDLE) {
+    const auto destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
+        vkGetInstanceProcAddr(instance_, "vkDestroyDebugUtilsMessengerEXT"));
+    destroy(instance_, messenger_, nullptr);
+  }
+  if (instance_ != VK_NULL_HANDLE) vkDestroyInstance(instance_, nullptr);
+}
+
+Status Instance::start(const Options& options) {
+  std::uint32_t version = VK_API_VERSION_1_0;
+  vkEnumerateInstanceVersion(&version);
+  if (version < VK_API_VERSION_1_2) {
+    return unavailable("libvulkan.so.1 speaks Vulkan ", VK_API_VERSION_MAJOR(version), '.',
+                       VK_API_VERSION_MINOR(version), ", oldest is 1.2")
+        .because("DRIVER_VERSION");
+  }
+  VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  application.pApplicationName = "gantry";
+  application.apiVersion = version < VK_API_VERSION_1_3 ? VK_API_VERSION_1_2 : VK_API_VERSION_1_3;
+  VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+  info.pApplicationInfo = &application;
+
+  const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  VkDebugUtilsMessengerCreateInfoEXT messages{
+      VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
+  messages.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                             VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  messages.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+  messages.pfnUserCallback = &Instance::message;
+  messages.pUserData = this;
+  const VkValidationFeatureEnableEXT enabled[] = {
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  VkValidationFeaturesEXT validation{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
+  validation.enabledValidationFeatureCount = 1;
+  validation.pEnabledValidationFeatures = enabled;
+  validation.pNext = &messages;
+  if (options.validation) {
+    if (!layer_is_there(validation_layer)) {
+      return unavailable("option validation wants the layer ", validation_layer,
+                         ", which is not installed")
+          .because("LAYER_MISSING");
+    }
+    info.enabledLayerCount = 1;
+    info.ppEnabledLayerNames = &validation_layer;
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &extension;
+    info.pNext = &validation;
+  }
+  const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
+  if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+    return unavailable("no Vulkan driver starts; the loader looks for the manifests of drivers in ",
+                       driver_places(), ", or where VK_DRIVER_FILES and VK_ICD_FILENAMES point")
+        .because("DRIVER_MISSING")
+        .native("VULKAN", result);
+  }
+  if (result != VK_SUCCESS) return driver_error(result, "vkCreateInstance");
+  if (!options.validation) return {};
+  const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
+      vkGetInstanceProcAddr(instance_, "vkCreateDebugUtilsMessengerEXT"));
+  if (const VkResult made = create(instance_, &messages, nullptr, &messenger_);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkCreateDebugUtilsMessengerEXT");
+  }
+  return {};
+}
+
+VKAPI_ATTR VkBool32 VKAPI_CALL Instance::message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT* data,
+                                                 void* self) {
+  const bool is_error = severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  static_cast<Instance*>(self)->log_(is_error ? GANTRY_LOG_ERROR : GANTRY_LOG_WARNING,
+                                     concat("validation: ", data->pMessage));
+  return VK_FALSE;
+}
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which devices there are, what they can, and in which order they are counted.
+#include "driver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+namespace gantry::vulkan {
+namespace {
+
+// Discrete, integrated, virtual, CPU, other: as the runtime that made the artifacts counts them.
+int rank_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 0;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 1;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+bool has_extension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+  return std::any_of(extensions.begin(), extensions.end(), [&](const auto& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+std::vector<VkExtensionProperties> extensions_of(VkPhysicalDevice device) {
+  std::uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  extensions.resize(count);
+  return extensions;
+}
+
+// A queue that computes; one without graphics where there is one: nothing else waits in it.
+std::optional<std::uint32_t> compute_queue(VkPhysicalDevice device, std::uint32_t* timestamp_bits) {
+  std::uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+  std::optional<std::uint32_t> chosen;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const VkQueueFlags flags = families[i].queueFlags;
+    if ((flags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].queueCount == 0) continue;
+    const bool computes_only = (flags & VK_QUEUE_GRAPHICS_BIT) == 0;
+    if (chosen && !computes_only) continue;
+    chosen = i;
+    *timestamp_bits = families[i].timestampValidBits;
+    if (computes_only) break;
+  }
+  return chosen;
+}
+
+// SPIR-V's numbers of the capabilities that features and subgroup operations allow.
+std::vector<std::uint32_t> capabilities_of(const Features& features,
+                                           const VkPhysicalDeviceSubgroupProperties& subgroup) {
+  const struct {
+    std::uint32_t capability;
+    bool has;
+  } all[] = {
+      {0, true},   // Matrix
+      {1, true},   // Shader
+      {50, true},  // ImageQuery
+      {5345, features.v12.vulkanMemoryModel == VK_TRUE},
+      {5346, features.v12.vulkanMemoryModelDeviceScope == VK_TRUE},
+      {9, features.v12.shaderFloat16 == VK_TRUE},
+      {10, features.core.features.shaderFloat64 == VK_TRUE},
+      {11, features.core.features.shaderInt64 == VK_TRUE},
+      {12, features.v12.shaderBufferInt64Atomics == VK_TRUE},
+      {22, features.core.features.shaderInt16 == VK_TRUE},
+      {39, features.v12.shaderInt8 == VK_TRUE},
+      {4433, features.v11.storageBuffer16BitAccess == VK_TRUE},
+      {4434, features.v11.uniformAndStorageBuffer16BitAccess == VK_TRUE},
+      {4441, features.v11.variablePointersStorageBuffer == VK_TRUE},
+      {4442, features.v11.variablePointers == VK_TRUE},
+      {4448, features.v12.storageBuffer8BitAccess == VK_TRUE},
+      {4449, features.v12.uniformAndStorageBuffer8BitAccess == VK_TRUE},
+  };
+  std::vector<std::uint32_t> capabilities;
+  for (const auto& one : all) {
+    if (one.has) capabilities.push_back(one.capability);
+  }
+  if ((subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
+    // GroupNonUniform 61, Vote 62, Arithmetic 63, Ballot 64, Shuffle 65, ShuffleRelative 66, Clustered 67, Quad 68.
+    for (std::uint32_t bit = 0; bit < 8; ++bit) {
+      if ((subgroup.supportedOperations >> bit & 1u) != 0) capabilities.push_back(61 + bit);
+    }
+  }
+  std::sort(capabilities.begin(), capabilities.end());
+  return capabilities;
+}
+
+// Fills what takes a device of Vulkan 1.2 to ask.
+void read_details(Gpu& gpu) {
+  VkPhysicalDevicePushDescriptorPropertiesKHR push{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+  VkPhysicalDeviceSubgroupProperties subgroup{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, &subgroup, 0, 0};
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  driver.pNext = &sizes;
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &driver, {}};
+  const auto extensions = extensions_of(gpu.handle);
+  const bool pushes = has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+  if (pushes) subgroup.pNext = &push;
+  vkGetPhysicalDeviceProperties2(gpu.handle, &all);
+
+  gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  gpu.most_push_descriptors = pushes ? push.maxPushDescriptors : 0;
+  gpu.subgroup_size = subgroup.subgroupSize;
+  gpu.most_allocation_bytes = sizes.maxMemoryAllocationSize;
+  gpu.driver = driver.driverName;
+  if (driver.driverInfo[0] != 0) gpu.driver += concat(' ', std::string_view(driver.driverInfo));
+  Features features;
+  features.read(gpu.handle);
+  gpu.capabilities = capabilities_of(features, subgroup);
+}
+
+}  // namespace
+
+bool Gpu::has_capability(std::uint32_t capability) const {
+  return std::binary_search(capabilities.begin(), capabilities.end(), capability);
+}
+
+Features::Features() {
+  core.pNext = &v11;
+  v11.pNext = &v12;
+}
+
+void Features::read(VkPhysicalDevice device) {
+  Features has;
+  vkGetPhysicalDeviceFeatures2(device, &has.core);
+  core.features.shaderFloat64 = has.core.features.shaderFloat64;
+  core.features.shaderInt64 = has.core.features.shaderInt64;
+  core.features.shaderInt16 = has.core.features.shaderInt16;
+  v11.storageBuffer16BitAccess = has.v11.storageBuffer16BitAccess;
+  v11.uniformAndStorageBuffer16BitAccess = has.v11.uniformAndStorageBuffer16BitAccess;
+  v11.variablePointersStorageBuffer = has.v11.variablePointersStorageBuffer;
+  v11.variablePointers = has.v11.variablePointers;
+  v12.storageBuffer8BitAccess = has.v12.storageBuffer8BitAccess;
+  v12.uniformAndStorageBuffer8BitAccess = has.v12.uniformAndStorageBuffer8BitAccess;
+  v12.shaderBufferInt64Atomics = has.v12.shaderBufferInt64Atomics;
+  v12.shaderFloat16 = has.v12.shaderFloat16;
+  v12.shaderInt8 = has.v12.shaderInt8;
+  v12.vulkanMemoryModel = has.v12.vulkanMemoryModel;
+  v12.vulkanMemoryModelDeviceScope = has.v12.vulkanMemoryModelDeviceScope;
+  v12.timelineSemaphore = has.v12.timelineSemaphore;
+}
+
+Status Instance::find_gpus(const Options& options) {
+  std::uint32_t count = 0;
+  vkEnumeratePhysicalDevices(instance_, &count, nullptr);
+  std::vector<VkPhysicalDevice> handles(count);
+  const VkResult result = vkEnumeratePhysicalDevices(instance_, &count, handles.data());
+  if (result != VK_SUCCESS && result != VK_INCOMPLETE) {
+    return driver_error(result, "vkEnumeratePhysicalDevices");
+  }
+  handles.resize(count);
+  for (const VkPhysicalDevice handle : handles) {
+    Gpu gpu;
+    gpu.handle = handle;
+    vkGetPhysicalDeviceProperties(handle, &gpu.properties);
+    vkGetPhysicalDeviceMemoryProperties(handle, &gpu.memory);
+    const std::uint32_t version = gpu.properties.apiVersion;
+    const auto leave_out = [&](const auto&... why) {
+      left_out_.push_back(concat(std::string_view(gpu.properties.deviceName), " (", why..., ')'));
+    };
+    const auto family = compute_queue(handle, &gpu.timestamp_bits);
+    if (version < VK_API_VERSION_1_2) {
+      leave_out("Vulkan ", VK_API_VERSION_MAJOR(version), '.', VK_API_VERSION_MINOR(version),
+                ", oldest is 1.2");
+    } else if (!family) {
+      leave_out("no queue computes");
+    } else if (gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+               !options.software_devices) {
+      leave_out("a software device, switched off by option software_devices");
+    } else {
+      gpu.queue_family = *family;
+      read_details(gpu);
+      gpus_.push_back(std::move(gpu));
+    }
+  }
+  std::stable_sort(gpus_.begin(), gpus_.end(), [](const Gpu& a, const Gpu& b) {
+    return rank_of(a.properties.deviceType) < rank_of(b.properties.deviceType);
+  });
+  return {};
+}
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace gantry::vulkan {
+namespace {
+
+// Arguments of usual kernels lie on the stack.
+constexpr std::size_t usual_buffers = 16;
+constexpr std::size_t usual_scalar_bytes = 256;
+
+template <class T, std::size_t usual>
+class Few {
+ public:
+  explicit Few(std::size_t count) : count_(count) {
+    if (count > usual) many_.resize(count);
+  }
+  T* data() { return count_ > usual ? many_.data() : few_.data(); }
+  std::span<T> all() { return {data(), count_}; }
+
+ private:
+  std::size_t count_;
+  std::array<T, usual> few_{};
+  std::vector<T> many_;
+};
+
+Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argument,
+                    const Bound& bound) {
+  const VkPhysicalDeviceLimits& limits = device.gpu().properties.limits;
+  const auto refuse = [&](const auto&... why) {
+    return unsupported("kernel ", quoted(kernel.call.name()), ": argument ", argument, ' ', why...)
+        .because("BUFFER_RANGE");
+  };
+  if (bound.offset % limits.minStorageBufferOffsetAlignment != 0) {
+    return refuse("begins ", bound.offset, " bytes into its memory, the device binds multiples of ",
+                  limits.minStorageBufferOffsetAlignment);
+  }
+  if (bound.offset >= bound.buffer->size && bound.offset != 0) {
+    return invalid("kernel ", quoted(kernel.call.name()), ": argument ", argument, " begins ",
+                   bound.offset, " bytes into its memory of ", bound.buffer->size)
+        .because("ARGUMENT_RANGE");
+  }
+  if (bound.buffer->size - bound.offset > limits.maxStorageBufferRange) {
+    return refuse("has ", bound.buffer->size - bound.offset, " bytes, the device binds at most ",
+                  limits.maxStorageBufferRange);
+  }
+  return {};
+}
+
+Status check_extents(const Device& device, const Kernel& kernel, const LaunchExtents& extents) {
+  const VkPhysicalDeviceLimits& limits = device.gpu().properties.limits;
+  const auto refuse = [&](const auto&... why) {
+    return invalid("kernel ", quoted(kernel.call.name()), " is launched with ", why...)
+        .because("LAUNCH_EXTENT");
+  };
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::uint32_t threads = kernel.shader.local_size[axis];
+    if (threads != 0 && extents.block[axis] != threads) {
+      return refuse(extents.block[axis], " threads along ", "xyz"[axis], ", its shader has ",
+                    threads);
+    }
+    if (extents.grid[axis] > limits.maxComputeWorkGroupCount[axis]) {
+      return refuse(extents.grid[axis], " blocks along ", "xyz"[axis], ", the device runs ",
+                    limits.maxComputeWorkGroupCount[axis]);
+    }
+  }
+  return {};
+}
+
+gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
+                 gantry_value*, gantry_status* status) {
+  return wall(status, [&]() -> Status {
+    return launch(*static_cast<LoadedKernel*>(self), *env,
+                  std::span(args, static_cast<std::size_t>(count)));
+  });
+}
+
+}  // namespace
+
+Status launch(LoadedKernel& loaded, const gantry_env& env, std::span<const gantry_value> args) {
+  const Kernel& kernel = loaded.kernel.value();
+  GANTRY_CHECK(kernel.call.check_count(args.size()));
+  GANTRY_TRY(Device* const device, loaded.module->plugin().device(env.device.index));
+
+  Few<Bound, usual_buffers> buffers(kernel.buffer_count);
+  Few<std::uint8_t, usual_scalar_bytes> scalars(kernel.scalar_bytes);
+  std::size_t buffer_count = 0;
+  std::size_t scalar_count = 0;
+  for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
+    GANTRY_TRY(const KernelArgument argument, kernel.call.argument(i, args[i], env.device));
+    if (argument.is_pointer()) {
+      Bound& bound = buffers.data()[buffer_count++];
+      auto buffer = device->buffer_at(argument.data);
+      if (!buffer.ok()) {
+        return std::move(buffer).error().at("in argument ", i, " of kernel ",
+                                            quoted(kernel.call.name()));
+      }
+      bound = {*buffer, argument.byte_offset};
+      GANTRY_CHECK(check_buffer(*device, kernel, i, bound));
+    } else {
+      std::memcpy(scalars.data() + kernel.shader.scalar_offsets[scalar_count++],
+                  argument.bytes.data(), argument.size);
+    }
+  }
+  GANTRY_TRY(const LaunchExtents extents, kernel.call.extents(args));
+  GANTRY_CHECK(check_extents(*device, kernel, extents));
+  GANTRY_TRY(const Pipeline* const pipeline, loaded.module->pipeline(loaded, *device));
+  return device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid});
+}
+
+const gantry_function_table launch_table = {sizeof(gantry_function_table), 0, nullptr, call};
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry::vulkan {
+namespace {
+
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+// The device's own memory is all open to the host: not the 256 MiB window that older cards have beside it.
+bool shows_its_memory(const VkPhysicalDeviceMemoryProperties& memory) {
+  VkDeviceSize largest_local = 0;
+  VkDeviceSize largest_shown = 0;
+  for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    const VkMemoryType& type = memory.memoryTypes[i];
+    if ((type.propertyFlags & local) == 0) continue;
+    const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
+    largest_local = std::max(largest_local, size);
+    if ((type.propertyFlags & visible) != 0) largest_shown = std::max(largest_shown, size);
+  }
+  return largest_shown != 0 && largest_shown >= largest_local;
+}
+
+VkBufferUsageFlags usage_of(BufferUse use) {
+  constexpr VkBufferUsageFlags copied =
+      VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (use == BufferUse::data) return copied | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  if (use == BufferUse::scalars) return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+  return copied;
+}
+
+}  // namespace
+
+Buffer::~Buffer() {
+  magic = 0;
+  if (handle != VK_NULL_HANDLE) vkDestroyBuffer(device, handle, nullptr);
+  if (memory != VK_NULL_HANDLE) vkFreeMemory(device, memory, nullptr);  // unmaps
+}
+
+Memory::Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice)
+    : device_(device), gpu_(gpu), choice_(choice) {
+  is_mapped_ = choice == MemoryChoice::mapped ||
+               (choice == MemoryChoice::automatic && shows_its_memory(gpu.memory));
+}
+
+int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
+  VkMemoryPropertyFlags needed = visible;
+  VkMemoryPropertyFlags wanted = coherent;
+  VkMemoryPropertyFlags avoided = 0;
+  switch (use) {
+    case BufferUse::data:
+      needed = is_mapped_ ? visible : 0;
+      wanted = is_mapped_ ? local | coherent | cached : local;
+      // Unless all of it is: then staging is what the option asked for.
+      avoided = is_mapped_ ? 0 : visible;
+      break;
+    case BufferUse::download:
+      wanted = coherent | cached;
+      break;
+    case BufferUse::upload:
+    case BufferUse::scalars:
+      needed = visible | coherent;
+      wanted = 0;
+      break;
+  }
+  int best = -1;
+  int best_score = -1;
+  for (std::uint32_t i = 0; i < gpu_.memory.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags has = gpu_.memory.memoryTypes[i].propertyFlags;
+    if ((allowed >> i & 1u) == 0 || (has & needed) != needed) continue;
+    if ((has & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT)) != 0)
+      continue;
+    // Being local outweighs all else; then what the host wants; a type listed first is the driver's preference.
+    const int score = ((has & wanted & local) != 0 ? 8 : 0) +
+                      2 * __builtin_popcount(has & wanted & (coherent | cached)) +
+                      ((has & avoided) == 0 ? 1 : 0);
+    if (score <= best_score) continue;
+    best = static_cast<int>(i);
+    best_score = score;
+  }
+  return best;
+}
+
+Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) const {
+  const std::uint64_t most = gpu_.most_allocation_bytes;
+  if (size > most) {
+    return exhausted("buffer of ", size, " bytes, the device allocates at most ", most)
+        .because("MEMORY");
+  }
+  auto buffer = std::make_unique<Buffer>();
+  buffer->device = device_;
+  buffer->size = size;
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = std::max<std::uint64_t>((size + 3) / 4 * 4, 4);  // kernels may work in words
+  info.usage = usage_of(use);
+  if (const VkResult made = vkCreateBuffer(device_, &info, nullptr, &buffer->handle);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkCreateBuffer").at("while allocating ", size, " bytes");
+  }
+  VkMemoryRequirements needs{};
+  vkGetBufferMemoryRequirements(device_, buffer->handle, &needs);
+  const int type = type_for(needs.memoryTypeBits, use);
+  if (type < 0) {
+    return unavailable("no memory of ", std::string_view(gpu_.properties.deviceName), " is ",
+                       choice_ == MemoryChoice::mapped ? "what option memory asks for, mapped"
+                                                       : "open to the host")
+        .because("MEMORY_TYPE");
+  }
+  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  allocation.allocationSize = needs.size;
+  allocation.memoryTypeIndex = static_cast<std::uint32_t>(type);
+  if (const VkResult made = vkAllocateMemory(device_, &allocation, nullptr, &buffer->memory);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkAllocateMemory").at("while allocating ", size, " bytes");
+  }
+  if (const VkResult bound = vkBindBufferMemory(device_, buffer->handle, buffer->memory, 0);
+      bound != VK_SUCCESS) {
+    return driver_error(bound, "vkBindBufferMemory");
+  }
+  const VkMemoryPropertyFlags has = gpu_.memory.memoryTypes[type].propertyFlags;
+  buffer->is_coherent = (has & coherent) != 0;
+  buffer->is_cached = (has & cached) != 0;
+  if (use == BufferUse::data && !is_mapped_) return buffer;
+  void* mapped = nullptr;
+  if (const VkResult result = vkMapMemory(device_, buffer->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+      result != VK_SUCCESS) {
+    return driver_error(result, "vkMapMemory");
+  }
+  buffer->mapped = static_cast<std::uint8_t*>(mapped);
+  return buffer;
+}
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers of one device, and where they lie.
+//
+//     mapped    the host writes and reads them where they are: integrated GPUs, software devices, and GPUs that
+//               show all their memory to the host
+//     staged    the host reaches them through a copy by the device
+#pragma once
+
+#include "driver.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace gantry::vulkan {
+
+// Something that the device may still use after its owner has given it up: see Recorder::discard().
+struct Resource {
+  Resource() = default;
+  Resource(const Resource&) = delete;
+  Resource& operator=(const Resource&) = delete;
+  virtual ~Resource() = default;
+};
+
+class Device;
+
+// What alloc hands out is the address of one.
+struct Buffer final : Resource {
+  static constexpr std::uint32_t live_magic = 0x46554256;
+
+  ~Buffer() override;
+
+  std::uint32_t magic = 0;  // live_magic for what alloc gave and free has not got back
+  bool is_coherent = false;
+  bool is_cached = false;  // the host's reads are fast
+  VkDevice device = VK_NULL_HANDLE;
+  VkBuffer handle = VK_NULL_HANDLE;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  std::uint8_t* mapped = nullptr;  // NULL: the host cannot reach it
+  std::uint64_t size = 0;          // bytes, as asked for
+  const Device* owner = nullptr;
+  std::uint64_t last_use = 0;  // Recorder's value of the last work with it
+};
+
+// What a buffer is for; which memory it gets.
+enum class BufferUse {
+  data,      // kernels' arguments
+  upload,    // host to device, through it
+  download,  // device to host: the host reads it fast
+  scalars    // kernels' uniform buffers
+};
+
+class Memory {
+ public:
+  // device   borrowed
+  Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice);
+
+  // returns  EXHAUSTED    memory, or more than the device allocates at once
+  //          UNAVAILABLE  no type of memory is fit: option `memory` asks for what the device has not (MEMORY_TYPE)
+  // thread   any
+  Result<std::unique_ptr<Buffer>> make(std::uint64_t size, BufferUse use) const;
+
+  // Does the host reach buffers for data?
+  bool is_mapped() const { return is_mapped_; }
+
+ private:
+  // Index of the best type among those that `allowed` has bits for; -1: none.
+  int type_for(std::uint32_t allowed, BufferUse use) const;
+
+  VkDevice device_;
+  const Gpu& gpu_;
+  MemoryChoice choice_;
+  bool is_mapped_ = false;
+};
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace gantry::vulkan {
+namespace {
+
+// Nullopt where the host has no such option, as a host without the manifest has none.
+std::optional<gantry_value> option(Host host, std::string_view key) {
+  gantry_value value{};
+  const gantry_host* table = host.table();
+  if (table->config_get(table, bytes_of(key), &value, nullptr) != GANTRY_OK) return std::nullopt;
+  return value;
+}
+
+Status read_flag(Host host, std::string_view key, bool& flag) {
+  const auto value = option(host, key);
+  if (!value) return {};
+  const auto number = value_int(*value);
+  if (!number) return invalid("option ", key, " is no bool").because("CONFIG");
+  flag = *number != 0;
+  return {};
+}
+
+// names    [in]   of the choices, in the order of the enum
+template <class Choice>
+Status read_choice(Host host, std::string_view key, std::span<const std::string_view> names,
+                   Choice& choice) {
+  const auto value = option(host, key);
+  if (!value) return {};
+  const auto text = value_text(*value);
+  if (!text) return invalid("option ", key, " is no text").because("CONFIG");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (*text != names[i]) continue;
+    choice = static_cast<Choice>(i);
+    return {};
+  }
+  return invalid("option ", key, " is ", quoted(*text), ", expected ", names[0], ", ", names[1],
+                 " or ", names[2])
+      .because("CONFIG");
+}
+
+}  // namespace
+
+Result<Options> read_options(Host host) {
+  static constexpr std::string_view memory[] = {"auto", "mapped", "staged"};
+  static constexpr std::string_view descriptors[] = {"auto", "push", "sets"};
+  Options options;
+  GANTRY_CHECK(read_flag(host, "validation", options.validation));
+  GANTRY_CHECK(read_flag(host, "software_devices", options.software_devices));
+  GANTRY_CHECK(read_flag(host, "pipeline_cache", options.pipeline_cache));
+  GANTRY_CHECK(read_choice(host, "memory", memory, options.memory));
+  GANTRY_CHECK(read_choice(host, "descriptors", descriptors, options.descriptors));
+  return options;
+}
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What whoever runs the host may choose: options of the manifest's config_schema. Nothing here reads the environment.
+#pragma once
+
+#include <gantry/handle.hpp>
+
+#include <string>
+
+namespace gantry::vulkan {
+
+// Where buffers lie: `mapped` in memory of the device that the host can write, `staged` in memory that it cannot, with
+// copies through buffers in between; `automatic` decides by what the device has.
+enum class MemoryChoice { automatic, mapped, staged };
+
+// How buffers are bound: pushed into the command buffer, or by descriptor sets from pools.
+enum class DescriptorChoice { automatic, push, sets };
+
+struct Options {
+  bool validation = false;  // the validation layer, its messages in the host's log
+  bool software_devices = true;
+  bool pipeline_cache = true;
+  MemoryChoice memory = MemoryChoice::automatic;
+  DescriptorChoice descriptors = DescriptorChoice::automatic;
+};
+
+// returns  INVALID  a value that the option does not have (CONFIG)
+Result<Options> read_options(Host host);
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "payload.hpp"
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gantry::vulkan {
+namespace {
+
+constexpr std::uint32_t scalars_in_uniform_buffer = 1;
+
+template <class Number>
+Number number_at(std::span<const std::uint8_t> bytes, std::size_t at) {
+  Number number{};
+  if (at + sizeof number <= bytes.size()) std::memcpy(&number, bytes.data() + at, sizeof number);
+  return number;
+}
+
+// A magic of either endianness, so that a shader of the wrong one is told as such.
+bool is_magic(std::uint32_t word) {
+  return word == spirv_magic || word == __builtin_bswap32(spirv_magic);
+}
+
+Result<Shader> read_shader_record(ByteReader& in) {
+  Shader shader;
+  GANTRY_TRY(shader.kernel, in.read_string("shader name"));
+  const auto refuse = [&](std::uint64_t at, const auto&... why) {
+    return malformed(at, "shader of kernel ", quoted(shader.kernel), ": ", why...)
+        .because("SHADER");
+  };
+  const std::uint64_t record_at = in.offset();
+  const auto ahead = in.peek(24);
+  const bool sized = is_magic(number_at<std::uint32_t>(ahead, 20)) &&
+                     number_at<std::uint64_t>(ahead, 0) ==
+                         12 + 4 * std::uint64_t{number_at<std::uint64_t>(ahead, 12)};
+  if (!sized && !is_magic(number_at<std::uint32_t>(ahead, 12))) {
+    return refuse(record_at, "no SPIR-V begins 12 or 20 bytes on");
+  }
+  if (sized) GANTRY_CHECK(in.read_count(1, "shader bytes"));
+  const std::uint64_t flags_at = in.offset();
+  GANTRY_TRY(shader.flags, in.read_u32("shader flags"));
+  if ((shader.flags & ~scalars_in_uniform_buffer) != 0) {
+    return unsupported("shader of kernel ", quoted(shader.kernel), ": flags are ",
+                       Hex{shader.flags}, " at ", Hex{flags_at}, ", known is bit 0")
+        .because("SHADER_FLAG");
+  }
+  GANTRY_TRY(const std::uint64_t count, in.read_count(4, "shader words"));
+  shader.words_at = in.offset();
+  GANTRY_TRY(shader.words, in.read_bytes(4 * count, "shader words"));
+  return shader;
+}
+
+Result<std::vector<Shader>> read_shaders(ByteReader& in) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(8 + 12, "shaders"));
+  std::vector<Shader> shaders;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    GANTRY_TRY(Shader shader, read_shader_record(in));
+    shaders.push_back(shader);
+  }
+  return shaders;
+}
+
+// Every kernel has one shader, and no shader comes twice.
+Status check_names(const Payload& payload, std::uint64_t shaders_at) {
+  std::vector<std::string_view> names;
+  for (const Shader& shader : payload.shaders) names.push_back(shader.kernel);
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+    return malformed(shaders_at, "shader of kernel ", quoted(*twice), " comes twice")
+        .because("SHADER");
+  }
+  for (const KernelInfo& kernel : payload.table.kernels()) {
+    if (std::binary_search(names.begin(), names.end(), std::string_view(kernel.name))) continue;
+    return malformed(shaders_at, "kernel ", quoted(kernel.name), " has no shader")
+        .because("SHADER");
+  }
+  return {};
+}
+
+std::uint32_t bytes_of(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::int32:
+    case ParameterKind::uint32:
+    case ParameterKind::float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+}  // namespace
+
+const Shader* Payload::shader_of(std::string_view kernel) const {
+  const auto found = std::find_if(shaders.begin(), shaders.end(),
+                                  [&](const Shader& shader) { return shader.kernel == kernel; });
+  return found == shaders.end() ? nullptr : &*found;
+}
+
+Result<Payload> read_payload(const gantry_blob& blob) {
+  ByteReader in(std::span(blob.data, blob.size));
+  GANTRY_TRY(const std::string_view format, in.read_string("format"));
+  if (format != "vulkan") {
+    return unsupported("payload format is ", quoted(format), ", known is \"vulkan\"")
+        .because("FORMAT");
+  }
+  const bool exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
+  const auto rest = [&](ByteReader& reader) -> Status {
+    GANTRY_CHECK(read_shaders(reader));
+    if (exact && !reader.at_end()) {
+      return malformed(reader.offset(), reader.left(), " bytes follow the shaders, expected none")
+          .because("BLOB_TRAILING");
+    }
+    return {};
+  };
+  Payload payload;
+  GANTRY_TRY(payload.table, read_kernel_table(in, argument_tags_in(blob.generation), rest));
+  const std::uint64_t shaders_at = in.offset();
+  ByteReader again = in;
+  GANTRY_CHECK(rest(again));
+  GANTRY_TRY(payload.shaders, read_shaders(in));
+  GANTRY_CHECK(check_names(payload, shaders_at));
+  payload.size = in.offset();
+  return payload;
+}
+
+Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
+  GANTRY_TRY(KernelCall call, KernelCall::parse(info));
+  GANTRY_CHECK(call.needs_grid_and_block_only("vulkan"));
+  GANTRY_TRY(ShaderFacts facts, read_shader(shader.words, shader.words_at, info.name));
+  Kernel kernel(std::move(call), std::move(facts), shader.words);
+  const auto refuse = [&](const auto&... why) {
+    return malformed(shader.words_at, "shader of kernel ", quoted(info.name), ": ", why...)
+        .because("SHADER");
+  };
+
+  std::vector<std::uint32_t> scalar_sizes;
+  for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
+    const ParameterKind kind = kernel.call.parameter(i);
+    if (kind == ParameterKind::pointer) {
+      ++kernel.buffer_count;
+    } else {
+      scalar_sizes.push_back(bytes_of(kind));
+    }
+  }
+  for (const std::uint32_t binding : kernel.shader.storage_bindings) {
+    if (binding >= kernel.buffer_count) {
+      return refuse("binds a buffer at ", binding, ", the kernel has ", kernel.buffer_count);
+    }
+  }
+  const auto& offsets = kernel.shader.scalar_offsets;
+  if (offsets.size() != scalar_sizes.size()) {
+    return refuse("takes ", offsets.size(), " scalars, the kernel has ", scalar_sizes.size());
+  }
+  const bool uniform = (shader.flags & scalars_in_uniform_buffer) != 0;
+  if (kernel.shader.scalar_place != ScalarPlace::none &&
+      uniform != (kernel.shader.scalar_place == ScalarPlace::uniform_buffer)) {
+    return refuse("takes its scalars from ", uniform ? "push constants" : "a uniform buffer",
+                  ", its flags say ", uniform ? "a uniform buffer" : "push constants");
+  }
+  if (uniform && kernel.shader.scalar_place != ScalarPlace::none &&
+      kernel.shader.scalar_binding != kernel.buffer_count) {
+    return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
+                  kernel.buffer_count);
+  }
+  constexpr std::uint32_t most_bytes = 1 << 14;  // every device has uniform buffers of that size
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] > most_bytes - 8 || offsets[i] % 4 != 0) {
+      return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", most_bytes - 8,
+                    " in steps of 4");
+    }
+    kernel.scalar_bytes = std::max(kernel.scalar_bytes, offsets[i] + scalar_sizes[i]);
+  }
+  return kernel;
+}
+
+}  // namespace gantry::vulkan

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of a vulkan module, as they lie in the artifact. No driver is needed to read them.
+//
+//   str  format            "vulkan"
+//   kernel table           kernel_table.hpp
+//   u64  shader count, then for each
+//     str  kernel name
+//     u64  bytes of the rest    12 + 4 * words.  Only since v0.24
+//     u32  flags                bit 0: scalars come in a uniform buffer instead of push constants
+//     u64  words ; u32 word[]   SPIR-V
+//
+// Whether a shader has its length in front is seen by where the SPIR-V magic stands: at 12 behind the name, or at 20.
+#pragma once
+
+#include "shader.hpp"
+
+#include <gantry/loader.h>
+#include <gantry/kernel_args.hpp>
+#include <gantry/kernel_table.hpp>
+
+#include <map>
+
+namespace gantry::vulkan {
+
+struct Shader {
+  std::string_view kernel;  // views look into the payload
+  std::uint32_t flags = 0;
+  ShaderBytes words;
+  std::uint64_t words_at = 0;  // offset in the payload
+};
+
+// A kernel that can be launched: its record and its shader agree.
+struct Kernel {
+  KernelCall call;
+  ShaderFacts shader;
+  ShaderBytes words;
+  std::uint32_t buffer_count = 0;
+  std::uint32_t scalar_bytes = 0;  // of the block: push constants or uniform buffer
+
+  Kernel(KernelCall call_in, ShaderFacts shader_in, ShaderBytes words_in)
+      : call(std::move(call_in)), shader(std::move(shader_in)), words(words_in) {}
+};
+
+struct Payload {
+  KernelTable table;
+  std::vector<Shader> shaders;  // in the order of the file
+  std::uint64_t size = 0;       // bytes
+
+  // NULL where there is none.
+  const Shader* shader_of(std::string_view kernel) const;
+};
+
+// Reads a payload: every field, and the frame of every shader; what the shaders say comes with make_kernel().
+//
+// blob     [in]   views in the result live as long as its bytes
+// returns  MALFORMED    at the first wrong field
+//          UNSUPPORTED  another format than "vulkan" (FORMAT), flags that are not known (SHADER_FLAG)
+// costs    O(kernels + shaders); words are not looked at but for the first
+// source   apache/tvm src/runtime/vulkan/vulkan_module.cc, src/runtime/spirv/spirv_shader.h
+Result<Payload> read_payload(const gantry_blob& blob);
+
+// Puts a kernel's record and its shader together, and compares them.
+//
+// returns  MALFORMED    the shader: see read_shader(); it binds what the kernel does not have, or has other scalars
+//          UNSUPPORTED  see KernelCall::parse() and needs_grid_and_block_only()
+Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader);
+
+}  // namespace gantry::vulkan

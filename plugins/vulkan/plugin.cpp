@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry.vulkan - kernels in SPIR-V, on every device that has a Vulkan driver.
+#include "plugin.hpp"
+
+#include <gantry/plugin.h>
+
+#include <algorithm>
+#include <utility>
+
+#ifndef GANTRY_VULKAN_VERSION
+#error "GANTRY_VULKAN_VERSION comes from the build: it must equal the manifest's"
+#endif
+
+namespace gantry::vulkan {
+
+Plugin::Plugin(Host host, Options options, std::string cache_folder)
+    : host_(host),
+      options_(options),
+      disk_({.folder = std::move(cache_folder),
+             .log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); }}) {}
+
+Result<Instance*> Plugin::instance() {
+  const std::lock_guard lock(mutex_);
+  if (!instance_) {
+    const Host host = host_;
+    GANTRY_TRY(instance_,
+               Instance::create(options_, [host](std::int32_t level, std::string_view line) {
+                 host.log(level, line);
+               }));
+    for (const std::string& line : instance_->left_out())
+      host_.log(GANTRY_LOG_INFO, concat("device left out: ", line));
+  }
+  return instance_.get();
+}
+
+Result<std::int32_t> Plugin::device_count() {
+  GANTRY_TRY(const Instance* const running, instance());
+  return std::min(static_cast<std::int32_t>(running->gpus().size()), most_devices);
+}
+
+Result<const Gpu*> Plugin::gpu(std::int32_t index) {
+  GANTRY_TRY(const Instance* const running, instance());
+  GANTRY_TRY(const std::int32_t count, device_count());
+  if (count == 0) {
+    std::string why = "no device computes with Vulkan";
+    for (const std::string& line : running->left_out()) why += concat("\n  left out: ", line);
+    return unavailable(why).because("DEVICE_MISSING");
+  }
+  if (index < 0 || index >= count) {
+    return invalid("device vulkan:", index, " is not there, device count is ", count)
+        .because("DEVICE_INDEX");
+  }
+  return &running->gpus()[static_cast<std::size_t>(index)];
+}
+
+Device* Plugin::started(std::int32_t index) const {
+  if (index < 0 || index >= most_devices) return nullptr;
+  return devices_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
+}
+
+Result<Device*> Plugin::device(std::int32_t index) {
+  if (Device* const device = started(index)) return device;
+  GANTRY_TRY(const Gpu* const chosen, gpu(index));
+  const std::lock_guard lock(mutex_);
+  if (Device* const device = started(index)) return device;
+  auto& owned = owned_[static_cast<std::size_t>(index)];
+  GANTRY_TRY(owned, Device::create(*chosen, index, options_));
+  devices_[static_cast<std::size_t>(index)].store(owned.get(), std::memory_order_release);
+  return owned.get();
+}
+
+namespace {
+
+gantry_code create(const gantry_host* table, void** self, gantry_status* status) {
+  return wall(status, [&]() -> Status {
+    const Host host(table);
+    GANTRY_TRY(const Options options, read_options(host));
+    std::string folder;
+    gantry_value value{};
+    if (options.pipeline_cache &&
+        table->config_get(table, gantry_text("cache_directory"), &value, nullptr) == GANTRY_OK) {
+      const auto text = value_text(value);
+      if (text && !text->empty()) folder = concat(*text, "/vulkan");
+    }
+    *self = new Plugin(host, options, std::move(folder));
+    return {};
+  });
+}
+
+void destroy(void* self) { delete static_cast<Plugin*>(self); }
+
+const gantry_loader_table* const loaders[] = {&loader_table};
+const gantry_device_table* const devices[] = {&device_table};
+
+constexpr gantry_plugin_table plugin = {
+    .struct_size = sizeof(gantry_plugin_table),
+    .flags = 0,
+    .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+    .id = "gantry.vulkan",
+    .version = GANTRY_VULKAN_VERSION,
+    .vendor = "gantry",
+    .display_name = "Vulkan",
+    .license = "Apache-2.0",
+    .loaders = loaders,
+    .devices = devices,
+    .loader_count = 1,
+    .device_count = 1,
+    .create = create,
+    .destroy = destroy,
+    .get_extension = nullptr,
+};
+
+}  // namespace
+}  // namespace gantry::vulkan
+
+extern "C" const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info*,
+                                                             gantry_status*) {
+  return &gantry::vulkan::plugin;
+}
