@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <utility>
+
+namespace gantry::cuda {
+namespace {
+
+Result<int> number_of(const Driver& driver, CUdevice device, CUdevice_attribute attribute) {
+  int number = 0;
+  GANTRY_CHECK(driver.call(driver.device_get_attribute, &number, attribute, device));
+  return number;
+}
+
+Result<Architecture> architecture_of(const Driver& driver, CUdevice device) {
+  GANTRY_TRY(const int major,
+             number_of(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  GANTRY_TRY(const int minor,
+             number_of(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  return Architecture{static_cast<std::uint32_t>(major), static_cast<std::uint32_t>(minor)};
+}
+
+Result<std::string> name_of(const Driver& driver, CUdevice device) {
+  char name[256] = {};
+  GANTRY_CHECK(
+      driver.call(driver.device_get_name, &name[0], static_cast<int>(sizeof name), device));
+  name[sizeof name - 1] = 0;
+  return std::string(name);
+}
+
+CUdeviceptr address_of(const gantry_place& place) {
+  return reinterpret_cast<CUdeviceptr>(place.data) + place.byte_offset;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> Device::open(const Driver& driver, Host host, int index) {
+  std::unique_ptr<Device> device(new Device(driver, host, index));
+  GANTRY_CHECK(driver.call(driver.device_get, &device->handle_, index));
+  GANTRY_TRY(device->name_, name_of(driver, device->handle_));
+  GANTRY_TRY(device->architecture_, architecture_of(driver, device->handle_));
+  GANTRY_CHECK(driver.call(driver.primary_context_retain, &device->context_, device->handle_));
+  GANTRY_TRY(const ContextScope scope, device->enter());
+  GANTRY_CHECK(driver.call(driver.stream_create, &device->stream_,
+                           static_cast<unsigned>(CU_STREAM_DEFAULT)));
+  return device;
+}
+
+// Failures tell nobody anything here: the driver may be gone already where a program ends.
+Device::~Device() {
+  if (context_ == nullptr) return;
+  if (const Result<ContextScope> scope = enter(); scope.ok()) {
+    if (stream_ != nullptr) {
+      driver.stream_synchronize.function(stream_);
+      driver.stream_destroy.function(stream_);
+    }
+    staging_.close();
+    memory.close();
+  }
+  driver.primary_context_release.function(handle_);
+}
+
+std::string Device::text() const { return concat("device ", index_, " (", name_, ')'); }
+
+// Is this a copy that the driver would not make behind the return? Nothing is staged while a stream is captured: the graph
+// would copy what lay in the ring then.
+Result<bool> Device::is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const {
+  if (size < Staging::least_bytes) return false;
+  CUmemorytype type{};
+  const CUresult known = driver.pointer_get_attribute.function(
+      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host_memory));
+  if (known == CUDA_SUCCESS) return false;  // page-locked or managed
+  if (known != CUDA_ERROR_INVALID_VALUE) {
+    return driver.failed(driver.pointer_get_attribute.name, known);
+  }
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  GANTRY_CHECK(driver.call(driver.stream_is_capturing, stream, &capture));
+  return capture == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+Status Device::copy_with_host(const gantry_copy& what, CUstream stream, bool to_host) {
+  const gantry_place& host_place = to_host ? what.to : what.from;
+  const gantry_place& device_place = to_host ? what.from : what.to;
+  char* const host_memory = static_cast<char*>(host_place.data) + host_place.byte_offset;
+  const CUdeviceptr address = address_of(device_place);
+  if ((what.flags & GANTRY_COPY_BLOCKING) == 0) {
+    GANTRY_TRY(const bool staged, is_staged(host_memory, what.size, stream));
+    if (staged && to_host) return staging_.to_host(host_memory, address, what.size, stream);
+    if (staged) return staging_.to_device(address, host_memory, what.size, stream);
+  }
+  if (to_host) {
+    return driver.call(driver.copy_to_host, static_cast<void*>(host_memory), address, what.size,
+                       stream);
+  }
+  return driver.call(driver.copy_to_device, address, static_cast<const void*>(host_memory),
+                     what.size, stream);
+}
+
+Status Device::copy(const gantry_copy& what, void* stream_given, Devices& devices) {
+  for (const gantry_place* place : {&what.from, &what.to}) {
+    if (place->device.type == host_type || place->device.type == cuda_type) continue;
+    return invalid("copy has a side on device type ", place->device.type,
+                   ", expected host memory (1) or cuda (2)")
+        .because("DEVICE_TYPE");
+  }
+  const bool from_host = what.from.device.type == host_type;
+  const bool to_host = what.to.device.type == host_type;
+  if (from_host && to_host) {
+    return invalid("both sides of the copy are host memory, expected one on cuda")
+        .because("DEVICE_TYPE");
+  }
+  if (what.size == 0) return {};
+  const CUstream stream = stream_of(stream_given);
+  const std::int32_t from = what.from.device.index;
+  const std::int32_t to = what.to.device.index;
+  CUcontext from_context = context_;
+  CUcontext to_context = context_;
+  if (!from_host && from != index_) {
+    GANTRY_TRY(Device* const other, devices.at(from));
+    from_context = other->context();
+  }
+  if (!to_host && to != index_) {
+    GANTRY_TRY(Device* const other, devices.at(to));
+    to_context = other->context();
+  }
+  GANTRY_TRY(const ContextScope scope, enter());
+  const auto enqueue = [&]() -> Status {
+    if (from_host || to_host) return copy_with_host(what, stream, to_host);
+    const CUdeviceptr source = address_of(what.from);
+    const CUdeviceptr target = address_of(what.to);
+    if (from_context == context_ && to_context == context_) {
+      return driver.call(driver.copy_on_device, target, source, what.size, stream);
+    }
+    return driver.call(driver.copy_to_peer, target, to_context, source, from_context, what.size,
+                       stream);
+  };
+  Status copied = enqueue();
+  if (copied.ok() && (what.flags & GANTRY_COPY_BLOCKING) != 0) {
+    copied = driver.call(driver.stream_synchronize, stream);
+  }
+  if (!copied.ok()) copied.error().at("while copying ", what.size, " bytes on ", text());
+  return copied;
+}
+
+Result<const Driver*> Devices::driver() {
+  if (const Driver* const opened = opened_driver_.load(std::memory_order_acquire)) return opened;
+  const std::lock_guard lock(mutex_);
+  if (driver_ == nullptr) {
+    std::string library;
+    gantry_value option{};
+    const gantry_host* const table = host_.table();
+    if (table->config_get(table, gantry_text("library"), &option, nullptr) == GANTRY_OK) {
+      library = value_text(option).value_or("");
+    }
+    GANTRY_TRY(driver_, Driver::open(library));
+    opened_driver_.store(driver_.get(), std::memory_order_release);
+  }
+  return static_cast<const Driver*>(driver_.get());
+}
+
+Status Devices::check_index(const Driver& driver, std::int32_t index) const {
+  const int count = std::min<int>(driver.device_count(), most);
+  if (index >= 0 && index < count) return {};
+  return invalid("device index is ", index, ", the CUDA driver shows ", count, " devices",
+                 count == 0 ? " (is CUDA_VISIBLE_DEVICES set, and is the GPU's node in /dev?)" : "")
+      .because("DEVICE_INDEX");
+}
+
+Result<Device*> Devices::at(std::int32_t index) {
+  if (index >= 0 && index < most) {
+    Device* const opened = opened_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
+    if (opened != nullptr) return opened;
+  }
+  GANTRY_TRY(const Driver* const opened_driver, driver());
+  GANTRY_CHECK(check_index(*opened_driver, index));
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Device>& device = devices_[static_cast<std::size_t>(index)];
+  if (device == nullptr) {
+    Result<std::unique_ptr<Device>> made = Device::open(*opened_driver, host_, index);
+    if (!made.ok()) {
+      made.error().at("while opening device ", index);
+      return std::move(made).failure();
+    }
+    device = std::move(*made);
+    opened_[static_cast<std::size_t>(index)].store(device.get(), std::memory_order_release);
+  }
+  return device.get();
+}
+
+std::int64_t Devices::live_bytes(std::int32_t index) const {
+  if (index < 0 || index >= most) return 0;
+  const Device* const device =
+      opened_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
+  return device == nullptr ? 0 : device->memory.live_bytes();
+}
+
+Result<CUdevice> Devices::handle(std::int32_t index) {
+  GANTRY_TRY(const Driver* const opened, driver());
+  GANTRY_CHECK(check_index(*opened, index));
+  CUdevice device = 0;
+  GANTRY_CHECK(opened->call(opened->device_get, &device, index));
+  return device;
+}
+
+Result<int> Devices::number(std::int32_t index, CUdevice_attribute attribute) {
+  GANTRY_TRY(const CUdevice device, handle(index));
+  return number_of(*opened_driver_.load(), device, attribute);
+}
+
+Result<std::string> Devices::name(std::int32_t index) {
+  GANTRY_TRY(const CUdevice device, handle(index));
+  return name_of(*opened_driver_.load(), device);
+}
+
+Result<Architecture> Devices::architecture(std::int32_t index) {
+  GANTRY_TRY(const CUdevice device, handle(index));
+  return architecture_of(*opened_driver_.load(), device);
+}
+
+}  // namespace gantry::cuda

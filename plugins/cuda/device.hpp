@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GPUs of one runtime: the driver opened when it is first asked, each device's primary context retained when the
+// device is first used.
+//
+//     GANTRY_TRY(Device* const device, devices.at(0));
+//     GANTRY_TRY(const ContextScope scope, device->enter());
+//     GANTRY_CHECK(driver.call(driver.stream_synchronize, device->stream_of(nullptr)));
+//
+// A stream crosses the ABI as the CUstream that it is, an event as its CUevent: what an application made itself can be
+// passed too. The default stream (NULL) is one of our own, which can be captured; it keeps the order with what others put
+// into CUDA's legacy stream of the device. Streams that stream_create makes do not.
+#pragma once
+
+#include "driver.hpp"
+#include "memory.hpp"
+#include "staging.hpp"
+
+#include <gantry/device.h>
+#include <gantry/handle.hpp>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace gantry::cuda {
+
+class Devices;
+
+class Device {
+ public:
+  // returns  what the driver says; then nothing is held
+  static Result<std::unique_ptr<Device>> open(const Driver& driver, Host host, int index);
+  ~Device();
+
+  Result<ContextScope> enter() const { return ContextScope::enter(driver, context_); }
+  CUstream stream_of(void* stream) const {
+    return stream != nullptr ? static_cast<CUstream>(stream) : stream_;
+  }
+  CUcontext context() const { return context_; }
+  int index() const { return index_; }
+  Architecture architecture() const { return architecture_; }
+  // "device 0 (NVIDIA H200)"
+  std::string text() const;
+
+  // See gantry_device_table.copy.
+  //
+  // devices  [in]   where the other side of a copy between devices is found
+  Status copy(const gantry_copy& what, void* stream, Devices& devices);
+
+  const Driver& driver;
+  Memory memory;
+
+ private:
+  Device(const Driver& opened, Host host, int index)
+      : driver(opened), memory(opened, host), host_(host), index_(index), staging_(opened) {}
+  Status copy_with_host(const gantry_copy& what, CUstream stream, bool to_host);
+  Result<bool> is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const;
+
+  Host host_;
+  int index_;
+  CUdevice handle_ = 0;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  Architecture architecture_;
+  std::string name_;
+  Staging staging_;
+};
+
+class Devices {
+ public:
+  explicit Devices(Host host) : host_(host) {}
+
+  // returns  UNAVAILABLE  see Driver::open; asked again the next time
+  // thread   any
+  Result<const Driver*> driver();
+
+  // A device, opened.
+  //
+  // returns  INVALID (DEVICE_INDEX)  past the count
+  //          UNAVAILABLE             the driver, or its context does not come
+  // thread   any
+  // costs    the first use of a device some 100 ms, later ones a load
+  Result<Device*> at(std::int32_t index);
+
+  // Bytes alive on a device; opens nothing.
+  std::int64_t live_bytes(std::int32_t index) const;
+
+  // One of the driver's numbers about a device; opens no context.
+  Result<int> number(std::int32_t index, CUdevice_attribute attribute);
+  Result<CUdevice> handle(std::int32_t index);
+  Result<std::string> name(std::int32_t index);
+  Result<Architecture> architecture(std::int32_t index);
+
+  static constexpr std::int32_t most = 64;
+
+ private:
+  Status check_index(const Driver& driver, std::int32_t index) const;
+
+  Host host_;
+  std::mutex mutex_;
+  std::unique_ptr<Driver> driver_;
+  std::atomic<const Driver*> opened_driver_ = nullptr;
+  std::array<std::unique_ptr<Device>, most> devices_;
+  std::array<std::atomic<Device*>, most> opened_{};
+};
+
+// The device's table; self is a Plugin.
+extern const gantry_device_table device_table;
+
+// DLPack's numbers.
+constexpr std::int32_t host_type = 1;
+constexpr std::int32_t cuda_type = 2;
+
+}  // namespace gantry::cuda

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One call of a kernel: its values to what cuLaunchKernel takes.
+#include "module.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/wall.hpp>
+
+#include <array>
+
+namespace gantry::cuda {
+namespace {
+
+// Room for the parameters of one launch: the driver wants the address of each. Kernels of many parameters are rare enough
+// to pay for memory.
+class Parameters {
+ public:
+  explicit Parameters(std::size_t count) {
+    if (count <= near_slots_.size()) return;
+    far_slots_.resize(count);
+    far_addresses_.resize(count);
+    slots_ = far_slots_.data();
+    addresses_ = far_addresses_.data();
+  }
+
+  void set(std::size_t i, const KernelArgument& argument) {
+    addresses_[i] = &slots_[i];
+    if (argument.kind == ParameterKind::tensor_map) {
+      addresses_[i] = argument.data;  // its 128 bytes are the parameter
+    } else if (argument.is_pointer()) {
+      slots_[i] = reinterpret_cast<std::uint64_t>(argument.data) + argument.byte_offset;
+    } else {
+      std::memcpy(&slots_[i], argument.bytes.data(), sizeof slots_[i]);
+    }
+  }
+  void** addresses() { return addresses_; }
+
+ private:
+  std::array<std::uint64_t, 32> near_slots_;
+  std::array<void*, 32> near_addresses_;
+  std::vector<std::uint64_t> far_slots_;
+  std::vector<void*> far_addresses_;
+  std::uint64_t* slots_ = near_slots_.data();
+  void** addresses_ = near_addresses_.data();
+};
+
+// Above some 48 KiB, less what the kernel declares itself, a launch is refused unless the kernel was allowed more before.
+Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Device& device,
+                           std::uint64_t bytes) {
+  const auto is_allowed = [&] {
+    return bytes <=
+           static_cast<std::uint64_t>(loaded.dynamic_shared_limit.load(std::memory_order_acquire));
+  };
+  if (is_allowed()) return {};
+  const std::lock_guard lock(loaded.raising);  // the limit only grows, whoever comes last
+  if (is_allowed()) return {};
+  const Driver& driver = device.driver;
+  const auto wanted = static_cast<int>(bytes);
+  Status allowed = driver.call(driver.function_set_attribute, loaded.function,
+                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted);
+  if (!allowed.ok()) {
+    allowed.error().at("kernel ", quoted(kernel.call->name()), " wants ", bytes,
+                       " bytes of dynamic shared memory for each block of ", device.text());
+    return allowed;
+  }
+  loaded.dynamic_shared_limit.store(wanted, std::memory_order_release);
+  return {};
+}
+
+std::string text_of(const LaunchExtents& extents) {
+  const auto& grid = extents.grid;
+  const auto& block = extents.block;
+  return concat("grid ", grid[0], 'x', grid[1], 'x', grid[2], ", block ", block[0], 'x', block[1],
+                'x', block[2], ", ", extents.dynamic_shared_bytes,
+                " bytes of dynamic shared memory");
+}
+
+Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantry_value> args) {
+  const KernelCall& call = *kernel.call;
+  GANTRY_CHECK(call.check_count(args.size()));
+  Parameters parameters(call.parameter_count());
+  for (std::size_t i = 0; i < call.parameter_count(); ++i) {
+    GANTRY_TRY(const KernelArgument argument, call.argument(i, args[i], env.device));
+    if (argument.kind == ParameterKind::tensor_map && argument.data == nullptr) {
+      return invalid("kernel ", quoted(call.name()), ": argument ", i,
+                     " is a null pointer, expected that of a tensor map")
+          .because("ARGUMENT_KIND");
+    }
+    parameters.set(i, argument);
+  }
+  GANTRY_TRY(const LaunchExtents extents, call.extents(args));
+  if (extents.dynamic_shared_bytes > INT32_MAX) {
+    return invalid("kernel ", quoted(call.name()), ": dynamic shared memory is ",
+                   extents.dynamic_shared_bytes, " bytes, most is ", INT32_MAX)
+        .because("LAUNCH_EXTENT");
+  }
+
+  GANTRY_TRY(Device* const device, kernel.module->plugin().devices.at(env.device.index));
+  GANTRY_TRY(const ContextScope scope, device->enter());
+  GANTRY_TRY(LoadedKernel* const loaded, kernel.module->loaded(kernel, *device));
+  GANTRY_CHECK(allow_shared_memory(kernel, *loaded, *device, extents.dynamic_shared_bytes));
+  const Driver& driver = device->driver;
+  Status launched = driver.call(
+      driver.launch_kernel, loaded->function, extents.grid[0], extents.grid[1], extents.grid[2],
+      extents.block[0], extents.block[1], extents.block[2],
+      static_cast<unsigned>(extents.dynamic_shared_bytes), device->stream_of(env.stream),
+      parameters.addresses(), static_cast<void**>(nullptr));
+  if (!launched.ok()) {
+    launched.error().at("in a launch of kernel ", quoted(call.name()), " on ", device->text(), ": ",
+                        text_of(extents));
+  }
+  return launched;
+}
+
+gantry_code call_kernel(void* self, const gantry_env* env, const gantry_value* args,
+                        std::int32_t count, gantry_value*, gantry_status* status) {
+  return wall(status, [&]() -> Status {
+    return launch(*static_cast<const Kernel*>(self), *env,
+                  std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count)));
+  });
+}
+
+}  // namespace
+
+const gantry_function_table launch_table = {sizeof(gantry_function_table), 0, nullptr, call_kernel};
+
+}  // namespace gantry::cuda

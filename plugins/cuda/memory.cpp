@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gantry::cuda {
+namespace {
+
+constexpr std::uint64_t driver_alignment = 256;  // of everything that cuMemAlloc gives
+
+}  // namespace
+
+Result<void*> Memory::alloc(const gantry_alloc& what) {
+  const std::string_view scope = view_of(what.scope);
+  if (!scope.empty() && scope != "global") {
+    return unsupported("memory scope ", quoted(scope), " is not supported, \"global\" is")
+        .because("SCOPE");
+  }
+  if (what.alignment != 0 && !std::has_single_bit(what.alignment)) {
+    return invalid("alignment is ", what.alignment, ", expected a power of two")
+        .because("ALIGNMENT");
+  }
+  const std::uint64_t room =
+      what.alignment > driver_alignment ? what.alignment - driver_alignment : 0;
+  const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
+  if (bytes > UINT64_MAX - room) {
+    return exhausted("allocation of ", what.size, " bytes at a multiple of ", what.alignment,
+                     " is more than any memory")
+        .because("DEVICE_MEMORY");
+  }
+  retry();
+  CUdeviceptr base = 0;
+  Status made = driver_.call(driver_.mem_alloc, &base, bytes + room);
+  if (!made.ok()) {
+    made.error().at("while allocating ", what.size, " bytes");
+    return std::move(made).failure();
+  }
+  const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
+  void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
+  const Block block{base, what.size};
+  try {
+    const std::lock_guard lock(mutex_);
+    blocks_.emplace(data, block);
+    live_bytes_ += static_cast<std::int64_t>(block.size);
+  } catch (...) {
+    driver_.mem_free.function(base);
+    throw;
+  }
+  return data;
+}
+
+void Memory::free(void* data) {
+  if (data == nullptr) return;
+  Block block{};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(data);
+    if (found == blocks_.end()) {
+      host_.log(GANTRY_LOG_ERROR, concat("free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                                         ", which alloc did not give"));
+      return;
+    }
+    block = found->second;
+    blocks_.erase(found);
+  }
+  retry();
+  if (give_back(block)) return;
+  const std::lock_guard lock(mutex_);
+  refused_.push_back(block);
+}
+
+std::int64_t Memory::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return live_bytes_;
+}
+
+void Memory::close() {
+  retry();
+  for (const auto& [data, block] : blocks_) give_back(block);
+  blocks_.clear();
+}
+
+bool Memory::give_back(const Block& block) {
+  const Status freed = driver_.call(driver_.mem_free, block.base);
+  if (!freed.ok()) {
+    host_.log(GANTRY_LOG_WARNING,
+              concat(freed.error().message, "\n  while freeing ", block.size, " bytes"));
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  live_bytes_ -= static_cast<std::int64_t>(block.size);
+  return true;
+}
+
+void Memory::retry() {
+  std::vector<Block> again;
+  {
+    const std::lock_guard lock(mutex_);
+    again.swap(refused_);
+  }
+  for (const Block& block : again) {
+    if (give_back(block)) continue;
+    const std::lock_guard lock(mutex_);
+    refused_.push_back(block);
+  }
+}
+
+}  // namespace gantry::cuda
