@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs between processes: what is compiled once is not compiled again, and nothing that lies in the folder
+// stops a kernel from running.
+#include "world.hpp"
+
+#include <filesystem>
+
+namespace gantry::opencl::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace fs = std::filesystem;
+
+class OpenclCache : public OpenclTest {
+ protected:
+  // Loads and runs, as a process does that has nothing else to do.
+  void run(const std::vector<std::uint8_t>& payload, float value = 3) {
+    const auto module = load(payload);
+    void* const data = memory(16);
+    const Status status =
+        module->call("fill", {pointer_value(data), float_value(value), int_value(1), int_value(4)});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_THAT(floats_in(data, 4), Each(value));
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    if (!fs::exists(cache_folder())) return found;
+    for (const auto& entry : fs::directory_iterator(cache_folder())) found.push_back(entry);
+    return found;
+  }
+  const std::vector<std::uint8_t> payload_ = both_kernels();
+};
+
+TEST_F(OpenclCache, SparesTheCompilerTheSecondTime) {
+  use_cache();
+  run(payload_);
+  EXPECT_EQ(between.source_programs, 1);
+  ASSERT_EQ(files().size(), 1u) << "only what was launched is kept";
+
+  restart();
+  between = {};
+  run(payload_);
+
+  EXPECT_EQ(between.source_programs, 0);
+  EXPECT_EQ(between.binary_programs, 1);
+  EXPECT_THAT(host_.log, IsEmpty());
+}
+
+TEST_F(OpenclCache, KeepsWhatWasNeverWaitedFor) {
+  use_cache();
+  {
+    const auto module = load(payload_);
+    ASSERT_TRUE(
+        module
+            ->call("fill", {pointer_value(memory(16)), float_value(1), int_value(1), int_value(4)})
+            .ok());
+  }
+
+  restart();
+
+  EXPECT_EQ(files().size(), 1u);
+}
+
+TEST_F(OpenclCache, CompilesAgainWhereTheFileIsDamaged) {
+  use_cache();
+  run(payload_);
+  const fs::path file = files().at(0);
+  std::vector<std::uint8_t> bytes = gantry::test::read_file(file);
+  bytes[bytes.size() / 2] ^= 1;
+  gantry::test::write_file(file, bytes);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+
+  restart();
+  between = {};
+  run(payload_);
+
+  EXPECT_EQ(between.source_programs, 1);
+  ASSERT_EQ(host_.log.size(), 1u);
+  EXPECT_EQ(host_.log[0], "cache file " + file.string() + " is ignored: checksum does not match");
+  restart();
+  between = {};
+  run(payload_);
+  EXPECT_EQ(between.source_programs, 0) << "it was written again";
+}
+
+TEST_F(OpenclCache, CompilesAgainWhereTheDriverRefusesTheBinary) {
+  use_cache();
+  run(payload_);
+  const fs::path file = files().at(0);
+  const std::vector<std::uint8_t> bytes = gantry::test::read_file(file);
+  ByteReader in(bytes);
+  ASSERT_TRUE(in.skip(8, "magic").ok());
+  const std::string key(in.read_string("key").value());
+  DiskCache({.folder = cache_folder()}).store(key, std::vector<std::uint8_t>(64, 7));
+  ASSERT_EQ(files().size(), 1u);
+
+  restart();
+  between = {};
+  run(payload_);
+
+  EXPECT_EQ(between.source_programs, 1);
+  ASSERT_EQ(host_.log.size(), 1u);
+  EXPECT_THAT(host_.log[0], HasSubstr("cache file " + file.string() + " is ignored: opencl:0 ("));
+  EXPECT_THAT(host_.log[0], HasSubstr("refuses it: CL_"));
+}
+
+TEST_F(OpenclCache, RunsWhereTheFolderCannotBeWritten) {
+  use_cache();
+  gantry::test::write_file(cache_folder(), "a file where the folder should be");
+
+  run(payload_);
+  restart();
+  run(payload_);
+
+  EXPECT_EQ(between.source_programs, 2);
+  ASSERT_EQ(host_.log.size(), 2u) << "one line for each process";
+  EXPECT_THAT(host_.log[0], HasSubstr(" cannot be written: Not a directory"));
+}
+
+TEST_F(OpenclCache, TellsProgramsOfOtherOptionsApart) {
+  use_cache();
+  run(payload_);
+  gantry_value options{};
+  options.kind = GANTRY_CSTRING;
+  options.cstring = "-cl-fast-relaxed-math";
+  host_.options["build_options"] = options;
+
+  restart();
+  between = {};
+  run(payload_);
+
+  EXPECT_EQ(between.source_programs, 1);
+  EXPECT_EQ(files().size(), 2u);
+}
+
+TEST_F(OpenclCache, IsOffWhereTheOptionSaysSo) {
+  host_.options["cache"] = bool_value(false);
+  use_cache();
+
+  run(payload_);
+
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(OpenclCache, HoldsBinariesThatPayloadsCanHold) {
+  use_cache();
+  run(payload_);
+  const std::vector<std::uint8_t> bytes = gantry::test::read_file(files().at(0));
+  ByteReader in(bytes);
+  ASSERT_TRUE(in.skip(8, "magic").ok());
+  ASSERT_TRUE(in.read_string("key").ok());
+  const auto binary = in.read_string("content");
+  ASSERT_TRUE(binary.ok());
+
+  restart();
+  between = {};
+  run(payload_bytes("clbin", {fill}, *binary), 5);
+
+  EXPECT_EQ(between.source_programs, 0);
+  EXPECT_EQ(files().size(), 1u) << "a binary is not kept again";
+}
+
+}  // namespace
+}  // namespace gantry::opencl::test

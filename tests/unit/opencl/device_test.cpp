@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gantry::opencl::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class OpenclDevice : public OpenclTest {
+ protected:
+  Error alloc_error(const gantry_alloc& what) {
+    void* data = nullptr;
+    StatusBuffer status;
+    const gantry_code code = table_.alloc(self_, 0, &what, &data, status.get());
+    EXPECT_NE(code, GANTRY_OK);
+    EXPECT_EQ(data, nullptr);
+    return status.error(code, "alloc");
+  }
+  std::string text(std::int32_t kind) {
+    gantry_value value{};
+    EXPECT_EQ(table_.attribute(self_, 0, kind, &value, nullptr), GANTRY_OK) << kind;
+    const Value owned = Value::adopt(host_.table(), value);
+    return std::string(value_text(owned.get()).value_or("(no text)"));
+  }
+};
+
+void expect_error(const Status& status, Code code, std::string_view reason,
+                  std::string_view message) {
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, code);
+  EXPECT_EQ(status.error().offset, no_offset);
+  EXPECT_EQ(status.error().reason, reason);
+  EXPECT_EQ(status.error().message, message);
+}
+
+TEST_F(OpenclDevice, TellsWhatItIs) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), 1);
+  EXPECT_GE(attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1);
+  EXPECT_GE(attribute(GANTRY_ATTRIBUTE_WARP_SIZE), 1);
+  EXPECT_GT(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), 0);
+  EXPECT_GE(attribute(GANTRY_ATTRIBUTE_API_VERSION), 100);
+  EXPECT_THAT(text(GANTRY_ATTRIBUTE_COMPUTE_VERSION), MatchesRegex("[0-9][.][0-9]"));
+  EXPECT_THAT(text(GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS),
+              MatchesRegex("\\[[0-9]+, [0-9]+, [0-9]+\\]"));
+  EXPECT_NE(text(GANTRY_ATTRIBUTE_DEVICE_NAME), "");
+  EXPECT_NE(text(GANTRY_ATTRIBUTE_DRIVER_VERSION), "");
+}
+
+TEST_F(OpenclDevice, SaysWhatDoesNotApply) {
+  for (const std::int32_t kind : {9, 10, 15, 17, 999, 1001, -1}) {
+    gantry_value value{};
+    EXPECT_EQ(table_.attribute(self_, 0, kind, &value, nullptr), GANTRY_NOT_FOUND) << kind;
+    EXPECT_EQ(value.kind, GANTRY_NONE);
+  }
+}
+
+TEST_F(OpenclDevice, DoesNotExistPastTheCount) {
+  for (const std::int32_t index : {-1, device_count_}) {
+    EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, index), 0);
+    gantry_value value{};
+    StatusBuffer status;
+    const gantry_code code = table_.attribute(self_, index, GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                              &value, status.get());
+    expect_error(status.error(code, "attribute"), Code::invalid, "DEVICE_INDEX",
+                 concat("device opencl:", index, " is not there, device count is ", device_count_));
+  }
+}
+
+TEST_F(OpenclDevice, MakesItsContextWhenItIsFirstUsed) {
+  attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY);
+  EXPECT_EQ(between.contexts, 0);
+
+  memory(16);
+  memory(16);
+
+  EXPECT_EQ(between.contexts, 1);
+}
+
+TEST_F(OpenclDevice, CountsTheBytesThatAreAlive) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 1000;
+  void* data = nullptr;
+  ASSERT_EQ(table_.alloc(self_, 0, &what, &data, nullptr), GANTRY_OK);
+  memory(24);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 1024);
+
+  table_.free(self_, 0, data);
+
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 24);
+}
+
+TEST_F(OpenclDevice, GivesSomethingForNoBytes) {
+  void* const data = memory(0);
+
+  EXPECT_NE(data, nullptr);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 0);
+  EXPECT_TRUE(copy(on_device(data), on_host(nullptr), 0).ok());
+}
+
+TEST_F(OpenclDevice, RefusesMoreThanOneAllocationHolds) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = std::uint64_t{1} << 60;
+
+  const Error error = alloc_error(what);
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "DEVICE_MEMORY");
+  EXPECT_THAT(error.message, MatchesRegex("1152921504606846976 bytes on opencl:0 \\(.*\\), most "
+                                          "in one allocation is [0-9]+"));
+}
+
+TEST_F(OpenclDevice, TellsThatMemoryIsOut) {
+  memory(1);
+  between.buffer_error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 64;
+
+  const Error error = alloc_error(what);
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "DRIVER_CALL");
+  EXPECT_EQ(error.native_domain, "OPENCL");
+  EXPECT_EQ(error.native_code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_THAT(error.message, HasSubstr("clCreateBuffer of 64 bytes on opencl:0 ("));
+  EXPECT_THAT(error.message, HasSubstr(" fails: CL_MEM_OBJECT_ALLOCATION_FAILURE"));
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 1);
+}
+
+TEST_F(OpenclDevice, RefusesTextures) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 64;
+  what.scope = gantry_text("global.texture");
+
+  const Error error = alloc_error(what);
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "MEMORY_SCOPE");
+  EXPECT_THAT(error.message,
+              MatchesRegex("memory scope \"global.texture\" is a texture on opencl:0 \\(.*\\), and "
+                           "textures are not supported: export the model without them"));
+  what.scope = gantry_text("global");
+  void* data = nullptr;
+  ASSERT_EQ(table_.alloc(self_, 0, &what, &data, nullptr), GANTRY_OK);
+  table_.free(self_, 0, data);
+}
+
+TEST_F(OpenclDevice, CopiesEverySizeThereAndBackWithOffsets) {
+  constexpr std::uint64_t room = (std::uint64_t{5} << 20) + 64;
+  void* const first = memory(room);
+  void* const second = memory(room);
+  std::vector<std::uint8_t> bytes(room);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{1});
+  for (const std::uint64_t size :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4095}, std::uint64_t{4096},
+        std::uint64_t{4097}, std::uint64_t{5} << 20}) {
+    std::vector<std::uint8_t> back(room, 0xee);
+
+    ASSERT_TRUE(copy(on_host(bytes.data(), 3), on_device(first, 5), size, 0, 0).ok());
+    ASSERT_TRUE(copy(on_device(first, 5), on_device(second, 7), size, 0, 0).ok());
+    ASSERT_TRUE(copy(on_device(second, 7), on_host(back.data(), 11), size).ok());
+
+    EXPECT_TRUE(std::equal(bytes.begin() + 3, bytes.begin() + 3 + static_cast<long>(size),
+                           back.begin() + 11))
+        << size;
+    EXPECT_EQ(back[10], 0xee);
+    EXPECT_EQ(back[11 + size], 0xee) << size;
+  }
+}
+
+TEST_F(OpenclDevice, CopiesBetweenItsDevices) {
+  if (device_count_ < 2) GTEST_SKIP() << "the OpenCL driver has one device";
+  void* const here = floats({1, 2, 3, 4}, 0);
+  void* const there = floats({9, 9, 9, 9}, 1);
+
+  ASSERT_TRUE(copy(on_device(here, 4, 0), on_device(there, 8, 1), 8, 0).ok());
+
+  EXPECT_THAT(floats_in(there, 4, 1), ::testing::ElementsAre(9, 9, 2, 3));
+}
+
+TEST_F(OpenclDevice, RefusesCopiesPastTheEnd) {
+  void* const data = memory(16);
+  std::uint8_t bytes[32] = {};
+
+  expect_error(copy(on_host(bytes), on_device(data, 8), 9), Code::invalid, "COPY_RANGE",
+               "copy to 9 bytes at offset 8, buffer has 16");
+  expect_error(copy(on_device(data, UINT64_MAX), on_host(bytes), 2), Code::invalid, "COPY_RANGE",
+               "copy from 2 bytes at offset 18446744073709551615, buffer has 16");
+}
+
+TEST_F(OpenclDevice, RefusesWhatIsNoBuffer) {
+  std::uint64_t words[8] = {};
+
+  expect_error(copy(on_device(words), on_host(words), 1), Code::invalid, "DEVICE_DATA",
+               concat("memory at ", Hex{reinterpret_cast<std::uintptr_t>(words)},
+                      " is no buffer of an opencl device"));
+  expect_error(copy(on_host(words), on_device(nullptr), 1), Code::invalid, "DEVICE_DATA",
+               "memory at 0x0 is no buffer of an opencl device");
+}
+
+TEST_F(OpenclDevice, CopiesOnlyWhereItIsOneSide) {
+  std::uint64_t words[2] = {};
+  void* const data = memory(16);
+
+  expect_error(copy(on_host(words), on_host(words + 1), 8), Code::invalid, "DEVICE_PAIR",
+               "copy is from host to host, one side must be an opencl device");
+  expect_error(copy({words, 0, {7, 0}}, on_device(data), 8), Code::unsupported, "DEVICE_PAIR",
+               "copy from device type 7, opencl copies between its own devices and the host");
+}
+
+TEST_F(OpenclDevice, KeepsTheOrderOfAStream) {
+  void* stream = nullptr;
+  ASSERT_EQ(table_.stream_create(self_, 0, 0, &stream, nullptr), GANTRY_OK);
+  const auto module = load(both_kernels());
+  constexpr std::size_t count = 4096;
+  void* const x = memory(count * 4);
+  void* const y = memory(count * 4);
+
+  const auto launch = [&](std::string_view name, std::vector<gantry_value> args) {
+    args.insert(args.end(), {int_value(count / 64), int_value(64)});
+    const Status status = module->call(name, args, 0, stream);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  };
+  for (int round = 0; round < 5; ++round) {
+    launch("fill", {pointer_value(x), float_value(round)});
+    launch("fill", {pointer_value(y), float_value(1)});
+    launch("axpy", {pointer_value(x), pointer_value(y), float_value(2), int_value(count)});
+    EXPECT_THAT(floats_in(y, count, 0, stream), Each(1.0f + 2.0f * static_cast<float>(round)));
+  }
+  table_.stream_destroy(self_, 0, stream);
+}
+
+TEST_F(OpenclDevice, LetsOneStreamWaitForAnother) {
+  void* first = nullptr;
+  void* second = nullptr;
+  void* event = nullptr;
+  ASSERT_EQ(table_.stream_create(self_, 0, 0, &first, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.stream_create(self_, 0, 0, &second, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(self_, 0, 0, &event, nullptr), GANTRY_OK);
+  constexpr std::ptrdiff_t count = 1 << 18;
+  std::vector<float> values(count, 1);
+  std::vector<float> back(count);
+  void* const data = memory(count * 4);
+  const auto module = load(both_kernels());
+
+  EXPECT_EQ(table_.event_wait(self_, 0, event, second, nullptr), GANTRY_OK) << "never recorded";
+  for (int round = 1; round <= 20; ++round) {
+    ASSERT_TRUE(
+        module
+            ->call("fill",
+                   {pointer_value(data), float_value(round), int_value(count / 64), int_value(64)},
+                   0, first)
+            .ok());
+    ASSERT_EQ(table_.event_record(self_, 0, event, first, nullptr), GANTRY_OK);
+    ASSERT_EQ(table_.event_wait(self_, 0, event, second, nullptr), GANTRY_OK);
+    ASSERT_TRUE(
+        copy(on_device(data), on_host(back.data()), count * 4, 0, GANTRY_COPY_BLOCKING, second)
+            .ok());
+    EXPECT_EQ(std::count(back.begin(), back.end(), static_cast<float>(round)), count);
+  }
+  table_.event_destroy(self_, 0, event);
+  table_.stream_destroy(self_, 0, first);
+  table_.stream_destroy(self_, 0, second);
+}
+
+TEST_F(OpenclDevice, MeasuresTheTimeBetweenTwoMarks) {
+  void* begin = nullptr;
+  void* end = nullptr;
+  ASSERT_EQ(table_.event_create(self_, 0, 0, &begin, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(self_, 0, 0, &end, nullptr), GANTRY_OK);
+  constexpr std::uint64_t size = std::uint64_t{16} << 20;
+  void* const first = memory(size);
+  void* const second = memory(size);
+  std::int64_t ns = -1;
+
+  StatusBuffer status;
+  const gantry_code code = table_.event_elapsed(self_, 0, begin, end, &ns, status.get());
+  expect_error(status.error(code, "event_elapsed"), Code::invalid, "EVENT",
+               "event start was never recorded");
+  ASSERT_EQ(table_.event_record(self_, 0, begin, nullptr, nullptr), GANTRY_OK);
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(copy(on_device(first), on_device(second), size, 0, 0).ok());
+  ASSERT_EQ(table_.event_record(self_, 0, end, nullptr, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_elapsed(self_, 0, begin, end, &ns, nullptr), GANTRY_OK);
+
+  EXPECT_GT(ns, 1000) << "64 MiB do not move in a microsecond";
+  EXPECT_LT(ns, std::int64_t{60} * 1000 * 1000 * 1000);
+  table_.event_destroy(self_, 0, begin);
+  table_.event_destroy(self_, 0, end);
+}
+
+TEST_F(OpenclDevice, SaysWhereItLookedForADriver) {
+  between.no_platform = true;
+  restart();
+  std::int32_t count = -1;
+  StatusBuffer status;
+
+  const gantry_code code = table_.count(self_, &count, status.get());
+  const Error error = status.error(code, "count");
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "DRIVER_MISSING");
+  EXPECT_THAT(error.message, HasSubstr("no OpenCL driver: "));
+  EXPECT_THAT(error.message, HasSubstr(" in /etc/OpenCL/vendors"));
+  EXPECT_THAT(error.message, HasSubstr("OCL_ICD_VENDORS"));
+  EXPECT_EQ(count, -1) << "outputs are untouched";
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), 0);
+  between.no_platform = false;
+  EXPECT_EQ(table_.count(self_, &count, nullptr), GANTRY_OK) << "it is asked again";
+}
+
+}  // namespace
+}  // namespace gantry::opencl::test

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/opencl/payload.hpp"
+
+#include "payloads.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/module.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::opencl::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Bytes = std::vector<std::uint8_t>;
+
+Result<Payload> read(const Bytes& bytes, std::int32_t generation = 3, bool exact = true) {
+  std::uint64_t consumed = 0;
+  return read_payload(bytes, generation, exact, consumed);
+}
+
+Bytes written(const Payload& payload) {
+  Bytes out;
+  const gantry_sink sink{sizeof sink, 0, &out, 0,
+                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
+                           const auto* bytes = static_cast<const std::uint8_t*>(data);
+                           auto& to = *static_cast<Bytes*>(self);
+                           to.insert(to.end(), bytes, bytes + size);
+                           return gantry_code{GANTRY_OK};
+                         }};
+  write_payload(payload, sink);
+  return out;
+}
+
+void expect_refused(const Result<Payload>& payload, Code code, std::uint64_t offset,
+                    std::string_view reason, std::string_view message) {
+  ASSERT_FALSE(payload.ok());
+  EXPECT_EQ(payload.error().code, code);
+  EXPECT_EQ(payload.error().offset, offset);
+  EXPECT_EQ(payload.error().reason, reason);
+  EXPECT_EQ(payload.error().message, message);
+}
+
+TEST(OpenclPayload, GivesEachKernelItsProgram) {
+  const Bytes bytes = both_kernels();
+
+  const auto payload = read(bytes);
+
+  ASSERT_TRUE(payload.ok()) << payload.error().message;
+  EXPECT_EQ(payload->format, "cl");
+  ASSERT_EQ(payload->programs.size(), 2u);
+  EXPECT_EQ(payload->programs[payload->program_of[*payload->find("axpy")]].code,
+            "\n" + std::string(axpy_body));
+  EXPECT_EQ(payload->programs[payload->program_of[*payload->find("fill")]].code,
+            "\n" + std::string(fill_body));
+  EXPECT_EQ(payload->find("none"), std::nullopt);
+}
+
+TEST(OpenclPayload, BuildsTextWithoutMarkersAsOneProgram) {
+  const std::string text =
+      std::string(axpy_body) + "// see // Function: fill\n" + std::string(fill_body);
+  const Bytes bytes = payload_bytes("cl", {axpy, fill}, text);
+
+  const auto payload = read(bytes, 1);
+
+  ASSERT_TRUE(payload.ok()) << payload.error().message;
+  ASSERT_EQ(payload->programs.size(), 1u);
+  EXPECT_EQ(payload->programs[0].code, text) << "a marker begins a line";
+  EXPECT_THAT(payload->program_of, ElementsAre(0, 0));
+}
+
+TEST(OpenclPayload, PassesOverWhatStandsBeforeTheFirstMarker) {
+  const Bytes bytes =
+      payload_bytes("cl", {fill}, "#pragma all\n// Function: fill\r\n" + std::string(fill_body));
+
+  const auto payload = read(bytes);
+
+  ASSERT_TRUE(payload.ok()) << payload.error().message;
+  ASSERT_EQ(payload->programs.size(), 1u);
+  EXPECT_EQ(payload->programs[0].code, "\n" + std::string(fill_body));
+}
+
+TEST(OpenclPayload, RefusesAKernelWithoutCode) {
+  const Bytes bytes = payload_bytes("cl", {axpy, fill}, marked("axpy", axpy_body));
+
+  expect_refused(read(bytes), Code::malformed, bytes.size() - 8 - marked("axpy", axpy_body).size(),
+                 "KERNEL_CODE", "kernel \"fill\" has no code; there is code for: \"axpy\"");
+}
+
+TEST(OpenclPayload, TakesBinariesAsTheyAre) {
+  for (const std::string_view format : {"clbin", "xclbin", "awsxclbin", "aocx"}) {
+    const Bytes bytes = payload_bytes(format, {axpy, fill}, "// Function: x\n");
+
+    const auto payload = read(bytes);
+
+    ASSERT_TRUE(payload.ok()) << payload.error().message;
+    ASSERT_EQ(payload->programs.size(), 1u);
+    EXPECT_EQ(payload->programs[0].form, CodeForm::binary);
+    EXPECT_EQ(payload->programs[0].code, "// Function: x\n");
+  }
+}
+
+TEST(OpenclPayload, RefusesAFormatThatItDoesNotKnow) {
+  expect_refused(read(payload_bytes("ptx", {axpy}, "code")), Code::unsupported, no_offset,
+                 "BLOB_FORMAT",
+                 "opencl payload has format \"ptx\", known are cl, clbin, xclbin, awsxclbin and "
+                 "aocx");
+}
+
+TEST(OpenclPayload, ReadsSpirv) {
+  for (const std::size_t count : {1u, 2u}) {
+    std::vector<KernelRecord> kernels = {axpy};
+    std::vector<ShaderRecord> shaders = {{"axpy", {0x07230203, 1, 2}}};
+    if (count == 2) {
+      kernels.push_back(fill);
+      shaders.push_back({"fill", {0x07230203}});
+    }
+    const Bytes bytes = spirv_bytes(kernels, shaders);
+
+    const auto payload = read(bytes);
+
+    ASSERT_TRUE(payload.ok()) << payload.error().message;
+    EXPECT_EQ(payload->format, std::nullopt);
+    ASSERT_EQ(payload->programs.size(), count);
+    EXPECT_EQ(payload->programs[0].form, CodeForm::spirv);
+    EXPECT_EQ(payload->programs[0].code.size(), 12u);
+  }
+}
+
+TEST(OpenclPayload, RefusesWordsThatAreNoSpirv) {
+  const Bytes bytes = spirv_bytes({fill}, {{"fill", {0x03022307, 7}}});
+
+  expect_refused(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
+                 "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
+}
+
+TEST(OpenclPayload, RefusesAShaderThatComesTwice) {
+  const ShaderRecord shader{"fill", {0x07230203}};
+  const Bytes bytes = spirv_bytes({fill}, {shader, shader});
+
+  const auto payload = read(bytes);
+
+  ASSERT_FALSE(payload.ok());
+  EXPECT_EQ(payload.error().message, "shader \"fill\" comes twice");
+  EXPECT_EQ(payload.error().reason, "KERNEL_CODE");
+}
+
+TEST(OpenclPayload, RefusesAKernelWithoutAShader) {
+  const auto payload = read(spirv_bytes({axpy, fill}, {{"fill", {0x07230203}}}));
+
+  ASSERT_FALSE(payload.ok());
+  EXPECT_EQ(payload.error().message, "kernel \"axpy\" has no code; there is code for: \"fill\"");
+}
+
+TEST(OpenclPayload, ReadsArgumentTagsOfTheNewestReleases) {
+  const Bytes bytes = payload_bytes("cl", {axpy}, axpy_body, true);
+
+  for (const std::int32_t generation : {4, 5, -1}) {
+    const auto payload = read(bytes, generation);
+
+    ASSERT_TRUE(payload.ok()) << payload.error().message;
+    EXPECT_EQ(payload->data, axpy_body);
+  }
+  EXPECT_FALSE(read(bytes, 3).ok());
+  EXPECT_TRUE(read(payload_bytes("cl", {axpy}, axpy_body), 4).ok()) << "either occurs in G4";
+}
+
+TEST(OpenclPayload, RefusesWhatItsLaunchesCannotDo) {
+  KernelRecord kernel = fill;
+  kernel.tags = {"blockIdx.x", "tir.use_dyn_shared_memory"};
+
+  expect_refused(read(payload_bytes("cl", {kernel}, fill_body)), Code::unsupported, no_offset,
+                 "LAUNCH_TAG",
+                 "kernel \"fill\" wants dynamic shared memory, which opencl devices do not have");
+}
+
+TEST(OpenclPayload, TellsWhereItEnds) {
+  Bytes bytes = both_kernels();
+  const std::size_t size = bytes.size();
+  bytes.insert(bytes.end(), 9, 0x55);
+  std::uint64_t consumed = 0;
+
+  EXPECT_TRUE(read_payload(bytes, 3, false, consumed).ok());
+  EXPECT_EQ(consumed, size);
+
+  expect_refused(read(bytes), Code::malformed, size, "BLOB_LENGTH",
+                 "opencl payload ends, 9 bytes are left");
+}
+
+TEST(OpenclPayload, RefusesEveryTruncation) {
+  for (const Bytes& whole : {both_kernels(), spirv_bytes({axpy}, {{"axpy", {0x07230203, 5, 6}}})}) {
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_FALSE(read(cut).ok()) << "accepted the first " << size << " bytes";
+      std::uint64_t consumed = 0;
+      EXPECT_FALSE(read_payload(cut, 3, false, consumed).ok()) << size;
+    }
+  }
+}
+
+TEST(OpenclPayload, IsWrittenAsItWasRead) {
+  for (const Bytes& bytes : {both_kernels(), payload_bytes("clbin", {axpy}, {"\0\1", 2}),
+                             spirv_bytes({axpy}, {{"axpy", {0x07230203, 5, 6}}}),
+                             payload_bytes("cl", {fill}, fill_body)}) {
+    EXPECT_EQ(written(read(bytes).value()), bytes);
+  }
+  const Bytes newest = payload_bytes("cl", {axpy}, axpy_body, true);
+  EXPECT_EQ(written(read(newest, 5).value()), newest);
+}
+
+}  // namespace
+}  // namespace gantry::opencl::test

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin in a fake host, with the driver that this machine has; tests skip where it has none. PoCL is asked for
+// two devices, so that what happens between devices is seen on any machine.
+#pragma once
+
+#include "between.hpp"
+#include "payloads.hpp"
+#include "plugins/opencl/device.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/plugin.h>
+#include <gantry/handle.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gantry::opencl::test {
+
+inline gantry_value pointer_value(void* to) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = to;
+  return value;
+}
+
+// A loaded module; its functions by name. Keeps the payload, as the host does while the module holds its pin.
+class Loaded {
+ public:
+  Loaded(gantry_module module, std::vector<std::uint8_t> payload)
+      : module_(module), payload_(std::move(payload)) {}
+  ~Loaded() { destroy(); }
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+  void destroy() {
+    if (module_.table != nullptr) module_.table->destroy(module_.self);
+    module_ = {};
+  }
+  const gantry_module& get() const { return module_; }
+  Status call(std::string_view name, const std::vector<gantry_value>& args, std::int32_t device = 0,
+              void* stream = nullptr) const;
+
+ private:
+  gantry_module module_;
+  std::vector<std::uint8_t> payload_;
+};
+
+class OpenclTest : public ::testing::Test {
+ protected:
+  OpenclTest();
+  ~OpenclTest() override;
+  void SetUp() override;
+
+  // Ends the plugin and makes another, as a new process would; with the host's options as they are now.
+  void restart();
+  // Keeps programs in a folder of this test.
+  void use_cache();
+  std::string cache_folder() const { return (temp_ / "opencl").string(); }
+
+  std::unique_ptr<Loaded> load(std::vector<std::uint8_t> payload, gantry_object* pin = nullptr);
+
+  // Memory of a device with these floats in it, freed with the test.
+  void* floats(const std::vector<float>& values, std::int32_t device = 0);
+  void* memory(std::uint64_t bytes, std::int32_t device = 0);
+  std::vector<float> floats_in(void* data, std::size_t count, std::int32_t device = 0,
+                               void* stream = nullptr);
+  Status copy(gantry_place from, gantry_place to, std::uint64_t bytes, std::int32_t device = 0,
+              std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr);
+  static gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+    return {const_cast<void*>(data), offset, {1, 0}};
+  }
+  static gantry_place on_device(void* data, std::uint64_t offset = 0, std::int32_t device = 0) {
+    return {data, offset, {device_type, device}};
+  }
+  std::int64_t attribute(std::int32_t kind, std::int32_t device = 0);
+  Status synchronize(std::int32_t device = 0, void* stream = nullptr);
+
+  gantry::test::FakeHost host_;
+  const gantry_plugin_table* plugin_ = nullptr;
+  void* self_ = nullptr;
+  const gantry_device_table& table_ = device_table;
+  std::int32_t device_count_ = 0;
+
+ private:
+  const gantry::test::TempDir temp_;
+  std::string cache_directory_;
+  std::vector<std::pair<std::int32_t, void*>> allocated_;
+};
+
+}  // namespace gantry::opencl::test
