@@ -130,7 +130,17 @@ struct FakeHost::Entries {
     const auto& options = of(host).options;
     if (const auto found = options.find(std::string_view(key.data, key.size));
         found != options.end()) {
-      *borrowed = found->second;
+      *borrowed = {};
+      if (const auto* text = std::get_if<std::string>(&found->second)) {
+        borrowed->kind = GANTRY_CSTRING;
+        borrowed->cstring = text->c_str();
+      } else if (const auto* number = std::get_if<std::int64_t>(&found->second)) {
+        borrowed->kind = GANTRY_INT;
+        borrowed->i = *number;
+      } else {
+        borrowed->kind = GANTRY_BOOL;
+        borrowed->i = std::get<bool>(found->second);
+      }
       return GANTRY_OK;
     }
     return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: no such option");

@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace gantry::test {
@@ -67,8 +68,8 @@ class FakeHost {
   bool tracing = false;
   std::vector<std::string> spans;
   std::vector<std::string> log;
-  // config_get: options by key; a text as GANTRY_CSTRING.
-  std::map<std::string, gantry_value, std::less<>> options;
+  // config_get: options that have a value.
+  std::map<std::string, std::variant<std::string, std::int64_t, bool>, std::less<>> options;
 
   // What lies behind an address of device 1 or a handle of device 4.
   std::uint8_t* memory_of(const gantry_tensor& tensor) const;

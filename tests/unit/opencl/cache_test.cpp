@@ -123,10 +123,7 @@ TEST_F(OpenclCache, RunsWhereTheFolderCannotBeWritten) {
 TEST_F(OpenclCache, TellsProgramsOfOtherOptionsApart) {
   use_cache();
   run(payload_);
-  gantry_value options{};
-  options.kind = GANTRY_CSTRING;
-  options.cstring = "-cl-fast-relaxed-math";
-  host_.options["build_options"] = options;
+  host_.options["build_options"] = "-cl-fast-relaxed-math";
 
   restart();
   between = {};
@@ -137,7 +134,7 @@ TEST_F(OpenclCache, TellsProgramsOfOtherOptionsApart) {
 }
 
 TEST_F(OpenclCache, IsOffWhereTheOptionSaysSo) {
-  host_.options["cache"] = bool_value(false);
+  host_.options["cache"] = false;
   use_cache();
 
   run(payload_);

@@ -246,7 +246,6 @@ TEST_F(OpenclDevice, LetsOneStreamWaitForAnother) {
   ASSERT_EQ(table_.stream_create(self_, 0, 0, &second, nullptr), GANTRY_OK);
   ASSERT_EQ(table_.event_create(self_, 0, 0, &event, nullptr), GANTRY_OK);
   constexpr std::ptrdiff_t count = 1 << 18;
-  std::vector<float> values(count, 1);
   std::vector<float> back(count);
   void* const data = memory(count * 4);
   const auto module = load(both_kernels());

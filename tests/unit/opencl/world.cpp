@@ -65,11 +65,7 @@ void OpenclTest::restart() {
 }
 
 void OpenclTest::use_cache() {
-  cache_directory_ = temp_.path().string();
-  gantry_value folder{};
-  folder.kind = GANTRY_CSTRING;
-  folder.cstring = cache_directory_.c_str();
-  host_.options["cache_directory"] = folder;
+  host_.options["cache_directory"] = temp_.path().string();
   restart();
 }
 

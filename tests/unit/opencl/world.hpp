@@ -89,7 +89,6 @@ class OpenclTest : public ::testing::Test {
 
  private:
   const gantry::test::TempDir temp_;
-  std::string cache_directory_;
   std::vector<std::pair<std::int32_t, void*>> allocated_;
 };
 
