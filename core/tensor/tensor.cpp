@@ -74,7 +74,7 @@ Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& 
   return {};
 }
 
-// Both sides are devices, of two kinds: neither table knows the other's memory.
+// Both sides are devices, of two kinds, or of one whose table does not copy between them: through host memory.
 Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
                    const gantry_env* env) {
   const std::uint64_t most = std::min(whole.size, kStagingBytes);
@@ -95,6 +95,50 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
     GANTRY_CHECK(table_copy(target, whole.to.device, up, env));
   }
   return {};
+}
+
+// Lets what comes into device `later`'s stream from now on wait for what is in device `earlier`'s. Where the table has
+// no events, by waiting here.
+Status order(const Device& device, gantry_device_id earlier, gantry_device_id later,
+             const gantry_env* env) {
+  StatusBuffer status;
+  const gantry_device_table& table = *device.table;
+  void* const earlier_stream = stream_for(earlier, env);
+  void* event = nullptr;
+  gantry_code code = status.call([&](gantry_status* said) {
+    return table.event_create(device.self, earlier.index, 0, &event, said);
+  });
+  const bool made = code == GANTRY_OK;
+  if (made) {
+    code = status.call([&](gantry_status* said) {
+      const gantry_code recorded =
+          table.event_record(device.self, earlier.index, event, earlier_stream, said);
+      if (recorded != GANTRY_OK) return recorded;
+      return table.event_wait(device.self, later.index, event, stream_for(later, env), said);
+    });
+    table.event_destroy(device.self, earlier.index, event);
+  }
+  if (code == GANTRY_UNSUPPORTED) {
+    code = status.call([&](gantry_status* said) {
+      return table.synchronize(device.self, earlier.index, earlier_stream, said);
+    });
+  }
+  if (code != GANTRY_OK) {
+    return status.error(code, concat("ordering streams of ", described(device)));
+  }
+  return {};
+}
+
+// Both sides are of one table. Between two of its devices the copy is in the stream of the source, behind what the
+// target has to do yet, and before what the target does later.
+Status copy_within(const Device& device, const gantry_copy& what, const gantry_env* env) {
+  const gantry_device_id from = what.from.device, to = what.to.device;
+  if (from.index == to.index) return table_copy(device, from, what, env);
+  GANTRY_CHECK(order(device, to, from, env));
+  Status copied = table_copy(device, from, what, env);
+  if (copied.ok()) return order(device, from, to, env);
+  if (copied.error().code != Code::unsupported) return copied;
+  return copy_staged(device, device, what, env);
 }
 
 }  // namespace
@@ -213,8 +257,8 @@ Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const ga
   what.size = bytes;
   const bool from_host = from.device.type == kCpu;
   if (from_host || to.device.type == kCpu) what.flags = GANTRY_COPY_BLOCKING;
-  if (source == target || to.device.type == kCpu)
-    return table_copy(*source, from.device, what, env);
+  if (source == target) return copy_within(*source, what, env);
+  if (to.device.type == kCpu) return table_copy(*source, from.device, what, env);
   if (from_host) return table_copy(*target, to.device, what, env);
   return copy_staged(*source, *target, what, env);
 }

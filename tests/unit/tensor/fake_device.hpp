@@ -22,6 +22,11 @@ class FakeDevice {
     table_.alloc = alloc;
     table_.free = free;
     table_.copy = copy;
+    table_.synchronize = synchronize;
+    table_.event_create = event_create;
+    table_.event_destroy = [](void*, std::int32_t, void*) {};
+    table_.event_record = event_record;
+    table_.event_wait = event_wait;
   }
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
@@ -32,10 +37,13 @@ class FakeDevice {
     return type_;
   }
 
-  // "alloc 16 bytes at 256, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on 0".
+  // "alloc 16 bytes at 256, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on 0", "record on 0", "wait on 1",
+  // "synchronize on 0".
   std::vector<std::string> calls;
   gantry_code fails_with = GANTRY_OK;  // every alloc and copy, with "the fake is told to fail"
   bool gives_null = false;             // alloc succeeds without memory
+  bool has_events = true;
+  bool copies_between = true;  // devices of its kind
   void* last_stream = nullptr;
   std::uint32_t last_flags = 0;
   int blocks = 0;  // allocated now
@@ -72,8 +80,33 @@ class FakeDevice {
                                  fake->text(what->to), " on ", i));
     fake->last_stream = stream;
     fake->last_flags = what->flags;
+    if (!fake->copies_between && what->from.device.type == what->to.device.type &&
+        what->from.device.index != what->to.device.index) {
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE",
+                         "the fake does not copy between its devices");
+    }
     if (fake->fails_with != GANTRY_OK) return fake->fail(status);
     std::memmove(address(what->to), address(what->from), what->size);
+    return GANTRY_OK;
+  }
+
+  static gantry_code synchronize(void* self, std::int32_t i, void*, gantry_status*) {
+    static_cast<FakeDevice*>(self)->calls.push_back(concat("synchronize on ", i));
+    return GANTRY_OK;
+  }
+  static gantry_code event_create(void* self, std::int32_t, std::uint32_t, void** event,
+                                  gantry_status* status) {
+    if (!static_cast<FakeDevice*>(self)->has_events)
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake has no events");
+    *event = self;
+    return GANTRY_OK;
+  }
+  static gantry_code event_record(void* self, std::int32_t i, void*, void*, gantry_status*) {
+    static_cast<FakeDevice*>(self)->calls.push_back(concat("record on ", i));
+    return GANTRY_OK;
+  }
+  static gantry_code event_wait(void* self, std::int32_t i, void*, void*, gantry_status*) {
+    static_cast<FakeDevice*>(self)->calls.push_back(concat("wait on ", i));
     return GANTRY_OK;
   }
 

@@ -73,7 +73,22 @@ TEST(TensorCopy, IsCompleteWhereASideIsTheHosts) {
                                      "copy 4 bytes npu+0 -> host+0 on 3"));
 }
 
-TEST(TensorCopy, IsOrderedByTheDeviceWithinOneKind) {
+TEST(TensorCopy, IsInTheStreamOfItsDevice) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = make(devices, Like({4}, kByte, {type, 1}));
+  const auto to = make(devices, Like({4}, kByte, {type, 1}));
+  npu.calls.clear();
+
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
+
+  EXPECT_THAT(npu.calls, ElementsAre("copy 4 bytes npu+0 -> npu+0 on 1"));
+  EXPECT_EQ(npu.last_flags, 0u);
+}
+
+// The target's stream may still read what is overwritten, and will read what is written.
+TEST(TensorCopy, BetweenDevicesOfAKindIsOrderedOnBothSides) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -83,8 +98,46 @@ TEST(TensorCopy, IsOrderedByTheDeviceWithinOneKind) {
 
   ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
 
-  EXPECT_THAT(npu.calls, ElementsAre("copy 4 bytes npu+0 -> npu+0 on 0"));
+  EXPECT_THAT(npu.calls, ElementsAre("record on 1", "wait on 0", "copy 4 bytes npu+0 -> npu+0 on 0",
+                                     "record on 0", "wait on 1"));
   EXPECT_EQ(npu.last_flags, 0u);
+}
+
+TEST(TensorCopy, BetweenDevicesWithoutEventsWaitsForThem) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.has_events = false;
+  const std::int32_t type = npu.add_to(devices);
+  const auto from = make(devices, Like({4}, kByte, {type, 0}));
+  const auto to = make(devices, Like({4}, kByte, {type, 1}));
+  npu.calls.clear();
+
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
+
+  EXPECT_THAT(npu.calls, ElementsAre("synchronize on 1", "copy 4 bytes npu+0 -> npu+0 on 0",
+                                     "synchronize on 0"));
+}
+
+TEST(TensorCopy, BetweenDevicesThatDoNotCopyToEachOtherGoesThroughTheHost) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.copies_between = false;
+  const std::int32_t type = npu.add_to(devices);
+  const auto host = host_bytes(devices, {1, 2, 3, 4}), back = host_bytes(devices, {0, 0, 0, 0});
+  const auto from = make(devices, Like({4}, kByte, {type, 0}));
+  const auto to = make(devices, Like({4}, kByte, {type, 1}));
+  ASSERT_TRUE(tensor_copy(devices, host->tensor, from->tensor, nullptr).ok());
+  npu.calls.clear();
+
+  const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  EXPECT_THAT(npu.calls, ElementsAre("record on 1", "wait on 0", "copy 4 bytes npu+0 -> npu+0 on 0",
+                                     "copy 4 bytes npu+0 -> host+0 on 0",
+                                     "copy 4 bytes host+0 -> npu+0 on 1"));
+  EXPECT_EQ(npu.last_flags, GANTRY_COPY_BLOCKING);
+  ASSERT_TRUE(tensor_copy(devices, to->tensor, back->tensor, nullptr).ok());
+  EXPECT_THAT(bytes_of(*back), ElementsAre(1, 2, 3, 4));
 }
 
 TEST(TensorCopy, TakesTheStreamOfTheDeviceThatItNames) {
