@@ -16,10 +16,12 @@ struct Moved {
 constexpr Moved kMoved[] = {
     {"aocl", 5, 32}, {"sdaccel", 6, 33}, {"opengl", 11, 34}, {"hexagon", 14, 16}};
 
+constexpr std::int32_t kExtDev = 12;  // DLPack's
+
 }  // namespace
 
 void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
-                        const DeviceSet& devices) {
+                        std::span<const std::string_view> kinds, const DeviceSet& devices) {
   std::vector<std::pair<std::int32_t, std::int32_t>> numbers;
   for (const Moved& moved : kMoved) {
     const auto has_key = [&](const Ref<ModuleNode>& node) { return node->type_key == moved.name; };
@@ -29,6 +31,14 @@ void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
     // to_artifact() takes the first.
     if (!up_to_v0_7) numbers.emplace_back(moved.since, *number);
     numbers.emplace_back(moved.before, *number);
+  }
+  for (const std::string_view kind : kinds) {
+    const bool moved = std::any_of(std::begin(kMoved), std::end(kMoved),
+                                   [&](const Moved& known) { return known.name == kind; });
+    const auto number = devices.number_of(kind);
+    if (moved || !number.ok() || *number < kFirstAssignedType) continue;
+    numbers.emplace_back(kExtDev, *number);
+    break;
   }
   for (const Ref<ModuleNode>& node : nodes) node->device_numbers = numbers;
 }

@@ -8,6 +8,9 @@
 //     opengl      11             34          none; 11 is rocm_host
 //     hexagon     14             16          16; 14 is oneapi
 //
+// A device that the runtime numbers (64 to 127) is ext_dev, 12, to compilers: they have no other number for it. A file
+// that imports a module of such a device means it by 12; another file may mean another one.
+//
 // Compiled code and graphs hold the number itself and not who wrote it. A file imports a module of such a key if it
 // uses the device, so only those files are translated. Which of the two they hold is certain up to v0.7; files of
 // v0.8 to v0.20 look alike: both numbers are taken from them, and they are given the newer one. Code of v0.8 to v0.10
@@ -18,6 +21,7 @@
 #include "core/tensor/device_set.hpp"
 
 #include <span>
+#include <string_view>
 
 namespace gantry {
 
@@ -26,9 +30,11 @@ namespace gantry {
 //
 // nodes         [in]   of one file
 // up_to_v0_7    [in]   is the file certainly that old? Container generations 0 to 2
+// kinds         [in]   names of the devices that the file's modules run on, in the file's order; of two that the
+//                      runtime numbers, the first is 12
 // devices       [in]   of the runtime; a device that it does not have is not translated
 // source        spec: artifact-format 4.4, 5.3; executors 3.3 (apache/tvm include/tvm/runtime/c_runtime_api.h)
 void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
-                        const DeviceSet& devices);
+                        std::span<const std::string_view> kinds, const DeviceSet& devices);
 
 }  // namespace gantry

@@ -44,7 +44,7 @@ class Loading {
       state_.log.info(concat(name_, ": ", warning));
     if (Status found = find_servers(); !found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
-    set_device_numbers(nodes_, is_of_v0_7_or_older(), state_.devices);
+    set_device_numbers(nodes_, is_of_v0_7_or_older(), device_kinds(), state_.devices);
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());
     link();
@@ -230,6 +230,16 @@ class Loading {
     if (!failure) return {};
     GANTRY_CHECK(check_served(wanted));
     return std::move(*failure);  // a plugin that asks for itself while it is created
+  }
+
+  // Kinds of devices that the file's modules run on, as their loaders say.
+  std::vector<std::string_view> device_kinds() const {
+    std::vector<std::string_view> kinds;
+    for (const Key& key : keys_) {
+      const auto* loader = key.server != nullptr ? loader_of(*key.server, key.name) : nullptr;
+      if (loader != nullptr && loader->device != nullptr) kinds.push_back(loader->device);
+    }
+    return kinds;
   }
 
   Status make_nodes() {

@@ -30,6 +30,11 @@ struct NewModule {
 
 }  // namespace
 
+const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key) {
+  const ManifestKey* offered = server.manifest.key_for(type_key);
+  return server.plugin->loader(offered != nullptr ? std::string_view(offered->key) : type_key);
+}
+
 std::string PayloadLoader::subject() const {
   return concat("load_binary of plugin ", server_->plugin->id);
 }
@@ -47,8 +52,7 @@ Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
                                             const Payload& like, ObjectPtr pin) {
   PayloadLoader made(state, std::move(server));
   const ActivePlugin& active = *made.server_;
-  const ManifestKey* offered = active.manifest.key_for(like.type_key);
-  made.loader_ = active.plugin->loader(offered != nullptr ? offered->key : like.type_key);
+  made.loader_ = loader_of(active, like.type_key);
   if (made.loader_ == nullptr) {
     return unavailable("plugin ", active.plugin->id, " offers ", quoted(like.type_key),
                        " and has no loader for it")
@@ -152,7 +156,8 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
   }
   if (unserved.empty()) return {};
   const Explanation told = explain(*state.plugins, unserved);
-  if (told.all_served()) return std::move(*failure);  // a plugin that asks for itself while it is created
+  if (told.all_served())
+    return std::move(*failure);  // a plugin that asks for itself while it is created
   return unserved_error(told, subject);
 }
 

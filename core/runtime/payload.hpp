@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gantry {
 
@@ -24,6 +25,9 @@ struct Payload {
   bool exact = true;                    // bytes end where it does
   std::int32_t generation = -1;         // 0 to 5, -1 unknown
 };
+
+// What a plugin loads a type key with, be it an alias of its manifest; NULL: it has no loader for it.
+const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
 // One type key's way from a file's payloads to modules: what is the same for all of them is found once.
 class PayloadLoader {

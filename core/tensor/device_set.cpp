@@ -27,6 +27,9 @@ constexpr Numbered kDlpack[] = {
     {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
 };
 
+// DLPack's one number for the devices of everybody else, which several plugins of a runtime may claim.
+constexpr std::int32_t kExtDev = 12;
+
 // 0 where DLPack has no such name.
 std::int32_t dlpack_number(std::string_view name) {
   for (const Numbered& device : kDlpack) {
@@ -70,7 +73,8 @@ std::string_view dlpack_name(std::int32_t type) {
 }
 
 DeviceSet::DeviceSet() {
-  slots_[kCpu] = std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
+  slots_[kCpu] =
+      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
   present_[kCpu].store(true, std::memory_order_release);
 }
 
@@ -110,6 +114,7 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     if (slot && slot->name == name) return invalid("device ", name, ": the name is taken");
   }
   std::int32_t type = table->type;
+  if (type == kExtDev && name != "ext_dev") type = 0;
   if (type < 0 || type >= kFirstAssignedType) {
     return invalid("device ", name, ": number ", type, " is not DLPack's (1 to ",
                    kFirstAssignedType - 1, ") and not 0");
@@ -127,8 +132,8 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     }
     type = next_assigned_++;
   }
-  slots_[static_cast<std::size_t>(type)] =
-      std::make_shared<const Device>(Device{std::move(name), type, nullptr, table, std::move(plugin)});
+  slots_[static_cast<std::size_t>(type)] = std::make_shared<const Device>(
+      Device{std::move(name), type, nullptr, table, std::move(plugin)});
   return type;
 }
 

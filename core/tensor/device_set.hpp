@@ -4,7 +4,7 @@
 //
 //     "cpu" <-> 1            always there, ours
 //     "opencl" <-> 4         DLPack's number, from the plugin's table
-//     "acme" <-> 64..127     no DLPack number: assigned in order of registration
+//     "acme" <-> 64..127     no DLPack number, or that of ext_dev: assigned in order of registration
 #pragma once
 
 #include <gantry/device.h>
@@ -59,7 +59,9 @@ class DeviceSet {
   DeviceSet();
 
   // Adds a kind of device in two steps, because a plugin asks for its number while it is created: reserve() gives the
-  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127.
+  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. So does
+  // ext_dev's, 12, for a device that is not called so: several may claim it, and artifacts that say 12 are translated
+  // (core/host/device_numbers.hpp).
   //
   // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
   // thread   any

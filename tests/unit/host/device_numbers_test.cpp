@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry {
 namespace {
@@ -30,7 +32,7 @@ TEST(DeviceNumbers, OfAnOldFileAreTranslatedBothWays) {
   DeviceSet devices;
   const auto nodes = file_of({"GraphExecutorFactory", "_lib", "hexagon"});
 
-  set_device_numbers(nodes, true, devices);
+  set_device_numbers(nodes, true, {}, devices);
 
   for (const auto& node : nodes) {
     EXPECT_EQ(to_runtime(*node, 14), 16);
@@ -43,7 +45,7 @@ TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "hexagon"});
 
-  set_device_numbers(nodes, false, devices);
+  set_device_numbers(nodes, false, {}, devices);
 
   EXPECT_EQ(to_runtime(*nodes[0], 14), 16);
   EXPECT_EQ(to_runtime(*nodes[0], 16), 16);
@@ -56,7 +58,7 @@ TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
   for (const bool old : {true, false}) {
     const auto nodes = file_of({"_lib", "opencl"});
 
-    set_device_numbers(nodes, old, devices);
+    set_device_numbers(nodes, old, {}, devices);
 
     EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
   }
@@ -73,8 +75,8 @@ TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
     const std::int32_t number = *devices.add(key, nullptr, table_of(key, 0));
     const auto old = file_of({"_lib", key}), newer = file_of({"_lib", key});
 
-    set_device_numbers(old, true, devices);
-    set_device_numbers(newer, false, devices);
+    set_device_numbers(old, true, {}, devices);
+    set_device_numbers(newer, false, {}, devices);
 
     EXPECT_EQ(to_runtime(*old[0], before), number) << key;
     EXPECT_EQ(to_artifact(*old[0], number), before) << key;
@@ -84,11 +86,41 @@ TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
   }
 }
 
+// Two plugins claim it; each file means the one whose modules it imports.
+TEST(DeviceNumbers, ExtDevIsTheAssignedDeviceThatTheFileRunsOn) {
+  DeviceSet devices;
+  const std::int32_t acme = *devices.add("acme", nullptr, table_of("acme", 12));
+  const std::int32_t bolt = *devices.add("bolt", nullptr, table_of("bolt", 0));
+  const auto first = file_of({"_lib", "acme.key"}), second = file_of({"_lib", "bolt.key"});
+
+  set_device_numbers(first, false, std::vector<std::string_view>{"opencl", "acme", "bolt"},
+                     devices);
+  set_device_numbers(second, false, std::vector<std::string_view>{"bolt"}, devices);
+
+  EXPECT_NE(acme, bolt);
+  EXPECT_EQ(to_runtime(*first[0], 12), acme);
+  EXPECT_EQ(to_artifact(*first[1], acme), 12);
+  EXPECT_EQ(to_artifact(*first[0], bolt), bolt);
+  EXPECT_EQ(to_runtime(*second[1], 12), bolt);
+  EXPECT_EQ(to_artifact(*second[0], bolt), 12);
+}
+
+// 12 is nothing there that a file of OpenCL could mean by it.
+TEST(DeviceNumbers, ExtDevIsItselfToAFileThatRunsOnNumberedDevices) {
+  DeviceSet devices;
+  devices.add("acme", nullptr, table_of("acme", 12)).value();
+  const auto nodes = file_of({"_lib", "opencl"});
+
+  set_device_numbers(nodes, false, std::vector<std::string_view>{"opencl"}, devices);
+
+  EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
+}
+
 TEST(DeviceNumbers, OfADeviceThatIsNotThereStayAsTheyAre) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "aocl"});
 
-  set_device_numbers(nodes, true, devices);
+  set_device_numbers(nodes, true, {}, devices);
 
   EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
 }

@@ -191,6 +191,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "device vulkan: number is 0, DLPack's is 7"}),
     [](const auto& test) { return test.param.name; });
 
+// Compilers call them all 12; in a runtime each has its own.
+TEST(DeviceSet, NumbersEverybodysExtDev) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(12);
+
+  EXPECT_EQ(*devices.add("acme", nullptr, &table), 64);
+  EXPECT_EQ(*devices.add("bolt", nullptr, &table), 65);
+  EXPECT_EQ(*devices.add("ext_dev", nullptr, &table), 12) << "it is called so";
+}
+
 TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
