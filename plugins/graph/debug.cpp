@@ -86,7 +86,8 @@ Status Executor::profile(const gantry_env* given,
     GANTRY_CHECK(finish(env));
     StatusBuffer status;
     const Clock::time_point begun = Clock::now();
-    if (const gantry_code code = run_op(op, env, status.get())) return status.error(code, "run");
+    const gantry_env& where = op.function != nullptr ? env : outer;
+    if (const gantry_code code = run_op(op, where, status.get())) return status.error(code, "run");
     GANTRY_CHECK(finish(env));
     seen(graph().nodes[op.node], std::chrono::nanoseconds(Clock::now() - begun).count());
   }

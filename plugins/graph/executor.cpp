@@ -108,7 +108,7 @@ gantry_code Executor::run_ops(std::size_t node, const gantry_env& outer, gantry_
     env.device = op.device;
     env.stream = stream_of(op, outer);
     const std::int64_t begun = traced ? trace_->span_begin(table) : -1;
-    const gantry_code code = run_op(op, env, status);
+    const gantry_code code = run_op(op, op.function != nullptr ? env : outer, status);
     if constexpr (traced)
       trace_->span_end(table, begun, bytes_of(graph().nodes[op.node].name), gantry_text("op"));
     if (code != GANTRY_OK) [[unlikely]]

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "memory.hpp"
+#include "replay.hpp"
 
 #include <gantry/trace.h>
 
@@ -39,8 +40,16 @@ class Executor {
   // returns  OK, or the failing operator's code and text with a line that names its node; CANCELLED between operators
   // costs    one host->call and two stores for each operator; no allocation
   gantry_code run(const gantry_env* env, gantry_status* status) {
+    if (replay_ != nullptr) [[unlikely]]
+      return replay(env_of(env), status);
     return run_until(graph().nodes.size(), env, status);
   }
+
+  // From now on run() records what the operators enqueue and launches that as a whole: the first run is a plain one, in
+  // which devices load what they load late; the second is recorded, as is the first after a binding has changed.
+  //
+  // returns  UNSUPPORTED  operators on several devices, or on one that records nothing
+  Status capture_runs();
 
   // Runs the operators of the nodes before `node`.
   gantry_code run_until(std::size_t node, const gantry_env* env, gantry_status* status);
@@ -70,12 +79,14 @@ class Executor {
   template <bool traced>
   gantry_code run_ops(std::size_t node, const gantry_env& outer, gantry_status* status);
   gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
+  gantry_code replay(const gantry_env& outer, gantry_status* status);
   // Adds the node's place to what the operator has said.
   gantry_code failed(const Op& op, gantry_code code, gantry_status* status) const;
   static gantry_env env_of(const gantry_env* given) {
     return given != nullptr ? *given : gantry_env{{1, 0}, nullptr, nullptr};
   }
-  // The caller's stream on the caller's device, the default one elsewhere.
+  // The caller's stream on the caller's device, the default one elsewhere. For a call; a copy has two sides, each of
+  // which may be on the caller's device, so it is given what the caller gave.
   static void* stream_of(const Op& op, const gantry_env& outer) {
     const bool same = op.device.type == outer.device.type && op.device.index == outer.device.index;
     return same ? outer.stream : nullptr;
@@ -86,6 +97,7 @@ class Executor {
   std::vector<Op> ops_;
   std::vector<gantry_value> args_;
   const gantry_trace* trace_ = nullptr;
+  std::unique_ptr<Replay> replay_;  // NULL: every run is a plain one
 };
 
 // Here, so that the loops over operators hold it: all that is ours of a call is in these lines.

@@ -14,8 +14,10 @@ struct Factory {
 
 using Body = Result<Value> (*)(const Source&, const Call&);
 
+enum class Kind : std::uint8_t { plain, debug, capturing };
+
 Result<Value> create_executor(const Source& source, const Call& call, std::size_t first_device,
-                              bool debug) {
+                              Kind kind) {
   std::vector<gantry_device_id> devices;
   for (std::size_t i = first_device; i < call.args.size(); ++i) {
     if (call.args[i].kind != GANTRY_DEVICE) return call.wrong(i, "a device");
@@ -23,11 +25,19 @@ Result<Value> create_executor(const Source& source, const Call& call, std::size_
   }
   if (devices.empty()) return call.refuse("no device is given");
   GANTRY_TRY(std::unique_ptr<Executor> executor, Executor::create(source, devices, call.env));
-  return new_executor_module(std::move(executor), source.node, debug);
+  if (kind == Kind::capturing) {
+    Status captures = executor->capture_runs();
+    if (!captures.ok()) {
+      return std::move(captures).error().at("in cuda_graph_create; ",
+                                            quoted(source.payload->module_name),
+                                            " runs the same model without recording");
+    }
+  }
+  return new_executor_module(std::move(executor), source.node, kind == Kind::debug);
 }
 
 Result<Value> create(const Source& source, const Call& call) {
-  return create_executor(source, call, 0, false);
+  return create_executor(source, call, 0, Kind::plain);
 }
 
 Result<Value> debug_create(const Source& source, const Call& call) {
@@ -38,15 +48,11 @@ Result<Value> debug_create(const Source& source, const Call& call) {
                      quoted(source.payload->module_name))
         .because("MODULE");
   }
-  return create_executor(source, call, 1, true);
+  return create_executor(source, call, 1, Kind::debug);
 }
 
-Result<Value> cuda_graph_create(const Source&, const Call&) {
-  return unsupported(
-             "cuda_graph_create: executors that capture a CUDA graph are not supported; "
-             "\"default\" runs the "
-             "same model without capture")
-      .because("CUDA_GRAPH");
+Result<Value> cuda_graph_create(const Source& source, const Call& call) {
+  return create_executor(source, call, 0, Kind::capturing);
 }
 
 Result<Value> get_graph_json(const Source& source, const Call& call) {

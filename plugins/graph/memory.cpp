@@ -264,6 +264,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
     flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
   }
   bindings_[v] = binding;
+  ++moves_;
   return {};
 }
 

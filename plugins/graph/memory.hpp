@@ -76,6 +76,8 @@ class Memory {
   // keeper   [in]   keeps the memory, retained; NULL: the caller does, until it is bound anew or the executor goes
   Status bind(std::uint32_t entry, const gantry_tensor& what, gantry_object* keeper,
               Binding binding);
+  // How often an entry has come to lie elsewhere: what was recorded of an earlier run knows other addresses.
+  std::uint64_t moves() const { return moves_; }
 
   // Writes an entry from outside. Memory that is only lent is left for new memory of our own; after a failure the entry
   // is what and where it was.
@@ -103,6 +105,7 @@ class Memory {
   std::vector<std::int64_t> flat_extents_;
   std::vector<Binding> bindings_;  // by value
   std::vector<bool> linked_;       // by value
+  std::uint64_t moves_ = 0;
 };
 
 }  // namespace gantry::graph

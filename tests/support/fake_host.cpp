@@ -331,6 +331,11 @@ struct FakeHost::Entries {
       ++static_cast<FakeHost*>(self)->synchronizations;
       return GANTRY_OK;
     };
+    table.stream_create = [](void*, std::int32_t, std::uint32_t, void**,
+                             gantry_status* status) -> gantry_code {
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "STREAM",
+                         "fake host: devices have no streams");
+    };
     return table;
   }
 };

@@ -90,13 +90,18 @@ INSTANTIATE_TEST_SUITE_P(
                 {text_value("resnet")},
                 Code::invalid,
                 "debug_create(module name, device, ...): no device is given"},
-        BadMake{"CudaGraph",
+        BadMake{
+            "CudaGraph",
+            "cuda_graph_create",
+            {device_value(cpu)},
+            Code::unsupported,
+            "fake host: devices have no streams\n  in cuda_graph_create; \"resnet\" runs the same "
+            "model without recording"},
+        BadMake{"CudaGraphWithoutDevice",
                 "cuda_graph_create",
-                {device_value(cpu)},
-                Code::unsupported,
-                "cuda_graph_create: executors that capture a CUDA graph are not supported; "
-                "\"default\" runs the same "
-                "model without capture"},
+                {},
+                Code::invalid,
+                "cuda_graph_create(device, ...): no device is given"},
         BadMake{"JsonWithArgument",
                 "get_graph_json",
                 {int_value(1)},

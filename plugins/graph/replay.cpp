@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay.hpp"
+
+#include "executor.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <utility>
+
+namespace gantry::graph {
+
+template <class Make>
+Status Replay::call(std::string_view name, Make&& make) const {
+  StatusBuffer status;
+  const gantry_code code = make(*device_.table, status.get());
+  if (code == GANTRY_OK) return {};
+  return status.error(code, concat(name, " of device ", device_.id.type, ":", device_.id.index));
+}
+
+Result<std::unique_ptr<Replay>> Replay::create(const Host& host, gantry_device_id device) {
+  gantry_device found{};
+  StatusBuffer status;
+  const gantry_code code = host.table()->device_get(host.table(), device, &found, status.get());
+  if (code != GANTRY_OK) return status.error(code, "host function device_get");
+  std::unique_ptr<Replay> replay(new Replay(found));
+  GANTRY_CHECK(replay->call("stream_create", [&](const auto& table, gantry_status* said) {
+    return table.stream_create(found.self, device.index, 0, &replay->stream_, said);
+  }));
+  GANTRY_CHECK(replay->begin());
+  GANTRY_CHECK(replay->end(0));
+  replay->forget();
+  return replay;
+}
+
+Replay::~Replay() {
+  forget();
+  if (stream_ != nullptr) device_.table->stream_destroy(device_.self, device_.id.index, stream_);
+}
+
+// Like memory, a recording may be given back while it runs.
+void Replay::forget() {
+  if (graph_ == nullptr) return;
+  device_.table->capture_destroy(device_.self, device_.id.index, std::exchange(graph_, nullptr));
+}
+
+Status Replay::begin() {
+  forget();
+  return call("capture_begin", [&](const auto& table, gantry_status* said) {
+    return table.capture_begin(device_.self, device_.id.index, stream_, said);
+  });
+}
+
+Status Replay::end(std::uint64_t moves) {
+  moves_ = moves;
+  return call("capture_end", [&](const auto& table, gantry_status* said) {
+    return table.capture_end(device_.self, device_.id.index, stream_, &graph_, said);
+  });
+}
+
+void Replay::abandon() {
+  (void)end(0);  // there may be nothing to end any more: what went wrong is told already
+  forget();
+}
+
+Status Replay::launch(void* stream) {
+  return call("capture_launch", [&](const auto& table, gantry_status* said) {
+    return table.capture_launch(device_.self, device_.id.index, graph_, stream, said);
+  });
+}
+
+Status Executor::capture_runs() {
+  if (ops_.empty()) return unsupported("there is no operator to record").because("CAPTURE");
+  const gantry_device_id device = ops_.front().device;
+  const auto text = [](gantry_device_id id) { return concat("device ", id.type, ":", id.index); };
+  for (const Op& op : ops_) {
+    gantry_device_id other = op.device;
+    for (std::int32_t i = 0; i < op.arg_count; ++i) {
+      const gantry_device_id of_argument =
+          args_[op.first_arg + static_cast<std::uint32_t>(i)].tensor->device;
+      if (of_argument.type != device.type || of_argument.index != device.index) other = of_argument;
+    }
+    if (other.type == device.type && other.index == device.index) continue;
+    return unsupported("node ", op.node, " ", quoted(graph().nodes[op.node].name), " works on ",
+                       text(other), ", what is recorded must all be on one, and the first is on ",
+                       text(device))
+        .because("CAPTURE");
+  }
+  GANTRY_TRY(replay_, Replay::create(host(), device));
+  return {};
+}
+
+gantry_code Executor::replay(const gantry_env& outer, gantry_status* status) {
+  Replay& replay = *replay_;
+  const std::size_t all = graph().nodes.size();
+  if (!replay.is_warm) {
+    const gantry_code code = run_until(all, &outer, status);
+    replay.is_warm = code == GANTRY_OK;
+    return code;
+  }
+  return wall(status, [&]() -> gantry_code {
+    if (!replay.is_of(memory_.moves())) {
+      if (Status begun = replay.begin(); !begun.ok()) return to_status(begun.error(), status);
+      const gantry_env recorded{replay.device(), replay.stream(), outer.task};
+      if (const gantry_code code = run_until(all, &recorded, status)) {
+        replay.abandon();
+        return code;
+      }
+      if (Status ended = replay.end(memory_.moves()); !ended.ok())
+        return to_status(ended.error(), status);
+    }
+    const gantry_device_id device = replay.device();
+    const bool same = device.type == outer.device.type && device.index == outer.device.index;
+    const Status launched = replay.launch(same ? outer.stream : nullptr);
+    return launched.ok() ? GANTRY_OK : to_status(launched.error(), status);
+  });
+}
+
+}  // namespace gantry::graph
