@@ -46,6 +46,23 @@ cp -r "$work"/template/build/share/gantry/plugins.d/* "$work/prefix/share/gantry
 "$gantry" plugins list >"$work/list" || fail "gantry plugins list"
 grep -q 'example\.null' "$work/list" || { cat "$work/list"; fail "the template's plugin is not listed"; }
 
+say "the example accelerator builds against the installed SDK and runs an artifact of its own"
+cp -r "$work/prefix/share/gantry/sdk/example" "$work/example"
+cmake -S "$work/example" -B "$work/example/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/example.log" 2>&1 &&
+  cmake --build "$work/example/build" >>"$work/example.log" 2>&1 || { cat "$work/example.log"; fail "building the example accelerator"; }
+"$gantry" -q pack "$work/example/model/model.yaml" -o "$work/model.so" || fail "packing the accelerator's model"
+if "$gantry" run "$work/model.so" --function axpy2 >/dev/null 2>"$work/error"; then
+  fail "ran without the accelerator's plugin"
+fi
+grep -q 'example\.abacus' "$work/error" || { cat "$work/error"; fail "the error does not name the type key"; }
+cp -r "$work/example/build/share/gantry/plugins.d/abacus" "$work/prefix/share/gantry/plugins.d/"
+"$gantry" devices >"$work/devices" || fail "gantry devices"
+grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }
+"$gantry" run "$work/model.so" --device abacus:1 --function axpy2 --arg zeros:float32[100] --arg zeros:float32[100] \
+  --arg zeros:float32[100] >"$work/axpy2" || fail "running the accelerator's function"
+grep -q '^arg2  float32\[100\]  0 0 ' "$work/axpy2" || { cat "$work/axpy2"; fail "the accelerator's answer is another"; }
+rm -r "$work/prefix/share/gantry/plugins.d/abacus"
+
 say "taking the graph plugin's folder away takes exactly that capability"
 mv "$work/prefix/share/gantry/plugins.d/graph" "$work/graph"
 if "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >/dev/null 2>"$work/error"; then

@@ -10,7 +10,7 @@ if(TARGET gantry)
 endif()
 install(TARGETS ${exported} EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(DIRECTORY sdk/template DESTINATION share/gantry/sdk)
+install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk)
 # What a vendor or a deployment engineer reads on a host without the sources.
 install(FILES LICENSE sdk/ABI.md core/manifest/MANIFEST.md core/pack/RECIPE.md core/blob/FORMAT.md
   DESTINATION share/doc/gantry)

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace abacus {
+namespace {
+
+// A parameter as the steps use it.
+struct Bound {
+  std::shared_ptr<Buffer> buffer;  // NULL: a number
+  std::uint64_t byte_offset = 0;
+  float number = 0;
+  std::int64_t limit = 0;  // the same number, for below
+};
+
+double number_of(const gantry::KernelArgument& argument) {
+  const auto read = [&](auto value) {
+    std::memcpy(&value, argument.bytes.data(), sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (argument.kind) {
+    case gantry::ParameterKind::int32:
+      return read(std::int32_t{});
+    case gantry::ParameterKind::int64:
+      return read(std::int64_t{});
+    case gantry::ParameterKind::uint32:
+      return read(std::uint32_t{});
+    case gantry::ParameterKind::float32:
+      return read(float{});
+    default:
+      return read(double{});
+  }
+}
+
+std::int64_t limit_of(double number) {
+  constexpr double most = 9e18;
+  return static_cast<std::int64_t>(std::clamp(std::isnan(number) ? 0.0 : number, -most, most));
+}
+
+float* element(const Bound& bound, std::uint64_t i) {
+  const std::uint64_t room = (bound.buffer->size() - bound.byte_offset) / sizeof(float);
+  if (i >= room) return nullptr;
+  return reinterpret_cast<float*>(bound.buffer->data() + bound.byte_offset) + i;
+}
+
+float combine(Word word, float a, float b) {
+  switch (word) {
+    case Word::add:
+      return a + b;
+    case Word::sub:
+      return a - b;
+    case Word::mul:
+      return a * b;
+    case Word::div:
+      return a / b;
+    case Word::max:
+      return std::max(a, b);
+    default:
+      return std::min(a, b);
+  }
+}
+
+float change(Word word, float a) {
+  switch (word) {
+    case Word::neg:
+      return -a;
+    case Word::abs:
+      return std::fabs(a);
+    case Word::sqrt:
+      return std::sqrt(a);
+    default:
+      return std::exp(a);
+  }
+}
+
+// Work of one launch: everything that it needs, so that the module may go meanwhile.
+struct Run {
+  std::string name;
+  std::vector<Step> steps;
+  std::vector<Bound> parameters;
+  std::uint64_t items;
+
+  gantry::Status operator()() const {
+    for (std::uint64_t i = 0; i < items; ++i) GANTRY_CHECK(run_item(i));
+    return {};
+  }
+
+  // read_programs() has proved the stack.
+  gantry::Status run_item(std::uint64_t i) const {
+    std::array<float, most_stack> stack;
+    std::size_t depth = 0;
+    for (const Step& step : steps) {
+      switch (step.word) {
+        case Word::get:
+        case Word::put: {
+          float* const at = element(parameters[step.parameter], i);
+          if (at == nullptr) return fault(step, i);
+          if (step.word == Word::get) {
+            stack[depth++] = *at;
+          } else {
+            *at = stack[--depth];
+          }
+          break;
+        }
+        case Word::scalar:
+          stack[depth++] = parameters[step.parameter].number;
+          break;
+        case Word::below:
+          if (static_cast<std::int64_t>(i) >= parameters[step.parameter].limit) return {};
+          break;
+        case Word::constant:
+          stack[depth++] = step.number;
+          break;
+        case Word::neg:
+        case Word::abs:
+        case Word::sqrt:
+        case Word::exp:
+          stack[depth - 1] = change(step.word, stack[depth - 1]);
+          break;
+        default:
+          --depth;
+          stack[depth - 1] = combine(step.word, stack[depth - 1], stack[depth]);
+      }
+    }
+    return {};
+  }
+
+  gantry::Status fault(const Step& step, std::uint64_t i) const {
+    const Bound& bound = parameters[step.parameter];
+    return gantry::invalid("kernel ", gantry::quoted(name), ": item ", i, " wants element ", i,
+                           " of parameter ", step.parameter, ", which has ",
+                           (bound.buffer->size() - bound.byte_offset) / sizeof(float))
+        .because("DEVICE_FAULT");
+  }
+};
+
+}  // namespace
+
+gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_env& env,
+                      std::span<const gantry_value> args) {
+  GANTRY_TRY(const Device* device, plugin.device(env.device.index));
+  GANTRY_TRY(Stream * stream, plugin.stream(env.device.index, env.stream));
+  GANTRY_CHECK(kernel.call.check_count(args.size()));
+  Run run{kernel.call.name(), kernel.steps, {}, 0};
+  for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
+    GANTRY_TRY(const gantry::KernelArgument argument, kernel.call.argument(i, args[i], env.device));
+    Bound bound;
+    if (argument.is_pointer()) {
+      auto found = device->memory.find(argument.data, argument.byte_offset, 0);
+      if (!found.ok()) {
+        return std::move(found).error().at("in argument ", i, " of kernel ",
+                                           gantry::quoted(kernel.call.name()));
+      }
+      bound.buffer = std::move(found).value();
+      if (argument.byte_offset % sizeof(float) != 0) {
+        return gantry::invalid("argument ", i, " of kernel ", gantry::quoted(kernel.call.name()),
+                               " begins ", argument.byte_offset,
+                               " bytes into its memory, no multiple of ", sizeof(float))
+            .because("ARGUMENT_ALIGNMENT");
+      }
+      bound.byte_offset = argument.byte_offset;
+    } else {
+      const double number = number_of(argument);
+      bound.number = static_cast<float>(number);
+      bound.limit = limit_of(number);
+    }
+    run.parameters.push_back(std::move(bound));
+  }
+  GANTRY_TRY(const gantry::LaunchExtents extents, kernel.call.extents(args));
+  run.items = std::uint64_t{extents.grid[0]} * extents.block[0];
+  return stream->push(std::move(run));
+}
+
+}  // namespace abacus

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.hpp"
+
+#include <new>
+#include <utility>
+
+namespace abacus {
+
+Buffer::Buffer(std::uint64_t size, std::shared_ptr<std::atomic<std::uint64_t>> alive)
+    : size_(size), data_(new std::byte[size]), alive_(std::move(alive)) {}
+
+Buffer::~Buffer() { *alive_ -= size_; }
+
+Memory::Memory(std::int32_t device, std::uint64_t capacity)
+    : device_(device),
+      capacity_(capacity),
+      alive_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+
+gantry::Result<void*> Memory::alloc(std::uint64_t size) {
+  // Taken before it is there, so that two threads do not both get the last of it.
+  std::uint64_t before = alive_->load();
+  do {
+    if (size > capacity_ - before) {
+      return gantry::exhausted("abacus:", device_, ": ", size, " bytes are asked for, ",
+                               capacity_ - before, " of ", capacity_, " are free")
+          .because("DEVICE_MEMORY");
+    }
+  } while (!alive_->compare_exchange_weak(before, before + size));
+  std::shared_ptr<Buffer> buffer;
+  try {
+    buffer = std::make_shared<Buffer>(size, alive_);
+  } catch (const std::bad_alloc&) {
+    *alive_ -= size;
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number =
+      std::uint64_t{0xabac} << 48 | static_cast<std::uint64_t>(device_ & 0xff) << 40 | ++last_;
+  auto* const handle = reinterpret_cast<void*>(number);
+  buffers_.emplace(handle, std::move(buffer));
+  return handle;
+}
+
+void Memory::free(void* handle) {
+  std::shared_ptr<Buffer> last;  // goes without the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = buffers_.find(handle);
+  if (found == buffers_.end()) return;
+  last = std::move(found->second);
+  buffers_.erase(found);
+}
+
+gantry::Result<std::shared_ptr<Buffer>> Memory::find(void* handle, std::uint64_t offset,
+                                                     std::uint64_t size) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = buffers_.find(handle);
+  if (found == buffers_.end()) {
+    return gantry::invalid("abacus:", device_, ": ",
+                           gantry::Hex{reinterpret_cast<std::uintptr_t>(handle)},
+                           " is no memory of this device")
+        .because("DEVICE_MEMORY");
+  }
+  const std::uint64_t room = found->second->size();
+  if (offset > room || size > room - offset) {
+    return gantry::invalid("abacus:", device_, ": ", size, " bytes from ", offset,
+                           " are not in memory of ", room)
+        .because("DEVICE_MEMORY");
+  }
+  return found->second;
+}
+
+}  // namespace abacus

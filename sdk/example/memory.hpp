@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The accelerator's memory, which the host cannot address: what it hands out are numbers.
+//
+//     handle   0xabac, 8 bits of device, 40 bits of serial number    no address of any process: to read through it
+//                                                                     ends in a fault, in tests and elsewhere
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace abacus {
+
+// One piece of memory. Who works with it holds it: freed while work is in flight, it goes when that has ended.
+class Buffer {
+ public:
+  // alive    [in]   the device's counter, which this piece is part of until it goes
+  Buffer(std::uint64_t size, std::shared_ptr<std::atomic<std::uint64_t>> alive);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::byte* data() const { return data_.get(); }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  std::uint64_t size_;
+  std::unique_ptr<std::byte[]> data_;
+  std::shared_ptr<std::atomic<std::uint64_t>> alive_;
+};
+
+// The memory of one device. Every function on any thread.
+class Memory {
+ public:
+  Memory(std::int32_t device, std::uint64_t capacity);
+
+  // size     [in]   0 gives a handle, too
+  // returns  EXHAUSTED  more than the device has left
+  gantry::Result<void*> alloc(std::uint64_t size);
+  // A handle that is not one of ours is ignored, as is NULL.
+  void free(void* handle);
+
+  // returns  INVALID  no memory of this device, or the range is not in it
+  gantry::Result<std::shared_ptr<Buffer>> find(void* handle, std::uint64_t offset,
+                                               std::uint64_t size) const;
+
+  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t alive() const { return alive_->load(); }
+
+ private:
+  std::int32_t device_;
+  std::uint64_t capacity_;
+  std::shared_ptr<std::atomic<std::uint64_t>> alive_;
+  mutable std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::unordered_map<void*, std::shared_ptr<Buffer>> buffers_;
+};
+
+}  // namespace abacus

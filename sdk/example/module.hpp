@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A loaded payload: its kernels as functions.
+#pragma once
+
+#include <gantry/loader.h>
+
+namespace abacus {
+
+extern const gantry_loader_table loader;  // the plugin's self is a Plugin*
+
+}  // namespace abacus

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "payload.hpp"
+
+#include <utility>
+
+namespace abacus {
+namespace {
+
+gantry::Status check_launch(const gantry::KernelCall& kernel) {
+  GANTRY_CHECK(kernel.needs_grid_and_block_only("abacus"));
+  if (kernel.tags().work_dimensions() == 1) return {};
+  return gantry::unsupported("kernel ", gantry::quoted(kernel.name()), " is launched in ",
+                             kernel.tags().work_dimensions(),
+                             " dimensions, abacus devices have one")
+      .because("LAUNCH_TAG");
+}
+
+}  // namespace
+
+gantry::Result<Payload> read_payload(const gantry_blob& blob) {
+  gantry::ByteReader in(std::span(blob.data, blob.size));
+  GANTRY_TRY(const std::string_view format, in.read_string("abacus format"));
+  if (format != "beads") {
+    return gantry::unsupported("abacus: format is ", gantry::quoted(format), ", expected \"beads\"")
+        .because("BLOB_FORMAT");
+  }
+  const auto rest = [&](gantry::ByteReader& behind) -> gantry::Status {
+    GANTRY_CHECK(behind.read_string("abacus programs"));
+    if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !behind.at_end()) {
+      return gantry::malformed(behind.offset(), "abacus: ", behind.left(),
+                               " bytes follow the programs")
+          .because("BLOB_TRAILING");
+    }
+    return {};
+  };
+  GANTRY_TRY(const gantry::KernelTable table,
+             gantry::read_kernel_table(in, gantry::argument_tags_in(blob.generation), rest));
+  gantry::ByteReader behind = in;
+  GANTRY_CHECK(rest(behind));
+  GANTRY_TRY(const std::string_view text, in.read_string("abacus programs"));
+  GANTRY_TRY(std::vector<Program> programs, read_programs(text, in.offset() - text.size(), table));
+
+  Payload payload;
+  payload.size = in.offset();
+  for (Program& program : programs) {
+    GANTRY_TRY(gantry::KernelCall call, gantry::KernelCall::parse(*table.find(program.name)));
+    GANTRY_CHECK(check_launch(call));
+    payload.kernels.push_back({std::move(call), std::move(program.steps)});
+  }
+  return payload;
+}
+
+}  // namespace abacus
