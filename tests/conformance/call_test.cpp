@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases 51, 63 to 70 and 77: functions that run on the device, called as compiled host code calls them.
+#include "under_test.hpp"
+
+#include <fenv.h>
+#include <locale.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <cstring>
+#include <thread>
+
+namespace gantry::conformance {
+namespace {
+
+class DeviceCall : public DeviceTest {
+ protected:
+  // The module of the artifact that runs on the device.
+  Module device_module() {
+    std::vector<Module> left = {runtime->load(path_of(GetParam())).value()};
+    while (!left.empty()) {
+      const Module module = std::move(left.back());
+      left.pop_back();
+      if (module.type_key() == GetParam().type_key) return module;
+      for (Module& import : module.imports()) left.push_back(std::move(import));
+    }
+    ADD_FAILURE() << path_of(GetParam()) << " imports no " << GetParam().type_key;
+    return {};
+  }
+};
+
+// 51: c = a + 2 b, in a size that is no multiple of anything.
+TEST_P(DeviceCall, GivesWhatTheCodeSays) {
+  const Function function = axpy2();
+  for (const std::int64_t size : {1, 63, 64, 65, 1000, 100003}) {
+    const Tensor a = vector(size, 1, 1), b = vector(size, 100, 3), c = vector(size, -1, 0);
+
+    const auto called = function(a, b, c);
+
+    ASSERT_TRUE(called.ok()) << called.error().message;
+    const std::vector<float> found = elements(c), as = elements(a), bs = elements(b);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_FLOAT_EQ(found[i], as[i] + 2 * bs[i]) << i << " of " << size;
+  }
+}
+
+TEST_P(DeviceCall, RunsOnEachDeviceOfItsKind) {
+  const Function function = axpy2();
+  for (std::int32_t i = 0; i < count(); ++i) {
+    const Tensor a = vector(100, 1, 1, i), b = vector(100, 2, 2, i), c = vector(100, 0, 0, i);
+
+    const auto called = function(a, b, c);
+
+    ASSERT_TRUE(called.ok()) << i << ": " << called.error().message;
+    EXPECT_EQ(elements(c)[99], 100 + 2 * 200) << i;
+  }
+}
+
+// The stream of the call's env: what it enqueues there is done when that stream is.
+TEST_P(DeviceCall, RunsInTheStreamOfItsEnv) {
+  const TestStream stream(*device);
+  if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
+  const Function function = axpy2();
+  const Tensor a = vector(5000, 1, 1), b = vector(5000, 2, 2), c = vector(5000, 0, 0);
+  const gantry_env env{{device->type, 0}, stream.get(), nullptr};
+  gantry_value args[3] = {};
+  const Tensor* const tensors[] = {&a, &b, &c};
+  for (std::size_t i = 0; i < 3; ++i)
+    args[i].kind = GANTRY_TENSOR, args[i].object = tensors[i]->get();
+
+  const auto called = function.call(args, &env);
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  ASSERT_TRUE(synchronize(stream.get()).ok());
+
+  EXPECT_EQ(elements(c)[4999], 5000 + 2 * 10000);
+}
+
+// 65
+TEST_P(DeviceCall, RefusesWhatDoesNotFitAndGivesNothing) {
+  const Function function = axpy2();
+  const Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
+
+  // TVM's code looks behind an argument before it looks at its kind: only their number can be wrong.
+  for (const auto& refused : {function(a, b), function(a, b, c, c), function()}) {
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::invalid) << refused.error().message;
+    EXPECT_FALSE(refused.error().message.empty());
+  }
+  // and goes on
+  ASSERT_TRUE(function(a, b, c).ok());
+  EXPECT_EQ(elements(c)[0], 1 + 2 * 2);
+}
+
+TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
+  if (device->type == kCpu) GTEST_SKIP() << "there is one CPU";
+  const Function function = axpy2();
+  const Tensor a = vector(100, 1, 1), c = vector(100, 0, 0);
+  const std::int64_t shape[] = {100};
+  const Tensor elsewhere = runtime->tensor(shape, {2, 32, 1}, "cpu").value();
+
+  const auto refused = function(a, elsewhere, c);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::invalid) << refused.error().message;
+}
+
+// 63
+TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
+  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_host";
+  const Module module = device_module();
+  ASSERT_TRUE(module);
+  const auto& node = *reinterpret_cast<const ModuleNode*>(module.get());
+  const std::string names[] = {"no_such_kernel", "", std::string(1 << 20, 'k'),
+                               std::string("axpy2\0kernel", 12)};
+  for (const std::string& name : names) {
+    gantry_function function{};
+    StatusBuffer status;
+    const gantry_code code = status.call([&](gantry_status* said) {
+      return node.table.load()->get_function(node.self, {name.data(), name.size()}, &function,
+                                             said);
+    });
+    EXPECT_EQ(code, GANTRY_NOT_FOUND) << name.substr(0, 20);
+    EXPECT_EQ(function.table, nullptr);
+  }
+}
+
+// 64, 67
+TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
+  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_host";
+  const Module module = device_module();
+  ASSERT_TRUE(module);
+  const auto names = module.functions();
+  ASSERT_TRUE(names.ok()) << names.error().message;
+  ASSERT_FALSE(names->empty());
+  const gantry_env env{{device->type, 0}, nullptr, nullptr};
+  for (const std::string& name : *names) {
+    const auto kernel = module.function(name);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    gantry_value result{};
+    StatusBuffer status;
+    auto& object = *reinterpret_cast<FunctionObject*>(kernel->get());
+    const gantry_code code = status.call([&](gantry_status* said) {
+      return object.target.table->call(object.target.self, &env, nullptr, 0, &result, said);
+    });
+    EXPECT_EQ(code, GANTRY_INVALID) << name;
+    EXPECT_EQ(result.kind, GANTRY_NONE) << name;
+    const Error error = status.error(code, "it");
+    EXPECT_NE(error.message.find(name), std::string::npos) << error.message;
+    EXPECT_EQ(error.reason, "ARGUMENT_COUNT") << error.message;
+  }
+}
+
+// 68
+TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
+  const Function function = axpy2();
+  std::vector<std::thread> threads;
+  std::vector<std::string> wrong(8);
+  for (std::size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const auto first = static_cast<float>(t);
+      const Tensor a = vector(500, first, 1), b = vector(500, 1, 0), c = vector(500, 0, 0);
+      for (int k = 0; k < 10 && wrong[t].empty(); ++k) {
+        const auto called = function(a, b, c);
+        if (!called.ok())
+          wrong[t] = called.error().message;
+        else if (elements(c)[7] != first + 7 + 2)
+          wrong[t] = "another thread's numbers";
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  for (const std::string& text : wrong) EXPECT_EQ(text, "");
+}
+
+// 69, 70
+TEST_P(DeviceCall, FunctionsAndTensorsOutliveTheRuntime) {
+  Function function = axpy2();
+  Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
+  device = nullptr;
+  runtime = Runtime::create();  // the first one's last handle is gone
+
+  const auto called = function(a, b, c);
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  function = Function();
+  a = b = Tensor();
+  c = Tensor();
+}
+
+// 77
+TEST_P(DeviceCall, LeavesTheCallersThreadAsItWas) {
+  sigset_t signals_before, signals_after;
+  cpu_set_t cpus_before, cpus_after;
+  const std::string locale_before = setlocale(LC_ALL, nullptr);
+  const int rounding_before = fegetround(), traps_before = fegetexcept();
+  pthread_sigmask(SIG_SETMASK, nullptr, &signals_before);
+  sched_getaffinity(0, sizeof cpus_before, &cpus_before);
+
+  const Function function = axpy2();
+  const Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
+  ASSERT_TRUE(function(a, b, c).ok());
+  ASSERT_EQ(elements(c)[1], 2 + 2 * 4);
+
+  pthread_sigmask(SIG_SETMASK, nullptr, &signals_after);
+  sched_getaffinity(0, sizeof cpus_after, &cpus_after);
+  EXPECT_EQ(setlocale(LC_ALL, nullptr), locale_before);
+  EXPECT_EQ(fegetround(), rounding_before);
+  EXPECT_EQ(fegetexcept(), traps_before);
+  EXPECT_TRUE(CPU_EQUAL(&cpus_before, &cpus_after));
+  for (int s = 1; s < 32; ++s)
+    EXPECT_EQ(sigismember(&signals_before, s), sigismember(&signals_after, s)) << s;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, DeviceCall, ::testing::ValuesIn(devices), name_of_test);
+
+}  // namespace
+}  // namespace gantry::conformance

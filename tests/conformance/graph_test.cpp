@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graphs on devices: inputs and outputs anywhere, zero copy, recordings, and a graph spread over two devices.
+#include "core/pack/pack.hpp"
+#include "tests/support/files.hpp"
+#include "under_test.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::conformance {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// y = max(x + 2 w, 0) of sdk/example/model, on an accelerator whose memory is handles.
+class DeviceGraph : public ::testing::Test {
+ protected:
+  DeviceGraph() : runtime(make_runtime().value()) {
+    model = runtime.load(path_of(devices[1])).value();
+  }
+
+  Tensor vector(const std::string& device, float value) {
+    const std::int64_t shape[] = {100};
+    Tensor host = runtime.tensor(shape, {2, 32, 1}).value();
+    for (float& element : host.elements<float>()) element = value;
+    if (device == "cpu") return host;
+    Tensor there = runtime.tensor(shape, {2, 32, 1}, device).value();
+    EXPECT_TRUE(runtime.copy(host, there).ok());
+    return there;
+  }
+  float last_of(const Tensor& tensor) {
+    Tensor host = runtime.tensor(tensor.shape(), tensor.dtype()).value();
+    EXPECT_TRUE(runtime.copy(tensor, host).ok());
+    return host.elements<float>().back();
+  }
+  Executor make(const std::string& device, std::string_view factory = "default") {
+    auto made = runtime.executor(model, {device}, factory);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return std::move(made).value();
+  }
+  // Sets, runs, and takes the last element of the output.
+  float run(Executor& executor, float x, float w) {
+    EXPECT_TRUE(executor.set_input("x", vector("cpu", x)).ok());
+    EXPECT_TRUE(executor.set_input("w", vector("cpu", w)).ok());
+    return run(executor);
+  }
+  float run(Executor& executor) {
+    const Status ran = executor.run();
+    EXPECT_TRUE(ran.ok()) << ran.error().message;
+    return last_of(executor.output(0).value());
+  }
+  Function function(const Executor& executor, std::string_view name) {
+    return executor.module().function(name).value();
+  }
+
+  Runtime runtime;
+  Module model;
+};
+
+TEST_F(DeviceGraph, RunsOnTheDeviceThatItIsGiven) {
+  for (const char* device : {"abacus:0", "abacus:1"}) {
+    Executor executor = make(device);
+
+    EXPECT_EQ(run(executor, 3, 4), 11) << device;
+    EXPECT_EQ(run(executor, 3, -4), 0) << device;
+    EXPECT_THAT(executor.output(0)->describe(), testing::EndsWith(std::string(device).substr(6)));
+  }
+}
+
+TEST_F(DeviceGraph, TakesInputsFromAndGivesOutputsToEveryDevice) {
+  Executor executor = make("abacus:0");
+  for (const char* device : {"cpu", "abacus:0", "abacus:1", "soroban:0"}) {
+    ASSERT_TRUE(executor.set_input("x", vector(device, 1)).ok()) << device;
+    ASSERT_TRUE(executor.set_input("w", vector(device, 5)).ok()) << device;
+    ASSERT_TRUE(executor.run().ok());
+    const Tensor out = vector(device, -1);
+
+    const auto copied = function(executor, "get_output")(std::int64_t{0}, out);
+
+    ASSERT_TRUE(copied.ok()) << device << ": " << copied.error().message;
+    EXPECT_EQ(last_of(out), 11) << device;
+  }
+}
+
+TEST_F(DeviceGraph, UsesTheCallersMemoryOnItsDevice) {
+  Executor executor = make("abacus:1");
+  const Tensor x = vector("abacus:1", 1), w = vector("abacus:1", 2), y = vector("abacus:1", -1);
+  ASSERT_TRUE(function(executor, "set_input_zero_copy")("x", x).ok());
+  ASSERT_TRUE(function(executor, "set_input_zero_copy")("w", w).ok());
+  ASSERT_TRUE(function(executor, "set_output_zero_copy")(std::int64_t{0}, y).ok());
+
+  ASSERT_TRUE(executor.run().ok());
+  EXPECT_EQ(last_of(y), 5);
+  ASSERT_TRUE(runtime.copy(vector("cpu", 10), x).ok());
+  ASSERT_TRUE(executor.run().ok());
+  EXPECT_EQ(last_of(y), 14);
+}
+
+TEST_F(DeviceGraph, DoesNotUseMemoryOfAnotherDeviceOrWithin) {
+  Executor executor = make("abacus:1");
+  const std::int64_t shape[] = {2, 100};
+  const Tensor rows = runtime.tensor(shape, {2, 32, 1}, "abacus:1").value();
+
+  const auto elsewhere = function(executor, "set_input_zero_copy")("x", vector("abacus:0", 1));
+  const auto within = function(executor, "set_input_zero_copy")("x", rows.row(1).value());
+
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_EQ(elsewhere.error().code, Code::invalid);
+  EXPECT_EQ(elsewhere.error().reason, "ZERO_COPY");
+  const std::string type = concat(runtime.device("abacus").value().type);
+  EXPECT_THAT(elsewhere.error().message,
+              StartsWith("tensor is on device " + type + ":0, expected device " + type + ":1"));
+  ASSERT_FALSE(within.ok());
+  EXPECT_EQ(within.error().reason, "ZERO_COPY");
+  EXPECT_THAT(within.error().message,
+              StartsWith("tensor begins 400 bytes into its memory, expected 0"));
+}
+
+// Plain, recorded, replayed; a set_input goes into the memory that was recorded.
+TEST_F(DeviceGraph, RecordsItsSecondRunAndReplaysIt) {
+  Executor executor = make("abacus:0", "cuda_graph_create");
+  for (int k = 0; k < 5; ++k) {
+    EXPECT_EQ(run(executor, static_cast<float>(k), 1), static_cast<float>(k) + 2) << k;
+  }
+}
+
+TEST_F(DeviceGraph, RecordsAnewWhereABindingHasChanged) {
+  Executor executor = make("abacus:0", "cuda_graph_create");
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(run(executor, 1, 1), 3);
+  const Tensor x = vector("abacus:0", 20), y = vector("abacus:0", -1);
+
+  ASSERT_TRUE(function(executor, "set_input_zero_copy")("x", x).ok());
+  EXPECT_EQ(run(executor), 22);
+  ASSERT_TRUE(function(executor, "set_output_zero_copy")(std::int64_t{0}, y).ok());
+  ASSERT_TRUE(executor.run().ok());
+  EXPECT_EQ(last_of(y), 22);
+  ASSERT_TRUE(runtime.copy(vector("cpu", 30), x).ok());
+  ASSERT_TRUE(executor.run().ok());
+  EXPECT_EQ(last_of(y), 32) << "the recording reads other memory";
+}
+
+// Each operator that is called leaves a span of category "op".
+TEST_F(DeviceGraph, ReplaysWithoutCallingItsOperators) {
+  runtime = make_runtime(true).value();
+  model = runtime.load(path_of(devices[1])).value();
+  const auto operators = [&] {
+    const std::string trace = runtime.trace_json();
+    int count = 0;
+    for (std::size_t at = trace.find("\"op\""); at != std::string::npos;
+         at = trace.find("\"op\"", at + 1))
+      ++count;
+    return count;
+  };
+  Executor executor = make("abacus:0", "cuda_graph_create");
+  ASSERT_EQ(run(executor, 1, 1), 3);
+  ASSERT_EQ(run(executor, 1, 1), 3);
+  const int recorded = operators();
+
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(run(executor, 2, 1), 4);
+
+  EXPECT_EQ(recorded, 4) << "two operators, plainly and to be recorded";
+  EXPECT_EQ(operators(), recorded);
+}
+
+TEST_F(DeviceGraph, IsNotRecordedByADeviceThatCannot) {
+  const Module digits = runtime.load(test::golden("tvm-0.12/digits_mlp_llvm.so").string()).value();
+
+  const auto made = runtime.executor(digits, {"cpu"}, "cuda_graph_create");
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unsupported);
+  EXPECT_EQ(made.error().message,
+            "cpu: there is no capture of work\n"
+            "  in cuda_graph_create; \"default\" runs the same model without recording\n"
+            "  while making an executor with \"cuda_graph_create\"");
+}
+
+TEST_F(DeviceGraph, GivesBackWhatItTook) {
+  const auto device = runtime.state().device("abacus").value();
+  const auto alive = [&] {
+    gantry_value value{};
+    EXPECT_EQ(device->table->attribute(device->self, 0, 1000, &value, nullptr), GANTRY_OK);
+    return value.i;
+  };
+  const auto cycle = [&](std::string_view factory) {
+    Executor executor = make("abacus:0", factory);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(run(executor, 1, 1), 3);
+  };
+  cycle("default");
+  const std::int64_t before = alive();
+
+  for (int k = 0; k < 20; ++k) cycle(k % 2 == 0 ? "default" : "cuda_graph_create");
+
+  EXPECT_EQ(alive(), before);
+}
+
+// Device numbers as the artifact has them: 12 is the accelerator, 1 the CPU. The sum is made on the one, a host function
+// works on the other, and the accelerator goes on.
+constexpr char spread_graph[] = R"({
+  "nodes": [
+    {"op": "null", "name": "x", "inputs": []},
+    {"op": "null", "name": "w", "inputs": []},
+    {"op": "tvm_op", "name": "sum", "inputs": [[0, 0, 0], [1, 0, 0]],
+     "attrs": {"func_name": "axpy2", "num_inputs": "2", "num_outputs": "1", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "down", "inputs": [[2, 0, 0]],
+     "attrs": {"func_name": "__copy", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "half", "inputs": [[3, 0, 0]],
+     "attrs": {"func_name": "halve", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "up", "inputs": [[4, 0, 0]],
+     "attrs": {"func_name": "__copy", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
+    {"op": "tvm_op", "name": "y", "inputs": [[5, 0, 0]],
+     "attrs": {"func_name": "relu", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}}],
+  "arg_nodes": [0, 1],
+  "heads": [[6, 0, 0]],
+  "node_row_ptr": [0, 1, 2, 3, 4, 5, 6, 7],
+  "attrs": {
+    "dltype": ["list_str", ["float32", "float32", "float32", "float32", "float32", "float32", "float32"]],
+    "shape": ["list_shape", [[100], [100], [100], [100], [100], [100], [100]]],
+    "storage_id": ["list_int", [0, 1, 2, 3, 4, 2, 5]],
+    "device_index": ["list_int", [12, 12, 12, 1, 1, 12, 12]]}})";
+
+constexpr char halve_source[] = R"(
+typedef struct { float* data; int device_type, device_id, ndim; unsigned dtype; long *shape, *strides; unsigned long at; } T;
+int halve(void** args, int* codes, int count) {
+  const T *x = args[0], *y = args[1];
+  (void)codes;
+  if (count != 2 || x->device_type != 1 || y->device_type != 1) return -1;
+  for (long i = 0; i < x->shape[0]; ++i) y->data[i] = x->data[i] / 2;
+  return 0;
+}
+)";
+
+class SpreadGraph : public DeviceGraph {
+ protected:
+  SpreadGraph() {
+    const auto example = std::filesystem::path(GANTRY_EXAMPLE_MODEL);
+    std::filesystem::copy(example, folder.path(), std::filesystem::copy_options::recursive);
+    test::write_file(folder / "graph.json", std::string_view(spread_graph));
+    test::write_file(folder / "halve.c", std::string_view(halve_source));
+    test::write_file(folder / "spread.yaml", std::string_view(R"(schema: "1.0"
+sources: [host.c, halve.c]
+graph: {file: graph.json}
+device_modules:
+  - type_key: example.abacus
+    format: beads
+    data: kernels.beads
+    kernels:
+      axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+      relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+)"));
+    const auto recipe = read_recipe(folder / "spread.yaml");
+    EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+    const auto packed = pack(*recipe, folder / "spread.so");
+    EXPECT_TRUE(packed.ok()) << packed.error().message;
+    model = runtime.load((folder / "spread.so").string()).value();
+  }
+  test::TempDir folder;
+};
+
+TEST_F(SpreadGraph, RunsOnAllItsDevices) {
+  auto made = runtime.executor(model, {"abacus:1", "cpu"});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_EQ(run(*made, static_cast<float>(k), 10), (static_cast<float>(k) + 20) / 2) << k;
+  }
+}
+
+TEST_F(SpreadGraph, RunsInTheCallersStreamOnTheDeviceThatHasIt) {
+  auto made = runtime.executor(model, {"abacus:1", "cpu"});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto device = runtime.state().device("abacus").value();
+  const TestStream stream(*device, 1);
+  const gantry_env env{{device->type, 1}, stream.get(), nullptr};
+  ASSERT_EQ(run(*made, 1, 1), 1.5f);
+
+  for (int k = 0; k < 10; ++k) {
+    ASSERT_TRUE(made->set_input("x", vector("cpu", static_cast<float>(k))).ok());
+    const auto ran = function(*made, "run").call({}, &env);
+    ASSERT_TRUE(ran.ok()) << ran.error().message;
+    ASSERT_EQ(device->table->synchronize(device->self, 1, stream.get(), nullptr), GANTRY_OK);
+    EXPECT_EQ(last_of(made->output(0).value()), (static_cast<float>(k) + 2) / 2) << k;
+  }
+}
+
+TEST_F(SpreadGraph, WantsEachOfItsDevices) {
+  const auto made = runtime.executor(model, {"abacus:1"});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::invalid);
+  EXPECT_EQ(made.error().reason, "DEVICE");
+  EXPECT_THAT(made.error().message, HasSubstr("graph wants a device of type 1 for entry 3"));
+}
+
+TEST_F(SpreadGraph, IsNotRecorded) {
+  const auto made = runtime.executor(model, {"abacus:1", "cpu"}, "cuda_graph_create");
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unsupported);
+  EXPECT_EQ(made.error().reason, "CAPTURE");
+  const std::string type = concat(runtime.device("abacus").value().type);
+  EXPECT_THAT(
+      made.error().message,
+      StartsWith("node 3 \"down\" works on device 1:0, what is recorded must all be on one, "
+                 "and the first is on device " +
+                 type + ":1"));
+}
+
+}  // namespace
+}  // namespace gantry::conformance

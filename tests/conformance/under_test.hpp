@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The devices that the suite runs against, and its tests' common ground: one runtime, one device, its table.
+//
+// Numbers of cases are those of the vendor kit; README.md lists them.
+#pragma once
+
+#include "core/module/module_graph.hpp"
+#include "core/runtime/devices.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/runtime/state.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gantry::conformance {
+
+struct UnderTest {
+  const char* kind;  // as people write it: "opencl"
+  const char*
+      artifact;  // has a function axpy2(a, b, c), c = a + 2 b, float32[n]; golden, or the build tree's
+  const char* type_key;  // of the module that runs on the device; empty: the host's own code
+};
+
+constexpr UnderTest devices[] = {
+    {"cpu", "tvm-0.12/axpy2_llvm.so", ""},
+    {"abacus", "abacus.so", "example.abacus"},
+    {"soroban", "soroban.so", "example.soroban"},
+    {"opencl", "tvm-0.12/axpy2_opencl.so", "opencl"},
+    {"vulkan", "tvm-0.12/axpy2_vulkan.so", "vulkan"},
+    {"cuda", "tvm-0.12/axpy2_cuda_ptx75.so", "cuda"},
+};
+
+std::string path_of(const UnderTest& device);
+
+// With the plugins of the build tree and the accelerators of this folder, and no others.
+Result<Runtime> make_runtime(bool trace = false);
+
+class DeviceTest : public ::testing::TestWithParam<UnderTest> {
+ protected:
+  // Skips, with the reason, where the device is not there.
+  void SetUp() override;
+
+  // Calls into the table, with what it says as an error.
+  template <class Make>
+  Status table(Make&& make) const {
+    StatusBuffer status;
+    const gantry_code code =
+        status.call([&](gantry_status* said) { return make(*device->table, device->self, said); });
+    if (code != GANTRY_OK) return status.error(code, "the table");
+    return {};
+  }
+  Result<void*> alloc(std::uint64_t size, std::uint64_t alignment = 64, std::string_view scope = {},
+                      std::int32_t index = 0) const;
+  void free(void* data, std::int32_t index = 0) const {
+    device->table->free(device->self, index, data);
+  }
+  gantry_place on_device(void* data, std::uint64_t offset = 0, std::int32_t index = 0) const {
+    return {data, offset, {device->type, index}};
+  }
+  Status copy(const gantry_place& from, const gantry_place& to, std::uint64_t size,
+              std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
+              std::int32_t index = 0) const;
+  Status synchronize(void* stream = nullptr, std::int32_t index = 0) const;
+  // nullopt: attribute `kind` does not apply.
+  Result<std::optional<Any>> attribute(std::int32_t index, std::int32_t kind) const;
+  std::int64_t allocated_bytes() const;
+  std::int32_t count() const { return device_count(*device).value(); }
+  bool is_opaque() const { return (device->table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0; }
+  std::string name(std::int32_t index = 0) const { return concat(GetParam().kind, ":", index); }
+
+  // A tensor on the device: i-th element is first + i * step.
+  Tensor vector(std::int64_t size, float first, float step, std::int32_t index = 0);
+  std::vector<float> elements(const Tensor& tensor);
+  Function axpy2();
+
+  Result<Runtime> runtime = make_runtime();
+  std::shared_ptr<const Device> device;
+};
+
+// A place in host memory.
+inline gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+  return {const_cast<void*>(data), offset, {kCpu, 0}};
+}
+
+// Bytes that tell where they are.
+std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed);
+
+// A stream or an event of the device, destroyed with the scope.
+class TestStream {
+ public:
+  TestStream(const Device& device, std::int32_t index = 0);
+  ~TestStream();
+  TestStream(const TestStream&) = delete;
+  void* get() const { return stream_; }
+  // The table has no streams: then only NULL is one.
+  bool is_absent() const { return absent_; }
+
+ private:
+  const Device& device_;
+  std::int32_t index_;
+  void* stream_ = nullptr;
+  bool absent_ = false;
+};
+class TestEvent {
+ public:
+  TestEvent(const Device& device, std::int32_t index = 0);
+  ~TestEvent();
+  TestEvent(const TestEvent&) = delete;
+  void* get() const { return event_; }
+  bool is_absent() const { return absent_; }
+
+ private:
+  const Device& device_;
+  std::int32_t index_;
+  void* event_ = nullptr;
+  bool absent_ = false;
+};
+
+inline std::string name_of_test(const ::testing::TestParamInfo<UnderTest>& test) {
+  return test.param.kind;
+}
+
+}  // namespace gantry::conformance
