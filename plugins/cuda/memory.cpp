@@ -68,9 +68,7 @@ void Memory::free(void* data) {
     blocks_.erase(found);
   }
   retry();
-  if (give_back(block)) return;
-  const std::lock_guard lock(mutex_);
-  refused_.push_back(block);
+  release(block);
 }
 
 std::int64_t Memory::live_bytes() const {
@@ -80,20 +78,25 @@ std::int64_t Memory::live_bytes() const {
 
 void Memory::close() {
   retry();
-  for (const auto& [data, block] : blocks_) give_back(block);
+  for (const auto& [data, block] : blocks_) release(block);
   blocks_.clear();
 }
 
-bool Memory::give_back(const Block& block) {
+// Gives a block back, or keeps it for later.
+void Memory::release(const Block& block) {
   const Status freed = driver_.call(driver_.mem_free, block.base);
-  if (!freed.ok()) {
+  const bool is_refused =
+      !freed.ok() && freed.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (!freed.ok() && !is_refused) {
     host_.log(GANTRY_LOG_WARNING,
               concat(freed.error().message, "\n  while freeing ", block.size, " bytes"));
-    return false;
   }
   const std::lock_guard lock(mutex_);
-  live_bytes_ -= static_cast<std::int64_t>(block.size);
-  return true;
+  if (is_refused) {
+    refused_.push_back(block);
+  } else {
+    live_bytes_ -= static_cast<std::int64_t>(block.size);
+  }
 }
 
 void Memory::retry() {
@@ -102,11 +105,7 @@ void Memory::retry() {
     const std::lock_guard lock(mutex_);
     again.swap(refused_);
   }
-  for (const Block& block : again) {
-    if (give_back(block)) continue;
-    const std::lock_guard lock(mutex_);
-    refused_.push_back(block);
-  }
+  for (const Block& block : again) release(block);
 }
 
 }  // namespace gantry::cuda

@@ -25,8 +25,8 @@ class Memory {
   // thread   any
   Result<void*> alloc(const gantry_alloc& what);
 
-  // Frees. The driver waits for the work in flight on memory of cuMemAlloc, so nothing is deferred, but where it refuses
-  // (while another thread captures a stream): then the next alloc or free tries again.
+  // Frees. The driver waits for the work in flight on memory of cuMemAlloc, so nothing is deferred but what it refuses while
+  // a stream is captured: the next alloc or free tries again.
   //
   // thread   any
   void free(void* data);
@@ -42,7 +42,7 @@ class Memory {
     CUdeviceptr base;  // what the driver gave: alignment may lie between it and the address
     std::uint64_t size;
   };
-  bool give_back(const Block& block);
+  void release(const Block& block);
   void retry();
 
   const Driver& driver_;

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/world.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+namespace gantry::cuda::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Memories = WithFakeDriver;
+
+TEST_F(Memories, CountTheBytesThatAreAlive) {
+  void* const a = world->alloc(1000).value();
+  void* const b = world->alloc(24).value();
+  EXPECT_EQ(world->live_bytes(), 1024);
+  EXPECT_EQ(world->live_bytes(1), 0);
+
+  world->free(a);
+  EXPECT_EQ(world->live_bytes(), 24);
+  world->free(b);
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, MayBeEmpty) {
+  void* const nothing = world->alloc(0).value();
+
+  EXPECT_NE(nothing, nullptr);
+  EXPECT_EQ(world->live_bytes(), 0);
+  world->free(nothing);
+  world->free(nullptr);
+  EXPECT_THAT(world->host.log, IsEmpty());
+}
+
+TEST_F(Memories, AreAlignedAsAsked) {
+  for (std::uint64_t alignment = 1; alignment <= 65536; alignment *= 2) {
+    void* const data = world->alloc(100, 0, alignment).value();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0u);
+    world->free(data);
+  }
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, AreFreedWithThePlugin) {
+  ASSERT_TRUE(world->alloc(100).ok());
+  // ~WithFakeDriver looks.
+}
+
+struct BadAlloc {
+  std::string name;
+  std::uint64_t size, alignment;
+  std::string scope;
+  Code code;
+  std::string reason, message;
+  friend void PrintTo(const BadAlloc& bad, std::ostream* out) { *out << bad.name; }
+};
+class MemoriesRefuse : public Memories, public ::testing::WithParamInterface<BadAlloc> {};
+TEST_P(MemoriesRefuse, AWrongRequest) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = GetParam().size;
+  what.alignment = GetParam().alignment;
+  what.scope = bytes_of(GetParam().scope);
+  StatusBuffer status;
+  void* data = &what;
+
+  const gantry_code code = world->device().alloc(world->self(), 1, &what, &data, status.get());
+
+  ASSERT_NE(code, GANTRY_OK);
+  const Error error = status.error(code, "alloc");
+  EXPECT_EQ(error.code, GetParam().code);
+  EXPECT_EQ(error.reason, GetParam().reason);
+  EXPECT_EQ(error.message, GetParam().message + "\n  on device 1 (Fake T4)");
+  EXPECT_EQ(data, &what);
+  EXPECT_EQ(world->live_bytes(1), 0);
+  world->free(world->alloc(16, 1).value(), 1);  // the device is still usable
+}
+INSTANTIATE_TEST_SUITE_P(
+    Requests, MemoriesRefuse,
+    ::testing::Values(
+        BadAlloc{"MoreThanThereIs", std::uint64_t{1} << 40, 64, "", Code::exhausted,
+                 "DEVICE_MEMORY",
+                 "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), what the driver says\n  while "
+                 "allocating 1099511627776 bytes"},
+        BadAlloc{"MoreThanAnyMemory", UINT64_MAX, 4096, "", Code::exhausted, "DEVICE_MEMORY",
+                 "allocation of 18446744073709551615 bytes at a multiple of 4096 is more than any "
+                 "memory"},
+        BadAlloc{"Alignment", 16, 48, "", Code::invalid, "ALIGNMENT",
+                 "alignment is 48, expected a power of two"},
+        BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "SCOPE",
+                 "memory scope \"global.texture\" is not supported, \"global\" is"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(Memories, OfOthersAreLeftAlone) {
+  void* const data = world->alloc(16).value();
+
+  world->free(static_cast<char*>(data) + 1);
+
+  EXPECT_THAT(world->host.log, Contains(HasSubstr("which alloc did not give")));
+  EXPECT_EQ(world->live_bytes(), 16);
+  world->free(data);
+}
+
+TEST_F(Memories, AreFreedLaterWhereTheDriverRefusesWhileItCaptures) {
+  fake.free_fails_while_capturing = true;
+  void* const data = world->alloc(16).value();
+  void* graph = nullptr;
+  ASSERT_EQ(world->device().capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
+
+  world->free(data);
+
+  EXPECT_EQ(world->live_bytes(), 16);
+  ASSERT_EQ(world->device().capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
+  world->device().capture_destroy(world->self(), 0, graph);
+  world->free(world->alloc(8).value());
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, ThatTheDriverDoesNotTakeBackAreToldOnce) {
+  void* const data = world->alloc(16).value();
+  fake.fail_function = "cuMemFree_v2";
+  fake.fail_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+
+  world->free(data);
+
+  EXPECT_THAT(
+      world->host.log,
+      ::testing::ElementsAre(
+          "cuMemFree_v2: CUDA_ERROR_ILLEGAL_ADDRESS (700), what the driver says\n  a kernel "
+          "that ran before has failed; this process cannot use the device any more\n  "
+          "while freeing 16 bytes"));
+  EXPECT_EQ(world->live_bytes(), 0);
+  world->free(world->alloc(8).value());
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 2u);
+}
+
+// ---- copies --------------------------------------------------------------------------------------
+
+// Sizes about the sector, the staging's least and its pieces; each through all offsets.
+class Copies : public WithFakeDriver, public ::testing::WithParamInterface<std::uint64_t> {
+ protected:
+  static std::vector<std::uint8_t> pattern(std::uint64_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    for (std::uint64_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 251);
+    return bytes;
+  }
+};
+TEST_P(Copies, GoThereAndBackAtAnyOffset) {
+  const std::uint64_t size = GetParam();
+  for (const std::uint32_t flags : {0u, std::uint32_t{GANTRY_COPY_BLOCKING}}) {
+    const auto sent = pattern(size + 3);
+    std::vector<std::uint8_t> received(size + 5, 0xee);
+    void* const a = world->alloc(size + 64).value();
+    void* const b = world->alloc(size + 64).value();
+
+    ASSERT_TRUE(world->copy(on_host(sent.data(), 3), on_cuda(a, 17), size, flags).ok());
+    ASSERT_TRUE(world->copy(on_cuda(a, 17), on_cuda(b, 5), size, flags).ok());
+    ASSERT_TRUE(world->copy(on_cuda(b, 5), on_host(received.data(), 2), size, flags).ok());
+    ASSERT_TRUE(world->synchronize().ok());
+
+    EXPECT_EQ(std::memcmp(received.data() + 2, sent.data() + 3, size), 0);
+    EXPECT_EQ(received[1], 0xee);
+    EXPECT_EQ(received[size + 2], 0xee);
+    world->free(a);
+    world->free(b);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Sizes, Copies,
+                         ::testing::Values(0, 1, 4095, 4096, 4097, Staging::least_bytes - 1,
+                                           Staging::least_bytes, Staging::piece_bytes,
+                                           Staging::piece_bytes + 1, 6 * Staging::piece_bytes + 9));
+
+TEST_F(Copies, OfOneDeviceToAnotherGoFromPeerToPeer) {
+  const std::vector<float> sent{1, 2, 3, 4};
+  std::vector<float> received(4);
+  void* const a = world->alloc(16, 0).value();
+  void* const b = world->alloc(16, 1).value();
+
+  ASSERT_TRUE(world->upload(a, sent).ok());
+  ASSERT_TRUE(world->copy(on_cuda(a, 0, 0), on_cuda(b, 0, 1), 16).ok());
+  ASSERT_TRUE(world->download(received, b, 1).ok());
+
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(fake.count_of("cuMemcpyPeerAsync"), 1u);
+  world->free(a, 0);
+  world->free(b, 1);
+}
+
+// The real driver would wait for the stream; so does the fake one.
+TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
+  const std::uint64_t size = Staging::piece_bytes;
+  std::vector<std::uint8_t> sent = pattern(size);
+  std::vector<std::uint8_t> received(size);
+  void* const a = world->alloc(size).value();
+
+  ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
+  ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size, 0).ok());
+  EXPECT_NE(received, sent);  // nobody waited yet
+  ASSERT_TRUE(world->synchronize().ok());
+
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(fake.count_of("cuLaunchHostFunc"), 1u);
+  world->free(a);
+}
+
+TEST_F(Copies, ThatAreBigWaitForAPieceThatIsUnderWay) {
+  const std::uint64_t size = 9 * Staging::piece_bytes;
+  const std::vector<std::uint8_t> sent = pattern(size);
+  std::vector<std::uint8_t> received(size);
+  void* const a = world->alloc(size).value();
+
+  ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
+  ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size, 0).ok());
+  ASSERT_TRUE(world->synchronize().ok());
+
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(fake.count_of("cuMemHostAlloc"), 4u);
+  world->free(a);
+}
+
+TEST_F(Copies, InACaptureAreNotStaged) {
+  const std::uint64_t size = Staging::piece_bytes;
+  std::vector<std::uint8_t> sent = pattern(size);
+  std::vector<std::uint8_t> received(size);
+  void* const a = world->alloc(size).value();
+  void* graph = nullptr;
+  const gantry_device_table& device = world->device();
+
+  ASSERT_EQ(device.capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
+  ASSERT_EQ(device.capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
+  std::fill(sent.begin(), sent.end(), 9);  // a replay copies what lies there then
+  ASSERT_EQ(device.capture_launch(world->self(), 0, graph, nullptr, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size).ok());
+
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(fake.count_of("cuMemHostAlloc"), 0u);
+  device.capture_destroy(world->self(), 0, graph);
+  world->free(a);
+}
+
+TEST_F(Copies, RefuseWhatIsNotOurs) {
+  int here = 0;
+  int there = 0;
+  gantry_place vulkan = on_host(&there);
+  vulkan.device.type = 7;
+
+  const Status foreign = world->copy(on_host(&here), vulkan, 4);
+  const Status local = world->copy(on_host(&here), on_host(&there), 4);
+  const Status past = world->copy(on_host(&here), on_cuda(&there, 0, 9), 4);
+
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().code, Code::invalid);
+  EXPECT_EQ(foreign.error().message,
+            "copy has a side on device type 7, expected host memory (1) or cuda (2)");
+  ASSERT_FALSE(local.ok());
+  EXPECT_EQ(local.error().message, "both sides of the copy are host memory, expected one on cuda");
+  ASSERT_FALSE(past.ok());
+  EXPECT_EQ(past.error().message, "device index is 9, the CUDA driver shows 2 devices");
+}
+
+TEST_F(Copies, ThatTheDriverRefusesSayWhereAndHowMuch) {
+  int here = 0;
+
+  const Status copied = world->copy(on_host(&here), on_cuda(&here), 4);
+
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().code, Code::invalid);
+  EXPECT_EQ(copied.error().reason, "DRIVER_CALL");
+  EXPECT_EQ(copied.error().message,
+            "cuMemcpyHtoDAsync_v2: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  while "
+            "copying 4 bytes on device 0 (Fake H200)");
+}
+
+// ---- streams, events, captures -------------------------------------------------------------------
+
+class Streams : public WithFakeDriver {
+ protected:
+  const gantry_device_table& device = world->device();
+  void* self = world->self();
+  void* stream() {
+    void* made = nullptr;
+    EXPECT_EQ(device.stream_create(self, 0, 0, &made, nullptr), GANTRY_OK);
+    return made;
+  }
+  void* event() {
+    void* made = nullptr;
+    EXPECT_EQ(device.event_create(self, 0, 0, &made, nullptr), GANTRY_OK);
+    return made;
+  }
+};
+
+TEST_F(Streams, KeepTheOrderThatEventsGive) {
+  void* const first = stream();
+  void* const second = stream();
+  void* const mark = event();
+  void* const a = world->alloc(16).value();
+  void* const b = world->alloc(16).value();
+  const std::vector<float> sent{1, 2, 3, 4};
+  std::vector<float> received(4);
+  ASSERT_TRUE(world->upload(a, sent).ok());
+
+  ASSERT_TRUE(world->copy(on_cuda(a), on_cuda(b), 16, 0, first).ok());
+  ASSERT_EQ(device.event_record(self, 0, mark, first, nullptr), GANTRY_OK);
+  ASSERT_EQ(device.event_wait(self, 0, mark, second, nullptr), GANTRY_OK);
+  ASSERT_TRUE(
+      world->copy(on_cuda(b), on_host(received.data()), 16, GANTRY_COPY_BLOCKING, second).ok());
+
+  EXPECT_EQ(received, sent);
+  device.event_destroy(self, 0, mark);
+  device.stream_destroy(self, 0, first);
+  device.stream_destroy(self, 0, second);
+  world->free(a);
+  world->free(b);
+}
+
+TEST_F(Streams, MayBeDestroyedWithWorkInThem) {
+  void* const made = stream();
+  void* const a = world->alloc(16).value();
+  void* const b = world->alloc(16).value();
+  const std::vector<float> sent{1, 2, 3, 4};
+  std::vector<float> received(4);
+  ASSERT_TRUE(world->upload(a, sent).ok());
+
+  ASSERT_TRUE(world->copy(on_cuda(a), on_cuda(b), 16, 0, made).ok());
+  device.stream_destroy(self, 0, made);
+  device.stream_destroy(self, 0, nullptr);
+  ASSERT_TRUE(world->download(received, b).ok());
+
+  EXPECT_EQ(received, sent);
+  world->free(a);
+  world->free(b);
+}
+
+TEST_F(Streams, TellTheTimeBetweenTwoMarks) {
+  void* const start = event();
+  void* const stop = event();
+  std::int64_t ns = 0;
+
+  ASSERT_EQ(device.event_record(self, 0, start, nullptr, nullptr), GANTRY_OK);
+  ASSERT_EQ(device.event_record(self, 0, stop, nullptr, nullptr), GANTRY_OK);
+  ASSERT_EQ(device.event_elapsed(self, 0, start, stop, &ns, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(ns, 250000);
+  device.event_destroy(self, 0, start);
+  device.event_destroy(self, 0, stop);
+  device.event_destroy(self, 0, nullptr);
+}
+
+TEST_F(Streams, AreCapturedAndLaunchedAsAWhole) {
+  void* const a = world->alloc(16).value();
+  void* const b = world->alloc(16).value();
+  std::vector<float> received(4);
+  void* graph = nullptr;
+
+  ASSERT_EQ(device.capture_begin(self, 0, nullptr, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->copy(on_cuda(a), on_cuda(b), 16, 0).ok());
+  ASSERT_EQ(device.capture_end(self, 0, nullptr, &graph, nullptr), GANTRY_OK);
+  for (const float base : {1.0f, 100.0f}) {
+    const std::vector<float> sent{base, base + 1, base + 2, base + 3};
+    ASSERT_TRUE(world->upload(a, sent).ok());
+    ASSERT_EQ(device.capture_launch(self, 0, graph, nullptr, nullptr), GANTRY_OK);
+    ASSERT_TRUE(world->download(received, b).ok());
+    EXPECT_EQ(received, sent);
+  }
+
+  device.capture_destroy(self, 0, graph);
+  device.capture_destroy(self, 0, nullptr);
+  world->free(a);
+  world->free(b);
+}
+
+// What an application does with CUDA on the same thread goes on as before.
+TEST_F(Streams, LeaveTheThreadsContextAsItWas) {
+  CUcontext of_application = nullptr;
+  CUcontext now = nullptr;
+  cuDevicePrimaryCtxRetain(&of_application, 101);
+  cuCtxPushCurrent(of_application);
+
+  world->free(world->alloc(16).value());
+
+  EXPECT_EQ(fake.context_depth(), 1u);
+  cuCtxPopCurrent(&now);
+  EXPECT_EQ(now, of_application);
+  cuDevicePrimaryCtxRelease(101);
+}
+
+TEST_F(Streams, SharesOneContextBetweenThreads) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) world->free(world->alloc(64).value());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 1u);
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace gantry::cuda::test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a machine is told whose driver is missing, does not start, is old, or has no GPU.
+#include "tests/unit/cuda/world.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry::cuda::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Drivers : public WithFakeDriver {
+ protected:
+  Result<std::int32_t> count(World& of) {
+    StatusBuffer status;
+    std::int32_t count = -1;
+    const gantry_code code = of.device().count(of.self(), &count, status.get());
+    if (code != GANTRY_OK) return status.error(code, "count");
+    return count;
+  }
+  std::int64_t exists(World& of, std::int32_t index) {
+    gantry_value value{};
+    EXPECT_EQ(of.device().attribute(of.self(), index, GANTRY_ATTRIBUTE_EXISTS, &value, nullptr),
+              GANTRY_OK);
+    return value.i;
+  }
+};
+
+TEST_F(Drivers, AreOpenedByNobodyWhoAsksNoDevice) {
+  const auto module = world->load(payload_of({{}}, text_bytes(ptx_text())));
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_EQ(fake.calls.size(), 0u);
+  module->table->destroy(module->self);
+}
+
+TEST_F(Drivers, CountTheirDevices) {
+  EXPECT_EQ(count(*world).value(), 2);
+  EXPECT_EQ(fake.count_of("cuInit"), 1u);
+  EXPECT_EQ(count(*world).value(), 2);
+  EXPECT_EQ(fake.count_of("cuInit"), 1u);
+}
+
+TEST_F(Drivers, AreNamedWhereTheyAreMissing) {
+  World without("/nowhere/libcuda.so.1");
+
+  const auto counted = count(without);
+
+  ASSERT_FALSE(counted.ok());
+  EXPECT_EQ(counted.error().code, Code::unavailable);
+  EXPECT_EQ(counted.error().reason, "DRIVER_MISSING");
+  EXPECT_THAT(counted.error().message,
+              AllOf(StartsWith("CUDA driver is missing, tried 1 names: /nowhere/libcuda.so.1: "),
+                    HasSubstr("No such file or directory"),
+                    HasSubstr("\n  option library of gantry.cuda names this file")));
+  EXPECT_EQ(exists(without, 0), 0);
+}
+
+TEST_F(Drivers, AreLookedForInTheUsualPlaces) {
+  World without("");
+
+  const auto counted = count(without);
+
+  if (counted.ok()) GTEST_SKIP() << "this machine has a CUDA driver";
+  EXPECT_EQ(counted.error().code, Code::unavailable);
+  if (counted.error().reason != "DRIVER_MISSING") GTEST_SKIP() << counted.error().message;
+  EXPECT_THAT(counted.error().message,
+              AllOf(StartsWith("CUDA driver is missing, tried 3 names: libcuda.so.1: "),
+                    HasSubstr("/usr/lib/wsl/lib/libcuda.so.1: "), HasSubstr("LD_LIBRARY_PATH"),
+                    HasSubstr("not with the CUDA Toolkit")));
+}
+
+TEST_F(Drivers, WithoutTheFunctionsAreNone) {
+  World wrong("libm.so.6");
+
+  const auto counted = count(wrong);
+
+  ASSERT_FALSE(counted.ok());
+  EXPECT_EQ(counted.error().code, Code::unavailable);
+  EXPECT_EQ(counted.error().reason, "DRIVER_SYMBOL");
+  EXPECT_THAT(counted.error().message,
+              AllOf(StartsWith("CUDA driver in libm.so.6 lacks "), HasSubstr("cuMemAlloc_v2"),
+                    ::testing::Not(HasSubstr("cuGraphInstantiateWithFlags"))));
+}
+
+TEST_F(Drivers, ThatDoNotStartSayWhy) {
+  fake.init_result = CUDA_ERROR_STUB_LIBRARY;
+
+  const auto counted = count(*world);
+
+  ASSERT_FALSE(counted.ok());
+  EXPECT_EQ(counted.error().code, Code::unavailable);
+  EXPECT_EQ(counted.error().native_domain, "CUDA");
+  EXPECT_EQ(counted.error().native_code, 34);
+  EXPECT_EQ(counted.error().message,
+            concat("cuInit: CUDA_ERROR_STUB_LIBRARY (34), what the driver says\n  while starting ",
+                   World::fake_library()));
+  // The next who asks gets another try.
+  fake.init_result = CUDA_SUCCESS;
+  EXPECT_EQ(count(*world).value(), 2);
+}
+
+TEST_F(Drivers, WithoutAGpuCountNone) {
+  fake.init_result = CUDA_ERROR_NO_DEVICE;
+
+  EXPECT_EQ(count(*world).value(), 0);
+  EXPECT_EQ(exists(*world, 0), 0);
+  const Result<void*> made = world->alloc(16);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::invalid);
+  EXPECT_EQ(made.error().message,
+            "device index is 0, the CUDA driver shows 0 devices (is CUDA_VISIBLE_DEVICES set, and "
+            "is the GPU's node in /dev?)");
+}
+
+// ---- attributes ----------------------------------------------------------------------------------
+
+class Attributes : public Drivers {
+ protected:
+  // The value as text, or the code's name.
+  std::string attribute(std::int32_t kind, std::int32_t index = 0) {
+    gantry_value value{};
+    StatusBuffer status;
+    const gantry_code code =
+        world->device().attribute(world->self(), index, kind, &value, status.get());
+    if (code != GANTRY_OK) return std::string(name_of(static_cast<Code>(code)));
+    const Value owned = Value::adopt(world->host.table(), value);
+    if (const auto text = value_text(owned.get())) return std::string(*text);
+    return concat(owned.get().i);
+  }
+};
+
+TEST_F(Attributes, TellWhatTheDriverTells) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), "1");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), "10001");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_WARP_SIZE), "10010");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK), "10008");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_COMPUTE_VERSION), "9.0");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_COMPUTE_VERSION, 1), "7.5");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME), "Fake H200");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_CLOCK_RATE), "10013");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT), "10016");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS), "[10002, 10003, 10004]");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK), "10012");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_API_VERSION), concat(CUDA_VERSION));
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_DRIVER_VERSION), "12.4");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_L2_CACHE_SIZE), "10038");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), "4294967296");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), "0");
+  EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 0u);  // none of these needs a context
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY), "4294967296");
+}
+
+TEST_F(Attributes, ThatDoNotApplyAreNotFound) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_GCN_ARCH), "not found");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT), "not found");
+  EXPECT_EQ(attribute(-1), "not found");
+  EXPECT_EQ(attribute(999999), "not found");
+}
+
+TEST_F(Attributes, OfADeviceThatIsNotThere) {
+  for (const std::int32_t index : {-1, 2, INT32_MAX}) {
+    EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, index), "0");
+    EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_WARP_SIZE, index), "invalid");
+    EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME, index), "invalid");
+    EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, index), "invalid");
+  }
+}
+
+}  // namespace
+}  // namespace gantry::cuda::test

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/world.hpp"
+
+#include <gantry/wall.hpp>
+
+namespace gantry::cuda::test {
+
+Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code) {
+  Words words;
+  words.str("ptx").u64(kernels.size());
+  for (const KernelFields& kernel : kernels) {
+    words.str(kernel.name).str("").u64(kernel.parameters.size());
+    for (const char parameter : kernel.parameters) {
+      const bool wide = parameter == 'l' || parameter == 'd';
+      const int type = parameter == 'i' || parameter == 'l'   ? 0
+                       : parameter == 'u'                     ? 1
+                       : parameter == 'f' || parameter == 'd' ? 2
+                                                              : 3;
+      words.u8(static_cast<std::uint8_t>(type)).u8(type == 3 || wide ? 64 : 32).u16(1);
+    }
+    words.strs(kernel.tags).u64(kernel.parameters.size());
+    for (const char parameter : kernel.parameters) words.i32(parameter == 'm' ? 1 : 0);
+  }
+  words.u64(code.size()).bytes(code);
+  return bytes_of_words(words);
+}
+
+std::string ptx_with(const std::vector<std::string>& kernels, std::string_view version,
+                     std::string_view target) {
+  std::string text = concat(".version ", version, "\n.target ", target, "\n.address_size 64\n");
+  for (const std::string& kernel : kernels) {
+    text.append(concat(".visible .entry ", kernel, "() { ret; }\n"));
+  }
+  return text;
+}
+
+std::string World::fake_library() { return GANTRY_FAKE_CUDA; }
+
+const gantry_plugin_table& World::plugin_table() {
+  return *gantry_plugin_query_v1(nullptr, nullptr);
+}
+
+World::World(const std::string& library) : library_(library) {
+  gantry_value option{};
+  option.kind = GANTRY_CSTRING;
+  option.cstring = library_.c_str();
+  host.options["library"] = option;
+  EXPECT_EQ(plugin_table().create(host.table(), &self_, nullptr), GANTRY_OK);
+}
+World::~World() { plugin_table().destroy(self_); }
+
+Result<gantry_module> World::load(const Bytes& payload, std::int32_t generation) {
+  gantry_object* const pin = host.new_pin();
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = GANTRY_BLOB_EXACT;
+  blob.type_key = gantry_text("cuda");
+  blob.data = payload.data();
+  blob.size = payload.size();
+  blob.generation = generation;
+  blob.pin = pin;
+  StatusBuffer status;
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  const gantry_code code = plugin_table().loaders[0]->load_binary(self_, &blob, host.node(),
+                                                                  &module, &consumed, status.get());
+  host.release(pin);
+  if (code != GANTRY_OK) return status.error(code, "load_binary");
+  EXPECT_EQ(consumed, payload.size());
+  return module;
+}
+
+Result<gantry_function> World::function(const gantry_module& module, std::string_view name) {
+  StatusBuffer status;
+  gantry_function function{};
+  const gantry_code code =
+      module.table->get_function(module.self, bytes_of(name), &function, status.get());
+  if (code != GANTRY_OK) return status.error(code, "get_function");
+  return function;
+}
+
+Status World::call(const gantry_function& function, const std::vector<gantry_value>& args,
+                   std::int32_t index, void* stream) {
+  const gantry_env env{{cuda_type, index}, stream, nullptr};
+  StatusBuffer status;
+  gantry_value result{};
+  const gantry_code code =
+      function.table->call(function.self, &env, args.data(), static_cast<std::int32_t>(args.size()),
+                           &result, status.get());
+  EXPECT_EQ(result.kind, GANTRY_NONE);
+  if (code != GANTRY_OK) return status.error(code, "call");
+  return {};
+}
+
+Result<void*> World::alloc(std::uint64_t size, std::int32_t index, std::uint64_t alignment) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = size;
+  what.alignment = alignment;
+  StatusBuffer status;
+  void* data = nullptr;
+  const gantry_code code = device().alloc(self_, index, &what, &data, status.get());
+  if (code != GANTRY_OK) return status.error(code, "alloc");
+  return data;
+}
+
+Status World::copy(gantry_place from, gantry_place to, std::uint64_t size, std::uint32_t flags,
+                   void* stream, std::int32_t index) {
+  const gantry_copy what{sizeof what, flags, from, to, size};
+  StatusBuffer status;
+  const gantry_code code = device().copy(self_, index, &what, stream, status.get());
+  if (code != GANTRY_OK) return status.error(code, "copy");
+  return {};
+}
+
+Status World::synchronize(void* stream, std::int32_t index) {
+  StatusBuffer status;
+  const gantry_code code = device().synchronize(self_, index, stream, status.get());
+  if (code != GANTRY_OK) return status.error(code, "synchronize");
+  return {};
+}
+
+Status World::upload(void* to, std::span<const float> from, std::int32_t index) {
+  return copy(on_host(from.data()), on_cuda(to, 0, index), from.size_bytes(), GANTRY_COPY_BLOCKING,
+              nullptr, index);
+}
+Status World::download(std::span<float> to, void* from, std::int32_t index) {
+  return copy(on_cuda(from, 0, index), on_host(to.data()), to.size_bytes(), GANTRY_COPY_BLOCKING,
+              nullptr, index);
+}
+
+std::int64_t World::live_bytes(std::int32_t index) {
+  gantry_value value{};
+  EXPECT_EQ(device().attribute(self_, index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value, nullptr),
+            GANTRY_OK);
+  return value.i;
+}
+
+}  // namespace gantry::cuda::test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin in a fake host with a fake driver, and its tables called as a host calls them.
+#pragma once
+
+#include "plugins/cuda/plugin.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/unit/cuda/fake_driver.hpp"
+#include "tests/unit/cuda/images.hpp"
+
+#include <gantry/plugin.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry::cuda::test {
+
+// Code and parameters of one kernel in a payload.
+struct KernelFields {
+  std::string_view name = "axpy2_kernel0";
+  std::string_view parameters =
+      "pppiiii";  // p handle, i int32, l int64, u uint32, f float32, d float64, m tensor map
+  std::vector<std::string_view> tags = {"blockIdx.x", "threadIdx.x"};
+};
+Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code);
+// PTX with entries of these names.
+std::string ptx_with(const std::vector<std::string>& kernels, std::string_view version = "8.4",
+                     std::string_view target = "sm_75");
+
+// A plugin: from create to destroy.
+class World {
+ public:
+  // library  [in]   what option `library` says
+  explicit World(const std::string& library = fake_library());
+  ~World();
+  static std::string fake_library();
+  static const gantry_plugin_table& plugin_table();
+
+  const gantry_device_table& device() const { return *plugin_table().devices[0]; }
+  void* self() const { return self_; }
+
+  Result<gantry_module> load(const Bytes& payload, std::int32_t generation = 5);
+  Result<gantry_function> function(const gantry_module& module, std::string_view name);
+  Status call(const gantry_function& function, const std::vector<gantry_value>& args,
+              std::int32_t index = 0, void* stream = nullptr);
+
+  Result<void*> alloc(std::uint64_t size, std::int32_t index = 0, std::uint64_t alignment = 64);
+  void free(void* data, std::int32_t index = 0) { device().free(self_, index, data); }
+  Status copy(gantry_place from, gantry_place to, std::uint64_t size,
+              std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
+              std::int32_t index = 0);
+  Status synchronize(void* stream = nullptr, std::int32_t index = 0);
+  // Copies that wait, of a whole vector.
+  Status upload(void* to, std::span<const float> from, std::int32_t index = 0);
+  Status download(std::span<float> to, void* from, std::int32_t index = 0);
+  std::int64_t live_bytes(std::int32_t index = 0);
+
+  gantry::test::FakeHost host;
+
+ private:
+  std::string library_;
+  void* self_ = nullptr;
+};
+
+inline gantry_place on_host(const void* data, std::uint64_t byte_offset = 0) {
+  return {const_cast<void*>(data), byte_offset, {host_type, 0}};
+}
+inline gantry_place on_cuda(void* data, std::uint64_t byte_offset = 0, std::int32_t index = 0) {
+  return {data, byte_offset, {cuda_type, index}};
+}
+inline gantry_value pointer_value(void* data) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = data;
+  return value;
+}
+
+// Every test begins with a driver that is whole and ends with one that holds nothing.
+class WithFakeDriver : public ::testing::Test {
+ protected:
+  WithFakeDriver() { fake.reset(); }
+  ~WithFakeDriver() override {
+    world.reset();
+    EXPECT_EQ(fake.live(), "");
+    EXPECT_EQ(fake.context_depth(), 0u);
+  }
+  FakeDriver& fake = fake_driver();
+  std::unique_ptr<World> world = std::make_unique<World>();
+};
+
+}  // namespace gantry::cuda::test
