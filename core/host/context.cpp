@@ -5,6 +5,8 @@
 #include "core/host/packed_call.hpp"
 #include "core/host/parallel_launch.hpp"
 
+#include <gantry/wall.hpp>
+
 #include <pthread.h>
 
 #include <memory>
@@ -90,8 +92,39 @@ gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::
   return GANTRY_OK;
 }
 
+// "runtime.TVMSetStream"(number, index, stream): in which stream of a device the thread's next calls run.
+gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                       gantry_value*, gantry_status* status) {
+  return wall(status, [&]() -> Status {
+    const bool fits = count == 3 && args[0].kind == GANTRY_INT && args[1].kind == GANTRY_INT &&
+                      (args[2].kind == GANTRY_POINTER || args[2].kind == GANTRY_NONE);
+    if (!fits) {
+      return invalid("runtime.TVMSetStream takes two numbers, device type and index, and a stream")
+          .because("ARGUMENT_KIND");
+    }
+    const auto number = static_cast<std::int32_t>(args[0].i);
+    const auto index = static_cast<std::int32_t>(args[1].i);
+    const gantry_device_id device = device_here(number, index);
+    if (number != args[0].i || device.type < 0 || device.type >= kDeviceTypeCount ||
+        index != args[1].i || index < 0) {
+      return invalid("runtime.TVMSetStream: device ", args[0].i, ":", args[1].i,
+                     ", expected a type from 0 to ", kDeviceTypeCount - 1, " and an index from 0")
+          .because("DEVICE_NUMBER");
+    }
+    auto& streams = here().streams;
+    std::erase_if(streams, [&](const auto& known) {
+      return known.first.type == device.type && known.first.index == device.index;
+    });
+    void* const stream = args[2].kind == GANTRY_POINTER ? args[2].p : nullptr;
+    if (stream != nullptr) streams.emplace_back(device, stream);
+    return {};
+  });
+}
+
 constexpr gantry_function_table set_device_table{sizeof(gantry_function_table), 0, nullptr,
                                                  set_device};
+constexpr gantry_function_table set_stream_table{sizeof(gantry_function_table), 0, nullptr,
+                                                 set_stream};
 
 }  // namespace
 
@@ -102,6 +135,13 @@ HostThread& detail::new_host_thread() {
   reap_with_this_thread(*made);
   host_thread = made.release();
   return *host_thread;
+}
+
+void* stream_here(const HostThread& thread, gantry_device_id device) {
+  for (const auto& [known, stream] : thread.streams) {
+    if (known.type == device.type && known.index == device.index) return stream;
+  }
+  return nullptr;
 }
 
 // What succeeds within another call of the same runtime leaves it to that one.
@@ -146,8 +186,10 @@ std::span<const ContextVariable> context_variables() {
 }
 
 Status add_host_globals(GlobalFunctions& globals) {
-  GANTRY_TRY(Ref<FunctionObject> function, new_function({nullptr, &set_device_table}, {}, 0));
-  return globals.add("__tvm_set_device", std::move(function));
+  GANTRY_TRY(Ref<FunctionObject> device, new_function({nullptr, &set_device_table}, {}, 0));
+  GANTRY_CHECK(globals.add("__tvm_set_device", std::move(device)));
+  GANTRY_TRY(Ref<FunctionObject> stream, new_function({nullptr, &set_stream_table}, {}, 0));
+  return globals.add("runtime.TVMSetStream", std::move(stream));
 }
 
 }  // namespace gantry

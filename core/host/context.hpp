@@ -56,7 +56,9 @@ struct HostThread {
   OwnedValue kept;         // text, function or module returned to host code: until its next call
   gantry_bytes kept_bytes{};
   std::array<std::int32_t, kDeviceTypeCount> index{};  // device of each type, as host code set it
-  Error error;                                         // the last one
+  // Streams that host code set, of few devices; one that is not here is the default stream.
+  std::vector<std::pair<gantry_device_id, void*>> streams;
+  Error error;  // the last one
 
   WorkspaceShare* share = nullptr;  // the last one used, of `shares`
   std::vector<std::unique_ptr<WorkspaceShare>> shares;
@@ -150,7 +152,15 @@ struct ContextVariable {
 };
 std::span<const ContextVariable> context_variables();
 
-// Adds the functions of no module that host code asks for: "__tvm_set_device".
+// The stream of a device that host code on this thread has set; NULL: the default one.
+void* stream_here(const HostThread& thread, gantry_device_id device);
+
+// Adds the functions of no module that host code asks for:
+//
+//     __tvm_set_device(number, index)                 which device of its kind the thread's next calls run on
+//     runtime.TVMSetStream(number, index, stream)     in which stream of that device; NULL: the default one
+//
+// Both say it for this thread, until it is said anew. A call whose env names the device with a stream runs in that.
 //
 // returns  invalid where a name is taken
 Status add_host_globals(GlobalFunctions& globals);

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -485,6 +487,56 @@ TEST_F(CallFromHost, RefusesADeviceThatCannotBe) {
   EXPECT_THAT(
       message_of(call_named(node, "call_by_name", {text_value("__tvm_set_device"), int_value(1)})),
       HasSubstr("__tvm_set_device takes two numbers"));
+}
+
+// The stream that a call's env names comes first; a stream of another device is none of this one's business.
+TEST_F(CallFromHost, FollowsTheCurrentStream) {
+  int mine = 0, theirs = 0;
+  const auto pointer = [](void* stream) {
+    gantry_value value = int_value(0);
+    value.kind = stream != nullptr ? GANTRY_POINTER : GANTRY_NONE;
+    value.p = stream;
+    return value;
+  };
+  const auto set = [&](std::int64_t index, void* stream) {
+    return call_named(node, "call_by_name",
+                      {text_value("runtime.TVMSetStream"), int_value(4), int_value(index),
+                       pointer(stream)})
+        .ok();
+  };
+  const auto kernel = std::move(new_function({&seen, &look_table}, {}, 4)).value();
+  const gantry_value args[] = {value_of(kernel.base()), int_value(0), int_value(0)};
+  const auto stream_in = [&](const gantry_env& env) {
+    EXPECT_TRUE(call(*function_of(node, "call_with_code"), &env, args).ok());
+    return seen.env.stream;
+  };
+
+  ASSERT_TRUE(set(1, &mine));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &mine);
+  EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr}), &theirs);
+  EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr}), nullptr);
+  std::thread([&] {
+    EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr) << "another thread's stream";
+  }).join();
+  ASSERT_TRUE(set(1, &theirs));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &theirs);
+  ASSERT_TRUE(set(1, nullptr));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr);
+}
+
+TEST_F(CallFromHost, RefusesAStreamOfNoDevice) {
+  const gantry_value none{};
+  for (const auto& [type, index] : {std::pair{128, 0}, {-1, 0}, {4, -1}}) {
+    EXPECT_THAT(message_of(call_named(
+                    node, "call_by_name",
+                    {text_value("runtime.TVMSetStream"), int_value(type), int_value(index), none})),
+                HasSubstr(concat("runtime.TVMSetStream: device ", type, ":", index,
+                                 ", expected a type from 0 to 127 and an index from 0")));
+  }
+  EXPECT_THAT(message_of(call_named(node, "call_by_name",
+                                    {text_value("runtime.TVMSetStream"), int_value(4)})),
+              HasSubstr("runtime.TVMSetStream takes two numbers, device type and index, and a "
+                        "stream"));
 }
 
 TEST(HostThreadState, FailsSoftlyOnAThreadThatNoCallHasEntered) {
