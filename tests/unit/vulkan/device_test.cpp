@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/vulkan/world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace gantry::vulkan::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<std::uint8_t> pattern(std::size_t size) {
+  std::vector<std::uint8_t> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 251);
+  return bytes;
+}
+
+class Devices : public World {};
+
+TEST_F(Devices, SayWhatTheyAre) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS)->get().i, 1);
+  for (const std::int32_t kind : {1, 2, 3, 11, 14}) {
+    const auto value = attribute(kind);
+    ASSERT_TRUE(value.ok()) << value.error().message;
+    EXPECT_EQ(value->kind(), GANTRY_INT);
+    EXPECT_GT(value->get().i, 0) << kind;
+  }
+  for (const std::int32_t kind : {4, 5, 8, 12}) {
+    const auto value = attribute(kind);
+    ASSERT_TRUE(value.ok()) << value.error().message;
+    EXPECT_FALSE(value_text(value->get())->empty()) << kind;
+  }
+  const Value dimensions = attribute(8).value();
+  EXPECT_THAT(std::string(*value_text(dimensions.get())), StartsWith("["));
+}
+
+TEST_F(Devices, SayThatAFactDoesNotApply) {
+  for (const std::int32_t kind : {6, 7, 9, 10, 13, 16, 999}) {
+    const auto value = attribute(kind);
+    ASSERT_FALSE(value.ok()) << kind;
+    EXPECT_EQ(value.error().code, Code::not_found);
+    EXPECT_EQ(value.error().message,
+              concat("attribute ", kind, " does not apply to device vulkan:0"));
+  }
+}
+
+TEST_F(Devices, ThatAreNotThereDoNotExist) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, 99)->get().i, 0);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, -1)->get().i, 0);
+
+  const auto name = attribute(GANTRY_ATTRIBUTE_DEVICE_NAME, 99);
+
+  ASSERT_FALSE(name.ok());
+  EXPECT_EQ(name.error().code, Code::invalid);
+  EXPECT_EQ(name.error().reason, "DEVICE_INDEX");
+  EXPECT_THAT(name.error().message, StartsWith("device vulkan:99 is not there, device count is "));
+}
+
+TEST_F(Devices, AreNotStartedToBeAskedForAFact) {
+  ASSERT_TRUE(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME).ok());
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
+
+  EXPECT_EQ(plugin->started(0), nullptr);
+}
+
+TEST_F(Devices, CountTheBytesThatAreAlive) {
+  void* const one = alloc(1000).value();
+  void* const other = alloc(24).value();
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 1024);
+
+  free(one);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 24);
+  free(other);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
+}
+
+TEST_F(Devices, GiveSomethingForNoBytes) {
+  const auto nothing = alloc(0);
+
+  ASSERT_TRUE(nothing.ok()) << nothing.error().message;
+  EXPECT_NE(*nothing, nullptr);
+  EXPECT_TRUE(copy(on_host(nullptr), on_device(*nothing), 0).ok());
+  free(*nothing);
+}
+
+TEST_F(Devices, HaveOneScope) {
+  const auto global = alloc(4, "global");
+  ASSERT_TRUE(global.ok()) << global.error().message;
+  free(*global);
+
+  const auto texture = alloc(4, "global.texture");
+
+  ASSERT_FALSE(texture.ok());
+  EXPECT_EQ(texture.error().code, Code::unsupported);
+  EXPECT_EQ(texture.error().reason, "SCOPE");
+  EXPECT_EQ(
+      texture.error().message,
+      "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" only, "
+      "no textures");
+}
+
+TEST_F(Devices, SayWhatTheyAllocateAtMost) {
+  const std::uint64_t most = device().gpu().most_allocation_bytes;
+
+  const auto memory = alloc(most + 1);
+
+  ASSERT_FALSE(memory.ok());
+  EXPECT_EQ(memory.error().code, Code::exhausted);
+  EXPECT_EQ(memory.error().reason, "MEMORY");
+  EXPECT_EQ(memory.error().message,
+            concat("buffer of ", most + 1, " bytes, the device allocates at most ", most));
+}
+
+// What the host gives back twice, or never got, harms nobody else.
+TEST_F(Devices, LogWhatIsNotTheirsToFree) {
+  alignas(64) std::array<char, 1024> foreign{};
+  ASSERT_NE(&device(), nullptr);  // started
+
+  free(foreign.data());
+
+  ASSERT_EQ(host.log.size(), 1u);
+  EXPECT_THAT(host.log[0], HasSubstr("is no memory of device vulkan:0"));
+}
+
+class Copies : public World, public ::testing::WithParamInterface<MemoryChoice> {
+ protected:
+  void SetUp() override { start({.memory = GetParam()}); }
+};
+
+TEST_P(Copies, BringBackWhatWasSent) {
+  for (const std::size_t size : {1u, 3u, 4095u, 4096u, 4097u, (9u << 20) + 5}) {
+    const std::vector<std::uint8_t> bytes = pattern(size);
+    for (const std::size_t offset : {0u, 1u, 130u}) {
+      std::vector<std::uint8_t> padded(offset);
+      padded.insert(padded.end(), bytes.begin(), bytes.end());
+      void* const data = alloc(size + offset).value();
+      std::vector<std::uint8_t> back(size + offset, 0xee);
+
+      ASSERT_TRUE(copy(on_host(padded.data(), offset), on_device(data, offset), size).ok());
+      ASSERT_TRUE(copy(on_device(data, offset), on_host(back.data(), offset), size).ok());
+
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), back.begin() + static_cast<long>(offset)))
+          << size << " bytes at " << offset;
+      free(data);
+    }
+  }
+}
+
+TEST_P(Copies, WithinADeviceKeepTheirPlaceInTheOrder) {
+  const std::vector<std::uint8_t> first = pattern(4096);
+  void* const a = holding(first);
+  void* const b = alloc(4096).value();
+
+  ASSERT_TRUE(copy(on_device(a, 5), on_device(b, 100), 1000).ok());
+  const std::vector<std::uint8_t> zeros(4096);
+  ASSERT_TRUE(copy(on_host(zeros.data()), on_device(a), 4096).ok());  // behind the copy from a
+
+  const std::vector<std::uint8_t> back = read<std::uint8_t>(b, 4096);
+  EXPECT_TRUE(std::equal(first.begin() + 5, first.begin() + 1005, back.begin() + 100));
+  EXPECT_EQ(read<std::uint8_t>(a, 4096), zeros);
+  free(a);
+  free(b);
+}
+
+TEST_P(Copies, OfMemoryThatIsFreedAtOnceAreMade) {
+  const std::vector<std::uint8_t> bytes = pattern(1 << 20);
+  void* const kept = alloc(bytes.size()).value();
+  for (int round = 0; round < 50; ++round) {
+    void* const passing = holding(bytes);
+    ASSERT_TRUE(copy(on_device(passing), on_device(kept), bytes.size()).ok());
+    free(passing);  // the copy is in flight
+  }
+
+  EXPECT_EQ(read<std::uint8_t>(kept, bytes.size()), bytes);
+  free(kept);
+}
+
+struct BadCopy {
+  gantry_place from;
+  gantry_place to;
+  std::uint64_t size;
+  Code code;
+  std::string reason;
+  std::string message;
+};
+
+TEST_P(Copies, AreRefusedWhereTheyMakeNoSense) {
+  void* const data = alloc(16).value();
+  std::array<char, 64> memory{};
+  gantry_place elsewhere = on_device(data);
+  elsewhere.device.index = 1;
+  gantry_place opencl = on_device(data);
+  opencl.device.type = 4;
+  const std::string none =
+      concat(Hex{reinterpret_cast<std::uintptr_t>(memory.data())},
+             " is no memory of device vulkan:0; handles are used as alloc gave them, offsets stand "
+             "beside them");
+  const std::vector<BadCopy> all = {
+      {on_host(memory.data()), on_device(data, 10), 7, Code::invalid, "COPY_RANGE",
+       "copy of 7 bytes to byte 10, the memory has 16"},
+      {on_device(data, 17), on_host(memory.data()), 0, Code::invalid, "COPY_RANGE",
+       "copy of 0 bytes from byte 17, the memory has 16"},
+      {on_host(memory.data()), on_host(memory.data()), 1, Code::invalid, "COPY_DEVICES",
+       "copy from host to host is no business of device vulkan:0"},
+      {on_host(memory.data()), on_device(memory.data()), 1, Code::invalid, "HANDLE", none},
+      {on_device(data), elsewhere, 1, Code::unsupported, "COPY_DEVICES",
+       "copy from vulkan:0 to vulkan:1: devices do not reach each other's memory"},
+      {on_device(data), opencl, 1, Code::unsupported, "COPY_DEVICES",
+       "copy between vulkan and device type 4"}};
+  for (const BadCopy& bad : all) {
+    const Status copied = copy(bad.from, bad.to, bad.size);
+    ASSERT_FALSE(copied.ok()) << bad.message;
+    EXPECT_EQ(copied.error().code, bad.code);
+    EXPECT_EQ(copied.error().reason, bad.reason);
+    EXPECT_EQ(copied.error().message, bad.message);
+  }
+  free(data);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Copies,
+                         ::testing::Values(MemoryChoice::automatic, MemoryChoice::staged),
+                         [](const auto& test) {
+                           return test.param == MemoryChoice::staged ? "Staged" : "AsTheDeviceHas";
+                         });
+
+class Marks : public World {};
+
+TEST_F(Marks, MeasureWhatLiesBetweenThem) {
+  void* start = nullptr;
+  void* stop = nullptr;
+  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &start, nullptr), GANTRY_OK);
+  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &stop, nullptr), GANTRY_OK);
+  void* const a = alloc(8 << 20).value();
+  void* const b = alloc(8 << 20).value();
+
+  ASSERT_EQ(device_table.event_record(plugin.get(), 0, start, nullptr, nullptr), GANTRY_OK);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(copy(on_device(a), on_device(b), 8 << 20).ok());
+  ASSERT_EQ(device_table.event_record(plugin.get(), 0, stop, nullptr, nullptr), GANTRY_OK);
+  std::int64_t ns = 0;
+  StatusBuffer status;
+  const gantry_code code =
+      device_table.event_elapsed(plugin.get(), 0, start, stop, &ns, status.get());
+
+  ASSERT_EQ(code, GANTRY_OK) << status.error(code, "event_elapsed").message;
+  EXPECT_GT(ns, 100'000) << "32 MiB";
+  EXPECT_LT(ns, 10'000'000'000);
+  std::int64_t back = 0;
+  EXPECT_EQ(device_table.event_elapsed(plugin.get(), 0, stop, start, &back, nullptr), GANTRY_OK);
+  EXPECT_EQ(back, -ns);
+  device_table.event_destroy(plugin.get(), 0, start);
+  device_table.event_destroy(plugin.get(), 0, stop);
+  free(a);
+  free(b);
+}
+
+TEST_F(Marks, ThatWereNeverSetAreRefused) {
+  void* event = nullptr;
+  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
+  std::int64_t ns = 0;
+  StatusBuffer status;
+
+  const gantry_code code =
+      device_table.event_elapsed(plugin.get(), 0, event, event, &ns, status.get());
+
+  EXPECT_EQ(code, GANTRY_INVALID);
+  EXPECT_EQ(status.error(code, "").reason, "EVENT");
+  EXPECT_EQ(status.error(code, "").message, "event start was never recorded");
+  device_table.event_destroy(plugin.get(), 0, event);
+}
+
+TEST_F(Marks, OrderStreams) {
+  void* streams[2] = {};
+  void* event = nullptr;
+  for (void*& stream : streams)
+    ASSERT_EQ(device_table.stream_create(plugin.get(), 0, 0, &stream, nullptr), GANTRY_OK);
+  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
+  const std::vector<std::uint8_t> bytes = pattern(1 << 20);
+  void* const a = holding(bytes);
+  void* const b = alloc(bytes.size()).value();
+  void* const c = alloc(bytes.size()).value();
+  gantry_copy what{sizeof what, 0, on_device(a), on_device(b), bytes.size()};
+
+  ASSERT_EQ(device_table.copy(plugin.get(), 0, &what, streams[0], nullptr), GANTRY_OK);
+  ASSERT_EQ(device_table.event_record(plugin.get(), 0, event, streams[0], nullptr), GANTRY_OK);
+  ASSERT_EQ(device_table.event_wait(plugin.get(), 0, event, streams[1], nullptr), GANTRY_OK);
+  what.from = on_device(b);
+  what.to = on_device(c);
+  ASSERT_EQ(device_table.copy(plugin.get(), 0, &what, streams[1], nullptr), GANTRY_OK);
+  device_table.event_destroy(plugin.get(), 0, event);  // with work in flight, as the streams
+  device_table.stream_destroy(plugin.get(), 0, streams[0]);
+  EXPECT_TRUE(synchronize(streams[1]).ok());
+  device_table.stream_destroy(plugin.get(), 0, streams[1]);
+
+  EXPECT_EQ(read<std::uint8_t>(c, bytes.size()), bytes);
+  for (void* const data : {a, b, c}) free(data);
+}
+
+class SoftwareDevices : public World {};
+
+TEST_F(SoftwareDevices, CanBeLeftOut) {
+  if (plugin->gpu(0).value()->properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
+    GTEST_SKIP() << "the first device is no software device";
+  Plugin without(Host(host.table()), {.software_devices = false}, {});
+
+  EXPECT_EQ(without.device_count().value(), 0);
+  const auto gpu = without.gpu(0);
+
+  ASSERT_FALSE(gpu.ok());
+  EXPECT_EQ(gpu.error().code, Code::unavailable);
+  EXPECT_EQ(gpu.error().reason, "DEVICE_MISSING");
+  EXPECT_THAT(gpu.error().message, StartsWith("no device computes with Vulkan\n  left out: "));
+  EXPECT_THAT(gpu.error().message,
+              HasSubstr("(a software device, switched off by option software_devices)"));
+}
+
+// That it is silent in every other test means something only if it speaks here.
+TEST_F(Devices, AreWatchedByTheValidationLayer) {
+  if (!is_watched) GTEST_SKIP() << "the validation layer is not installed";
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;  // of no bytes
+  VkBuffer buffer = VK_NULL_HANDLE;
+
+  (void)vkCreateBuffer(device().handle(), &info, nullptr, &buffer);
+
+  ASSERT_FALSE(host.log.empty());
+  EXPECT_THAT(host.log[0], StartsWith("validation: "));
+  EXPECT_THAT(host.log[0], HasSubstr("VUID-VkBufferCreateInfo-size-00912"));
+  host.log.clear();
+  vkDestroyBuffer(device().handle(), buffer, nullptr);
+}
+
+}  // namespace
+}  // namespace gantry::vulkan::test

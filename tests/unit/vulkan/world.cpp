@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/vulkan/world.hpp"
+
+#include "plugins/vulkan/launch.hpp"
+
+#include <gmock/gmock.h>
+
+#include <utility>
+
+namespace gantry::vulkan::test {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void World::start(Options options, std::string cache_folder) {
+  stop();
+#ifdef GANTRY_SANITIZED
+  // Mesa's compiler keeps what it has allocated, and hands it between threads by locks that the sanitizers do not know.
+  GTEST_SKIP() << "drivers are not built for sanitizers";
+#endif
+  if (pin_ == nullptr) pin_ = host.new_pin();
+  options.validation = true;
+  plugin = std::make_unique<Plugin>(Host(host.table()), options, cache_folder);
+  auto count = plugin->device_count();
+  if (!count.ok() && count.error().reason == "LAYER_MISSING") {
+    options.validation = false;
+    plugin = std::make_unique<Plugin>(Host(host.table()), options, std::move(cache_folder));
+    count = plugin->device_count();
+  }
+  is_watched = options.validation;
+  if (!count.ok()) GTEST_SKIP() << count.error().message;
+  if (*count == 0) GTEST_SKIP() << plugin->gpu(0).error().message;
+}
+
+void World::stop() {
+  if (plugin) {
+    if (const Device* const device = plugin->started(0)) {
+      EXPECT_EQ(device->allocated_bytes(), 0) << "memory that the test has not freed";
+    }
+    plugin.reset();
+    EXPECT_THAT(host.log, Each(Not(HasSubstr("validation:"))));
+  }
+  if (pin_ != nullptr) {
+    host.release(std::exchange(pin_, nullptr));
+    EXPECT_EQ(host.live_objects(), 0);
+  }
+}
+
+Result<void*> World::alloc(std::uint64_t size, std::string_view scope) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = size;
+  what.alignment = 128;
+  what.scope = bytes_of(scope);
+  void* data = nullptr;
+  StatusBuffer status;
+  const gantry_code code = device_table.alloc(plugin.get(), 0, &what, &data, status.get());
+  if (code != GANTRY_OK) return status.error(code, "alloc");
+  return data;
+}
+
+Status World::copy(gantry_place from, gantry_place to, std::uint64_t size, std::int32_t index) {
+  gantry_copy what{};
+  what.struct_size = sizeof what;
+  what.flags = GANTRY_COPY_BLOCKING;
+  what.from = from;
+  what.to = to;
+  what.size = size;
+  StatusBuffer status;
+  const gantry_code code = device_table.copy(plugin.get(), index, &what, nullptr, status.get());
+  if (code != GANTRY_OK) return status.error(code, "copy");
+  return {};
+}
+
+Status World::synchronize(void* stream) {
+  StatusBuffer status;
+  const gantry_code code = device_table.synchronize(plugin.get(), 0, stream, status.get());
+  if (code != GANTRY_OK) return status.error(code, "synchronize");
+  return {};
+}
+
+Result<Value> World::attribute(std::int32_t kind, std::int32_t index) {
+  gantry_value value{};
+  StatusBuffer status;
+  const gantry_code code = device_table.attribute(plugin.get(), index, kind, &value, status.get());
+  if (code != GANTRY_OK) return status.error(code, "attribute");
+  return Value::adopt(host.table(), value);
+}
+
+Result<std::unique_ptr<Module>> World::load(std::span<const std::uint8_t> bytes,
+                                            std::int32_t generation) {
+  gantry_blob blob = blob_of(bytes, generation, false);
+  blob.pin = pin_;
+  std::uint64_t consumed = 0;
+  return Module::load(*plugin, blob, &consumed);
+}
+
+Status World::call(Module& module, std::string_view kernel, std::vector<gantry_value> args) {
+  LoadedKernel* const found = module.find(kernel);
+  if (found == nullptr) return not_found("test: no kernel ", kernel);
+  const gantry_env env{{7, 0}, nullptr, nullptr};
+  gantry_value result{};
+  StatusBuffer status;
+  const gantry_code code = launch_table.call(
+      found, &env, args.data(), static_cast<std::int32_t>(args.size()), &result, status.get());
+  if (code != GANTRY_OK) return status.error(code, "call");
+  return {};
+}
+
+gantry_value pointer_value(void* data) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = data;
+  return value;
+}
+
+std::vector<gantry_value> axpy2_args(void* c, void* a, void* b, std::int64_t n) {
+  return {pointer_value(c), pointer_value(a), pointer_value(b),         int_value(n), int_value(1),
+          int_value(1),     int_value(1),     int_value((n + 63) / 64), int_value(64)};
+}
+
+}  // namespace gantry::vulkan::test

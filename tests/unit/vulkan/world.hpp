@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin on whatever Vulkan device is there, its validation layer listening: what it says fails the test.
+#pragma once
+
+#include "plugins/vulkan/module.hpp"
+#include "plugins/vulkan/plugin.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/unit/vulkan/spirv.hpp"
+
+#include <gantry/handle.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry::vulkan::test {
+
+// Skips where no device is, with the plugin's own reason.
+class World : public ::testing::Test {
+ protected:
+  void SetUp() override { start({}); }
+  void TearDown() override { stop(); }
+
+  // Starts the plugin, anew where it runs. The validation layer is asked for where it is installed.
+  void start(Options options, std::string cache_folder = {});
+  // Ends it: everything must have been given back, and the layer must have been silent.
+  void stop();
+
+  Device& device() { return *plugin->device(0).value(); }
+
+  // The device table, with errors; index 0.
+  Result<void*> alloc(std::uint64_t size, std::string_view scope = {});
+  void free(void* data) { device_table.free(plugin.get(), 0, data); }
+  Status copy(gantry_place from, gantry_place to, std::uint64_t size, std::int32_t index = 0);
+  Status synchronize(void* stream = nullptr);
+  Result<Value> attribute(std::int32_t kind, std::int32_t index = 0);
+
+  static gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+    return {const_cast<void*>(data), offset, {1, 0}};
+  }
+  static gantry_place on_device(void* data, std::uint64_t offset = 0) {
+    return {data, offset, {7, 0}};
+  }
+  // Memory of the device that holds these numbers.
+  template <class T>
+  void* holding(const std::vector<T>& numbers) {
+    void* const data = alloc(numbers.size() * sizeof(T)).value();
+    EXPECT_TRUE(copy(on_host(numbers.data()), on_device(data), numbers.size() * sizeof(T)).ok());
+    return data;
+  }
+  template <class T>
+  std::vector<T> read(void* data, std::size_t count) {
+    std::vector<T> numbers(count);
+    const auto copied = copy(on_device(data), on_host(numbers.data()), count * sizeof(T));
+    EXPECT_TRUE(copied.ok()) << copied.error().message;
+    return numbers;
+  }
+
+  // Loads a payload; the bytes are the test's.
+  Result<std::unique_ptr<Module>> load(std::span<const std::uint8_t> bytes,
+                                       std::int32_t generation);
+  // Calls a kernel by the function table.
+  Status call(Module& module, std::string_view kernel, std::vector<gantry_value> args);
+
+  gantry::test::FakeHost host;
+  std::unique_ptr<Plugin> plugin;
+  bool is_watched = false;  // by the validation layer
+
+ private:
+  gantry_object* pin_ = nullptr;
+};
+
+gantry_value pointer_value(void* data);
+
+// axpy2 of v0.12: C = A + 2 * B over n elements in blocks of 64; args C, A, B, n, three strides, blocks, threads.
+std::vector<gantry_value> axpy2_args(void* c, void* a, void* b, std::int64_t n);
+
+}  // namespace gantry::vulkan::test
