@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Vulkan plugin beside the driver itself: launches, copies, a first run with and without pipelines on disk, what the
+// host adds to a model's run, and what executors leave behind.
+#include "core/runtime/state.hpp"
+#include "tests/bench/child.hpp"
+#include "tests/bench/suite.hpp"
+
+#include <vulkan/vulkan.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+namespace gantry::bench {
+namespace {
+
+constexpr int kLaunches = 100;
+constexpr std::uint32_t kElements = 1024;
+constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
+constexpr int kCycles = 1000;
+
+void vk(VkResult result, const char* what) {
+  if (result != VK_SUCCESS) throw Failed(format(what, static_cast<double>(result)));
+}
+
+// The words of the only shader of an artifact.
+std::vector<std::uint32_t> shader_of(const std::filesystem::path& artifact) {
+  std::ifstream file(artifact, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t at = bytes.find("\x03\x02\x23\x07");
+  if (at == std::string::npos) throw Failed("no SPIR-V in " + artifact.string());
+  std::uint64_t count = 0;
+  std::memcpy(&count, bytes.data() + at - sizeof count, sizeof count);
+  std::vector<std::uint32_t> words(count);
+  std::memcpy(words.data(), bytes.data() + at, 4 * count);
+  return words;
+}
+
+struct RawBuffer {
+  VkBuffer handle = VK_NULL_HANDLE;
+  void* mapped = nullptr;  // NULL where the device does not show its memory
+};
+
+// The same device, kernel and kind of memory by the driver's own functions. All of it lives as long as the program.
+struct Raw {
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice gpu = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  VkFence fence = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  PFN_vkCmdPushDescriptorSetKHR push = nullptr;
+
+  Raw(const std::string& device_name, const std::vector<std::uint32_t>& shader) {
+    make_device(device_name);
+    make_pipeline(shader);
+  }
+
+  RawBuffer buffer(std::uint64_t bytes) const {
+    VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    info.size = bytes;
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    RawBuffer made;
+    vk(vkCreateBuffer(device, &info, nullptr, &made.handle), "vkCreateBuffer: %.0f");
+    VkMemoryRequirements needs{};
+    vkGetBufferMemoryRequirements(device, made.handle, &needs);
+    VkPhysicalDeviceMemoryProperties memory{};
+    vkGetPhysicalDeviceMemoryProperties(gpu, &memory);
+    VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    allocation.allocationSize = needs.size;
+    constexpr VkMemoryPropertyFlags shown =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    for (std::uint32_t i = memory.memoryTypeCount; i-- > 0;) {
+      if ((needs.memoryTypeBits >> i & 1u) != 0 &&
+          (memory.memoryTypes[i].propertyFlags & shown) == shown)
+        allocation.memoryTypeIndex = i;
+    }
+    VkDeviceMemory block = VK_NULL_HANDLE;
+    vk(vkAllocateMemory(device, &allocation, nullptr, &block), "vkAllocateMemory: %.0f");
+    vk(vkBindBufferMemory(device, made.handle, block, 0), "vkBindBufferMemory: %.0f");
+    if (vkMapMemory(device, block, 0, VK_WHOLE_SIZE, 0, &made.mapped) != VK_SUCCESS)
+      made.mapped = nullptr;
+    return made;
+  }
+
+  void begin() const {
+    VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    vk(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer: %.0f");
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+  }
+  void dispatch(const std::array<RawBuffer, 3>& buffers) const {
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                         nullptr);
+    std::array<VkDescriptorBufferInfo, 3> infos{};
+    for (std::size_t i = 0; i < 3; ++i) infos[i] = {buffers[i].handle, 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.descriptorCount = 3;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = infos.data();
+    push(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
+    const std::array<std::uint64_t, 4> scalars{kElements, 1, 1, 1};
+    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof scalars,
+                       scalars.data());
+    vkCmdDispatch(commands, kElements / 64, 1, 1);
+  }
+  void run() const {
+    vk(vkEndCommandBuffer(commands), "vkEndCommandBuffer: %.0f");
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    vk(vkQueueSubmit(queue, 1, &info, fence), "vkQueueSubmit: %.0f");
+    vk(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences: %.0f");
+    vk(vkResetFences(device, 1, &fence), "vkResetFences: %.0f");
+  }
+
+ private:
+  void make_device(const std::string& device_name) {
+    VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+    application.apiVersion = VK_API_VERSION_1_2;
+    VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+    info.pApplicationInfo = &application;
+    vk(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance: %.0f");
+    std::uint32_t count = 0;
+    vkEnumeratePhysicalDevices(instance, &count, nullptr);
+    std::vector<VkPhysicalDevice> all(count);
+    vkEnumeratePhysicalDevices(instance, &count, all.data());
+    for (const VkPhysicalDevice one : all) {
+      VkPhysicalDeviceProperties properties{};
+      vkGetPhysicalDeviceProperties(one, &properties);
+      if (device_name == properties.deviceName) gpu = one;
+    }
+    if (gpu == VK_NULL_HANDLE) throw Failed("no device " + device_name);
+    std::uint32_t families = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(gpu, &families, nullptr);
+    std::vector<VkQueueFamilyProperties> queues(families);
+    vkGetPhysicalDeviceQueueFamilyProperties(gpu, &families, queues.data());
+    std::uint32_t family = 0;
+    while ((queues.at(family).queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) ++family;
+    const float priority = 1;
+    VkDeviceQueueCreateInfo wanted{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    wanted.queueFamilyIndex = family;
+    wanted.queueCount = 1;
+    wanted.pQueuePriorities = &priority;
+    const char* extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    VkDeviceCreateInfo made{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    made.queueCreateInfoCount = 1;
+    made.pQueueCreateInfos = &wanted;
+    made.enabledExtensionCount = 1;
+    made.ppEnabledExtensionNames = &extension;
+    vk(vkCreateDevice(gpu, &made, nullptr, &device), "vkCreateDevice: %.0f");
+    push = reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(
+        vkGetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR"));
+    vkGetDeviceQueue(device, family, 0, &queue);
+    VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    pool_info.queueFamilyIndex = family;
+    VkCommandPool pool = VK_NULL_HANDLE;
+    vk(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool: %.0f");
+    VkCommandBufferAllocateInfo buffer_info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    buffer_info.commandPool = pool;
+    buffer_info.commandBufferCount = 1;
+    vk(vkAllocateCommandBuffers(device, &buffer_info, &commands), "vkAllocateCommandBuffers: %.0f");
+    VkFenceCreateInfo fence_info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    vk(vkCreateFence(device, &fence_info, nullptr, &fence), "vkCreateFence: %.0f");
+  }
+
+  void make_pipeline(const std::vector<std::uint32_t>& words) {
+    std::array<VkDescriptorSetLayoutBinding, 3> bindings{};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    }
+    VkDescriptorSetLayoutCreateInfo set_info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    set_info.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    set_info.bindingCount = 3;
+    set_info.pBindings = bindings.data();
+    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    vk(vkCreateDescriptorSetLayout(device, &set_info, nullptr, &set), "set layout: %.0f");
+    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, 32};
+    VkPipelineLayoutCreateInfo layout_info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    layout_info.setLayoutCount = 1;
+    layout_info.pSetLayouts = &set;
+    layout_info.pushConstantRangeCount = 1;
+    layout_info.pPushConstantRanges = &range;
+    vk(vkCreatePipelineLayout(device, &layout_info, nullptr, &layout), "pipeline layout: %.0f");
+    VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+    code.codeSize = 4 * words.size();
+    code.pCode = words.data();
+    VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.pName = "axpy2_kernel0";
+    info.layout = layout;
+    vk(vkCreateShaderModule(device, &code, nullptr, &info.stage.module), "shader: %.0f");
+    vk(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+       "pipeline: %.0f");
+  }
+};
+
+struct Ours {
+  Runtime runtime;
+  Module model;
+  gantry_device_id id;
+  const gantry_device_table* table;
+  void* self;
+
+  explicit Ours(const Suite& suite)
+      : runtime(make_runtime(suite)),
+        model(or_fail(runtime.load((suite.golden / "tvm-0.12/axpy2_vulkan.so").string()))),
+        id(or_fail(runtime.device("vulkan:0"))) {
+    const auto device = or_fail(runtime.state().devices.get(id.type));
+    table = device->table;
+    self = device->self;
+  }
+  std::string name() {
+    std::vector<std::string> problems;
+    for (const DeviceInfo& device : runtime.devices(problems)) {
+      if (device.type != id.type || device.index != id.index) continue;
+      for (const auto& [key, value] : device.attributes) {
+        if (key == "name") return value;
+      }
+    }
+    throw Failed("device vulkan:0 has no name");
+  }
+  void synchronize() const {
+    if (table->synchronize(self, 0, nullptr, nullptr) != GANTRY_OK) throw Failed("synchronize");
+  }
+};
+
+gantry_value pointer(void* to) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = to;
+  return value;
+}
+gantry_value integer(std::int64_t number) {
+  gantry_value value{};
+  value.kind = GANTRY_INT;
+  value.i = number;
+  return value;
+}
+
+void add_launches(Suite& suite, const std::shared_ptr<Ours>& ours,
+                  const std::shared_ptr<Raw>& raw) {
+  const Module kernels = ours->model.imports().at(0);
+  const Function kernel = or_fail(kernels.function(or_fail(kernels.functions()).at(0)));
+  std::vector<Tensor> tensors;
+  const std::array<std::int64_t, 1> shape{kElements};
+  for (int i = 0; i < 3; ++i)
+    tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, "vulkan:0")));
+
+  bench("vulkan/100 launches/gantry", [ours, kernel, tensors](benchmark::State& state) {
+    const gantry_env env{ours->id, nullptr, nullptr};
+    const std::array args{pointer(tensors[0].dlpack()->data),
+                          pointer(tensors[1].dlpack()->data),
+                          pointer(tensors[2].dlpack()->data),
+                          integer(kElements),
+                          integer(1),
+                          integer(1),
+                          integer(1),
+                          integer(kElements / 64),
+                          integer(64)};
+    for ([[maybe_unused]] auto _ : state) {
+      for (int i = 0; i < kLaunches; ++i) or_fail(kernel.call(args, &env));
+      ours->synchronize();
+    }
+  })->UseRealTime();
+  bench("vulkan/100 launches/raw", [raw](benchmark::State& state) {
+    const std::array buffers{raw->buffer(4 * kElements), raw->buffer(4 * kElements),
+                             raw->buffer(4 * kElements)};
+    for ([[maybe_unused]] auto _ : state) {
+      raw->begin();
+      for (int i = 0; i < kLaunches; ++i) raw->dispatch(buffers);
+      raw->run();
+    }
+  })->UseRealTime();
+  suite.figure("Vulkan, 100 launches and one wait", [](const Times& times) {
+    const double bare = times.median("vulkan/100 launches/raw/real_time");
+    return Row{1.2, times.median("vulkan/100 launches/gantry/real_time") / bare, "x driver",
+               format("driver %.1f us", bare / 1e3)};
+  });
+}
+
+void add_copies(Suite& suite, const std::shared_ptr<Ours>& ours, const std::shared_ptr<Raw>& raw) {
+  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
+  for (const bool to_device : {true, false}) {
+    const std::string name = to_device ? "vulkan/64 MiB in/" : "vulkan/64 MiB out/";
+    bench(name + "gantry", [ours, bytes, to_device](benchmark::State& state) {
+      const std::array<std::int64_t, 1> shape{kCopyBytes};
+      const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, "vulkan:0"));
+      const gantry_place host{bytes->data(), 0, {1, 0}};
+      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
+      const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
+                             to_device ? device : host, kCopyBytes};
+      for ([[maybe_unused]] auto _ : state) {
+        if (ours->table->copy(ours->self, 0, &copy, nullptr, nullptr) != GANTRY_OK)
+          throw Failed("copy");
+      }
+    })->UseRealTime();
+    bench(name + "raw", [raw, bytes, to_device](benchmark::State& state) {
+      static const RawBuffer buffer = raw->buffer(kCopyBytes);
+      if (buffer.mapped == nullptr) throw Failed("the device does not show its memory");
+      for ([[maybe_unused]] auto _ : state) {
+        std::memcpy(to_device ? buffer.mapped : bytes->data(),
+                    to_device ? bytes->data() : buffer.mapped, kCopyBytes);
+        benchmark::ClobberMemory();
+      }
+    })->UseRealTime();
+    suite.figure(std::string("Vulkan, 64 MiB ") + (to_device ? "to the device" : "to the host"),
+                 [name](const Times& times) {
+                   const double bare = times.median(name + "raw/real_time");
+                   // 0.95 of the rate of the mapped memory itself.
+                   return Row{1 / 0.95, times.median(name + "gantry/real_time") / bare,
+                              "x driver's time",
+                              format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / bare)};
+                 });
+  }
+}
+
+// A process that loads resnet20 and runs it once, with the driver's own cache empty each time.
+void add_first_runs(Suite& suite) {
+  const std::filesystem::path folder = suite.fixtures / "vulkan";
+  const auto run = [folder, golden = suite.golden, tree = suite.build_tree](bool warm) {
+    std::filesystem::remove_all(folder / "driver");
+    if (!warm) std::filesystem::remove_all(folder / "ours");
+    std::filesystem::create_directories(folder / "driver");
+    run_child({"/usr/bin/env", "MESA_SHADER_CACHE_DIR=" + (folder / "driver").string(),
+               "XDG_CACHE_HOME=" + (folder / "ours").string(),
+               (tree / "tests/gantry_bench_memory").string(), "cycles",
+               (golden / "tvm-0.12/resnet20_vulkan.so").string(),
+               (tree / "share/gantry/plugins.d").string(), "vulkan:0", "1"});
+    return 0;
+  };
+  for (const bool warm : {false, true}) {
+    bench(warm ? "vulkan/first run/warm" : "vulkan/first run/cold",
+          [=](benchmark::State& state) {
+            if (warm && !std::filesystem::exists(folder / "ours")) run(false);
+            timed(state, [=] { return run(warm); });
+          })
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Repetitions(5);
+  }
+  suite.figure("Vulkan, first run of resnet20 with pipelines on disk", [](const Times& times) {
+    const double cold = times.median("vulkan/first run/cold/iterations:1/repeats:5/manual_time");
+    return Row{1.1, times.median("vulkan/first run/warm/iterations:1/repeats:5/manual_time") / cold,
+               "x cold", format("cold %.2f s", cold / 1e9)};
+  });
+}
+
+// What a run takes beside the time that the device's own clock sees between its first and its last command.
+void add_overhead(Suite& suite, const std::shared_ptr<Ours>& ours) {
+  struct Run {
+    Module model;
+    Executor executor;
+    void* start = nullptr;
+    void* stop = nullptr;
+  };
+  const Module model =
+      or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_vulkan.so").string()));
+  const auto run = std::make_shared<Run>(
+      Run{model, or_fail(ours->runtime.executor(model, {"vulkan:0"})), nullptr, nullptr});
+  for (void** event : {&run->start, &run->stop}) {
+    if (ours->table->event_create(ours->self, 0, 0, event, nullptr) != GANTRY_OK)
+      throw Failed("event_create");
+  }
+  // Seconds of one run: by our clock, and by the device's.
+  const auto once = [ours, run]() -> std::pair<double, double> {
+    const auto begun = std::chrono::steady_clock::now();
+    std::int64_t ns = 0;
+    bool good = ours->table->event_record(ours->self, 0, run->start, nullptr, nullptr) == GANTRY_OK;
+    good = good && run->executor.run().ok();
+    good =
+        good && ours->table->event_record(ours->self, 0, run->stop, nullptr, nullptr) == GANTRY_OK;
+    ours->synchronize();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+    good = good && ours->table->event_elapsed(ours->self, 0, run->start, run->stop, &ns, nullptr) ==
+                       GANTRY_OK;
+    if (!good) throw Failed("run of resnet20_vulkan.so");
+    return std::pair(passed.count(), static_cast<double>(ns) / 1e9);
+  };
+  bench("vulkan/resnet20/device",
+        [once](benchmark::State& state) {
+          for ([[maybe_unused]] auto _ : state) state.SetIterationTime(once().second);
+        })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(5);
+  bench("vulkan/resnet20/host",
+        [once](benchmark::State& state) {
+          for ([[maybe_unused]] auto _ : state) {
+            const auto [all, device] = once();
+            state.SetIterationTime(all - device);
+          }
+        })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(5);
+  suite.figure("Vulkan, steady run of resnet20, beside the device's time", [](const Times& times) {
+    const double device = times.median("vulkan/resnet20/device/iterations:1/repeats:5/manual_time");
+    const double host = times.median("vulkan/resnet20/host/iterations:1/repeats:5/manual_time");
+    return Row{5, 100 * host / device, "%", format("device %.1f ms", device / 1e6)};
+  });
+}
+
+void add_cycles(Suite& suite) {
+  const std::vector<double> numbers =
+      numbers_of({(suite.build_tree / "tests/gantry_bench_memory").string(), "cycles",
+                  (suite.golden / "tvm-0.12/digits_mlp_vulkan.so").string(),
+                  (suite.build_tree / "share/gantry/plugins.d").string(), "vulkan:0",
+                  std::to_string(kCycles)});
+  if (numbers.size() != 4) throw Failed("gantry_bench_memory cycles does not print four numbers");
+  suite.figure("Vulkan, device bytes more after 1,000 executors", [numbers](const Times&) {
+    return Row{0, numbers[2] - numbers[0], "bytes", format("%.0f bytes after one", numbers[0])};
+  });
+  suite.figure("Vulkan, process memory more after 1,000 executors", [numbers](const Times&) {
+    return Row{1, (numbers[3] - numbers[1]) / 1e6, "MB",
+               format("%.1f MB after one", numbers[1] / 1e6)};
+  });
+}
+
+}  // namespace
+
+void add_vulkan(Suite& suite) {
+  const auto ours = std::make_shared<Ours>(suite);
+  const auto raw =
+      std::make_shared<Raw>(ours->name(), shader_of(suite.golden / "tvm-0.12/axpy2_vulkan.so"));
+  add_launches(suite, ours, raw);
+  add_copies(suite, ours, raw);
+  add_first_runs(suite);
+  add_overhead(suite, ours);
+  add_cycles(suite);
+}
+
+}  // namespace gantry::bench
