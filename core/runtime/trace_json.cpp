@@ -4,6 +4,15 @@
 #include "core/trace/json_writer.hpp"
 
 namespace gantry {
+namespace {
+
+// 12345 ns: "12.345". Spans are not negative.
+std::string microseconds(std::int64_t ns) {
+  const std::string decimals = std::to_string(1000 + ns % 1000);
+  return std::to_string(ns / 1000).append(".").append(decimals, 1);
+}
+
+}  // namespace
 
 std::string chrome_trace(const TraceRecorder* recorder) {
   std::string text;
@@ -19,8 +28,10 @@ std::string chrome_trace(const TraceRecorder* recorder) {
       json.field("name", event.name);
       json.field("cat", event.category);
       json.field("ph", "X");
-      json.field("ts", static_cast<double>(event.start_ns) / 1000);
-      json.field("dur", static_cast<double>(event.duration_ns) / 1000);
+      json.key("ts");
+      json.number(microseconds(event.start_ns));
+      json.key("dur");
+      json.number(microseconds(event.duration_ns));
       json.field("pid", 1);
       json.field("tid", event.thread);
       json.end();

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/json_writer.hpp"
 
+#include "core/trace/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cassert>
 
 namespace gantry {
 namespace {
 
 constexpr std::size_t most_pending = 32768;
-
-// Such a text stands in a document as it is; a library for all others is ten times slower.
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
-}
-
-// A single value: its destructor has nothing to flatten, so it does not allocate.
-std::string dumped(const nlohmann::json& leaf, bool ascii) {
-  return leaf.dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
-}
 
 }  // namespace
 
@@ -43,31 +33,24 @@ void JsonWriter::end() {
 void JsonWriter::key(std::string_view name) {
   assert(!levels_.empty() && levels_.back().closing == '}');
   separate();
-  append_text(name);
+  append_json_text(pending_, name, style_.ascii);
   pending_.append(style_.lines ? ": " : ":");
   behind_key_ = true;
 }
 
 void JsonWriter::value(std::string_view text) {
   separate();
-  append_text(text);
+  append_json_text(pending_, text, style_.ascii);
   hand_over(most_pending);
 }
 
-void JsonWriter::value(double number) { literal(dumped(number, false)); }
+// A single value of the library's: its destructor has nothing to flatten, so it does not allocate.
+void JsonWriter::value(double number) { literal(nlohmann::json(number).dump()); }
 
 void JsonWriter::literal(std::string_view text) {
   separate();
   pending_.append(text);
   hand_over(most_pending);
-}
-
-void JsonWriter::append_text(std::string_view text) {
-  if (is_plain(text)) {
-    pending_.append("\"").append(text).append("\"");
-  } else {
-    pending_.append(dumped(text, style_.ascii));
-  }
 }
 
 void JsonWriter::separate() {

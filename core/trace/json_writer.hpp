@@ -49,6 +49,8 @@ class JsonWriter {
   void value(const char* text) { value(std::string_view(text)); }
   void value(std::nullptr_t) { literal("null"); }
   void value(double number);
+  // A number that the caller has written: "12.500".
+  void number(std::string_view digits) { literal(digits); }
   template <std::same_as<bool> Bool>
   void value(Bool truth) {
     literal(truth ? "true" : "false");
@@ -85,7 +87,6 @@ class JsonWriter {
   // What stands between the value before and this one.
   void separate();
   void break_line();
-  void append_text(std::string_view text);
   void hand_over(std::size_t more_than);
 
   Sink sink_;

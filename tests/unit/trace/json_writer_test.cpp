@@ -61,6 +61,25 @@ TEST(JsonWriter, WritesWhatDumpMakesOfTheWholeDocument) {
   EXPECT_EQ(written(json, {.lines = false}), json.dump(-1, ' ', false, replace));
 }
 
+// Every pair of bytes in front of each ending that a character can be broken by, and characters of every length.
+TEST(JsonWriter, WritesAnyBytesAsDumpDoes) {
+  const std::string endings[] = {
+      "", "x", "\x80", "\xbf\xbf", "\x9f\x80z", "\xf0\x9f\x90\x84", "\"", "\xe2\x82\xac"};
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      for (const std::string& ending : endings) {
+        const Json json = {std::string{static_cast<char>(first), static_cast<char>(second)} +
+                           ending};
+        for (const bool ascii : {false, true}) {
+          ASSERT_EQ(written(json, {.ascii = ascii}),
+                    json.dump(2, ' ', ascii, Json::error_handler_t::replace))
+              << first << ' ' << second << " and " << testing::PrintToString(ending);
+        }
+      }
+    }
+  }
+}
+
 TEST(JsonWriter, EndsTheLineWhereAsked) {
   EXPECT_EQ(written(Json::parse("[[]]"), {.ends_line = true}), "[\n  []\n]\n");
 }
