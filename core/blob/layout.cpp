@@ -29,6 +29,8 @@ constexpr std::string_view headless_size_name = "__tvm_dev_mblob_nbytes";
 // Names that only one of the two dialects uses. Host code of v0.21 to v0.25 uses TVMBackend names
 // beside FFI ones, so the FFI evidence counts first.
 bool speaks_ffi(const HostSymbol& symbol) {
+  // Most names of a file are those of its functions, and begin otherwise.
+  if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) return false;
   return symbol.name.starts_with("__TVMFFI") || symbol.name.starts_with("__tvm_ffi_") ||
          (!symbol.defined && symbol.name.starts_with("TVMFFI"));
 }
@@ -37,6 +39,12 @@ bool speaks_packed(const HostSymbol& symbol) {
          symbol.name == "__tvm_main__" || symbol.name.starts_with("__TVMAPI") ||
          symbol.name.starts_with("__TVMBackend") ||
          (!symbol.defined && symbol.name.starts_with("TVM"));
+}
+
+// As name.ends_with(), for names that mostly do not: they are seen by two characters, without a call.
+bool ends_with(std::string_view name, std::string_view suffix) {
+  return name.size() >= suffix.size() && name.back() == suffix.back() &&
+         name[name.size() - suffix.size()] == suffix.front() && name.ends_with(suffix);
 }
 
 Dialect dialect_of(std::span<const HostSymbol> symbols, Family family) {
@@ -82,7 +90,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
   for (const FamilyNames& names : families) {
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const HostSymbol& symbol = symbols[i];
-      if (!symbol.defined || !symbol.name.ends_with(names.blob)) continue;
+      if (!symbol.defined || !ends_with(symbol.name, names.blob)) continue;
       const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - names.blob.size());
       if (!chosen.blob) {
         chosen.family = names.family;

@@ -14,15 +14,20 @@ DialectFound dialect_of(const ElfFile& elf) {
        }) {
     if (elf.find(symbol) != nullptr) return {HostDialect::ffi, writer, symbol};
   }
+  const ElfSymbol* other =
+      nullptr;  // a name of the dialect that a development build may have had too
   for (const ElfSymbol& symbol : elf.symbols()) {
-    if (symbol.defined() && symbol.name.starts_with("__tvm_ffi_")) {
+    // Most names of a file are those of its functions, and begin otherwise.
+    if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
+    if (symbol.defined() && symbol.name.starts_with("__tvm_ffi_"))
       return {HostDialect::ffi, "TVM 0.22 or newer", symbol.name};
+    if (other == nullptr &&
+        (symbol.name.starts_with("__TVMFFI") || symbol.name.starts_with("TVMFFI"))) {
+      other = &symbol;
     }
   }
-  for (const ElfSymbol& symbol : elf.symbols()) {
-    if (symbol.name.starts_with("__TVMFFI") || symbol.name.starts_with("TVMFFI")) {
-      return {HostDialect::ffi, "TVM 0.21 or newer, or a development build of 2025", symbol.name};
-    }
+  if (other != nullptr) {
+    return {HostDialect::ffi, "TVM 0.21 or newer, or a development build of 2025", other->name};
   }
   return {HostDialect::packed, "TVM 0.20 or older", {}};
 }
