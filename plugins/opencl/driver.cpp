@@ -5,6 +5,7 @@
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 namespace gantry::opencl {
@@ -15,19 +16,20 @@ constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR, of the load
 
 // What of the loader's own search can be seen: the files that name drivers.
 Error no_driver() {
+  const char* const said = std::getenv("OCL_ICD_VENDORS");  // the loader's own variable
+  const std::string folder = said != nullptr && *said != 0 ? said : vendor_folder;
   std::error_code error;
   std::string files;
-  for (std::filesystem::directory_iterator at(vendor_folder, error), end; !error && at != end;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     if (at->path().extension() == ".icd")
       files.append(files.empty() ? "" : ", ").append(quoted(at->path().filename().string()));
   }
-  std::string found = files.empty() ? concat("no *.icd file is in ", vendor_folder)
-                                    : concat("none of ", files, " in ", vendor_folder,
-                                             " names a driver that starts");
-  return unavailable("no OpenCL driver: ", found,
-                     " (OCL_ICD_VENDORS and OCL_ICD_FILENAMES change where the loader looks); "
-                     "Debian's pocl-opencl-icd has one for CPUs")
+  return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ", quoted(folder),
+                     said != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
+                     files.empty() ? "and finds none"
+                                   : concat("and none of ", files, " names a driver that starts"),
+                     "; Debian's pocl-opencl-icd has one for CPUs")
       .because("DRIVER_MISSING");
 }
 

@@ -163,6 +163,7 @@ Result<Payload> read_payload(std::span<const std::uint8_t> bytes, std::int32_t g
     return malformed(in.offset(), "opencl payload ends, ", in.left(), " bytes are left")
         .because("BLOB_LENGTH");
   }
+  payload.calls.reserve(payload.table.size());
   for (const KernelInfo& kernel : payload.table.kernels()) {
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));
     GANTRY_CHECK(call.needs_grid_and_block_only("opencl"));
