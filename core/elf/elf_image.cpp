@@ -219,7 +219,10 @@ Result<std::size_t> ElfImage::section_index(std::uint64_t number, const ElfField
 
 Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t index) const {
   const ElfSection& section = sections_[index];
-  if (section.type == section_without_bytes) return std::span<const std::uint8_t>();
+  if (section.type == section_without_bytes) {
+    // Empty, and at a place of the file all the same: who blames it says where.
+    return bytes_.subspan(std::min<std::uint64_t>(section.offset, bytes_.size()), 0);
+  }
   if (!inside(section.offset, section.size, bytes_.size())) {
     return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes at ",
                      Hex{section.offset}, " leaves the file, which ends at ", Hex{bytes_.size()})

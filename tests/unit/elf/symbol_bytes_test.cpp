@@ -156,5 +156,22 @@ TEST(SymbolTable, IsRefusedWhereItsStringTableIsNotThere) {
             "string table of the symbol table is section 9, section count is 4");
 }
 
+// Found by the fuzzer: the refusal lay outside of the file.
+TEST(SymbolTable, IsRefusedAtAPlaceOfTheFileWhereItsStringTableHasNoBytes) {
+  auto bytes = test::relocatable_object("blob", content);
+  std::uint64_t sections_at, strings_at;
+  std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
+  std::memcpy(&strings_at, bytes.data() + sections_at + 3 * 64 + 24, sizeof strings_at);
+  put(bytes, sections_at + 3 * 64 + 4, std::uint32_t{8});  // SHT_NOBITS
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().offset, strings_at);
+  EXPECT_EQ(file.error().message,
+            "symbol name lies at 1 of a string table of 0 bytes\n  while reading symbol 1");
+}
+
 }  // namespace
 }  // namespace gantry
