@@ -107,18 +107,24 @@ Status Device::upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset
     return sync_mapped(to, true);
   }
   const std::lock_guard staging_lock(staging_mutex_);
-  for (std::uint64_t done = 0, turn = 0; done < size; done += staging_bytes, ++turn) {
-    GANTRY_TRY(Buffer* const buffer, staging(uploads_[turn % 2], BufferUse::upload));
-    const std::uint64_t part = std::min(staging_bytes, size - done);
+  for (std::uint64_t done = 0, part = 0; done < size; done += part) {
+    GANTRY_TRY(Buffer* const buffer, staging(uploads_[upload_turn_], BufferUse::upload));
+    // Small copies lie behind each other; one that begins at 0 again waits for those that lay there.
+    const std::uint64_t at = upload_used_;
+    part = std::min(staging_bytes - at, size - done);
     Recorder::Lock lock(recorder_->mutex());
-    GANTRY_CHECK(recorder_->wait(lock, buffer->last_use));
+    if (at == 0) GANTRY_CHECK(recorder_->wait(lock, buffer->last_use));
     lock.unlock();
-    std::memcpy(buffer->mapped, from + done, part);
+    std::memcpy(buffer->mapped + at, from + done, part);
     GANTRY_CHECK(sync_mapped(*buffer, true));
     lock.lock();
-    GANTRY_CHECK(record_copy(lock, *buffer, 0, to, offset + done, part));
-    // The device copies while the host fills the other buffer.
-    if (size > staging_bytes) GANTRY_CHECK(recorder_->flush());
+    GANTRY_CHECK(record_copy(lock, *buffer, at, to, offset + done, part));
+    upload_used_ = at + part;
+    if (upload_used_ < staging_bytes) continue;
+    // The device copies while the host fills the other one.
+    GANTRY_CHECK(recorder_->flush());
+    upload_turn_ = 1 - upload_turn_;
+    upload_used_ = 0;
   }
   return {};
 }

@@ -107,6 +107,9 @@ class Device {
   std::atomic<std::int64_t> allocated_bytes_{0};
   std::mutex staging_mutex_;  // taken before the recorder's
   std::array<std::unique_ptr<Buffer>, 2> uploads_;
+  std::size_t upload_turn_ = 0;
+  std::uint64_t upload_used_ =
+      0;  // bytes of the one whose turn it is, since it was last waited for
   std::array<std::unique_ptr<Buffer>, 2> downloads_;
 };
 
