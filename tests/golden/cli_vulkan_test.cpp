@@ -28,10 +28,12 @@ class RunVulkan : public ::testing::Test {
   }
   Outcome gantry(Args args, std::vector<std::string> environment = {}) {
     const std::string plugins = built_plugins();
-    args.insert(args.begin(), {"--plugins", plugins + "/graph", "--plugins", plugins + "/vulkan"});
-    environment.push_back("XDG_CACHE_HOME=" + (temp_ / "cache").string());
-    environment.push_back(
-        "LSAN_OPTIONS=detect_leaks=0");  // Mesa keeps its compiler for the process
+    write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
+                                           "\nplugins: {dirs: [" + plugins + "/graph, " + plugins +
+                                           "/vulkan]}\n");
+    args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
+    // Mesa keeps its compiler for the life of the process.
+    environment.push_back("LSAN_OPTIONS=detect_leaks=0");
     return run_gantry(args, environment);
   }
   std::string floats(std::string_view name, const std::vector<float>& values) {
@@ -58,7 +60,7 @@ TEST_P(RunVulkanModel, GivesWhatTvmGave) {
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.err, IsEmpty());
   EXPECT_THAT(run.out, HasSubstr(base + "_vulkan.expected.npz\n"));
-  EXPECT_FALSE(std::filesystem::is_empty(temp_ / "cache/gantry/vulkan"));
+  EXPECT_FALSE(std::filesystem::is_empty(temp_ / "cache/vulkan"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, RunVulkanModel,
