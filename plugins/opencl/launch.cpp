@@ -53,14 +53,16 @@ Error argument_error(cl_int error, const KernelCall& call, std::size_t i) {
 }
 
 // parts    [out]  what must live until the launch is enqueued
-Status set_argument(cl_kernel kernel, const KernelCall& call, std::size_t i,
-                    const gantry_value& value, const gantry_env& env, const Device& device,
-                    std::vector<OwnedBuffer>& parts) {
+Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gantry_value& value,
+                    const gantry_env& env, const Device& device, std::vector<OwnedBuffer>& parts) {
   GANTRY_TRY(const KernelArgument argument, call.argument(i, value, env.device));
+  const cl_kernel kernel = slot.kernel.get();
   const auto at = static_cast<cl_uint>(i);
   cl_int error = CL_SUCCESS;
   if (argument.is_scalar()) {
+    if (slot.scalars[i].size != 0 && slot.scalars[i].bytes == argument.bytes) return {};
     error = clSetKernelArg(kernel, at, argument.size, argument.bytes.data());
+    if (error == CL_SUCCESS) slot.scalars[i] = argument;
   } else if (argument.data == nullptr) {
     error = clSetKernelArg(kernel, at, sizeof(cl_mem), nullptr);
   } else {
@@ -111,7 +113,7 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
   if (!slot->kernel) GANTRY_CHECK(module.make(*slot, self.index, *device));
   std::vector<OwnedBuffer> parts;
   for (std::size_t i = 0; i < call.parameter_count(); ++i)
-    GANTRY_CHECK(set_argument(slot->kernel.get(), call, i, args[i], env, *device, parts));
+    GANTRY_CHECK(set_argument(*slot, call, i, args[i], env, *device, parts));
 
   std::size_t global[3];
   std::size_t local[3];

@@ -142,6 +142,7 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
                      " arguments, the payload's list says ", call.parameter_count())
         .because("KERNEL_CODE");
   }
+  slot.scalars.assign(call.parameter_count(), {});
   slot.kernel = std::move(kernel);
   return {};
 }

@@ -21,6 +21,9 @@ struct Slot {
   std::mutex mutex;
   OwnedKernel kernel;
   bool launched = false;
+  // The scalars that the kernel object holds: most calls bring the same ones, and setting costs more than comparing.
+  // A scalar that was never set has size 0. Buffers are set every time: a new one may have an old one's address.
+  std::vector<KernelArgument> scalars;
 };
 
 struct Module;

@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 namespace gantry::opencl::test {
@@ -79,6 +80,21 @@ TEST_F(OpenclKernel, GetsScalarsOfTheirTrueWidth) {
   ASSERT_TRUE(copy(on_device(data), on_host(out.data()), 40).ok());
 
   EXPECT_THAT(out, ElementsAre(-5.0, 4e9, -1099511627776.0, double{0.1f}, 0.1));
+}
+
+TEST_F(OpenclKernel, GetsTheScalarsOfEachCall) {
+  const auto module = load(both_kernels());
+  void* const data = memory(16);
+
+  for (const float value : {1.0f, 1.0f, 2.0f, -0.0f, 0.0f, 1.0f}) {
+    const Status status =
+        module->call("fill", {pointer_value(data), float_value(value), int_value(1), int_value(4)});
+
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    const std::vector<float> values = floats_in(data, 4);
+    EXPECT_THAT(values, Each(value));
+    EXPECT_EQ(std::signbit(values[0]), std::signbit(value));
+  }
 }
 
 TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
