@@ -26,6 +26,12 @@ int main(int argc, char** argv) {
   Suite suite{std::filesystem::absolute(argv[1]), GANTRY_GOLDEN_DIR, GANTRY_BUILD_DIR, {}};
   try {
     for (const auto add : {add_loads, add_calls, add_graphs, add_starts, add_sizes}) add(suite);
+#ifdef GANTRY_BENCH_OPENCL
+    add_opencl(suite);
+#endif
+#ifdef GANTRY_BENCH_VULKAN
+    add_vulkan(suite);
+#endif
   } catch (const Failed& failed) {
     std::fprintf(stderr, "error: %s\n", failed.what());
     return 2;

@@ -4,11 +4,14 @@
 //
 //     gantry_bench_memory idle                     one number
 //     gantry_bench_memory load <file> <plugins.d>  before, loaded, with an executor that has run
+//     gantry_bench_memory cycles <file> <plugins.d> <device> <count>   after the first executor that was created, run
+//       and destroyed: bytes on the device, bytes of the process; the same after all
 #include "core/runtime/runtime.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -32,16 +35,51 @@ T or_exit(gantry::Result<T> result) {
   _exit(1);
 }
 
+// What the device says of the bytes that are alive on it.
+long long device_bytes(gantry::Runtime& runtime, gantry_device_id id) {
+  std::vector<std::string> problems;
+  for (const gantry::DeviceInfo& device : runtime.devices(problems)) {
+    if (device.type != id.type || device.index != id.index) continue;
+    for (const auto& [name, value] : device.attributes) {
+      if (name == "allocated_bytes") return std::stoll(value);
+    }
+  }
+  return -1;
+}
+
+int cycles(gantry::Runtime& runtime, const char* file, const std::string& device, int count) {
+  const gantry::Module model = or_exit(runtime.load(file));
+  const gantry_device_id id = or_exit(runtime.device(device));
+  for (int i = 1; i <= count; ++i) {
+    {
+      gantry::Executor executor = or_exit(runtime.executor(model, {device}));
+      if (const gantry::Status ran = executor.run(); !ran.ok()) {
+        std::fprintf(stderr, "error: %s\n", ran.error().message.c_str());
+        return 1;
+      }
+      gantry::Tensor output = or_exit(executor.output(0));
+      gantry::Tensor host = or_exit(runtime.tensor(output.shape(), output.dtype(), "cpu"));
+      if (!runtime.copy(output, host).ok()) return 1;
+    }
+    if (i == 1 || i == count) {
+      const long long on_device = device_bytes(runtime, id);  // first: asking starts every driver
+      std::printf("%lld %lld\n", on_device, anonymous_bytes());
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   gantry::RuntimeOptions options;
   options.threads = 2;
-  if (argc == 4) {
+  if (argc >= 4) {
     options.plugin_dirs = {argv[3]};
     options.only_these_plugins = true;
   }
   gantry::Runtime runtime = or_exit(gantry::Runtime::create(options));
+  if (argc == 6) return cycles(runtime, argv[2], argv[4], std::atoi(argv[5]));
   const long long idle = anonymous_bytes();
   if (argc != 4) {
     std::printf("%lld\n", idle);

@@ -68,6 +68,8 @@ void add_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
+void add_opencl(Suite& suite);  // where the plugin is built
+void add_vulkan(Suite& suite);  // likewise
 
 // Runs what the command line selects.
 Times run_benchmarks();
@@ -111,7 +113,7 @@ void timed(benchmark::State& state, Work work) {
   using Clock = std::chrono::steady_clock;
   for ([[maybe_unused]] auto _ : state) {
     const auto start = Clock::now();
-    const auto made = work();
+    [[maybe_unused]] const auto made = work();
     const std::chrono::duration<double> took = Clock::now() - start;
     state.SetIterationTime(took.count());
   }

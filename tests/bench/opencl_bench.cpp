@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The OpenCL plugin beside the driver itself: launches, copies, and a first run with and without programs on disk.
+#define CL_TARGET_OPENCL_VERSION 120
+#include "core/runtime/state.hpp"
+#include "tests/bench/child.hpp"
+#include "tests/bench/suite.hpp"
+
+#include <CL/cl.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+namespace gantry::bench {
+namespace {
+
+constexpr int kLaunches = 100;
+constexpr std::size_t kElements = 1024;
+constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
+constexpr int kCycles = 1000;
+
+void cl(cl_int error, const char* what) {
+  if (error != CL_SUCCESS) throw Failed(format(what, static_cast<double>(error)));
+}
+
+// The same device, context and kernel by the driver's own functions. The objects live as long as the program.
+struct Raw {
+  cl_device_id device = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  cl_kernel kernel = nullptr;
+
+  explicit Raw(const std::string& device_name) {
+    cl_uint count = 0;
+    cl(clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs: %.0f");
+    std::vector<cl_platform_id> platforms(count);
+    clGetPlatformIDs(count, platforms.data(), nullptr);
+    for (const cl_platform_id platform : platforms) {
+      std::array<char, 256> name{};
+      if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) continue;
+      clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr);
+      if (device_name == name.data()) break;
+    }
+    cl_int error = CL_SUCCESS;
+    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+    cl(error, "clCreateContext: %.0f");
+    queue = clCreateCommandQueue(context, device, 0, &error);
+    cl(error, "clCreateCommandQueue: %.0f");
+    // The same arguments and the same work as the compiler's kernel of axpy2.
+    const char* text =
+        "__kernel void axpy2(__global float* restrict c, __global float* restrict a,\n"
+        "                    __global float* restrict b, int n, int s, int s1, int s2) {\n"
+        "  int i = (int)get_group_id(0) * 64 + (int)get_local_id(0);\n"
+        "  if (i < n) c[i * s] = a[i * s1] + b[i * s2] * 2.0f;\n"
+        "}\n";
+    const cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &error);
+    cl(error, "clCreateProgramWithSource: %.0f");
+    cl(clBuildProgram(program, 1, &device, nullptr, nullptr, nullptr), "clBuildProgram: %.0f");
+    kernel = clCreateKernel(program, "axpy2", &error);
+    cl(error, "clCreateKernel: %.0f");
+  }
+  cl_mem buffer(std::size_t bytes) const {
+    cl_int error = CL_SUCCESS;
+    const cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &error);
+    cl(error, "clCreateBuffer: %.0f");
+    return made;
+  }
+};
+
+struct Ours {
+  Runtime runtime;
+  Module model;
+  gantry_device_id id;
+  const gantry_device_table* table;
+  void* self;
+
+  explicit Ours(const Suite& suite)
+      : runtime(make_runtime(suite)),
+        model(or_fail(runtime.load((suite.golden / "tvm-0.12/axpy2_opencl.so").string()))),
+        id(or_fail(runtime.device("opencl:0"))) {
+    const auto device = or_fail(runtime.state().devices.get(id.type));
+    table = device->table;
+    self = device->self;
+  }
+  std::string attribute(std::string_view name) {
+    std::vector<std::string> problems;
+    for (const DeviceInfo& device : runtime.devices(problems)) {
+      if (device.type != id.type || device.index != id.index) continue;
+      for (const auto& [key, value] : device.attributes) {
+        if (key == name) return value;
+      }
+    }
+    throw Failed("device opencl:0 has no attribute " + std::string(name));
+  }
+};
+
+gantry_value pointer(void* to) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = to;
+  return value;
+}
+gantry_value integer(std::int64_t number) {
+  gantry_value value{};
+  value.kind = GANTRY_INT;
+  value.i = number;
+  return value;
+}
+
+void done(gantry_code code, const char* what) {
+  if (code != GANTRY_OK) throw Failed(format(what, static_cast<double>(code)));
+}
+
+void add_launches(Suite& suite, const std::shared_ptr<Ours>& ours,
+                  const std::shared_ptr<Raw>& raw) {
+  const Module kernels = ours->model.imports().at(0);
+  const Function kernel = or_fail(kernels.function(or_fail(kernels.functions()).at(0)));
+  std::vector<Tensor> tensors;
+  const std::array<std::int64_t, 1> shape{kElements};
+  for (int i = 0; i < 3; ++i)
+    tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, "opencl:0")));
+
+  bench("opencl/100 launches/gantry", [ours, kernel, tensors](benchmark::State& state) {
+    const gantry_env env{ours->id, nullptr, nullptr};
+    // Handles, then numbers, then extents; the list of this kernel is fixed with the golden file.
+    const std::array args{pointer(tensors[0].dlpack()->data),
+                          pointer(tensors[1].dlpack()->data),
+                          pointer(tensors[2].dlpack()->data),
+                          integer(kElements),
+                          integer(1),
+                          integer(1),
+                          integer(1),
+                          integer(kElements / 64),
+                          integer(64)};
+    for ([[maybe_unused]] auto _ : state) {
+      for (int i = 0; i < kLaunches; ++i) or_fail(kernel.call(args, &env));
+      done(ours->table->synchronize(ours->self, 0, nullptr, nullptr), "synchronize: %.0f");
+    }
+  })->UseRealTime();
+  bench("opencl/100 launches/raw", [raw](benchmark::State& state) {
+    const std::array buffers{raw->buffer(4 * kElements), raw->buffer(4 * kElements),
+                             raw->buffer(4 * kElements)};
+    const cl_int count = kElements;
+    const cl_int stride = 1;
+    const std::size_t global = kElements;
+    const std::size_t local = 64;
+    for ([[maybe_unused]] auto _ : state) {
+      for (int i = 0; i < kLaunches; ++i) {
+        for (cl_uint a = 0; a < 3; ++a) clSetKernelArg(raw->kernel, a, sizeof(cl_mem), &buffers[a]);
+        clSetKernelArg(raw->kernel, 3, sizeof count, &count);
+        for (cl_uint a = 4; a < 7; ++a) clSetKernelArg(raw->kernel, a, sizeof stride, &stride);
+        cl(clEnqueueNDRangeKernel(raw->queue, raw->kernel, 1, nullptr, &global, &local, 0, nullptr,
+                                  nullptr),
+           "clEnqueueNDRangeKernel: %.0f");
+      }
+      cl(clFinish(raw->queue), "clFinish: %.0f");
+    }
+    for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  })->UseRealTime();
+  suite.figure("OpenCL, 100 launches and one wait", [](const Times& times) {
+    const double bare = times.median("opencl/100 launches/raw");
+    return Row{1.2, times.median("opencl/100 launches/gantry") / bare, "x driver",
+               format("driver %.1f us", bare / 1e3)};
+  });
+}
+
+void add_copies(Suite& suite, const std::shared_ptr<Ours>& ours, const std::shared_ptr<Raw>& raw) {
+  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
+  for (const bool to_device : {true, false}) {
+    const std::string name = to_device ? "opencl/64 MiB in/" : "opencl/64 MiB out/";
+    bench(name + "gantry", [ours, bytes, to_device](benchmark::State& state) {
+      const std::array<std::int64_t, 1> shape{kCopyBytes};
+      const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, "opencl:0"));
+      const gantry_place host{bytes->data(), 0, {1, 0}};
+      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
+      const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
+                             to_device ? device : host, kCopyBytes};
+      const auto once = [&] {
+        done(ours->table->copy(ours->self, 0, &copy, nullptr, nullptr), "copy: %.0f");
+      };
+      once();  // the first touch of memory costs more than the copy
+      for ([[maybe_unused]] auto _ : state) once();
+    })->UseRealTime();
+    bench(name + "raw", [raw, bytes, to_device](benchmark::State& state) {
+      const cl_mem buffer = raw->buffer(kCopyBytes);
+      const auto once = [&] {
+        cl(to_device ? clEnqueueWriteBuffer(raw->queue, buffer, CL_TRUE, 0, kCopyBytes,
+                                            bytes->data(), 0, nullptr, nullptr)
+                     : clEnqueueReadBuffer(raw->queue, buffer, CL_TRUE, 0, kCopyBytes,
+                                           bytes->data(), 0, nullptr, nullptr),
+           "copy: %.0f");
+      };
+      once();
+      for ([[maybe_unused]] auto _ : state) once();
+      clReleaseMemObject(buffer);
+    })->UseRealTime();
+    suite.figure(std::string("OpenCL, 64 MiB ") + (to_device ? "to the device" : "to the host"),
+                 [name](const Times& times) {
+                   const double bare = times.median(name + "raw");
+                   // 0.95 of the driver's rate.
+                   return Row{1 / 0.95, times.median(name + "gantry") / bare, "x driver's time",
+                              format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / bare)};
+                 });
+  }
+}
+
+// Marks of the device's own clock around what a run enqueues: what is left of the time is the host's.
+void add_steady_run(Suite& suite, const std::shared_ptr<Ours>& ours) {
+  const Module model =
+      or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_opencl.so").string()));
+  const auto executor =
+      std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"opencl:0"})));
+  const auto run = [ours, executor] { or_fail(executor->run()); };
+  const auto wait = [ours] {
+    done(ours->table->synchronize(ours->self, 0, nullptr, nullptr), "synchronize: %.0f");
+  };
+  bench("opencl/resnet20/whole", [run, wait](benchmark::State& state) {
+    run(), wait();  // kernels are built
+    for ([[maybe_unused]] auto _ : state) run(), wait();
+  })->UseRealTime();
+  bench("opencl/resnet20/device", [ours, run, wait](benchmark::State& state) {
+    void* begin = nullptr;
+    void* end = nullptr;
+    done(ours->table->event_create(ours->self, 0, 0, &begin, nullptr), "event_create: %.0f");
+    done(ours->table->event_create(ours->self, 0, 0, &end, nullptr), "event_create: %.0f");
+    run(), wait();
+    for ([[maybe_unused]] auto _ : state) {
+      std::int64_t ns = 0;
+      done(ours->table->event_record(ours->self, 0, begin, nullptr, nullptr), "event_record: %.0f");
+      run();
+      done(ours->table->event_record(ours->self, 0, end, nullptr, nullptr), "event_record: %.0f");
+      done(ours->table->event_elapsed(ours->self, 0, begin, end, &ns, nullptr),
+           "event_elapsed: %.0f");
+      state.SetIterationTime(static_cast<double>(ns) / 1e9);
+    }
+    ours->table->event_destroy(ours->self, 0, begin);
+    ours->table->event_destroy(ours->self, 0, end);
+  })->UseManualTime();
+  suite.figure("OpenCL, resnet20 steady run, not the device's time", [](const Times& times) {
+    const double whole = times.median("opencl/resnet20/whole");
+    return Row{0.05, 1 - times.median("opencl/resnet20/device") / whole, "of the run",
+               format("%.2f ms in all", whole / 1e6)};
+  });
+}
+
+// The command line, with the driver's own cache empty each time.
+void add_first_runs(Suite& suite) {
+  const std::filesystem::path folder = suite.fixtures / "opencl";
+  const std::string golden = (suite.golden / "tvm-0.12").string();
+  const auto run = [=](bool warm) {
+    std::filesystem::remove_all(folder / "driver");
+    if (!warm) std::filesystem::remove_all(folder / "ours");
+    std::filesystem::create_directories(folder / "driver");
+    run_child({"/usr/bin/env", "POCL_CACHE_DIR=" + (folder / "driver").string(),
+               "XDG_CACHE_HOME=" + (folder / "ours").string(),
+               (suite.build_tree / "bin/gantry").string(), "--plugins",
+               (suite.build_tree / "share/gantry/plugins.d").string(), "run",
+               golden + "/resnet20_opencl.so", "--device", "opencl:0", "--input",
+               "data=" + golden + "/resnet20.input.npz", "--each"});
+    return 0;
+  };
+  bench("opencl/first run/cold",
+        [=](benchmark::State& state) { timed(state, [=] { return run(false); }); })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(1);
+  bench("opencl/first run/warm",
+        [=](benchmark::State& state) {
+          if (!std::filesystem::exists(folder / "ours")) run(false);
+          timed(state, [=] { return run(true); });
+        })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(5);
+  suite.figure("OpenCL, first run of resnet20 with programs on disk", [](const Times& times) {
+    const double cold = times.median("opencl/first run/cold");
+    return Row{0.2, times.median("opencl/first run/warm") / cold, "x cold",
+               format("cold %.1f s", cold / 1e9)};
+  });
+}
+
+void add_cycles(Suite& suite) {
+  const std::vector<double> numbers =
+      numbers_of({(suite.build_tree / "tests/gantry_bench_memory").string(), "cycles",
+                  (suite.golden / "tvm-0.12/digits_mlp_opencl.so").string(),
+                  (suite.build_tree / "share/gantry/plugins.d").string(), "opencl:0",
+                  std::to_string(kCycles)});
+  if (numbers.size() != 4) throw Failed("gantry_bench_memory cycles does not print four numbers");
+  suite.figure("OpenCL, device bytes more after 1,000 executors", [numbers](const Times&) {
+    return Row{0, numbers[2] - numbers[0], "bytes", format("%.0f bytes after one", numbers[0])};
+  });
+  suite.figure("OpenCL, process memory more after 1,000 executors", [numbers](const Times&) {
+    return Row{1, (numbers[3] - numbers[1]) / 1e6, "MB",
+               format("%.1f MB after one", numbers[1] / 1e6)};
+  });
+}
+
+}  // namespace
+
+void add_opencl(Suite& suite) {
+  const auto ours = std::make_shared<Ours>(suite);
+  const auto raw = std::make_shared<Raw>(ours->attribute("name"));
+  add_launches(suite, ours, raw);
+  add_copies(suite, ours, raw);
+  add_steady_run(suite, ours);
+  add_first_runs(suite);
+  add_cycles(suite);
+}
+
+}  // namespace gantry::bench
