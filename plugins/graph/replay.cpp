@@ -68,6 +68,12 @@ Status Replay::launch(void* stream) {
   });
 }
 
+Status Replay::wait(void* stream) const {
+  return call("synchronize", [&](const auto& table, gantry_status* said) {
+    return table.synchronize(device_.self, device_.id.index, stream, said);
+  });
+}
+
 Status Executor::capture_runs() {
   if (ops_.empty()) return unsupported("there is no operator to record").because("CAPTURE");
   const gantry_device_id device = ops_.front().device;
@@ -89,29 +95,37 @@ Status Executor::capture_runs() {
   return {};
 }
 
+// The plain run is in the stream that will be recorded: what operators take for that stream, such as workspaces, is there
+// when nothing may be allocated any more.
 gantry_code Executor::replay(const gantry_env& outer, gantry_status* status) {
-  Replay& replay = *replay_;
-  const std::size_t all = graph().nodes.size();
-  if (!replay.is_warm) {
-    const gantry_code code = run_until(all, &outer, status);
-    replay.is_warm = code == GANTRY_OK;
-    return code;
-  }
   return wall(status, [&]() -> gantry_code {
+    Replay& replay = *replay_;
+    const gantry_device_id device = replay.device();
+    const bool same = device.type == outer.device.type && device.index == outer.device.index;
+    void* const stream = same ? outer.stream : nullptr;
+    const gantry_env within{device, replay.stream(), outer.task};
+    const std::size_t all = graph().nodes.size();
+    Status done;
+    if (!replay.is_warm) {
+      done = replay.wait(stream);
+      if (!done.ok()) return to_status(done.error(), status);
+      if (const gantry_code code = run_until(all, &within, status)) return code;
+      done = replay.wait(replay.stream());
+      replay.is_warm = done.ok();
+      return done.ok() ? GANTRY_OK : to_status(done.error(), status);
+    }
     if (!replay.is_of(memory_.moves())) {
-      if (Status begun = replay.begin(); !begun.ok()) return to_status(begun.error(), status);
-      const gantry_env recorded{replay.device(), replay.stream(), outer.task};
-      if (const gantry_code code = run_until(all, &recorded, status)) {
+      done = replay.begin();
+      if (!done.ok()) return to_status(done.error(), status);
+      if (const gantry_code code = run_until(all, &within, status)) {
         replay.abandon();
         return code;
       }
-      if (Status ended = replay.end(memory_.moves()); !ended.ok())
-        return to_status(ended.error(), status);
+      done = replay.end(memory_.moves());
+      if (!done.ok()) return to_status(done.error(), status);
     }
-    const gantry_device_id device = replay.device();
-    const bool same = device.type == outer.device.type && device.index == outer.device.index;
-    const Status launched = replay.launch(same ? outer.stream : nullptr);
-    return launched.ok() ? GANTRY_OK : to_status(launched.error(), status);
+    done = replay.launch(stream);
+    return done.ok() ? GANTRY_OK : to_status(done.error(), status);
   });
 }
 

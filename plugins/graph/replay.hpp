@@ -33,6 +33,7 @@ class Replay {
   bool is_of(std::uint64_t moves) const { return graph_ != nullptr && moves_ == moves; }
   // stream   [in]   of the device; NULL: its default one
   Status launch(void* stream);
+  Status wait(void* stream) const;
 
   bool is_warm = false;  // has there been a plain run?
 
