@@ -40,11 +40,8 @@ const gantry_plugin_table& World::plugin_table() {
   return *gantry_plugin_query_v1(nullptr, nullptr);
 }
 
-World::World(const std::string& library) : library_(library) {
-  gantry_value option{};
-  option.kind = GANTRY_CSTRING;
-  option.cstring = library_.c_str();
-  host.options["library"] = option;
+World::World(const std::string& library) {
+  host.options["library"] = library;
   EXPECT_EQ(plugin_table().create(host.table(), &self_, nullptr), GANTRY_OK);
 }
 World::~World() { plugin_table().destroy(self_); }

@@ -62,7 +62,6 @@ class World {
   gantry::test::FakeHost host;
 
  private:
-  std::string library_;
   void* self_ = nullptr;
 };
 
