@@ -54,7 +54,9 @@ void* alloc_workspace(int type, int index, std::uint64_t bytes, int, int) {
   const HostServices* services = services_here("TVMBackendAllocWorkspace");
   if (services == nullptr) return nullptr;
   try {
-    auto data = services->workspaces->alloc(device_here(type, index), bytes);
+    const gantry_device_id device = device_here(type, index);
+    void* const stream = device.type == kCpu ? nullptr : stream_here(here(), device);
+    auto data = services->workspaces->alloc(device, bytes, stream);
     if (data.ok()) return *data;
     fail_here(std::move(data).error());
   } catch (const std::bad_alloc&) {
@@ -138,6 +140,9 @@ HostThread& detail::new_host_thread() {
 }
 
 void* stream_here(const HostThread& thread, gantry_device_id device) {
+  const gantry_env& env = *thread.call->env;
+  const bool of_the_call = env.device.type == device.type && env.device.index == device.index;
+  if (of_the_call && env.stream != nullptr) return env.stream;
   for (const auto& [known, stream] : thread.streams) {
     if (known.type == device.type && known.index == device.index) return stream;
   }

@@ -152,7 +152,8 @@ struct ContextVariable {
 };
 std::span<const ContextVariable> context_variables();
 
-// The stream of a device that host code on this thread has set; NULL: the default one.
+// The stream in which functions of a device run that host code on this thread calls now: the one that the call's env
+// names for it, else the one that host code has set; NULL: the default one.
 void* stream_here(const HostThread& thread, gantry_device_id device);
 
 // Adds the functions of no module that host code asks for:

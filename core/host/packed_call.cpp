@@ -196,17 +196,13 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   GantryArguments values(count);
   GANTRY_CHECK(values.fill(thread.call->node, args, codes));
 
-  // A function of a device runs on the current device of that kind, in the call's stream where that is its device and
-  // the call names one, else in the stream that host code has set.
-  const gantry_env& outer = *thread.call->env;
-  gantry_env env = outer;
+  // A function of a device runs on the current device of that kind, in the current stream of that.
+  gantry_env env = *thread.call->env;
   if (function.device_type != 0) {
     env.device = {
         function.device_type,
         thread.index[static_cast<std::size_t>(function.device_type) & (kDeviceTypeCount - 1)]};
-    const bool same =
-        env.device.type == outer.device.type && env.device.index == outer.device.index;
-    if (!same || env.stream == nullptr) env.stream = stream_here(thread, env.device);
+    env.stream = stream_here(thread, env.device);
   }
   GANTRY_TRY(OwnedValue owned,
              call(function, &env, {values.values(), static_cast<std::size_t>(count)}));

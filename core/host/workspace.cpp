@@ -17,6 +17,15 @@ DevicePool::~DevicePool() {
   }
 }
 
+DevicePool& DevicePool::operator=(DevicePool&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(index_, other.index_);
+  std::swap(stream_, other.stream_);
+  used_.swap(other.used_);
+  spare_.swap(other.spare_);
+  return *this;
+}
+
 Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   gantry_alloc what{};
   what.struct_size = sizeof what;
@@ -100,15 +109,25 @@ WorkspaceShare::~WorkspaceShare() {
   pools_.clear();
 }
 
-Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, const DeviceSet& devices) {
+// Streams come and go, and nobody tells: of one device at most so many pools are kept, those that are idle go first.
+constexpr std::ptrdiff_t kMostPoolsOfADevice = 8;
+
+Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, void* stream,
+                                         const DeviceSet& devices) {
   for (DevicePool& known : pools_) {
-    if (known.serves(id)) return &known;
+    if (known.serves(id, stream)) return &known;
   }
   if (registry_->closed.load(std::memory_order_acquire)) {
     return unavailable("no workspace is given any more, the runtime ends").because("RUNTIME_ENDS");
   }
   GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(id.type));
-  return &pools_.emplace_back(std::move(device), id.index);
+  if (std::ranges::count_if(pools_, [&](const auto& pool) { return pool.is_of(id); }) >=
+      kMostPoolsOfADevice) {
+    const auto idle = std::ranges::find_if(
+        pools_, [&](const auto& pool) { return pool.is_of(id) && pool.is_idle(); });
+    if (idle != pools_.end()) pools_.erase(idle);
+  }
+  return &pools_.emplace_back(std::move(device), id.index, stream);
 }
 
 Workspaces::Workspaces(const DeviceSet& devices)
@@ -145,8 +164,8 @@ WorkspaceShare& Workspaces::share() {
   return *thread.share;
 }
 
-Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes) {
-  GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
+Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes, void* stream) {
+  GANTRY_TRY(DevicePool* const pool, share().pool(device, stream, devices_));
   HostCall& call = *here().call;
   GANTRY_TRY(void* const data, pool->alloc(bytes, call.depth));
   if (call.depth != 0) ++call.taken;
@@ -154,8 +173,10 @@ Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes) {
 }
 
 Status Workspaces::free(gantry_device_id device, void* data) {
-  GANTRY_TRY(DevicePool* const pool, share().pool(device, devices_));
-  if (const auto depth = pool->free(data)) {
+  for (DevicePool& pool : share().pools()) {
+    if (!pool.is_of(device)) continue;
+    const auto depth = pool.free(data);
+    if (!depth) continue;
     HostCall& call = *here().call;
     if (*depth == call.depth && call.taken != 0) --call.taken;
     return {};

@@ -3,7 +3,7 @@
 // Scratch memory for compiled host code: blocks that a thread takes and gives back like a stack, kept for the next
 // call. What TVMBackendAllocWorkspace stands for.
 //
-//     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each device)
+//     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each device and stream)
 //
 // A thread works on its own share without a lock. Memory goes when the thread ends, or when close() is called.
 //
@@ -37,19 +37,22 @@ struct WorkspaceRegistry {
   std::vector<WorkspaceShare*> shares;  // guarded by mutex; borrowed, each takes itself out
 };
 
-// Blocks of one thread on one device.
+// Blocks of one thread on one device, in one of its streams: what is given back may be in use by work that is still to
+// run there, and the next who gets it comes behind that. In another stream nobody would.
 //
 // source   spec: executors 3.4 (apache/tvm src/runtime/workspace_pool.cc)
 class DevicePool {
  public:
-  DevicePool(std::shared_ptr<const Device> device, std::int32_t index)
-      : device_(std::move(device)), index_(index) {}
+  DevicePool(std::shared_ptr<const Device> device, std::int32_t index, void* stream)
+      : device_(std::move(device)), index_(index), stream_(stream) {}
   // Frees every block, also those in use.
   ~DevicePool();
   DevicePool(DevicePool&& other) noexcept = default;
-  DevicePool& operator=(DevicePool&&) = delete;
+  DevicePool& operator=(DevicePool&& other) noexcept;
 
-  bool serves(gantry_device_id id) const { return device_->type == id.type && index_ == id.index; }
+  bool is_of(gantry_device_id id) const { return device_->type == id.type && index_ == id.index; }
+  bool serves(gantry_device_id id, void* stream) const { return stream_ == stream && is_of(id); }
+  bool is_idle() const { return used_.empty(); }
 
   // The smallest spare block that is large enough. Else a new one, and the largest spare one goes for it: the
   // number of blocks does not grow while one is spare.
@@ -71,6 +74,7 @@ class DevicePool {
 
   std::shared_ptr<const Device> device_;
   std::int32_t index_;
+  void* stream_;
   std::vector<Block> used_;   // youngest last
   std::vector<Block> spare_;  // smallest first
 };
@@ -84,12 +88,12 @@ class WorkspaceShare {
   WorkspaceShare& operator=(const WorkspaceShare&) = delete;
 
   const WorkspaceRegistry* registry() const { return registry_.get(); }
-  Result<DevicePool*> pool(gantry_device_id id, const DeviceSet& devices);
+  Result<DevicePool*> pool(gantry_device_id id, void* stream, const DeviceSet& devices);
   std::vector<DevicePool>& pools() { return pools_; }
 
  private:
   std::shared_ptr<WorkspaceRegistry> registry_;
-  std::vector<DevicePool> pools_;  // few: the CPU, and sometimes one device
+  std::vector<DevicePool> pools_;  // few: the CPU, and sometimes one device in one stream
 };
 
 class Workspaces {
@@ -103,14 +107,15 @@ class Workspaces {
 
   // Memory of at least `bytes`, at least kTensorAlignment aligned, content undefined; freed on the same thread.
   //
+  // stream   [in]   of the device, in which what uses the memory runs
   // returns  not_found    no such device
   //          exhausted    no memory
   //          unavailable  RUNTIME_ENDS: closed
   // thread   any; no lock but at a thread's first call
   // costs    tens of nanoseconds where a spare block fits
-  Result<void*> alloc(gantry_device_id device, std::uint64_t bytes);
+  Result<void*> alloc(gantry_device_id device, std::uint64_t bytes, void* stream = nullptr);
 
-  // Gives a block back, best in reverse order.
+  // Gives a block back, best in reverse order, in whatever stream it was taken.
   //
   // returns  invalid where this thread has no such block in use
   Status free(gantry_device_id device, void* data);

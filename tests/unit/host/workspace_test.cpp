@@ -31,7 +31,7 @@ struct FakeDevice {
   std::uint64_t least_alignment = UINT64_MAX;
   bool full = false;
   bool absent = false;  // says that there is memory, and gives none
-  bool gone = false;  // whoever still asks has kept it too long
+  bool gone = false;    // whoever still asks has kept it too long
 };
 const gantry_device_table* fake_table() {
   static const gantry_device_table table = [] {
@@ -178,6 +178,39 @@ TEST_F(WorkspacesTest, RefusesADeviceThatIsNotThere) {
 TEST_F(WorkspacesTest, KeepsDevicesOfOneKindApart) {
   void* on_first = *workspaces->alloc(id, 1);
   EXPECT_FALSE(workspaces->free({id.type, 1}, on_first).ok());
+}
+
+// Work that uses a block may still be to run in the stream in which it was taken.
+TEST_F(WorkspacesTest, AreGivenAgainInTheirOwnStreamOnly) {
+  int first = 0, second = 0;
+  void* const block = *workspaces->alloc(id, 1, &first);
+  ASSERT_TRUE(workspaces->free(id, block).ok());
+
+  EXPECT_NE(*workspaces->alloc(id, 1, &second), block);
+  EXPECT_NE(*workspaces->alloc(id, 1), block);
+  EXPECT_EQ(*workspaces->alloc(id, 1, &first), block);
+}
+
+// Nobody tells when a stream is gone.
+TEST_F(WorkspacesTest, OfStreamsThatComeAndGoDoNotPileUp) {
+  char streams[1000];
+  for (char& stream : streams) {
+    void* const block = *workspaces->alloc(id, 1, &stream);
+    ASSERT_TRUE(workspaces->free(id, block).ok());
+  }
+
+  EXPECT_LE(fake.live.size(), 8u);
+}
+
+TEST_F(WorkspacesTest, InUseStayWhateverStreamsCome) {
+  char streams[20];
+  std::vector<void*> blocks;
+  for (char& stream : streams) blocks.push_back(*workspaces->alloc(id, 1, &stream));
+
+  for (void* const block : blocks) {
+    EXPECT_TRUE(fake.live.contains(block));
+    EXPECT_TRUE(workspaces->free(id, block).ok());
+  }
 }
 
 TEST_F(WorkspacesTest, GoWithTheThread) {
