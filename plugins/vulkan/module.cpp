@@ -6,7 +6,6 @@
 #include <gantry/quoted.hpp>
 #include <gantry/wall.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace gantry::vulkan {
@@ -33,6 +32,7 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, const gantry_blob& 
     auto kernel = std::make_unique<LoadedKernel>(std::move(made));
     kernel->module = module.get();
     kernel->name = shader.kernel;
+    module->by_name_.emplace(kernel->name, kernel.get());
     module->kernels_.push_back(std::move(kernel));
   }
   module->pin_ = plugin.host().share(blob.pin);
@@ -51,9 +51,8 @@ Module::~Module() {
 }
 
 LoadedKernel* Module::find(std::string_view name) const {
-  const auto found = std::find_if(kernels_.begin(), kernels_.end(),
-                                  [&](const auto& kernel) { return kernel->name == name; });
-  return found == kernels_.end() ? nullptr : found->get();
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 PipelineCache& Module::cache(const Device& device) {

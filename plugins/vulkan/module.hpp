@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +61,7 @@ class Module {
   ObjectRef pin_;
   std::span<const std::uint8_t> bytes_;
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;  // in the order of the payload
+  std::map<std::string_view, LoadedKernel*> by_name_;
   std::mutex mutex_;
   std::array<std::unique_ptr<PipelineCache>, most_devices> caches_;
 };

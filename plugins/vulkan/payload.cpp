@@ -64,16 +64,15 @@ Result<std::vector<Shader>> read_shaders(ByteReader& in) {
 }
 
 // Every kernel has one shader, and no shader comes twice.
-Status check_names(const Payload& payload, std::uint64_t shaders_at) {
-  std::vector<std::string_view> names;
-  for (const Shader& shader : payload.shaders) names.push_back(shader.kernel);
-  std::sort(names.begin(), names.end());
-  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-    return malformed(shaders_at, "shader of kernel ", quoted(*twice), " comes twice")
+Status index_shaders(Payload& payload, std::uint64_t shaders_at) {
+  for (std::size_t i = 0; i < payload.shaders.size(); ++i) {
+    const std::string_view kernel = payload.shaders[i].kernel;
+    if (payload.by_kernel.emplace(kernel, i).second) continue;
+    return malformed(shaders_at, "shader of kernel ", quoted(kernel), " comes twice")
         .because("SHADER");
   }
   for (const KernelInfo& kernel : payload.table.kernels()) {
-    if (std::binary_search(names.begin(), names.end(), std::string_view(kernel.name))) continue;
+    if (payload.by_kernel.contains(kernel.name)) continue;
     return malformed(shaders_at, "kernel ", quoted(kernel.name), " has no shader")
         .because("SHADER");
   }
@@ -94,9 +93,8 @@ std::uint32_t bytes_of(ParameterKind kind) {
 }  // namespace
 
 const Shader* Payload::shader_of(std::string_view kernel) const {
-  const auto found = std::find_if(shaders.begin(), shaders.end(),
-                                  [&](const Shader& shader) { return shader.kernel == kernel; });
-  return found == shaders.end() ? nullptr : &*found;
+  const auto found = by_kernel.find(kernel);
+  return found == by_kernel.end() ? nullptr : &shaders[found->second];
 }
 
 Result<Payload> read_payload(const gantry_blob& blob) {
@@ -121,7 +119,7 @@ Result<Payload> read_payload(const gantry_blob& blob) {
   ByteReader again = in;
   GANTRY_CHECK(rest(again));
   GANTRY_TRY(payload.shaders, read_shaders(in));
-  GANTRY_CHECK(check_names(payload, shaders_at));
+  GANTRY_CHECK(index_shaders(payload, shaders_at));
   payload.size = in.offset();
   return payload;
 }

@@ -44,8 +44,9 @@ struct Kernel {
 
 struct Payload {
   KernelTable table;
-  std::vector<Shader> shaders;  // in the order of the file
-  std::uint64_t size = 0;       // bytes
+  std::vector<Shader> shaders;                        // in the order of the file
+  std::map<std::string_view, std::size_t> by_kernel;  // to shaders
+  std::uint64_t size = 0;                             // bytes
 
   // NULL where there is none.
   const Shader* shader_of(std::string_view kernel) const;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace gantry::vulkan {
@@ -75,7 +76,7 @@ class ShaderReader {
     }
     GANTRY_CHECK(choose_entry_point());
     for (const Variable& variable : variables_) GANTRY_CHECK(place(variable));
-    std::sort(facts_.storage_bindings.begin(), facts_.storage_bindings.end());
+    facts_.storage_bindings.assign(bound_.begin(), bound_.end());
     return std::move(facts_);
   }
 
@@ -153,7 +154,7 @@ class ShaderReader {
       case op_type_array:
       case op_type_runtime_array:
         GANTRY_CHECK(needs(word, size, 3));
-        arrays_.push_back(word_at(word + 1));
+        arrays_.insert(word_at(word + 1));
         return {};
       case op_type_pointer:
         GANTRY_CHECK(needs(word, size, 4));
@@ -224,17 +225,14 @@ class ShaderReader {
     }
     const auto binding = decoration(variable.id, decoration_binding);
     if (!binding) return wrong(word, "variable ", variable.id, " has no binding");
-    if (variable.storage == storage_uniform_constant ||
-        std::find(arrays_.begin(), arrays_.end(), type) != arrays_.end()) {
+    if (variable.storage == storage_uniform_constant || arrays_.contains(type)) {
       return refused("binding ", *binding, " is no buffer; textures are not supported");
     }
     if (variable.storage == storage_uniform && decoration(type, decoration_block)) {
       return place_scalars(word, type, ScalarPlace::uniform_buffer, *binding);
     }
-    const auto& taken = facts_.storage_bindings;
-    if (std::find(taken.begin(), taken.end(), *binding) != taken.end())
+    if (!bound_.insert(*binding).second)
       return wrong(word, "binding ", *binding, " is bound twice");
-    facts_.storage_bindings.push_back(*binding);
     return {};
   }
 
@@ -264,7 +262,8 @@ class ShaderReader {
   std::map<Key, std::uint32_t> decorations_;
   std::map<Key, std::uint32_t> offsets_;
   std::map<std::uint32_t, std::uint32_t> struct_sizes_;
-  std::vector<std::uint32_t> arrays_;
+  std::set<std::uint32_t> arrays_;
+  std::set<std::uint32_t> bound_;  // bindings of storage buffers
   std::map<std::uint32_t, Pointer> pointers_;
   std::vector<Variable> variables_;
 };
