@@ -216,7 +216,9 @@ class Checker {
     if (path_.starts_with("sdk/cxx/")) {
       if (is_sdk_header(what)) return;
       if (what.starts_with("dmlc/") && path_ == "sdk/cxx/gantry/dmlc_stream.hpp") return;
-      if (!include.is_quoted && what.find('/') == std::string::npos) return;
+      // The system's own headers are as much at home in one folder as in none.
+      if (!include.is_quoted && (what.find('/') == std::string::npos || what.starts_with("sys/")))
+        return;
       return refuse(include, "but sdk/cxx needs the ABI and the standard library only");
     }
     if (path_.starts_with("sdk/conformance/")) {

@@ -15,8 +15,13 @@
 
 namespace gantry::test {
 
-// A runtime that finds the build tree's plugins and nothing of this machine's configuration.
+// A runtime that finds the graph executor of this build and, unless told otherwise, nothing else: what is missing is the same
+// in every build and on every machine.
 inline Runtime make_runtime(RuntimeOptions options = {}) {
+  if (options.plugin_dirs.empty() && options.plugin_files.empty() && options.config_file.empty()) {
+    options.plugin_dirs = {(build_tree() / "share/gantry/plugins.d/graph").string()};
+    options.only_these_plugins = true;
+  }
   auto runtime = Runtime::create(std::move(options));
   if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
   return std::move(runtime).value();
