@@ -120,10 +120,12 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
   if (!from_host && from != index_) {
     GANTRY_TRY(Device* const other, devices.at(from));
     from_context = other->context();
+    other->copied_by_ |= std::uint64_t{1} << index_;
   }
   if (!to_host && to != index_) {
     GANTRY_TRY(Device* const other, devices.at(to));
     to_context = other->context();
+    other->copied_by_ |= std::uint64_t{1} << index_;
   }
   GANTRY_TRY(const ContextScope scope, enter());
   const auto enqueue = [&]() -> Status {
@@ -142,6 +144,23 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
   }
   if (!copied.ok()) copied.error().at("while copying ", what.size, " bytes on ", text());
   return copied;
+}
+
+void Device::free(void* data, Devices& devices) {
+  const std::uint64_t copied_by = data == nullptr ? 0 : copied_by_.exchange(0);
+  for (std::int32_t i = 0; i < Devices::most; ++i) {
+    if ((copied_by >> i & 1u) == 0) continue;
+    const auto wait = [&]() -> Status {
+      GANTRY_TRY(Device* const other, devices.at(i));
+      GANTRY_TRY(const ContextScope scope, other->enter());
+      return driver.call(driver.context_synchronize);
+    };
+    if (const Status waited = wait(); !waited.ok()) {
+      host_.log(GANTRY_LOG_WARNING, concat(waited.error().message, "\n  while waiting for device ",
+                                           i, " before memory of ", text(), " is freed"));
+    }
+  }
+  memory.free(data);
 }
 
 Result<const Driver*> Devices::driver() {

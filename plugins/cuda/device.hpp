@@ -50,6 +50,10 @@ class Device {
   // devices  [in]   where the other side of a copy between devices is found
   Status copy(const gantry_copy& what, void* stream, Devices& devices);
 
+  // See gantry_device_table.free. The driver waits for this device's work; streams of others that have copied from or to
+  // memory here are waited for before.
+  void free(void* data, Devices& devices);
+
   const Driver& driver;
   Memory memory;
 
@@ -67,6 +71,8 @@ class Device {
   Architecture architecture_;
   std::string name_;
   Staging staging_;
+  std::atomic<std::uint64_t> copied_by_{
+      0};  // one bit for each device whose streams may have memory here in use
 };
 
 class Devices {

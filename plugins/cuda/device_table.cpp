@@ -173,7 +173,7 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** d
 
 void free_memory(void* self, std::int32_t i, void* data) {
   give_up(self, i, "free", [&](Device& device, const Driver&) -> Status {
-    device.memory.free(data);
+    device.free(data, plugin_of(self).devices);
     return {};
   });
 }

@@ -328,6 +328,15 @@ std::int32_t Image::verdict(Architecture device) const {
   return best;
 }
 
+bool Image::has_later_ptx(Architecture latest) const {
+  if (latest == Architecture{}) return false;
+  return std::any_of(parts.begin(), parts.end(), [&](const ImagePart& part) {
+    return part.is_ptx &&
+           (part.language.major > latest.major ||
+            (part.language.major == latest.major && part.language.minor > latest.minor));
+  });
+}
+
 Result<Image> read_image(ByteReader in) {
   const auto head = in.peek(4);
   std::uint32_t magic = 0;

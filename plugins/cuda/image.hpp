@@ -52,8 +52,11 @@ struct Image {
   std::string text() const;
 
   // How well the device can run it: GANTRY_VERDICT_*, that of the best part. Whether the driver knows the version of the
-  // PTX language only the driver can tell.
+  // PTX language is another question.
   std::int32_t verdict(Architecture device) const;
+
+  // Has it PTX of a later version of the language? {0, 0}: that is not known, so no.
+  bool has_later_ptx(Architecture latest) const;
 };
 
 // "sm_90", "sm_90a"

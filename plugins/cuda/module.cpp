@@ -77,13 +77,7 @@ Error Module::wrong_architecture(const Device& device) const {
 Error Module::explain(const Device& device, CUresult result, const std::string& log) const {
   const Driver& driver = device.driver;
   const Architecture latest = driver.latest_ptx();
-  const auto is_later = [&](const ImagePart& part) {
-    return part.is_ptx && latest != Architecture{} &&
-           (part.language.major > latest.major ||
-            (part.language.major == latest.major && part.language.minor > latest.minor));
-  };
-  bool has_later = false;
-  for (const ImagePart& part : payload_.image.parts) has_later = has_later || is_later(part);
+  const bool has_later = payload_.image.has_later_ptx(latest);
   const bool is_of_code = result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_INVALID_IMAGE ||
                           result == CUDA_ERROR_INVALID_SOURCE;
 
@@ -247,6 +241,12 @@ gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t devic
     GANTRY_TRY(const Payload payload, read_payload(plugin.host, *blob, &read_bytes));
     GANTRY_TRY(const Architecture device, plugin.devices.architecture(device_index));
     *verdict = payload.image.verdict(device);
+    // PTX alone, of a version that the driver does not know. In a fatbin another part may do.
+    GANTRY_TRY(const Driver* const driver, plugin.devices.driver());
+    if (payload.image.kind == Image::Kind::ptx &&
+        payload.image.has_later_ptx(driver->latest_ptx())) {
+      *verdict = GANTRY_VERDICT_NO;
+    }
     return {};
   });
 }

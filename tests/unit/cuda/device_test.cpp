@@ -194,6 +194,21 @@ TEST_F(Copies, OfOneDeviceToAnotherGoFromPeerToPeer) {
   world->free(b, 1);
 }
 
+TEST_F(Copies, OfOneDeviceToAnotherAreWaitedForByBothWhoFree) {
+  const std::vector<float> sent{1, 2, 3, 4};
+  void* const a = world->alloc(16, 0).value();
+  void* const b = world->alloc(16, 1).value();
+  ASSERT_TRUE(world->upload(a, sent).ok());
+  const std::size_t before = fake.count_of("cuCtxSynchronize");
+
+  ASSERT_TRUE(world->copy(on_cuda(a, 0, 0), on_cuda(b, 0, 1), 16, 0).ok());
+  world->free(b, 1);  // the copy is in a stream of device 0
+
+  EXPECT_EQ(fake.count_of("cuCtxSynchronize"), before + 1);
+  world->free(a, 0);
+  EXPECT_EQ(fake.count_of("cuCtxSynchronize"), before + 1);
+}
+
 // The real driver would wait for the stream; so does the fake one.
 TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
   const std::uint64_t size = Staging::piece_bytes;

@@ -95,6 +95,12 @@ CUresult enter(const char* function) {
   if ((stream)->context != stack.back()) return CUDA_ERROR_INVALID_HANDLE
 
 template <class Set>
+void drop(Set& all) {
+  for (auto* const one : all) delete one;
+  all.clear();
+}
+
+template <class Set>
 void describe(std::string& text, const Set& all, const char* what) {
   if (all.empty()) return;
   text += (text.empty() ? "" : ", ") + std::to_string(all.size()) + " " + what;
@@ -160,6 +166,16 @@ void FakeDriver::reset() {
   *this = {};
   gpus = {{"Fake H200", 9, 0, std::uint64_t{1} << 32}, {"Fake T4", 7, 5, std::uint64_t{1} << 31}};
   stack.clear();
+  drop(streams);
+  drop(events);
+  drop(modules);
+  drop(graphs);
+  drop(executables);
+  for (const auto& [at, allocation] : memory) std::free(pointer(at));
+  memory.clear();
+  for (const auto& [at, size] : pinned) std::free(at);
+  pinned.clear();
+  contexts.clear();
 }
 
 std::size_t FakeDriver::count_of(const std::string& function) const {

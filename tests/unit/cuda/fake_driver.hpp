@@ -59,7 +59,7 @@ struct FakeDriver {
   std::vector<FakeLaunch> launches;
   std::size_t count_of(const std::string& function) const;
 
-  // Two GPUs, sm_90 and sm_75, of CUDA 12.4; nothing fails, nothing happened. Precondition: live() is empty.
+  // Two GPUs, sm_90 and sm_75, of CUDA 12.4; nothing fails, nothing happened, nothing is held.
   void reset();
   // What is held, in words: "1 stream, 2 allocations"; empty: nothing.
   std::string live() const;

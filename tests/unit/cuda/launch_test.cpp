@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of kernels: what the driver is asked for, what comes out, what is refused.
+#include "tests/unit/cuda/world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+namespace gantry::cuda::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char shared_tag[] = "tir.use_dyn_shared_memory";
+
+class Launches : public WithFakeDriver {
+ protected:
+  // Makes the module that the test's calls go to.
+  gantry_function kernel(const KernelFields& fields) {
+    module =
+        world->load(payload_of({fields}, text_bytes(ptx_with({std::string(fields.name)})))).value();
+    return world->function(module, fields.name).value();
+  }
+  ~Launches() override {
+    if (module.table != nullptr) module.table->destroy(module.self);
+  }
+  gantry_module module{};
+};
+
+TEST_F(Launches, RunAKernel) {
+  const gantry_function axpy2 = kernel({});
+  const std::vector<float> a{1, 2, 3, 4};
+  const std::vector<float> b{10, 20, 30, 40};
+  std::vector<float> out(4);
+  void* const memory[] = {world->alloc(16).value(), world->alloc(16).value(),
+                          world->alloc(16).value()};
+  ASSERT_TRUE(world->upload(memory[1], a).ok());
+  ASSERT_TRUE(world->upload(memory[2], b).ok());
+
+  const Status called = world->call(
+      axpy2, {pointer_value(memory[0]), pointer_value(memory[1]), pointer_value(memory[2]),
+              int_value(4), int_value(1), int_value(1), int_value(1), int_value(1), int_value(64)});
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  ASSERT_TRUE(world->download(out, memory[0]).ok());
+  EXPECT_THAT(out, ElementsAre(21, 42, 63, 84));
+  EXPECT_THAT(fake.launches[0].grid, ElementsAre(1, 1, 1));
+  EXPECT_THAT(fake.launches[0].block, ElementsAre(64, 1, 1));
+  for (void* const data : memory) world->free(data);
+}
+
+TEST_F(Launches, PassEveryTypeAtItsWidth) {
+  const gantry_function store = kernel({"store_kernel", "pilufd", {}});
+  void* const memory = world->alloc(40).value();
+  std::vector<std::uint8_t> out(40);
+
+  const Status called =
+      world->call(store, {pointer_value(memory), int_value(-5), int_value(INT64_MIN),
+                          int_value(4000000000), float_value(0.1), float_value(-0.1)});
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  ASSERT_TRUE(world->copy(on_cuda(memory), on_host(out.data()), 40).ok());
+  const auto at = [&]<class T>(std::size_t offset, T) {
+    T value;
+    std::memcpy(&value, out.data() + offset, sizeof value);
+    return value;
+  };
+  EXPECT_EQ(at(0, std::int32_t{}), -5);
+  EXPECT_EQ(at(8, std::int64_t{}), INT64_MIN);
+  EXPECT_EQ(at(16, std::uint32_t{}), 4000000000u);
+  EXPECT_EQ(at(24, float{}), 0.1f);
+  EXPECT_EQ(at(32, double{}), -0.1);
+  world->free(memory);
+}
+
+TEST_F(Launches, TakeTensorsWithTheirOffset) {
+  const gantry_function store = kernel({"store_kernel", "pilufd", {}});
+  void* const memory = world->alloc(64).value();
+  gantry_tensor tensor{};
+  tensor.data = memory;
+  tensor.byte_offset = 16;
+  tensor.device = {cuda_type, 0};
+  std::int32_t out = 0;
+
+  const Status called = world->call(store, {tensor_ref_value(&tensor), int_value(77), int_value(0),
+                                            int_value(0), float_value(0), float_value(0)});
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  ASSERT_TRUE(world->copy(on_cuda(memory, 16), on_host(&out), 4).ok());
+  EXPECT_EQ(out, 77);
+  world->free(memory);
+}
+
+TEST_F(Launches, PassATensorMapItself) {
+  const gantry_function copy_map = kernel({"map_kernel", "mp", {}});
+  std::vector<float> map(32);
+  for (std::size_t i = 0; i < map.size(); ++i) map[i] = static_cast<float>(i);
+  std::vector<float> out(32);
+  void* const memory = world->alloc(128).value();
+
+  const Status called = world->call(copy_map, {pointer_value(map.data()), pointer_value(memory)});
+  const Status null = world->call(copy_map, {pointer_value(nullptr), pointer_value(memory)});
+
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  ASSERT_TRUE(world->download(out, memory).ok());
+  EXPECT_EQ(out, map);
+  ASSERT_FALSE(null.ok());
+  EXPECT_EQ(null.error().message,
+            "kernel \"map_kernel\": argument 0 is a null pointer, expected that of a tensor map");
+  world->free(memory);
+}
+
+TEST_F(Launches, HaveAnyNumberOfParameters) {
+  const gantry_function many = kernel({"empty_kernel", std::string_view(std::string(40, 'l')), {}});
+
+  EXPECT_TRUE(world->call(many, std::vector<gantry_value>(40, int_value(1))).ok());
+}
+
+TEST_F(Launches, FollowTheirTags) {
+  const gantry_function tagged =
+      kernel({"empty_kernel", "", {"threadIdx.y", "blockIdx.z", "blockIdx.x", shared_tag}});
+
+  ASSERT_TRUE(world->call(tagged, {int_value(8), int_value(3), int_value(0), int_value(64)}).ok());
+
+  EXPECT_THAT(fake.launches[0].grid, ElementsAre(1, 1, 3));
+  EXPECT_THAT(fake.launches[0].block, ElementsAre(1, 8, 1));
+  EXPECT_EQ(fake.launches[0].shared_bytes, 64u);
+}
+
+TEST_F(Launches, AskForMoreSharedMemoryOnceForEachNewMost) {
+  const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
+  constexpr int kib = 1024;
+
+  for (const int bytes : {1, 48 * kib, 49 * kib, 49 * kib, 60 * kib, 50 * kib, 64 * kib}) {
+    ASSERT_TRUE(world->call(shared, {int_value(bytes)}).ok()) << bytes;
+  }
+
+  EXPECT_EQ(fake.count_of("cuFuncSetAttribute"), 3u);
+  EXPECT_EQ(fake.launches.size(), 7u);
+}
+
+TEST_F(Launches, RefuseMoreSharedMemoryThanTheDeviceHas) {
+  const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
+
+  const Status called = world->call(shared, {int_value(200 * 1024)});
+  const Status beyond = world->call(shared, {int_value(std::int64_t{1} << 40)});
+
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().code, Code::invalid);
+  EXPECT_EQ(called.error().message,
+            "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  kernel "
+            "\"empty_kernel\" wants 204800 bytes of dynamic shared memory for each block of device "
+            "0 (Fake H200)");
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_EQ(beyond.error().message,
+            "kernel \"empty_kernel\": dynamic shared memory is 1099511627776 bytes, most is "
+            "2147483647");
+}
+
+TEST_F(Launches, ThatTheDriverRefusesSayWhatWasAsked) {
+  const gantry_function tagged = kernel({"empty_kernel", "", {"threadIdx.x"}});
+
+  const Status called = world->call(tagged, {int_value(2048)}, 1);
+
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().code, Code::invalid);
+  EXPECT_EQ(called.error().reason, "DRIVER_CALL");
+  EXPECT_EQ(called.error().message,
+            "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  in a launch of "
+            "kernel \"empty_kernel\" on device 1 (Fake T4): grid 1x1x1, block 2048x1x1, 0 bytes of "
+            "dynamic shared memory");
+}
+
+TEST_F(Launches, RefuseAWrongCount) {
+  const gantry_function axpy2 = kernel({});
+
+  const Status called = world->call(axpy2, {int_value(1)});
+
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().code, Code::invalid);
+  EXPECT_EQ(called.error().reason, "ARGUMENT_COUNT");
+  EXPECT_EQ(fake.calls.size(), 0u);  // before any driver is asked
+}
+
+TEST_F(Launches, RefuseWhatThisVersionDoesNotLaunch) {
+  struct Tagged {
+    std::string_view tag;
+    std::string what;
+  };
+  for (const Tagged& tagged : {Tagged{"clusterCtaIdx.x", "clusters of blocks"},
+                               Tagged{"preferredClusterCtaIdx.y", "clusters of blocks"},
+                               Tagged{"tirx.use_cooperative_launch", "a cooperative launch"}}) {
+    const gantry_module other =
+        world->load(payload_of({{"empty_kernel", "", {tagged.tag}}}, text_bytes(ptx_text())))
+            .value();
+
+    const Result<gantry_function> found = world->function(other, "empty_kernel");
+
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().code, Code::unsupported);
+    EXPECT_EQ(found.error().reason, "LAUNCH_TAG");
+    EXPECT_EQ(found.error().message, concat("kernel \"empty_kernel\" wants ", tagged.what,
+                                            ", which this version of gantry.cuda does not launch"));
+    other.table->destroy(other.self);
+  }
+}
+
+TEST_F(Launches, GoToTheStreamThatTheCallNames) {
+  const gantry_function empty = kernel({"empty_kernel", "", {}});
+  void* stream = nullptr;
+  ASSERT_EQ(world->device().stream_create(world->self(), 0, 0, &stream, nullptr), GANTRY_OK);
+
+  ASSERT_TRUE(world->call(empty, {}, 0, stream).ok());
+  ASSERT_TRUE(world->call(empty, {}, 0, nullptr).ok());
+
+  EXPECT_EQ(fake.launches[0].stream, stream);
+  EXPECT_NE(fake.launches[1].stream, stream);
+  EXPECT_NE(fake.launches[1].stream, nullptr);  // the legacy stream cannot be captured
+  world->device().stream_destroy(world->self(), 0, stream);
+}
+
+// A kernel's module may be loaded while its first launch is captured.
+TEST_F(Launches, AreCaptured) {
+  const gantry_function axpy2 = kernel({});
+  void* const memory = world->alloc(4).value();
+  std::vector<float> value{1};
+  void* graph = nullptr;
+  const gantry_device_table& device = world->device();
+  const gantry_value data = pointer_value(memory);
+  ASSERT_TRUE(world->upload(memory, value).ok());
+
+  ASSERT_EQ(device.capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world
+                  ->call(axpy2, {data, data, data, int_value(1), int_value(1), int_value(1),
+                                 int_value(1), int_value(1), int_value(1)})
+                  .ok());
+  ASSERT_EQ(device.capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(device.capture_launch(world->self(), 0, graph, nullptr, nullptr), GANTRY_OK);
+  }
+  ASSERT_TRUE(world->download(value, memory).ok());
+
+  EXPECT_EQ(value[0], 27);  // x + 2x, three times
+  EXPECT_EQ(fake.launches.size(), 1u);
+  device.capture_destroy(world->self(), 0, graph);
+  world->free(memory);
+}
+
+}  // namespace
+}  // namespace gantry::cuda::test

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules: loaded on a device when a kernel is first called there, and what is said where that fails.
+#include "tests/unit/cuda/world.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+namespace gantry::cuda::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+class Modules : public WithFakeDriver {
+ protected:
+  gantry_module load(const Bytes& payload) {
+    Result<gantry_module> made = world->load(payload);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made.ok() ? *made : gantry_module{};
+  }
+  static void destroy(const gantry_module& module) { module.table->destroy(module.self); }
+  // One kernel without parameters.
+  static Bytes empty_payload(const Bytes& code) {
+    return payload_of({{"empty_kernel", "", {}}}, code);
+  }
+  Status call_empty(const Bytes& code, std::int32_t index = 0) {
+    const gantry_module module = load(empty_payload(code));
+    Status called = world->call(world->function(module, "empty_kernel").value(), {}, index);
+    destroy(module);
+    return called;
+  }
+  static Bytes ptx(std::string_view version = "8.4", std::string_view target = "sm_75") {
+    return text_bytes(ptx_with({"empty_kernel"}, version, target));
+  }
+};
+
+TEST_F(Modules, FindTheirKernelsAndNoOthers) {
+  const gantry_module module =
+      load(payload_of({{"b_kernel"}, {"a_kernel"}}, text_bytes(ptx_text())));
+  std::vector<std::string> names;
+  const gantry_visitor visitor{
+      sizeof visitor, 0, &names,
+      [](void* self, const gantry_function_info* info, gantry_status*) -> gantry_code {
+        static_cast<std::vector<std::string>*>(self)->emplace_back(view_of(info->name));
+        return GANTRY_OK;
+      }};
+
+  ASSERT_EQ(module.table->list_functions(module.self, &visitor, nullptr), GANTRY_OK);
+
+  EXPECT_THAT(names, ElementsAre("b_kernel", "a_kernel"));
+  for (const std::string& name : names) EXPECT_TRUE(world->function(module, name).ok()) << name;
+  for (const std::string_view name :
+       {std::string_view("c_kernel"), std::string_view(), std::string_view("a_kernel\0", 9)}) {
+    EXPECT_EQ(world->function(module, name).error().code, Code::not_found);
+  }
+  destroy(module);
+}
+
+TEST_F(Modules, AreLoadedOnceOnEachDeviceThatCalls) {
+  const gantry_module module = load(empty_payload(ptx()));
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 0u);
+
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(world->call(function, {}).ok());
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 1u);
+  EXPECT_EQ(fake.count_of("cuModuleGetFunction"), 1u);
+
+  ASSERT_TRUE(world->call(function, {}, 1).ok());
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 2u);
+  destroy(module);
+  EXPECT_EQ(fake.count_of("cuModuleUnload"), 2u);
+}
+
+TEST_F(Modules, AreLoadedOnceByManyThreads) {
+  const gantry_module module = load(empty_payload(ptx()));
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(world->call(function, {}, t % 2).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 2u);
+  EXPECT_EQ(fake.count_of("cuLaunchKernel"), 160u);
+  destroy(module);
+}
+
+// The bytes end where the payload ends: the driver would read on.
+TEST_F(Modules, GiveTheDriverPtxWithANul) {
+  const Bytes code = ptx();
+  const auto exact = std::make_unique<std::uint8_t[]>(code.size());
+  std::copy(code.begin(), code.end(), exact.get());
+
+  EXPECT_TRUE(call_empty(Bytes(exact.get(), exact.get() + code.size())).ok());
+}
+
+TEST_F(Modules, KeepTheirBytesAsLongAsTheyLive) {
+  gantry_object* const pin = world->host.new_pin();
+  const Bytes payload = empty_payload(ptx());
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = GANTRY_BLOB_EXACT;
+  blob.data = payload.data();
+  blob.size = payload.size();
+  blob.generation = 5;
+  blob.pin = pin;
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  ASSERT_EQ(World::plugin_table().loaders[0]->load_binary(world->self(), &blob, world->host.node(),
+                                                          &module, &consumed, nullptr),
+            GANTRY_OK);
+  EXPECT_EQ(world->host.references(pin), 2);
+
+  destroy(module);
+
+  EXPECT_EQ(world->host.references(pin), 1);
+  world->host.release(pin);
+}
+
+TEST_F(Modules, AreSavedAsTheyWereRead) {
+  const Bytes payload = empty_payload(cubin());
+  const gantry_module module = load(payload);
+  Bytes written;
+  const gantry_sink sink{
+      sizeof sink, 0, &written, 0,
+      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
+        const auto* from = static_cast<const std::uint8_t*>(data);
+        static_cast<Bytes*>(self)->insert(static_cast<Bytes*>(self)->end(), from, from + size);
+        return GANTRY_OK;
+      }};
+  const gantry_sink full{
+      sizeof full, 0, nullptr, 0,
+      [](void*, const void*, std::uint64_t, gantry_status* status) -> gantry_code {
+        return gantry_fail(status, GANTRY_EXHAUSTED, "DISK", "disk is full");
+      }};
+  StatusBuffer status;
+
+  EXPECT_EQ(module.table->save_binary(module.self, &sink, nullptr), GANTRY_OK);
+  EXPECT_EQ(module.table->save_binary(module.self, &full, status.get()), GANTRY_EXHAUSTED);
+
+  EXPECT_EQ(written, payload);
+  EXPECT_EQ(status.error(GANTRY_EXHAUSTED, "save").message, "disk is full");
+  destroy(module);
+}
+
+// ---- what does not fit ---------------------------------------------------------------------------
+
+struct Misfit {
+  std::string name;
+  Bytes code;
+  std::int32_t device;
+  std::string driver_fails;  // empty: it need not be asked
+  CUresult result;
+  Code whose;
+  std::string reason, message;
+  friend void PrintTo(const Misfit& misfit, std::ostream* out) { *out << misfit.name; }
+};
+class ModulesDoNotFit : public Modules, public ::testing::WithParamInterface<Misfit> {};
+TEST_P(ModulesDoNotFit, AndSayWhatHasWhat) {
+  const Misfit& misfit = GetParam();
+  fake.fail_function = misfit.driver_fails;
+  fake.fail_result = misfit.result;
+
+  const Status called = call_empty(misfit.code, misfit.device);
+
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().code, misfit.whose);
+  EXPECT_EQ(called.error().reason, misfit.reason);
+  EXPECT_EQ(called.error().message, misfit.message);
+}
+constexpr char load[] = "cuModuleLoadDataEx";
+Bytes ptx_of(std::string_view version, std::string_view target, std::string_view more = "") {
+  return text_bytes(ptx_with({"empty_kernel"}, version, target) + std::string(more));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Codes, ModulesDoNotFit,
+    ::testing::Values(
+        Misfit{"CubinOfAnotherArchitecture", cubin({.flags = 86}), 1, "", CUDA_SUCCESS,
+               Code::unavailable, "BLOB_ARCH",
+               "cuda: payload has cubin for sm_86, device 1 (Fake T4) is sm_75; export the model "
+               "for sm_75, or as PTX for it or an earlier one, which later devices run too"},
+        Misfit{"FatbinOfOtherArchitectures", fatbin({{.architecture = 80}, {.architecture = 86}}),
+               0, "", CUDA_SUCCESS, Code::unavailable, "BLOB_ARCH",
+               "cuda: payload has fatbin with cubin for sm_80, cubin for sm_86, device 0 (Fake "
+               "H200) is sm_90; export the model for sm_90, or as PTX for it or an earlier one, "
+               "which later devices run too"},
+        Misfit{"PtxOfALaterArchitecture", ptx_of("8.0", "sm_90a"), 1, "", CUDA_SUCCESS,
+               Code::unavailable, "BLOB_ARCH",
+               "cuda: payload has PTX 8.0 for sm_90a, device 1 (Fake T4) is sm_75; export the "
+               "model for sm_75, or as PTX for it or an earlier one, which later devices run too"},
+        Misfit{"CubinThatOnlyTheDriverCanTell", cubin(), 0, load, CUDA_ERROR_NO_BINARY_FOR_GPU,
+               Code::unavailable, "BLOB_ARCH",
+               "cuda: payload has cubin for sm_90, device 0 (Fake H200) is sm_90; export the model "
+               "for sm_90, or as PTX for it or an earlier one, which later devices run too\n  "
+               "driver: line 1 of the log\n  driver: line 2 of the log"},
+        Misfit{"PtxOfALaterVersion", ptx_of("9.0", "sm_75"), 1, "", CUDA_SUCCESS, Code::unavailable,
+               "PTX_VERSION",
+               "cuda: payload has PTX 9.0 for sm_75, the driver of device 1 (Fake T4) is CUDA 12.4 "
+               "and knows PTX up to 8.4; install a later driver, or export the model with a CUDA "
+               "Toolkit of that version or as a cubin for sm_75"},
+        Misfit{"PtxOfALaterVersionThatIsOnlyInvalid", ptx_of("9.0", "sm_75"), 0, load,
+               CUDA_ERROR_INVALID_PTX, Code::unavailable, "PTX_VERSION",
+               "cuda: payload has PTX 9.0 for sm_75, the driver of device 0 (Fake H200) is CUDA "
+               "12.4 and knows PTX up to 8.4; install a later driver, or export the model with a "
+               "CUDA Toolkit of that version or as a cubin for sm_90\n  driver: line 1 of the "
+               "log\n  driver: line 2 of the log"},
+        Misfit{"PtxThatDoesNotCompile", ptx_of("8.4", "sm_75", "syntax error"), 0, "", CUDA_SUCCESS,
+               Code::malformed, "BLOB_CODE",
+               "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218), what the driver says\n  while "
+               "loading PTX 8.4 for sm_75 on device 0 (Fake H200)\n  driver: ptxas application ptx "
+               "input, line 4; error   : Parsing error near 'syntax'\n  driver: ptxas fatal   : "
+               "Ptx assembly aborted due to errors"},
+        Misfit{"PtxWithoutACompiler", ptx_of("8.4", "sm_75"), 0, load,
+               CUDA_ERROR_JIT_COMPILER_NOT_FOUND, Code::unavailable, "DRIVER_CALL",
+               "cuModuleLoadDataEx: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (221), what the driver "
+               "says\n  while loading PTX 8.4 for sm_75 on device 0 (Fake H200)\n  PTX is compiled "
+               "by libnvidia-ptxjitcompiler.so.1, which comes with the driver\n  driver: line 1 of "
+               "the log\n  driver: line 2 of the log"},
+        Misfit{"CodeWithoutTheKernel", ptx_of("8.4", "sm_75"), 0, "cuModuleGetFunction",
+               CUDA_ERROR_NOT_FOUND, Code::not_found, "KERNEL",
+               "kernel \"empty_kernel\" is in the payload's table, but not in its PTX 8.4 for "
+               "sm_75"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(Modules, AreTriedAgainAfterAFailure) {
+  const gantry_module module = Modules::load(empty_payload(ptx()));
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  fake.fail_function = "cuModuleLoadDataEx";
+  fake.fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+
+  const Status failed = world->call(function, {});
+  fake.fail_function.clear();
+
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, Code::exhausted);
+  EXPECT_TRUE(world->call(function, {}).ok());
+  destroy(module);
+}
+
+TEST_F(Modules, AreJudgedBeforeTheyAreLoaded) {
+  struct Judged {
+    Bytes code;
+    std::int32_t device, verdict;
+  };
+  for (const Judged& judged :
+       {Judged{cubin(), 0, GANTRY_VERDICT_OPTIMAL}, Judged{cubin(), 1, GANTRY_VERDICT_NO},
+        Judged{ptx(), 0, GANTRY_VERDICT_RECOMPILE}, Judged{ptx("9.0"), 0, GANTRY_VERDICT_NO}}) {
+    const Bytes payload = empty_payload(judged.code);
+    gantry_blob blob{};
+    blob.struct_size = sizeof blob;
+    blob.flags = GANTRY_BLOB_EXACT;
+    blob.data = payload.data();
+    blob.size = payload.size();
+    blob.generation = 5;
+    std::int32_t verdict = -1;
+
+    ASSERT_EQ(World::plugin_table().loaders[0]->check_binary(world->self(), &blob, judged.device,
+                                                             &verdict, nullptr),
+              GANTRY_OK);
+
+    EXPECT_EQ(verdict, judged.verdict);
+    // What a call then says agrees.
+    EXPECT_EQ(call_empty(judged.code, judged.device).ok(), verdict != GANTRY_VERDICT_NO);
+  }
+}
+
+}  // namespace
+}  // namespace gantry::cuda::test

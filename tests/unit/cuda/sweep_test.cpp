@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every call of the driver fails once, in a scenario that uses all of them: the failure is told with the function's name
+// and the driver's, and nothing is held afterwards.
+#include "tests/unit/cuda/world.hpp"
+
+#include <gantry/wall.hpp>
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace gantry::cuda::test {
+namespace {
+
+// Frees in reverse what was made, however far it came.
+class Undo {
+ public:
+  ~Undo() {
+    while (!steps_.empty()) {
+      steps_.back()();
+      steps_.pop_back();
+    }
+  }
+  void then(std::function<void()> step) { steps_.push_back(std::move(step)); }
+
+ private:
+  std::vector<std::function<void()>> steps_;
+};
+
+class Scenario {
+ public:
+  explicit Scenario(World& world) : world_(world), device_(world.device()), self_(world.self()) {}
+
+  Status run() {
+    const std::size_t big = Staging::piece_bytes + 4096;
+    // They outlive every copy, which freeing memory waits for.
+    std::vector<float> sent(big / sizeof(float), 1);
+    std::vector<float> received(sent.size());
+    Undo undo;
+    const Bytes payload =
+        payload_of({{.tags = {"blockIdx.x", "threadIdx.x", "tir.use_dyn_shared_memory"}}},
+                   text_bytes(ptx_with({"axpy2_kernel0"})));
+    GANTRY_TRY(const gantry_module module, world_.load(payload));
+    undo.then([=] { module.table->destroy(module.self); });
+    GANTRY_TRY(const gantry_function axpy2, world_.function(module, "axpy2_kernel0"));
+    GANTRY_CHECK(attributes());
+
+    GANTRY_TRY(void* const a, world_.alloc(big));
+    undo.then([=, this] { world_.free(a); });
+    GANTRY_TRY(void* const b, world_.alloc(big));
+    undo.then([=, this] { world_.free(b); });
+    GANTRY_TRY(void* const other, world_.alloc(big, 1));
+    undo.then([=, this] { world_.free(other, 1); });
+
+    void* stream = nullptr;
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.stream_create(self_, 0, 0, &stream, status);
+    }));
+    undo.then([=, this] { device_.stream_destroy(self_, 0, stream); });
+    void* events[2] = {};
+    for (void*& event : events) {
+      GANTRY_CHECK(checked([&](gantry_status* status) {
+        return device_.event_create(self_, 0, 0, &event, status);
+      }));
+      undo.then([made = event, this] { device_.event_destroy(self_, 0, made); });
+    }
+
+    GANTRY_CHECK(record(events[0], nullptr));
+    GANTRY_CHECK(world_.copy(on_host(sent.data()), on_cuda(a), big, 0));
+    GANTRY_CHECK(world_.copy(on_cuda(a), on_cuda(b), big));
+    GANTRY_CHECK(launch(axpy2, a, nullptr));
+    GANTRY_CHECK(record(events[1], nullptr));
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.event_wait(self_, 0, events[1], stream, status);
+    }));
+    std::int64_t ns = 0;
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.event_elapsed(self_, 0, events[0], events[1], &ns, status);
+    }));
+    GANTRY_CHECK(world_.copy(on_cuda(a), on_cuda(other, 0, 1), big));
+    GANTRY_CHECK(world_.copy(on_cuda(a), on_host(received.data()), big, 0));
+    GANTRY_CHECK(world_.synchronize());
+
+    void* graph = nullptr;
+    GANTRY_CHECK(checked(
+        [&](gantry_status* status) { return device_.capture_begin(self_, 0, stream, status); }));
+    Status captured = launch(axpy2, a, stream);
+    // A capture that has begun is ended, whatever came in between.
+    const Status ended = checked([&](gantry_status* status) {
+      return device_.capture_end(self_, 0, stream, &graph, status);
+    });
+    if (ended.ok()) undo.then([=, this] { device_.capture_destroy(self_, 0, graph); });
+    GANTRY_CHECK(std::move(captured));
+    if (!ended.ok()) return ended;
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.capture_launch(self_, 0, graph, stream, status);
+    }));
+    GANTRY_CHECK(world_.synchronize(stream));
+    float last = 0;
+    GANTRY_CHECK(world_.copy(on_cuda(a), on_host(&last), sizeof last));
+    EXPECT_EQ(received[0], 3);
+    EXPECT_EQ(last, 9);
+    return {};
+  }
+
+ private:
+  template <class Call>
+  static Status checked(Call&& call) {
+    StatusBuffer status;
+    const gantry_code code = call(status.get());
+    if (code != GANTRY_OK) return status.error(code, "device");
+    return {};
+  }
+  Status attributes() {
+    for (std::int32_t kind = GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+         kind <= GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY; ++kind) {
+      if (kind == GANTRY_ATTRIBUTE_GCN_ARCH) continue;
+      gantry_value value{};
+      GANTRY_CHECK(checked([&](gantry_status* status) {
+        return device_.attribute(self_, 0, kind, &value, status);
+      }));
+      const Value owned = Value::adopt(world_.host.table(), value);
+    }
+    return {};
+  }
+  Status record(void* event, void* stream) {
+    return checked([&](gantry_status* status) {
+      return device_.event_record(self_, 0, event, stream, status);
+    });
+  }
+  Status launch(const gantry_function& axpy2, void* data, void* stream) {
+    const gantry_value at = pointer_value(data);
+    return world_.call(axpy2,
+                       {at, at, at, int_value(1), int_value(1), int_value(1), int_value(1),
+                        int_value(1), int_value(1), int_value(50 * 1024)},
+                       0, stream);
+  }
+
+  World& world_;
+  const gantry_device_table& device_;
+  void* self_;
+};
+
+// Where nobody can be told and nobody could do anything: a module, a device or a scope ends.
+const std::set<std::string> silent{"cuCtxPopCurrent_v2", "cuModuleUnload",
+                                   "cuCtxSynchronize",   "cuMemFreeHost",
+                                   "cuGraphDestroy",     "cuDevicePrimaryCtxRelease_v2"};
+// At the end of a device or module too, but told elsewhere.
+const std::set<std::string> silent_at_the_end{"cuCtxPushCurrent_v2", "cuStreamSynchronize",
+                                              "cuStreamDestroy_v2", "cuEventDestroy_v2"};
+
+class Sweep : public ::testing::TestWithParam<int> {};
+
+TEST_P(Sweep, TellsEveryFailureAndHoldsNothing) {
+  FakeDriver& fake = fake_driver();
+  const auto result = static_cast<CUresult>(GetParam());
+  std::set<std::string> failed;
+  bool failed_nowhere = false;
+  for (std::size_t at = 0; !failed_nowhere; ++at) {
+    fake.reset();
+    fake.fail_at = at;
+    fake.fail_result = result;
+    std::vector<std::string> log;
+    Status run;
+    bool before_the_end = false;
+    {
+      World world;
+      run = Scenario(world).run();
+      before_the_end = !fake.failed.empty();
+      log = world.host.log;
+    }
+    failed_nowhere = fake.failed.empty();
+    const std::string where = concat("call ", at, " ", fake.failed);
+    EXPECT_EQ(fake.context_depth(), 0u) << where;
+    // Contexts are popped, pushed or not: an end without its context cannot free what it holds.
+    if (fake.failed != "cuCtxPushCurrent_v2") {
+      EXPECT_EQ(fake.live(), "") << where;
+    }
+    if (failed_nowhere) {
+      EXPECT_TRUE(run.ok()) << run.error().message;
+      break;
+    }
+    failed.insert(fake.failed);
+    const std::string told = concat(fake.failed, ": CUDA_ERROR_");
+    if (!run.ok()) {
+      EXPECT_EQ(run.error().message.rfind(told, 0), 0u) << where << ": " << run.error().message;
+      EXPECT_EQ(run.error().native_domain, "CUDA") << where;
+      EXPECT_EQ(run.error().native_code, result) << where;
+      EXPECT_EQ(run.error().code, code_of(result)) << where;
+      continue;
+    }
+    const bool in_log = std::any_of(
+        log.begin(), log.end(), [&](const std::string& line) { return line.rfind(told, 0) == 0; });
+    const bool may_be_silent = silent.count(fake.failed) != 0 ||
+                               (!before_the_end || silent_at_the_end.count(fake.failed) != 0);
+    EXPECT_TRUE(in_log || may_be_silent) << where << " is told to nobody";
+    if (failed.size() > 1000) break;
+  }
+  // All but those that only follow a failure or have tests of their own.
+  const std::set<std::string> called(failed.begin(), failed.end());
+#define REQUIRED(field, symbol)                                                          \
+  if (std::string_view(#symbol).find("cuGetError") == std::string_view::npos) {          \
+    EXPECT_EQ(called.count(#symbol), 1u) << #symbol << " is not called in the scenario"; \
+  }
+#define OPTIONAL(field, symbol) REQUIRED(field, symbol)
+#include "plugins/cuda/driver.def"
+#undef REQUIRED
+#undef OPTIONAL
+  fake.reset();
+}
+INSTANTIATE_TEST_SUITE_P(Results, Sweep,
+                         ::testing::Values(CUDA_ERROR_UNKNOWN, CUDA_ERROR_OUT_OF_MEMORY,
+                                           CUDA_ERROR_ILLEGAL_ADDRESS));
+
+}  // namespace
+}  // namespace gantry::cuda::test
