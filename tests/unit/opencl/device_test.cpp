@@ -8,7 +8,6 @@
 namespace gantry::opencl::test {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -29,15 +28,6 @@ class OpenclDevice : public OpenclTest {
     return std::string(value_text(owned.get()).value_or("(no text)"));
   }
 };
-
-void expect_error(const Status& status, Code code, std::string_view reason,
-                  std::string_view message) {
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, code);
-  EXPECT_EQ(status.error().offset, no_offset);
-  EXPECT_EQ(status.error().reason, reason);
-  EXPECT_EQ(status.error().message, message);
-}
 
 TEST_F(OpenclDevice, TellsWhatItIs) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), 1);
@@ -215,86 +205,6 @@ TEST_F(OpenclDevice, CopiesOnlyWhereItIsOneSide) {
                "copy is from host to host, one side must be an opencl device");
   expect_error(copy({words, 0, {7, 0}}, on_device(data), 8), Code::unsupported, "DEVICE_PAIR",
                "copy from device type 7, opencl copies between its own devices and the host");
-}
-
-TEST_F(OpenclDevice, KeepsTheOrderOfAStream) {
-  void* stream = nullptr;
-  ASSERT_EQ(table_.stream_create(self_, 0, 0, &stream, nullptr), GANTRY_OK);
-  const auto module = load(both_kernels());
-  constexpr std::size_t count = 4096;
-  void* const x = memory(count * 4);
-  void* const y = memory(count * 4);
-
-  const auto launch = [&](std::string_view name, std::vector<gantry_value> args) {
-    args.insert(args.end(), {int_value(count / 64), int_value(64)});
-    const Status status = module->call(name, args, 0, stream);
-    EXPECT_TRUE(status.ok()) << status.error().message;
-  };
-  for (int round = 0; round < 5; ++round) {
-    launch("fill", {pointer_value(x), float_value(round)});
-    launch("fill", {pointer_value(y), float_value(1)});
-    launch("axpy", {pointer_value(x), pointer_value(y), float_value(2), int_value(count)});
-    EXPECT_THAT(floats_in(y, count, 0, stream), Each(1.0f + 2.0f * static_cast<float>(round)));
-  }
-  table_.stream_destroy(self_, 0, stream);
-}
-
-TEST_F(OpenclDevice, LetsOneStreamWaitForAnother) {
-  void* first = nullptr;
-  void* second = nullptr;
-  void* event = nullptr;
-  ASSERT_EQ(table_.stream_create(self_, 0, 0, &first, nullptr), GANTRY_OK);
-  ASSERT_EQ(table_.stream_create(self_, 0, 0, &second, nullptr), GANTRY_OK);
-  ASSERT_EQ(table_.event_create(self_, 0, 0, &event, nullptr), GANTRY_OK);
-  constexpr std::ptrdiff_t count = 1 << 18;
-  std::vector<float> back(count);
-  void* const data = memory(count * 4);
-  const auto module = load(both_kernels());
-
-  EXPECT_EQ(table_.event_wait(self_, 0, event, second, nullptr), GANTRY_OK) << "never recorded";
-  for (int round = 1; round <= 20; ++round) {
-    ASSERT_TRUE(
-        module
-            ->call("fill",
-                   {pointer_value(data), float_value(round), int_value(count / 64), int_value(64)},
-                   0, first)
-            .ok());
-    ASSERT_EQ(table_.event_record(self_, 0, event, first, nullptr), GANTRY_OK);
-    ASSERT_EQ(table_.event_wait(self_, 0, event, second, nullptr), GANTRY_OK);
-    ASSERT_TRUE(
-        copy(on_device(data), on_host(back.data()), count * 4, 0, GANTRY_COPY_BLOCKING, second)
-            .ok());
-    EXPECT_EQ(std::count(back.begin(), back.end(), static_cast<float>(round)), count);
-  }
-  table_.event_destroy(self_, 0, event);
-  table_.stream_destroy(self_, 0, first);
-  table_.stream_destroy(self_, 0, second);
-}
-
-TEST_F(OpenclDevice, MeasuresTheTimeBetweenTwoMarks) {
-  void* begin = nullptr;
-  void* end = nullptr;
-  ASSERT_EQ(table_.event_create(self_, 0, 0, &begin, nullptr), GANTRY_OK);
-  ASSERT_EQ(table_.event_create(self_, 0, 0, &end, nullptr), GANTRY_OK);
-  constexpr std::uint64_t size = std::uint64_t{16} << 20;
-  void* const first = memory(size);
-  void* const second = memory(size);
-  std::int64_t ns = -1;
-
-  StatusBuffer status;
-  const gantry_code code = table_.event_elapsed(self_, 0, begin, end, &ns, status.get());
-  expect_error(status.error(code, "event_elapsed"), Code::invalid, "EVENT",
-               "event start was never recorded");
-  ASSERT_EQ(table_.event_record(self_, 0, begin, nullptr, nullptr), GANTRY_OK);
-  for (int i = 0; i < 4; ++i)
-    ASSERT_TRUE(copy(on_device(first), on_device(second), size, 0, 0).ok());
-  ASSERT_EQ(table_.event_record(self_, 0, end, nullptr, nullptr), GANTRY_OK);
-  ASSERT_EQ(table_.event_elapsed(self_, 0, begin, end, &ns, nullptr), GANTRY_OK);
-
-  EXPECT_GT(ns, 1000) << "64 MiB do not move in a microsecond";
-  EXPECT_LT(ns, std::int64_t{60} * 1000 * 1000 * 1000);
-  table_.event_destroy(self_, 0, begin);
-  table_.event_destroy(self_, 0, end);
 }
 
 TEST_F(OpenclDevice, SaysWhereItLookedForADriver) {

@@ -10,20 +10,8 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 
-class OpenclKernel : public OpenclTest {
- protected:
-  // One kernel, alone in its module.
-  std::unique_ptr<Loaded> kernel(const KernelRecord& record, std::string_view body) {
-    return load(payload_bytes("cl", {record}, marked(record.name, body)));
-  }
-  static Error error_of(const Status& status) {
-    EXPECT_FALSE(status.ok());
-    return status.ok() ? Error() : status.error();
-  }
-};
+using OpenclKernel = OpenclTest;
 
 TEST_F(OpenclKernel, ComputesOnBuffers) {
   const auto module = load(both_kernels());
@@ -116,127 +104,6 @@ TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
   EXPECT_THAT(std::span(values).last(4), Each(3.0f));
 }
 
-TEST_F(OpenclKernel, RefusesAnOffsetThatTheDriverCannotBeginAt) {
-  const auto module = load(both_kernels());
-  const std::uint64_t step = plugin_of(self_).driver.device(0).value()->alignment_bytes;
-  if (step == 1) GTEST_SKIP() << "this driver begins parts anywhere";
-  gantry_tensor part{};
-  part.data = memory(4096);
-  part.device = {device_type, 0};
-  part.byte_offset = 1;
-
-  const Error error = error_of(
-      module->call("fill", {tensor_ref_value(&part), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "BUFFER_OFFSET");
-  EXPECT_THAT(error.message,
-              MatchesRegex("kernel \"fill\": argument 0 begins at byte 1 of its buffer; on "
-                           "opencl:0 \\(.*\\) a part begins at a multiple of " +
-                           std::to_string(step) + ": copy it into a tensor of its own"));
-  part.byte_offset = 4096;
-  EXPECT_EQ(error_of(module->call("fill", {tensor_ref_value(&part), float_value(3), int_value(1),
-                                           int_value(4)}))
-                .message,
-            "kernel \"fill\": argument 0 begins at byte 4096, buffer has 4096");
-}
-
-TEST_F(OpenclKernel, RefusesWhatIsNoBuffer) {
-  const auto module = load(both_kernels());
-  std::uint64_t words[8] = {};
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(words), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::invalid);
-  EXPECT_EQ(error.reason, "DEVICE_DATA");
-  EXPECT_THAT(error.message, HasSubstr(" is no buffer of an opencl device\n  in argument 0 of "
-                                       "kernel \"fill\""));
-}
-
-TEST_F(OpenclKernel, RefusesAnotherNumberOfArguments) {
-  const auto module = load(both_kernels());
-
-  const Error error = error_of(module->call("fill", {int_value(1)}));
-
-  EXPECT_EQ(error.code, Code::invalid);
-  EXPECT_EQ(error.message,
-            "kernel \"fill\" gets 1 arguments, takes 4: 2 parameters and 2 launch extents");
-}
-
-TEST_F(OpenclKernel, RefusesLargerWorkGroupsThanTheDeviceHas) {
-  const auto module = load(both_kernels());
-  const std::int64_t most = attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  void* const data = memory(64);
-
-  const Error error = error_of(module->call(
-      "fill", {pointer_value(data), float_value(3), int_value(1), int_value(2 * most)}));
-
-  EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "LAUNCH_EXTENT");
-  EXPECT_THAT(error.message, HasSubstr(concat("wants work-groups of ", 2 * most, " x 1 x 1, ")));
-  EXPECT_THAT(error.message, HasSubstr(concat("has at most ", most, " work-items in one")));
-}
-
-TEST_F(OpenclKernel, ShowsTheCompilersLogWhereItDoesNotBuild) {
-  const auto module = kernel(fill,
-                             "__kernel void fill(__global float* out, float value) {\n"
-                             "  out[0] = value + no_such_name;\n"
-                             "}\n");
-  void* const data = memory(64);
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(data), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "KERNEL_BUILD");
-  EXPECT_EQ(error.native_domain, "OPENCL");
-  EXPECT_THAT(error.message, HasSubstr("kernel \"fill\" does not build on opencl:0 ("));
-  EXPECT_THAT(error.message, HasSubstr("CL_BUILD_PROGRAM_FAILURE\n  "));
-  EXPECT_THAT(error.message, HasSubstr("no_such_name"));
-  ASSERT_EQ(host_.log.size(), 1u) << "the log has it whole";
-  EXPECT_THAT(host_.log[0], HasSubstr("no_such_name"));
-}
-
-TEST_F(OpenclKernel, SaysThatItsCodeHasItNot) {
-  const auto module = load(payload_bytes("cl", {axpy, fill}, axpy_body));
-  void* const data = memory(64);
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(data), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_EQ(error.reason, "KERNEL_CODE");
-  EXPECT_EQ(error.message, "kernel \"fill\" is in the payload's list and not in its code");
-}
-
-TEST_F(OpenclKernel, ComparesItsParametersWithTheList) {
-  KernelRecord more = fill;
-  more.parameters.push_back(int32);
-  const auto module = kernel(more, fill_body);
-  void* const data = memory(64);
-
-  const Error error = error_of(module->call(
-      "fill", {pointer_value(data), float_value(3), int_value(1), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_EQ(error.message, "kernel \"fill\" takes 2 arguments, the payload's list says 3");
-}
-
-TEST_F(OpenclKernel, ComparesTheSizesOfItsParametersToo) {
-  KernelRecord wide = fill;
-  wide.parameters[1] = float64;
-  const auto module = kernel(wide, fill_body);
-  void* const data = memory(64);
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(data), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_EQ(error.message,
-            "kernel \"fill\": parameter 1 has another size in the code than in the payload's list");
-}
-
 TEST_F(OpenclKernel, SharesTheProgramOfOldText) {
   const auto module =
       load(payload_bytes("cl", {axpy, fill}, std::string(axpy_body) + std::string(fill_body)));
@@ -310,21 +177,6 @@ TEST_F(OpenclKernel, OutlivesItsModuleAndItsMemoryInFlight) {
   EXPECT_EQ(std::count(values.begin(), values.end(), 41.0f), 1 << 20);
 }
 
-TEST_F(OpenclKernel, SaysThatADeviceTakesNoSpirv) {
-  const auto module = load(spirv_bytes({fill}, {{"fill", {0x07230203, 1}}}));
-  if (!device_text(plugin_of(self_).driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty())
-    GTEST_SKIP() << "this device takes SPIR-V";
-  void* const data = memory(64);
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(data), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "SPIRV");
-  EXPECT_THAT(error.message, MatchesRegex("kernel \"fill\" is SPIR-V, which opencl:0 \\(.*\\), "
-                                          "OpenCL .*, does not take: export it as OpenCL C"));
-}
-
 TEST_F(OpenclKernel, HandsSpirvToADeviceThatTakesIt) {
   between.il_version = "SPIR-V_1.2";
   between.il_source = fill_body;
@@ -337,19 +189,6 @@ TEST_F(OpenclKernel, HandsSpirvToADeviceThatTakesIt) {
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_THAT(between.il_words, ElementsAre(0x07230203, 0xabcdef01, 7));
   EXPECT_THAT(floats_in(data, 4), Each(3.0f));
-}
-
-TEST_F(OpenclKernel, RefusesABinaryThatIsNone) {
-  const auto module = load(payload_bytes("clbin", {fill}, "no binary at all"));
-  void* const data = memory(64);
-
-  const Error error = error_of(
-      module->call("fill", {pointer_value(data), float_value(3), int_value(1), int_value(4)}));
-
-  EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "BLOB_ARCH");
-  EXPECT_THAT(error.message,
-              HasSubstr("kernel \"fill\" is a binary for another device than opencl:0 ("));
 }
 
 TEST_F(OpenclKernel, KeepsThePayloadThatItIsReadFrom) {

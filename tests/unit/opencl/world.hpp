@@ -30,6 +30,15 @@ inline gantry_value pointer_value(void* to) {
   return value;
 }
 
+inline void expect_error(const Status& status, Code code, std::string_view reason,
+                         std::string_view message) {
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, code);
+  EXPECT_EQ(status.error().offset, no_offset);
+  EXPECT_EQ(status.error().reason, reason);
+  EXPECT_EQ(status.error().message, message);
+}
+
 // A loaded module; its functions by name. Keeps the payload, as the host does while the module holds its pin.
 class Loaded {
  public:
@@ -64,6 +73,15 @@ class OpenclTest : public ::testing::Test {
   std::string cache_folder() const { return (temp_ / "opencl").string(); }
 
   std::unique_ptr<Loaded> load(std::vector<std::uint8_t> payload, gantry_object* pin = nullptr);
+
+  // One kernel, alone in its module.
+  std::unique_ptr<Loaded> kernel(const KernelRecord& record, std::string_view body) {
+    return load(payload_bytes("cl", {record}, marked(record.name, body)));
+  }
+  static Error error_of(const Status& status) {
+    EXPECT_FALSE(status.ok());
+    return status.ok() ? Error() : status.error();
+  }
 
   // Memory of a device with these floats in it, freed with the test.
   void* floats(const std::vector<float>& values, std::int32_t device = 0);

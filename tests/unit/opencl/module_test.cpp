@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/opencl/module.hpp"
+
+#include "world.hpp"
+
+namespace gantry::opencl::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class OpenclModule : public OpenclTest {
+ protected:
+  static gantry_blob blob_of(const std::vector<std::uint8_t>& payload) {
+    gantry_blob blob{};
+    blob.struct_size = sizeof blob;
+    blob.flags = GANTRY_BLOB_EXACT;
+    blob.type_key = gantry_text("opencl");
+    blob.data = payload.data();
+    blob.size = payload.size();
+    blob.generation = 3;
+    return blob;
+  }
+  std::int32_t verdict_on(const std::vector<std::uint8_t>& payload) {
+    const gantry_blob blob = blob_of(payload);
+    std::int32_t verdict = -1;
+    StatusBuffer status;
+    const gantry_code code = loader_table.check_binary(self_, &blob, 0, &verdict, status.get());
+    EXPECT_EQ(code, GANTRY_OK) << status.error(code, "check_binary").message;
+    return verdict;
+  }
+};
+
+TEST_F(OpenclModule, SaysWhetherItWouldRun) {
+  const std::vector<std::uint8_t> spirv = spirv_bytes({fill}, {{"fill", {0x07230203}}});
+
+  EXPECT_EQ(verdict_on(both_kernels()), GANTRY_VERDICT_RECOMPILE);
+  EXPECT_EQ(verdict_on(payload_bytes("clbin", {fill}, "binary")), GANTRY_VERDICT_USABLE);
+  if (device_text(plugin_of(self_).driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty()) {
+    EXPECT_EQ(verdict_on(spirv), GANTRY_VERDICT_NO);
+  }
+  between.il_version = "SPIR-V_1.2";
+  EXPECT_EQ(verdict_on(spirv), GANTRY_VERDICT_RECOMPILE);
+  EXPECT_EQ(between.contexts, 0);
+}
+
+TEST_F(OpenclModule, IsReadWhereThereIsNoDriver) {
+  between.no_platform = true;
+  restart();
+  const auto module = load(both_kernels());
+
+  const Status status =
+      module->call("fill", {pointer_value(nullptr), float_value(1), int_value(1), int_value(1)});
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unavailable);
+  EXPECT_EQ(status.error().reason, "DRIVER_MISSING");
+}
+
+TEST_F(OpenclModule, LeavesNothingOfADamagedPayload) {
+  std::vector<std::uint8_t> payload = both_kernels();
+  payload.resize(payload.size() - 1);
+  gantry_blob blob = blob_of(payload);
+  blob.pin = host_.new_pin();
+  gantry_module module{};
+  std::uint64_t consumed = 77;
+  StatusBuffer status;
+
+  const gantry_code code =
+      loader_table.load_binary(self_, &blob, host_.node(), &module, &consumed, status.get());
+
+  const Error error = status.error(code, "load_binary");
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_EQ(error.reason, "BLOB_TRUNCATED");
+  EXPECT_THAT(error.message, HasSubstr("code: length "));
+  EXPECT_EQ(module.self, nullptr);
+  EXPECT_EQ(consumed, 77u);
+  EXPECT_EQ(host_.references(blob.pin), 1);
+  host_.release(blob.pin);
+}
+
+TEST_F(OpenclModule, IsSavedAsItWasRead) {
+  const std::vector<std::uint8_t> payload = both_kernels();
+  const auto module = load(payload);
+  std::vector<std::uint8_t> saved;
+  const gantry_sink sink{
+      sizeof sink, 0, &saved, 0,
+      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
+        const auto* bytes = static_cast<const std::uint8_t*>(data);
+        auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
+        to.insert(to.end(), bytes, bytes + size);
+        return GANTRY_OK;
+      }};
+
+  ASSERT_EQ(module->get().table->save_binary(module->get().self, &sink, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(saved, payload);
+}
+
+TEST_F(OpenclModule, ShowsInATraceWhatItBuilds) {
+  host_.tracing = true;
+  const auto module = load(both_kernels());
+  void* const data = memory(16);
+
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(
+        module->call("fill", {pointer_value(data), float_value(1), int_value(1), int_value(4)})
+            .ok());
+  }
+
+  EXPECT_THAT(host_.spans, ElementsAre("build:build fill"));
+}
+
+}  // namespace
+}  // namespace gantry::opencl::test
