@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices as a user meets them: listed, named by --device, and missing.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Args = std::vector<std::string>;
+
+std::string here(std::string_view name) {
+  return (build_tree() / "tests/conformance" / name).string();
+}
+
+Outcome gantry(Args args, const std::vector<std::string>& environment = {}) {
+  args.insert(args.begin(),
+              {"--plugins", here("plugins.d/abacus"), "--plugins", built_plugins() + "/graph"});
+  return run_gantry(args, environment);
+}
+
+const Args zeros = {"--arg", "zeros:float32[100]", "--arg", "zeros:float32[100]",
+                    "--arg", "zeros:float32[100]"};
+
+Args with(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(Devices, OfAPluginAreListedWithWhatTheyTell) {
+  const Outcome devices = gantry({"devices"});
+
+  EXPECT_EQ(devices.status, 0);
+  EXPECT_THAT(devices.err, IsEmpty());
+  EXPECT_THAT(devices.out, HasSubstr("abacus:1  example.abacus\n"
+                                     "  name  Abacus, an accelerator that nobody has built\n"
+                                     "  multiprocessors  1\n"
+                                     "  max_threads_per_block  1024\n"
+                                     "  warp_size  1\n"
+                                     "  total_global_memory_bytes  67108864\n"
+                                     "  available_global_memory_bytes  67108864\n"
+                                     "  allocated_bytes  0\n"));
+}
+
+TEST(Devices, AreAsManyAsTheConfigurationSays) {
+  const Outcome devices = gantry({"devices"}, {"GANTRY_CONFIG_EXAMPLE_ABACUS__DEVICES=3"});
+
+  EXPECT_THAT(devices.out, AllOf(HasSubstr("abacus:2  "), Not(HasSubstr("abacus:3  "))));
+}
+
+// The library that a plugin links and this machine lacks: by name, and where it was looked for.
+TEST(Devices, WhoseDriverLibraryIsMissingSayWhichAndWhereItWasLookedFor) {
+  const TempDir folder;
+  std::filesystem::create_symlink(build_tree() / "tests/fake_plugins/libfake_missing_dependency.so",
+                                  folder / "libfake.so");
+  write_file(folder / "fake.yaml", std::string_view(R"(schema: "1.0"
+id: test.fake
+version: "1.0.0"
+library: libfake.so
+abi: {major: 1, min_minor: 0, max_minor: 0}
+keys: [{key: fake}]
+devices: [{name: fake_device}]
+)"));
+
+  const Outcome devices = gantry({"--plugins", folder.path().string(), "devices"});
+
+  EXPECT_EQ(devices.status, 0) << "the others are there";
+  EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), HasSubstr("abacus:0")));
+  EXPECT_THAT(
+      devices.err,
+      HasSubstr(
+          "gantry: warning: device \"fake_device\" needs \"fake_device\", served by no plugin\n"
+          "  device \"fake_device\"\n"
+          "    test.fake 1.0.0 is refused, GANTRY-D330 LIB_NEEDED_MISSING: "
+          "libfake_dependency.so.4 is not found, wanted by libfake.so; searched $ORIGIN="));
+  EXPECT_THAT(devices.err, HasSubstr("the linker's cache"));
+}
+
+TEST(RunOnADevice, CallsAFunctionWithTensorsThere) {
+  for (const char* device : {"abacus:0", "abacus:1", "abacus"}) {
+    const Outcome run =
+        gantry(with({"run", here("abacus.so"), "--function", "axpy2", "--device", device}, zeros));
+
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("arg2  float32[100]  0 0 0")) << device;
+  }
+}
+
+TEST(RunOnADevice, ThatIsNotThereSaysHowManyThereAre) {
+  const Outcome run = gantry(
+      with({"run", here("abacus.so"), "--function", "axpy2", "--device", "abacus:2"}, zeros));
+
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("device \"abacus:2\" is not there; abacus has 2 devices"));
+}
+
+TEST(RunOnADevice, WithoutItsPluginNamesTheTypeKey) {
+  const Outcome run = run_gantry(with(
+      {"--plugins", built_plugins() + "/graph", "run", here("abacus.so"), "--function", "axpy2"},
+      zeros));
+
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("\"example.abacus\", served by no plugin"));
+}
+
+// What the code of the artifact says about where its arguments are, which holds for tensors of the CPU, too.
+TEST(RunOnADevice, RefusesTensorsThatAreElsewhere) {
+  const Outcome run =
+      gantry(with({"run", here("abacus.so"), "--function", "axpy2", "--device", "cpu"}, zeros));
+
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("an argument is not on device type 12, ext_dev"));
+}
+
+}  // namespace
+}  // namespace gantry::test

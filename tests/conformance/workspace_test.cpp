@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scratch memory on a device for compiled code: 12 in the code, a handle in the code's hands, streams that do not meet.
+#include "core/pack/pack.hpp"
+#include "tests/support/files.hpp"
+#include "under_test.hpp"
+
+namespace gantry::conformance {
+namespace {
+
+// c = max(a + 2 b, 0) by way of a vector that only the call itself knows.
+constexpr char scratch_source[] = R"(
+#include "host.c"
+void* (*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int);
+int (*__TVMBackendFreeWorkspace)(int, int, void*);
+
+int32_t axpy2_relu(TVMValue* args, int* codes, int32_t count) {
+  DLTensor* v[3];
+  if (count != 3 || read_vectors(args, codes, 3, v) != 0) return -1;
+  DLTensor scratch = *v[2];
+  const int index = v[0]->device_id;
+  scratch.data = __TVMBackendAllocWorkspace(EXT_DEV, index, (uint64_t)v[0]->shape[0] * 4, 2, 32);
+  if (!scratch.data) return -1;
+  DLTensor* first[3] = {v[0], v[1], &scratch};
+  DLTensor* second[2] = {&scratch, v[2]};
+  if (launch("axpy2_kernel", first, 3) != 0 || launch("relu_kernel", second, 2) != 0) return -1;
+  return __TVMBackendFreeWorkspace(EXT_DEV, index, scratch.data);
+}
+)";
+
+class DeviceWorkspace : public ::testing::Test {
+ protected:
+  DeviceWorkspace() : runtime(make_runtime().value()) {
+    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, folder.path(),
+                          std::filesystem::copy_options::recursive);
+    test::write_file(folder / "scratch.c", std::string_view(scratch_source));
+    test::write_file(folder / "scratch.yaml", std::string_view(R"(schema: "1.0"
+sources: [scratch.c]
+graph:
+  inputs: {a: "float32[1000]", b: "float32[1000]"}
+  operators:
+    - function: axpy2_relu
+      inputs: [a, b]
+      outputs: {c: "float32[1000]"}
+  outputs: [c]
+device_modules:
+  - type_key: example.abacus
+    format: beads
+    data: kernels.beads
+    kernels:
+      axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+      relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+)"));
+    const auto recipe = read_recipe(folder / "scratch.yaml");
+    EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+    const Status packed = pack(*recipe, folder / "scratch.so");
+    EXPECT_TRUE(packed.ok()) << packed.error().message;
+    function = runtime.load((folder / "scratch.so").string())->function("axpy2_relu").value();
+  }
+  Tensor vector(float value, std::int64_t size = 1000) {
+    const std::int64_t shape[] = {size};
+    Tensor host = runtime.tensor(shape, {2, 32, 1}).value();
+    for (float& element : host.elements<float>()) element = value;
+    Tensor there = runtime.tensor(shape, {2, 32, 1}, "abacus:1").value();
+    EXPECT_TRUE(runtime.copy(host, there).ok());
+    return there;
+  }
+  std::vector<float> elements(const Tensor& tensor) {
+    Tensor host = runtime.tensor(tensor.shape(), tensor.dtype()).value();
+    EXPECT_TRUE(runtime.copy(tensor, host).ok());
+    return {host.elements<float>().begin(), host.elements<float>().end()};
+  }
+
+  test::TempDir folder;
+  Runtime runtime;
+  Function function;
+};
+
+TEST_F(DeviceWorkspace, IsOnTheDeviceOfTheCall) {
+  const Tensor a = vector(1), b = vector(2), c = vector(-1);
+
+  for (int k = 0; k < 3; ++k) {
+    const auto called = function(a, b, c);
+    ASSERT_TRUE(called.ok()) << called.error().message;
+    EXPECT_EQ(elements(c), std::vector<float>(1000, 5));
+  }
+}
+
+// What is recorded writes to its own scratch memory whenever it runs, whoever takes some meanwhile.
+TEST_F(DeviceWorkspace, OfARecordingIsNobodyElses) {
+  const Module model = runtime.load((folder / "scratch.so").string()).value();
+  auto executor = runtime.executor(model, {"abacus:1"}, "cuda_graph_create");
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const Tensor a = vector(1), b = vector(2), c = vector(0);
+
+  for (int k = 0; k < 6; ++k) {
+    ASSERT_TRUE(executor->set_input("a", a).ok());
+    ASSERT_TRUE(executor->set_input("b", b).ok());
+    ASSERT_TRUE(executor->run().ok());
+    ASSERT_TRUE(function(b, b, c).ok());
+    EXPECT_EQ(elements(executor->output(0).value()), std::vector<float>(1000, 5)) << k;
+    EXPECT_EQ(elements(c), std::vector<float>(1000, 6)) << k;
+  }
+}
+
+// One thread, two streams, each with work behind the other's back: were one block in both, one's sum would be the
+// other's. The vectors are long, so that the streams do overlap.
+TEST_F(DeviceWorkspace, IsNotSharedByStreamsThatRunAtOnce) {
+  const auto device = runtime.state().device("abacus").value();
+  const TestStream first(*device, 1), second(*device, 1);
+  constexpr std::int64_t size = 200000;
+  const Tensor one = vector(1, size), ten = vector(10, size);
+  const Tensor small = vector(0, size), large = vector(0, size);
+  const auto call_in = [&](const TestStream& stream, const Tensor& x, const Tensor& out) {
+    const gantry_env env{{device->type, 1}, stream.get(), nullptr};
+    gantry_value args[3] = {};
+    const Tensor* const tensors[] = {&x, &x, &out};
+    for (std::size_t i = 0; i < 3; ++i) {
+      args[i].kind = GANTRY_TENSOR;
+      args[i].object = tensors[i]->get();
+    }
+    const auto called = function.call(args, &env);
+    ASSERT_TRUE(called.ok()) << called.error().message;
+  };
+
+  for (int k = 0; k < 5; ++k) {
+    call_in(first, one, small);
+    call_in(second, ten, large);
+  }
+  for (const TestStream* const stream : {&first, &second}) {
+    ASSERT_EQ(device->table->synchronize(device->self, 1, stream->get(), nullptr), GANTRY_OK);
+  }
+
+  EXPECT_EQ(elements(small), std::vector<float>(size, 3));
+  EXPECT_EQ(elements(large), std::vector<float>(size, 30));
+}
+
+}  // namespace
+}  // namespace gantry::conformance
