@@ -112,7 +112,8 @@ TEST_F(Launches, PassATensorMapItself) {
 }
 
 TEST_F(Launches, HaveAnyNumberOfParameters) {
-  const gantry_function many = kernel({"empty_kernel", std::string_view(std::string(40, 'l')), {}});
+  const std::string parameters(40, 'l');
+  const gantry_function many = kernel({"empty_kernel", parameters, {}});
 
   EXPECT_TRUE(world->call(many, std::vector<gantry_value>(40, int_value(1))).ok());
 }

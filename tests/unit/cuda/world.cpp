@@ -46,7 +46,9 @@ World::World(const std::string& library) {
 }
 World::~World() { plugin_table().destroy(self_); }
 
-Result<gantry_module> World::load(const Bytes& payload, std::int32_t generation) {
+Result<gantry_module> World::load(const Bytes& given, std::int32_t generation) {
+  kept_.push_back(std::make_unique<const Bytes>(given));
+  const Bytes& payload = *kept_.back();
   gantry_object* const pin = host.new_pin();
   gantry_blob blob{};
   blob.struct_size = sizeof blob;

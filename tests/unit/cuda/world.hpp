@@ -43,6 +43,7 @@ class World {
   const gantry_device_table& device() const { return *plugin_table().devices[0]; }
   void* self() const { return self_; }
 
+  // payload  [in]   copied, and kept as long as the world: the pin of a fake host keeps nothing
   Result<gantry_module> load(const Bytes& payload, std::int32_t generation = 5);
   Result<gantry_function> function(const gantry_module& module, std::string_view name);
   Status call(const gantry_function& function, const std::vector<gantry_value>& args,
@@ -62,6 +63,7 @@ class World {
   gantry::test::FakeHost host;
 
  private:
+  std::vector<std::unique_ptr<const Bytes>> kept_;
   void* self_ = nullptr;
 };
 
