@@ -32,6 +32,9 @@ int main(int argc, char** argv) {
 #ifdef GANTRY_BENCH_VULKAN
     add_vulkan(suite);
 #endif
+#ifdef GANTRY_BENCH_CUDA
+    add_cuda(suite);
+#endif
   } catch (const Failed& failed) {
     std::fprintf(stderr, "error: %s\n", failed.what());
     return 2;

@@ -70,6 +70,7 @@ void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
 void add_opencl(Suite& suite);  // where the plugin is built
 void add_vulkan(Suite& suite);  // likewise
+void add_cuda(Suite& suite);    // likewise; where there is no GPU it says so and adds nothing
 
 // Runs what the command line selects.
 Times run_benchmarks();
