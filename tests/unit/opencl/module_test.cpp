@@ -59,7 +59,7 @@ TEST_F(OpenclModule, IsReadWhereThereIsNoDriver) {
 
 TEST_F(OpenclModule, LeavesNothingOfADamagedPayload) {
   std::vector<std::uint8_t> payload = both_kernels();
-  payload.resize(payload.size() - 1);
+  payload.pop_back();
   gantry_blob blob = blob_of(payload);
   blob.pin = host_.new_pin();
   gantry_module module{};
