@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fake driver's streams, events, graphs, modules and launches.
+#include "tests/unit/cuda/fake_state.hpp"
+
+namespace test = gantry::cuda::test;
+using namespace fake_state;
+using test::fake_driver;
+using test::FakeKernel;
+
+// ---- streams and events --------------------------------------------------------------------------
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  ENTER(cuStreamCreate);
+  CHECK_CONTEXT();
+  *stream = new CUstream_st{stack.back(), flags, {}, 0, 0, false, {}};
+  streams.insert(*stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  ENTER(cuStreamDestroy_v2);
+  if (streams.count(stream) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  run_until(stream, stream->issued);
+  for (CUevent_st* const event : events) {
+    if (event->stream == stream) event->stream = nullptr;
+  }
+  streams.erase(stream);
+  delete stream;
+  return faulty;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  ENTER(cuStreamSynchronize);
+  CHECK_STREAM(stream);
+  if (stream->captures) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  run_until(stream, stream->issued);
+  return CUDA_SUCCESS;
+}
+static void wait_for(CUevent_st* event) {
+  if (event->stream != nullptr) run_until(event->stream, event->ticket);
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  ENTER(cuStreamWaitEvent);
+  CHECK_STREAM(stream);
+  if (events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  add(stream, [other = event->stream, ticket = event->ticket] {
+    if (other != nullptr && streams.count(other) != 0) run_until(other, ticket);
+  });
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  ENTER(cuStreamIsCapturing);
+  CHECK_STREAM(stream);
+  *status = stream->captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  ENTER(cuLaunchHostFunc);
+  CHECK_STREAM(stream);
+  add(stream, [=] { function(data); });
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  ENTER(cuEventCreate);
+  CHECK_CONTEXT();
+  *event = new CUevent_st{stack.back(), flags};
+  events.insert(*event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  ENTER(cuEventDestroy_v2);
+  if (events.erase(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  delete event;
+  return faulty;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  ENTER(cuEventRecord);
+  CHECK_STREAM(stream);
+  if (events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  add(stream, [event] {
+    if (events.count(event) != 0) event->time_us = clock_us += 250;
+  });
+  event->stream = stream;
+  event->ticket = stream->issued;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  ENTER(cuEventSynchronize);
+  CHECK_CONTEXT();
+  if (events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  wait_for(event);
+  return CUDA_SUCCESS;
+}
+#undef cuEventElapsedTime
+extern "C" CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent stop) {
+  ENTER(cuEventElapsedTime);
+  CHECK_CONTEXT();
+  *milliseconds = static_cast<float>(stop->time_us - start->time_us) / 1000;
+  return CUDA_SUCCESS;
+}
+
+// ---- captured graphs -----------------------------------------------------------------------------
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  ENTER(cuStreamBeginCapture_v2);
+  CHECK_STREAM(stream);
+  if (stream->captures) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->captures = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  ENTER(cuStreamEndCapture);
+  if (streams.count(stream) == 0 || !stream->captures) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->captures = false;
+  std::vector<Command> commands = std::move(stream->captured);
+  stream->captured.clear();
+  CHECK_FAULT();  // a capture that fails is over, and there is no graph
+  *graph = new CUgraph_st{std::move(commands)};
+  graphs.insert(*graph);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  ENTER(cuGraphInstantiateWithFlags);
+  CHECK_CONTEXT();
+  *executable = new CUgraphExec_st{graph->commands};
+  executables.insert(*executable);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  ENTER(cuGraphLaunch);
+  CHECK_STREAM(stream);
+  if (executables.count(executable) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  for (const Command& command : executable->commands) add(stream, command);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  ENTER(cuGraphDestroy);
+  if (graphs.erase(graph) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  delete graph;
+  return faulty;
+}
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  ENTER(cuGraphExecDestroy);
+  if (executables.erase(executable) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  delete executable;
+  return faulty;
+}
+
+// ---- modules and launches ------------------------------------------------------------------------
+
+static void write_log(unsigned count, CUjit_option* options, void** values, const char* text) {
+  for (unsigned i = 0; i + 1 < count; ++i) {
+    if (options[i] != CU_JIT_ERROR_LOG_BUFFER) continue;
+    std::strncpy(static_cast<char*>(values[i]), text, reinterpret_cast<std::size_t>(values[i + 1]));
+  }
+}
+// Reads PTX up to its NUL, as the driver does, and takes every binary.
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
+  ENTER(cuModuleLoadDataEx);
+  if (faulty != CUDA_SUCCESS) {
+    write_log(count, options, values, "line 1 of the log\n\nline 2 of the log\n");
+    return faulty;
+  }
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const char* const bytes = static_cast<const char*>(image);
+  std::string text;
+  if (bytes[0] != 0x7f && bytes[0] != 'P') {
+    text = bytes;
+    int major = 0;
+    int minor = 0;
+    const std::size_t at = text.find(".version ");
+    std::sscanf(text.c_str() + at, ".version %d.%d", &major, &minor);
+    if (1000 * major + 10 * minor > fake_driver().version - 4000) {
+      return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
+    if (text.find("syntax error") != std::string::npos) {
+      write_log(count, options, values,
+                "ptxas application ptx input, line 4; error   : Parsing error near 'syntax'\n"
+                "ptxas fatal   : Ptx assembly aborted due to errors");
+      return CUDA_ERROR_INVALID_PTX;
+    }
+  }
+  *module = new CUmod_st{stack.back(), text, {}};
+  modules.insert(*module);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  ENTER(cuModuleUnload);
+  if (modules.erase(module) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  delete module;
+  return faulty;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  ENTER(cuModuleGetFunction);
+  CHECK_CONTEXT();
+  const FakeKernel* const kernel = test::fake_kernel(name);
+  const bool is_there =
+      module->text.empty() || module->text.find(std::string(".entry ") + name) != std::string::npos;
+  if (kernel == nullptr || !is_there) return CUDA_ERROR_NOT_FOUND;
+  auto& made = module->functions[name];
+  if (made == nullptr) {
+    made.reset(new CUfunc_st{name, kernel, 48 * 1024, module->context});
+  }
+  *function = made.get();
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* number, CUfunction_attribute attribute, CUfunction function) {
+  ENTER(cuFuncGetAttribute);
+  CHECK_CONTEXT();
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
+  *number = function->dynamic_shared_limit;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int number) {
+  ENTER(cuFuncSetAttribute);
+  CHECK_CONTEXT();
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+      number > gpu_of(100 + function->context->gpu).shared_memory_optin) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  function->dynamic_shared_limit = number;
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void**) {
+  ENTER(cuLaunchKernel);
+  CHECK_STREAM(stream);
+  if (function->context != stack.back()) return CUDA_ERROR_INVALID_HANDLE;
+  if (block_x * block_y * block_z > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (shared_bytes > static_cast<unsigned>(function->dynamic_shared_limit)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  fake_driver().launches.push_back({function->name,
+                                    {grid_x, grid_y, grid_z},
+                                    {block_x, block_y, block_z},
+                                    shared_bytes,
+                                    stream});
+  // Parameters are copied at the launch.
+  const FakeKernel* const kernel = function->kernel;
+  std::vector<std::vector<char>> kept;
+  for (std::size_t i = 0; i < kernel->parameter_bytes.size(); ++i) {
+    const char* const from = static_cast<const char*>(parameters[i]);
+    kept.emplace_back(from, from + kernel->parameter_bytes[i]);
+  }
+  add(stream, [kernel, kept, grid_x, block_x] {
+    std::vector<void*> addresses;
+    for (const auto& parameter : kept) addresses.push_back(const_cast<char*>(parameter.data()));
+    kernel->run(addresses.data(), grid_x, block_x);
+  });
+  return CUDA_SUCCESS;
+}
