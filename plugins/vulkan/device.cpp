@@ -78,7 +78,7 @@ Result<Buffer*> Device::alloc(std::uint64_t size) {
     recorder_->collect();
   }
   if (!made.ok()) return std::move(made).failure();
-  (*made)->magic = Buffer::live_magic;
+  (*made)->cell = {Handle::live, made->get()};
   (*made)->owner = this;
   allocated_bytes_.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
   return made->release();
@@ -86,7 +86,7 @@ Result<Buffer*> Device::alloc(std::uint64_t size) {
 
 void Device::free(Buffer* buffer) {
   std::unique_ptr<Buffer> owned(buffer);
-  owned->magic = 0;
+  owned->cell.magic = 0;
   allocated_bytes_.fetch_sub(static_cast<std::int64_t>(owned->size), std::memory_order_relaxed);
   const Recorder::Lock lock(recorder_->mutex());
   const std::uint64_t last_use = owned->last_use;
@@ -94,14 +94,15 @@ void Device::free(Buffer* buffer) {
 }
 
 Result<Buffer*> Device::buffer_at(void* data) const {
-  auto* const buffer = static_cast<Buffer*>(data);
-  if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % alignof(Buffer) != 0 ||
-      buffer->magic != Buffer::live_magic) {
+  const auto* const handle = static_cast<const Handle*>(data);
+  if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % alignof(Handle) != 0 ||
+      handle->magic != Handle::live) {
     return invalid(Hex{reinterpret_cast<std::uintptr_t>(data)},
                    " is no memory of device vulkan:", index_,
                    "; handles are used as alloc gave them, offsets stand beside them")
         .because("HANDLE");
   }
+  Buffer* const buffer = handle->buffer;
   if (buffer->owner != this) {
     return invalid("memory is of device vulkan:", buffer->owner->index(),
                    ", the call is on vulkan:", index_)

@@ -37,7 +37,7 @@ VkBufferUsageFlags usage_of(BufferUse use) {
 }  // namespace
 
 Buffer::~Buffer() {
-  magic = 0;
+  cell.magic = 0;
   if (handle != VK_NULL_HANDLE) vkDestroyBuffer(device, handle, nullptr);
   if (memory != VK_NULL_HANDLE) vkFreeMemory(device, memory, nullptr);  // unmaps
 }

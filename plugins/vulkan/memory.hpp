@@ -23,14 +23,21 @@ struct Resource {
 };
 
 class Device;
+struct Buffer;
 
-// What alloc hands out is the address of one.
+// What alloc hands out is the address of one. A plain struct: whoever gives back something else has it looked at, and
+// nothing more.
+struct Handle {
+  static constexpr std::uint32_t live = 0x46554256;
+
+  std::uint32_t magic = 0;  // `live` for what alloc gave and free has not got back
+  Buffer* buffer = nullptr;
+};
+
 struct Buffer final : Resource {
-  static constexpr std::uint32_t live_magic = 0x46554256;
-
   ~Buffer() override;
 
-  std::uint32_t magic = 0;  // live_magic for what alloc gave and free has not got back
+  Handle cell;  // of memory for kernels' arguments
   bool is_coherent = false;
   bool is_cached = false;  // the host's reads are fast
   VkDevice device = VK_NULL_HANDLE;

@@ -142,7 +142,8 @@ gantry_code alloc(void* self, std::int32_t index, const gantry_alloc* what, void
                          " has \"global\" only, no textures")
           .because("SCOPE");
     }
-    GANTRY_TRY(*data, device.alloc(what->size));
+    GANTRY_TRY(Buffer* const buffer, device.alloc(what->size));
+    *data = &buffer->cell;
     return {};
   });
 }

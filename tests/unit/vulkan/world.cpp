@@ -8,24 +8,30 @@
 #include <utility>
 
 // Drivers keep what they have made for the life of the process: their compilers above all.
-extern "C" const char* __lsan_default_suppressions();
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\nleak:_dl_\n";
+  return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\n";
 }
 
 namespace gantry::vulkan::test {
 namespace {
 
-// The loader unmaps the drivers with the last instance, and what they never give back would be nobody's. An instance
-// for the life of the process keeps them where the suppressions find them.
+// The loader unmaps drivers and layers with the last instance, and what they never give back would be nobody's. An
+// instance for the life of the process keeps them where the suppressions find them.
 void keep_drivers() {
 #ifdef __SANITIZE_ADDRESS__
   static const VkInstance kept = [] {
+    const char* const layer = "VK_LAYER_KHRONOS_validation";
     VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+    info.enabledLayerCount = 1;
+    info.ppEnabledLayerNames = &layer;
     VkInstance instance = VK_NULL_HANDLE;
     std::uint32_t count = 0;
-    if (vkCreateInstance(&info, nullptr, &instance) == VK_SUCCESS)
-      vkEnumeratePhysicalDevices(instance, &count, nullptr);
+    if (vkCreateInstance(&info, nullptr, &instance) != VK_SUCCESS) {
+      info.enabledLayerCount = 0;
+      if (vkCreateInstance(&info, nullptr, &instance) != VK_SUCCESS) return instance;
+    }
+    vkEnumeratePhysicalDevices(instance, &count, nullptr);
     return instance;
   }();
   (void)kept;
