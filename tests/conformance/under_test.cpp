@@ -5,12 +5,6 @@
 
 #include <cstdlib>
 
-// Drivers keep what they have made for the life of the process: their compilers above all.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\nleak:libvulkan\nleak:libcuda\n";
-}
-
 namespace gantry::conformance {
 
 std::string path_of(const UnderTest& device) {

@@ -18,12 +18,12 @@ if(TARGET gantry_cli)
     add_dependencies(${program} gantry_plugin_graph gantry_tvm)
   endforeach()
   if(TARGET gantry_plugin_opencl)
-    gantry_add_test(cli_opencl LABEL golden SOURCES cli_opencl_test.cpp cli_command.cpp
+    gantry_add_test(cli_opencl LABEL golden DRIVERS SOURCES cli_opencl_test.cpp cli_command.cpp
       LIBRARIES gantry_tensor)
     add_dependencies(cli_opencl gantry_cli gantry_plugin_graph gantry_plugin_opencl)
   endif()
   if(TARGET gantry_plugin_vulkan)
-    gantry_add_test(cli_vulkan LABEL golden SOURCES cli_vulkan_test.cpp cli_command.cpp
+    gantry_add_test(cli_vulkan LABEL golden DRIVERS SOURCES cli_vulkan_test.cpp cli_command.cpp
       LIBRARIES gantry_tensor)
     add_dependencies(cli_vulkan gantry_cli gantry_plugin_graph gantry_plugin_vulkan)
   endif()
