@@ -82,11 +82,14 @@ std::string name_list(const std::vector<std::string>& names) {
   return text;
 }
 
+// Laid out for size, as what else tells of failures or lists for people: the rest of this file is made for speed.
+//
 // Says where a look-up went, and what might have been found had every module been bound.
 //
 // unbound_count [out]  modules that are not bound by now
-Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name,
-                      std::size_t& unbound_count) {
+[[gnu::noinline, gnu::cold]] Error not_found_error(ModuleNode& module, std::uint32_t where,
+                                                   std::string_view name,
+                                                   std::size_t& unbound_count) {
   std::vector<std::string> bound;
   std::vector<const ModuleNode*> unbound;
   const auto sort_in = [&](ModuleNode& node) {
@@ -122,8 +125,8 @@ Error not_found_error(ModuleNode& module, std::uint32_t where, std::string_view 
   return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
 }
 
-gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
-                   gantry_status* status) {
+[[gnu::noinline, gnu::cold]] gantry_code failed(FunctionObject& function, gantry_code code,
+                                                gantry_value* result, gantry_status* status) {
   const bool wrote = result->kind != GANTRY_NONE;
   if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
   *result = gantry_value{};
@@ -146,7 +149,9 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
   return told;
 }
 
-gantry_code refuse_result(FunctionObject& function, gantry_value* result, gantry_status* status) {
+[[gnu::noinline, gnu::cold]] gantry_code refuse_result(FunctionObject& function,
+                                                       gantry_value* result,
+                                                       gantry_status* status) {
   const Error error =
       bug(described(function), " returns a value of kind ", result->kind, ", which nobody can own")
           .because("RESULT_KIND");
@@ -195,7 +200,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   }
 }
 
-Result<std::vector<std::string>> list_functions(ModuleNode& module) {
+[[gnu::cold]] Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   const auto* table = module.table.load(std::memory_order_acquire);
   if (table == nullptr || !GANTRY_HAS(table, list_functions) || !table->list_functions)
     return std::vector<std::string>();
