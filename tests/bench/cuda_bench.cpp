@@ -2,13 +2,10 @@
 //
 // The CUDA plugin beside the driver itself: launches and copies. Where there is no GPU the figures are left out, with the
 // reason.
-#include "core/runtime/state.hpp"
 #include "plugins/cuda/driver.hpp"
-#include "tests/bench/child.hpp"
-#include "tests/bench/suite.hpp"
+#include "tests/bench/device_rows.hpp"
 
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -16,10 +13,6 @@
 
 namespace gantry::bench {
 namespace {
-
-constexpr int kLaunches = 100;
-constexpr int kElements = 1024;
-constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
 
 // The PTX of axpy2_cuda_ptx75.so: a length, then the text.
 std::string golden_ptx(const Suite& suite) {
@@ -58,154 +51,62 @@ struct Raw {
   }
 };
 
-struct Ours {
-  Runtime runtime;
-  Module model;
-  gantry_device_id id;
-  const gantry_device_table* table;
-  void* self;
-
-  explicit Ours(const Suite& suite)
-      : runtime(make_runtime(suite)),
-        model(or_fail(runtime.load((suite.golden / "tvm-0.12/axpy2_cuda_ptx75.so").string()))),
-        id(or_fail(runtime.device("cuda:0"))) {
-    const auto device = or_fail(runtime.state().devices.get(id.type));
-    table = device->table;
-    self = device->self;
-  }
-};
-
-gantry_value pointer(void* to) {
-  gantry_value value{};
-  value.kind = GANTRY_POINTER;
-  value.p = to;
-  return value;
-}
-gantry_value integer(std::int64_t number) {
-  gantry_value value{};
-  value.kind = GANTRY_INT;
-  value.i = number;
-  return value;
-}
-void done(gantry_code code, const char* what) {
-  if (code != GANTRY_OK) throw Failed(format(what, static_cast<double>(code)));
-}
-
-void add_launches(Suite& suite, const std::shared_ptr<Ours>& ours,
-                  const std::shared_ptr<Raw>& raw) {
-  const Module kernels = ours->model.imports().at(0);
-  const Function kernel = or_fail(kernels.function("axpy2_kernel0"));
-  std::vector<Tensor> tensors;
-  const std::array<std::int64_t, 1> shape{kElements};
-  for (int i = 0; i < 3; ++i)
-    tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, "cuda:0")));
-
-  bench("cuda/100 launches/gantry", [ours, kernel, tensors](benchmark::State& state) {
-    const gantry_env env{ours->id, nullptr, nullptr};
-    const std::array args{pointer(tensors[0].dlpack()->data),
-                          pointer(tensors[1].dlpack()->data),
-                          pointer(tensors[2].dlpack()->data),
-                          integer(kElements),
-                          integer(1),
-                          integer(1),
-                          integer(1),
-                          integer(kElements / 64),
-                          integer(64)};
-    for ([[maybe_unused]] auto _ : state) {
-      for (int i = 0; i < kLaunches; ++i) or_fail(kernel.call(args, &env));
-      done(ours->table->synchronize(ours->self, 0, nullptr, nullptr), "synchronize: %.0f");
+void launch(benchmark::State& state, const Raw& raw) {
+  std::array<CUdeviceptr, 3> buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
+                                     raw.buffer(4 * kElements)};
+  int count = kElements;
+  int stride = 1;
+  std::array<void*, 7> parameters{&buffers[0], &buffers[1], &buffers[2], &count,
+                                  &stride,     &stride,     &stride};
+  const cuda::Driver& driver = *raw.driver;
+  for ([[maybe_unused]] auto _ : state) {
+    for (int i = 0; i < kLaunches; ++i) {
+      or_fail(driver.call(driver.launch_kernel, raw.kernel, unsigned{kElements / 64}, 1u, 1u, 64u,
+                          1u, 1u, 0u, raw.stream, parameters.data(), static_cast<void**>(nullptr)));
     }
-  })->UseRealTime();
-  bench("cuda/100 launches/raw", [raw](benchmark::State& state) {
-    std::array<CUdeviceptr, 3> buffers{raw->buffer(4 * kElements), raw->buffer(4 * kElements),
-                                       raw->buffer(4 * kElements)};
-    int count = kElements;
-    int stride = 1;
-    std::array<void*, 7> parameters{&buffers[0], &buffers[1], &buffers[2], &count,
-                                    &stride,     &stride,     &stride};
-    const cuda::Driver& driver = *raw->driver;
-    for ([[maybe_unused]] auto _ : state) {
-      for (int i = 0; i < kLaunches; ++i) {
-        or_fail(driver.call(driver.launch_kernel, raw->kernel, unsigned{kElements / 64}, 1u, 1u,
-                            64u, 1u, 1u, 0u, raw->stream, parameters.data(),
-                            static_cast<void**>(nullptr)));
-      }
-      or_fail(driver.call(driver.stream_synchronize, raw->stream));
-    }
-    for (const CUdeviceptr buffer : buffers) driver.mem_free.function(buffer);
-  })->UseRealTime();
-  suite.figure("CUDA, 100 launches and one wait", [](const Times& times) {
-    const double bare = times.median("cuda/100 launches/raw");
-    return Row{1.1, times.median("cuda/100 launches/gantry") / bare, "x driver",
-               format("driver %.1f us", bare / 1e3)};
-  });
+    or_fail(driver.call(driver.stream_synchronize, raw.stream));
+  }
+  for (const CUdeviceptr buffer : buffers) driver.mem_free.function(buffer);
 }
 
-// From and to memory that is page-locked or not: each beside the driver with the same memory.
-void add_copies(Suite& suite, const std::shared_ptr<Ours>& ours, const std::shared_ptr<Raw>& raw,
-                bool is_locked) {
-  void* locked = nullptr;
-  if (is_locked) {
-    or_fail(raw->driver->call(raw->driver->mem_host_alloc, &locked, std::size_t{kCopyBytes}, 0u));
-    std::memset(locked, 1, kCopyBytes);
-  }
-  const auto pageable =
-      std::make_shared<std::vector<std::uint8_t>>(is_locked ? std::uint64_t{1} : kCopyBytes, 1);
-  void* const bytes = is_locked ? locked : pageable->data();
-  for (const bool to_device : {true, false}) {
-    const std::string name = std::string("cuda/64 MiB ") + (to_device ? "in" : "out") +
-                             (is_locked ? " locked/" : " pageable/");
-    bench(name + "gantry", [ours, bytes, pageable, to_device](benchmark::State& state) {
-      const std::array<std::int64_t, 1> shape{kCopyBytes};
-      const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, "cuda:0"));
-      const gantry_place host{bytes, 0, {1, 0}};
-      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
-      const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
-                             to_device ? device : host, kCopyBytes};
-      const auto once = [&] {
-        done(ours->table->copy(ours->self, 0, &copy, nullptr, nullptr), "copy: %.0f");
-      };
-      once();
-      for ([[maybe_unused]] auto _ : state) once();
-    })->UseRealTime();
-    bench(name + "raw", [raw, bytes, pageable, to_device](benchmark::State& state) {
-      const cuda::Driver& driver = *raw->driver;
-      const CUdeviceptr buffer = raw->buffer(kCopyBytes);
-      const std::size_t size = kCopyBytes;
-      const auto once = [&] {
-        or_fail(to_device ? driver.call(driver.copy_to_device, buffer,
-                                        static_cast<const void*>(bytes), size, raw->stream)
-                          : driver.call(driver.copy_to_host, bytes, buffer, size, raw->stream));
-        or_fail(driver.call(driver.stream_synchronize, raw->stream));
-      };
-      once();
-      for ([[maybe_unused]] auto _ : state) once();
-      driver.mem_free.function(buffer);
-    })->UseRealTime();
-    suite.figure(std::string("CUDA, 64 MiB ") + (to_device ? "to the device, " : "to the host, ") +
-                     (is_locked ? "page-locked" : "pageable"),
-                 [name](const Times& times) {
-                   const double bare = times.median(name + "raw");
-                   // 0.95 of the driver's rate.
-                   return Row{1 / 0.95, times.median(name + "gantry") / bare, "x driver's time",
-                              format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / bare)};
-                 });
-  }
+std::function<void()> copy(const std::shared_ptr<Raw>& raw, void* bytes, bool to_device) {
+  struct Buffer {
+    std::shared_ptr<Raw> raw;
+    CUdeviceptr at = raw->buffer(kCopyBytes);
+    ~Buffer() { raw->driver->mem_free.function(at); }
+  };
+  return [buffer = std::shared_ptr<Buffer>(new Buffer{raw}), bytes, to_device] {
+    const cuda::Driver& driver = *buffer->raw->driver;
+    const std::size_t size = kCopyBytes;
+    const CUstream stream = buffer->raw->stream;
+    or_fail(to_device ? driver.call(driver.copy_to_device, buffer->at,
+                                    static_cast<const void*>(bytes), size, stream)
+                      : driver.call(driver.copy_to_host, bytes, buffer->at, size, stream));
+    or_fail(driver.call(driver.stream_synchronize, stream));
+  };
 }
 
 }  // namespace
 
 void add_cuda(Suite& suite) {
-  const auto driver = cuda::Driver::open("");
-  if (!driver.ok() || (*driver)->device_count() == 0) {
-    std::fprintf(stderr, "CUDA figures are left out: %s\n",
-                 driver.ok() ? "the driver shows no device" : driver.error().message.c_str());
-    return;
-  }
-  const auto ours = std::make_shared<Ours>(suite);
+  const auto ours = on_device(suite, "axpy2_cuda_ptx75.so", "cuda:0");
+  if (ours == nullptr) return;
   const auto raw = std::make_shared<Raw>(suite);
-  add_launches(suite, ours, raw);
-  for (const bool is_locked : {true, false}) add_copies(suite, ours, raw, is_locked);
+  add_launches(
+      suite, "CUDA", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.1);
+
+  // From and to memory that is page-locked or not: each beside the driver with the same memory.
+  void* locked = nullptr;
+  or_fail(raw->driver->call(raw->driver->mem_host_alloc, &locked, std::size_t{kCopyBytes}, 0u));
+  std::memset(locked, 1, kCopyBytes);
+  const auto pageable = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
+  for (const bool is_locked : {true, false}) {
+    void* const bytes = is_locked ? locked : pageable->data();
+    add_copies(
+        suite, "CUDA", is_locked ? "page-locked" : "pageable", ours, bytes,
+        [raw, bytes, pageable](bool to_device) { return copy(raw, bytes, to_device); },
+        Clock::wall);
+  }
 }
 
 }  // namespace gantry::bench

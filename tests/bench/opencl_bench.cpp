@@ -2,9 +2,8 @@
 //
 // The OpenCL plugin beside the driver itself: launches, copies, and a first run with and without programs on disk.
 #define CL_TARGET_OPENCL_VERSION 120
-#include "core/runtime/state.hpp"
 #include "tests/bench/child.hpp"
-#include "tests/bench/suite.hpp"
+#include "tests/bench/device_rows.hpp"
 
 #include <CL/cl.h>
 #include <unistd.h>
@@ -14,11 +13,6 @@
 
 namespace gantry::bench {
 namespace {
-
-constexpr int kLaunches = 100;
-constexpr std::size_t kElements = 1024;
-constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
-constexpr int kCycles = 1000;
 
 void cl(cl_int error, const char* what) {
   if (error != CL_SUCCESS) throw Failed(format(what, static_cast<double>(error)));
@@ -68,153 +62,50 @@ struct Raw {
   }
 };
 
-struct Ours {
-  Runtime runtime;
-  Module model;
-  gantry_device_id id;
-  const gantry_device_table* table;
-  void* self;
-
-  explicit Ours(const Suite& suite)
-      : runtime(make_runtime(suite)),
-        model(or_fail(runtime.load((suite.golden / "tvm-0.12/axpy2_opencl.so").string()))),
-        id(or_fail(runtime.device("opencl:0"))) {
-    const auto device = or_fail(runtime.state().devices.get(id.type));
-    table = device->table;
-    self = device->self;
-  }
-  std::string attribute(std::string_view name) {
-    std::vector<std::string> problems;
-    for (const DeviceInfo& device : runtime.devices(problems)) {
-      if (device.type != id.type || device.index != id.index) continue;
-      for (const auto& [key, value] : device.attributes) {
-        if (key == name) return value;
-      }
-    }
-    throw Failed("device opencl:0 has no attribute " + std::string(name));
-  }
-};
-
-gantry_value pointer(void* to) {
-  gantry_value value{};
-  value.kind = GANTRY_POINTER;
-  value.p = to;
-  return value;
-}
-gantry_value integer(std::int64_t number) {
-  gantry_value value{};
-  value.kind = GANTRY_INT;
-  value.i = number;
-  return value;
-}
-
 void done(gantry_code code, const char* what) {
   if (code != GANTRY_OK) throw Failed(format(what, static_cast<double>(code)));
 }
 
-void add_launches(Suite& suite, const std::shared_ptr<Ours>& ours,
-                  const std::shared_ptr<Raw>& raw) {
-  const Module kernels = ours->model.imports().at(0);
-  const Function kernel = or_fail(kernels.function(or_fail(kernels.functions()).at(0)));
-  std::vector<Tensor> tensors;
-  const std::array<std::int64_t, 1> shape{kElements};
-  for (int i = 0; i < 3; ++i)
-    tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, "opencl:0")));
-
-  bench("opencl/100 launches/gantry", [ours, kernel, tensors](benchmark::State& state) {
-    const gantry_env env{ours->id, nullptr, nullptr};
-    // Handles, then numbers, then extents; the list of this kernel is fixed with the golden file.
-    const std::array args{pointer(tensors[0].dlpack()->data),
-                          pointer(tensors[1].dlpack()->data),
-                          pointer(tensors[2].dlpack()->data),
-                          integer(kElements),
-                          integer(1),
-                          integer(1),
-                          integer(1),
-                          integer(kElements / 64),
-                          integer(64)};
-    for ([[maybe_unused]] auto _ : state) {
-      for (int i = 0; i < kLaunches; ++i) or_fail(kernel.call(args, &env));
-      done(ours->table->synchronize(ours->self, 0, nullptr, nullptr), "synchronize: %.0f");
+void launch(benchmark::State& state, const Raw& raw) {
+  const std::array buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
+                           raw.buffer(4 * kElements)};
+  const cl_int count = kElements;
+  const cl_int stride = 1;
+  const std::size_t global = kElements;
+  const std::size_t local = 64;
+  for ([[maybe_unused]] auto _ : state) {
+    for (int i = 0; i < kLaunches; ++i) {
+      for (cl_uint a = 0; a < 3; ++a) clSetKernelArg(raw.kernel, a, sizeof(cl_mem), &buffers[a]);
+      clSetKernelArg(raw.kernel, 3, sizeof count, &count);
+      for (cl_uint a = 4; a < 7; ++a) clSetKernelArg(raw.kernel, a, sizeof stride, &stride);
+      cl(clEnqueueNDRangeKernel(raw.queue, raw.kernel, 1, nullptr, &global, &local, 0, nullptr,
+                                nullptr),
+         "clEnqueueNDRangeKernel: %.0f");
     }
-  })->UseRealTime();
-  bench("opencl/100 launches/raw", [raw](benchmark::State& state) {
-    const std::array buffers{raw->buffer(4 * kElements), raw->buffer(4 * kElements),
-                             raw->buffer(4 * kElements)};
-    const cl_int count = kElements;
-    const cl_int stride = 1;
-    const std::size_t global = kElements;
-    const std::size_t local = 64;
-    for ([[maybe_unused]] auto _ : state) {
-      for (int i = 0; i < kLaunches; ++i) {
-        for (cl_uint a = 0; a < 3; ++a) clSetKernelArg(raw->kernel, a, sizeof(cl_mem), &buffers[a]);
-        clSetKernelArg(raw->kernel, 3, sizeof count, &count);
-        for (cl_uint a = 4; a < 7; ++a) clSetKernelArg(raw->kernel, a, sizeof stride, &stride);
-        cl(clEnqueueNDRangeKernel(raw->queue, raw->kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                  nullptr),
-           "clEnqueueNDRangeKernel: %.0f");
-      }
-      cl(clFinish(raw->queue), "clFinish: %.0f");
-    }
-    for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
-  })->UseRealTime();
-  suite.figure("OpenCL, 100 launches and one wait", [](const Times& times) {
-    const double bare = times.median("opencl/100 launches/raw");
-    return Row{1.2, times.median("opencl/100 launches/gantry") / bare, "x driver",
-               format("driver %.1f us", bare / 1e3)};
-  });
+    cl(clFinish(raw.queue), "clFinish: %.0f");
+  }
+  for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
 }
 
-void add_copies(Suite& suite, const std::shared_ptr<Ours>& ours, const std::shared_ptr<Raw>& raw) {
-  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
-  for (const bool to_device : {true, false}) {
-    const std::string name = to_device ? "opencl/64 MiB in/" : "opencl/64 MiB out/";
-    bench(name + "gantry", [ours, bytes, to_device](benchmark::State& state) {
-      const std::array<std::int64_t, 1> shape{kCopyBytes};
-      const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, "opencl:0"));
-      const gantry_place host{bytes->data(), 0, {1, 0}};
-      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
-      const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
-                             to_device ? device : host, kCopyBytes};
-      const auto once = [&] {
-        done(ours->table->copy(ours->self, 0, &copy, nullptr, nullptr), "copy: %.0f");
-      };
-      once();  // the first touch of memory costs more than the copy
-      for ([[maybe_unused]] auto _ : state) once();
-    })->UseRealTime();
-    bench(name + "raw", [raw, bytes, to_device](benchmark::State& state) {
-      const cl_mem buffer = raw->buffer(kCopyBytes);
-      const auto once = [&] {
-        cl(to_device ? clEnqueueWriteBuffer(raw->queue, buffer, CL_TRUE, 0, kCopyBytes,
-                                            bytes->data(), 0, nullptr, nullptr)
-                     : clEnqueueReadBuffer(raw->queue, buffer, CL_TRUE, 0, kCopyBytes,
-                                           bytes->data(), 0, nullptr, nullptr),
-           "copy: %.0f");
-      };
-      once();
-      for ([[maybe_unused]] auto _ : state) once();
-      clReleaseMemObject(buffer);
-    })->UseRealTime();
-    suite.figure(std::string("OpenCL, 64 MiB ") + (to_device ? "to the device" : "to the host"),
-                 [name](const Times& times) {
-                   const double bare = times.median(name + "raw");
-                   // 0.95 of the driver's rate.
-                   return Row{1 / 0.95, times.median(name + "gantry") / bare, "x driver's time",
-                              format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / bare)};
-                 });
-  }
+std::function<void()> copy(const Raw& raw, void* bytes, bool to_device) {
+  const std::shared_ptr<_cl_mem> buffer(raw.buffer(kCopyBytes), clReleaseMemObject);
+  return [=, queue = raw.queue] {
+    cl(to_device ? clEnqueueWriteBuffer(queue, buffer.get(), CL_TRUE, 0, kCopyBytes, bytes, 0,
+                                        nullptr, nullptr)
+                 : clEnqueueReadBuffer(queue, buffer.get(), CL_TRUE, 0, kCopyBytes, bytes, 0,
+                                       nullptr, nullptr),
+       "copy: %.0f");
+  };
 }
 
 // Marks of the device's own clock around what a run enqueues: what is left of the time is the host's.
-void add_steady_run(Suite& suite, const std::shared_ptr<Ours>& ours) {
+void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
   const Module model =
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_opencl.so").string()));
   const auto executor =
       std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"opencl:0"})));
   const auto run = [ours, executor] { or_fail(executor->run()); };
-  const auto wait = [ours] {
-    done(ours->table->synchronize(ours->self, 0, nullptr, nullptr), "synchronize: %.0f");
-  };
+  const auto wait = [ours] { ours->synchronize(); };
   bench("opencl/resnet20/whole", [run, wait](benchmark::State& state) {
     run(), wait();  // kernels are built
     for ([[maybe_unused]] auto _ : state) run(), wait();
@@ -280,32 +171,21 @@ void add_first_runs(Suite& suite) {
   });
 }
 
-void add_cycles(Suite& suite) {
-  const std::vector<double> numbers =
-      numbers_of({(suite.build_tree / "tests/gantry_bench_memory").string(), "cycles",
-                  (suite.golden / "tvm-0.12/digits_mlp_opencl.so").string(),
-                  (suite.build_tree / "share/gantry/plugins.d").string(), "opencl:0",
-                  std::to_string(kCycles)});
-  if (numbers.size() != 4) throw Failed("gantry_bench_memory cycles does not print four numbers");
-  suite.figure("OpenCL, device bytes more after 1,000 executors", [numbers](const Times&) {
-    return Row{0, numbers[2] - numbers[0], "bytes", format("%.0f bytes after one", numbers[0])};
-  });
-  suite.figure("OpenCL, process memory more after 1,000 executors", [numbers](const Times&) {
-    return Row{1, (numbers[3] - numbers[1]) / 1e6, "MB",
-               format("%.1f MB after one", numbers[1] / 1e6)};
-  });
-}
-
 }  // namespace
 
 void add_opencl(Suite& suite) {
-  const auto ours = std::make_shared<Ours>(suite);
+  const auto ours = on_device(suite, "axpy2_opencl.so", "opencl:0");
+  if (ours == nullptr) return;
   const auto raw = std::make_shared<Raw>(ours->attribute("name"));
-  add_launches(suite, ours, raw);
-  add_copies(suite, ours, raw);
+  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
+  add_launches(
+      suite, "OpenCL", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.2);
+  add_copies(
+      suite, "OpenCL", "", ours, bytes->data(),
+      [raw, bytes](bool to_device) { return copy(*raw, bytes->data(), to_device); }, Clock::wall);
   add_steady_run(suite, ours);
   add_first_runs(suite);
-  add_cycles(suite);
+  add_cycles(suite, "OpenCL", "digits_mlp_opencl.so", ours->name);
 }
 
 }  // namespace gantry::bench

@@ -2,9 +2,8 @@
 //
 // The Vulkan plugin beside the driver itself: launches, copies, a first run with and without pipelines on disk, what the
 // host adds to a model's run, and what executors leave behind.
-#include "core/runtime/state.hpp"
 #include "tests/bench/child.hpp"
-#include "tests/bench/suite.hpp"
+#include "tests/bench/device_rows.hpp"
 
 #include <vulkan/vulkan.h>
 
@@ -18,11 +17,6 @@
 
 namespace gantry::bench {
 namespace {
-
-constexpr int kLaunches = 100;
-constexpr std::uint32_t kElements = 1024;
-constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
-constexpr int kCycles = 1000;
 
 void vk(VkResult result, const char* what) {
   if (result != VK_SUCCESS) throw Failed(format(what, static_cast<double>(result)));
@@ -209,129 +203,23 @@ struct Raw {
   }
 };
 
-struct Ours {
-  Runtime runtime;
-  Module model;
-  gantry_device_id id;
-  const gantry_device_table* table;
-  void* self;
-
-  explicit Ours(const Suite& suite)
-      : runtime(make_runtime(suite)),
-        model(or_fail(runtime.load((suite.golden / "tvm-0.12/axpy2_vulkan.so").string()))),
-        id(or_fail(runtime.device("vulkan:0"))) {
-    const auto device = or_fail(runtime.state().devices.get(id.type));
-    table = device->table;
-    self = device->self;
+void launch(benchmark::State& state, Raw& raw) {
+  const std::array buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
+                           raw.buffer(4 * kElements)};
+  for ([[maybe_unused]] auto _ : state) {
+    raw.begin();
+    for (int i = 0; i < kLaunches; ++i) raw.dispatch(buffers);
+    raw.run();
   }
-  std::string name() {
-    std::vector<std::string> problems;
-    for (const DeviceInfo& device : runtime.devices(problems)) {
-      if (device.type != id.type || device.index != id.index) continue;
-      for (const auto& [key, value] : device.attributes) {
-        if (key == "name") return value;
-      }
-    }
-    throw Failed("device vulkan:0 has no name");
-  }
-  void synchronize() const {
-    if (table->synchronize(self, 0, nullptr, nullptr) != GANTRY_OK) throw Failed("synchronize");
-  }
-};
-
-gantry_value pointer(void* to) {
-  gantry_value value{};
-  value.kind = GANTRY_POINTER;
-  value.p = to;
-  return value;
-}
-gantry_value integer(std::int64_t number) {
-  gantry_value value{};
-  value.kind = GANTRY_INT;
-  value.i = number;
-  return value;
 }
 
-void add_launches(Suite& suite, const std::shared_ptr<Ours>& ours,
-                  const std::shared_ptr<Raw>& raw) {
-  const Module kernels = ours->model.imports().at(0);
-  const Function kernel = or_fail(kernels.function(or_fail(kernels.functions()).at(0)));
-  std::vector<Tensor> tensors;
-  const std::array<std::int64_t, 1> shape{kElements};
-  for (int i = 0; i < 3; ++i)
-    tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, "vulkan:0")));
-
-  bench("vulkan/100 launches/gantry", [ours, kernel, tensors](benchmark::State& state) {
-    const gantry_env env{ours->id, nullptr, nullptr};
-    const std::array args{pointer(tensors[0].dlpack()->data),
-                          pointer(tensors[1].dlpack()->data),
-                          pointer(tensors[2].dlpack()->data),
-                          integer(kElements),
-                          integer(1),
-                          integer(1),
-                          integer(1),
-                          integer(kElements / 64),
-                          integer(64)};
-    for ([[maybe_unused]] auto _ : state) {
-      for (int i = 0; i < kLaunches; ++i) or_fail(kernel.call(args, &env));
-      ours->synchronize();
-    }
-  })->UseRealTime();
-  bench("vulkan/100 launches/raw", [raw](benchmark::State& state) {
-    const std::array buffers{raw->buffer(4 * kElements), raw->buffer(4 * kElements),
-                             raw->buffer(4 * kElements)};
-    for ([[maybe_unused]] auto _ : state) {
-      raw->begin();
-      for (int i = 0; i < kLaunches; ++i) raw->dispatch(buffers);
-      raw->run();
-    }
-  })->UseRealTime();
-  suite.figure("Vulkan, 100 launches and one wait", [](const Times& times) {
-    const double bare = times.median("vulkan/100 launches/raw");
-    return Row{1.2, times.median("vulkan/100 launches/gantry") / bare, "x driver",
-               format("driver %.1f us", bare / 1e3)};
-  });
-}
-
-void add_copies(Suite& suite, const std::shared_ptr<Ours>& ours, const std::shared_ptr<Raw>& raw) {
-  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
-  const std::array<std::int64_t, 1> shape{kCopyBytes};
-  const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, "vulkan:0"));
-  const RawBuffer buffer = raw->buffer(kCopyBytes);
-  for (const bool to_device : {true, false}) {
-    const std::string name = to_device ? "vulkan/64 MiB in/" : "vulkan/64 MiB out/";
-    // By the thread's own clock: where the device shows its memory the host copies. Each copies once before it is
-    // timed: memory that was never touched is a fault for every page.
-    bench(name + "gantry", [ours, bytes, to_device, tensor](benchmark::State& state) {
-      const gantry_place host{bytes->data(), 0, {1, 0}};
-      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
-      const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
-                             to_device ? device : host, kCopyBytes};
-      const auto once = [&] {
-        if (ours->table->copy(ours->self, 0, &copy, nullptr, nullptr) != GANTRY_OK)
-          throw Failed("copy");
-      };
-      once();
-      for ([[maybe_unused]] auto _ : state) once();
-    });
-    bench(name + "raw", [bytes, to_device, buffer](benchmark::State& state) {
-      if (buffer.mapped == nullptr) throw Failed("the device does not show its memory");
-      const auto once = [&] {
-        std::memcpy(to_device ? buffer.mapped : bytes->data(),
-                    to_device ? bytes->data() : buffer.mapped, kCopyBytes);
-        benchmark::ClobberMemory();
-      };
-      once();
-      for ([[maybe_unused]] auto _ : state) once();
-    });
-    suite.figure(std::string("Vulkan, 64 MiB ") + (to_device ? "to the device" : "to the host"),
-                 [name](const Times& times) {
-                   const double bare = times.median(name + "raw");
-                   // 0.95 of the rate of the mapped memory itself.
-                   return Row{1 / 0.95, times.median(name + "gantry") / bare, "x driver's time",
-                              format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / bare)};
-                 });
-  }
+// Where the device shows its memory the host copies: its own rate is the limit.
+std::function<void()> copy(const RawBuffer& buffer, void* bytes, bool to_device) {
+  if (buffer.mapped == nullptr) throw Failed("the device does not show its memory");
+  return [=] {
+    std::memcpy(to_device ? buffer.mapped : bytes, to_device ? bytes : buffer.mapped, kCopyBytes);
+    benchmark::ClobberMemory();
+  };
 }
 
 // A process that loads resnet20 and runs it once, with the driver's own cache empty each time.
@@ -366,7 +254,7 @@ void add_first_runs(Suite& suite) {
 }
 
 // What a run takes beside the time that the device's own clock sees between its first and its last command.
-void add_overhead(Suite& suite, const std::shared_ptr<Ours>& ours) {
+void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
   struct Run {
     Module model;
     Executor executor;
@@ -420,33 +308,25 @@ void add_overhead(Suite& suite, const std::shared_ptr<Ours>& ours) {
   });
 }
 
-void add_cycles(Suite& suite) {
-  const std::vector<double> numbers =
-      numbers_of({(suite.build_tree / "tests/gantry_bench_memory").string(), "cycles",
-                  (suite.golden / "tvm-0.12/digits_mlp_vulkan.so").string(),
-                  (suite.build_tree / "share/gantry/plugins.d").string(), "vulkan:0",
-                  std::to_string(kCycles)});
-  if (numbers.size() != 4) throw Failed("gantry_bench_memory cycles does not print four numbers");
-  suite.figure("Vulkan, device bytes more after 1,000 executors", [numbers](const Times&) {
-    return Row{0, numbers[2] - numbers[0], "bytes", format("%.0f bytes after one", numbers[0])};
-  });
-  suite.figure("Vulkan, process memory more after 1,000 executors", [numbers](const Times&) {
-    return Row{1, (numbers[3] - numbers[1]) / 1e6, "MB",
-               format("%.1f MB after one", numbers[1] / 1e6)};
-  });
-}
-
 }  // namespace
 
 void add_vulkan(Suite& suite) {
-  const auto ours = std::make_shared<Ours>(suite);
-  const auto raw =
-      std::make_shared<Raw>(ours->name(), shader_of(suite.golden / "tvm-0.12/axpy2_vulkan.so"));
-  add_launches(suite, ours, raw);
-  add_copies(suite, ours, raw);
+  const auto ours = on_device(suite, "axpy2_vulkan.so", "vulkan:0");
+  if (ours == nullptr) return;
+  const auto raw = std::make_shared<Raw>(ours->attribute("name"),
+                                         shader_of(suite.golden / "tvm-0.12/axpy2_vulkan.so"));
+  const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
+  add_launches(
+      suite, "Vulkan", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.2);
+  add_copies(
+      suite, "Vulkan", "", ours, bytes->data(),
+      [bytes, buffer = raw->buffer(kCopyBytes)](bool to_device) {
+        return copy(buffer, bytes->data(), to_device);
+      },
+      Clock::thread);
   add_first_runs(suite);
   add_overhead(suite, ours);
-  add_cycles(suite);
+  add_cycles(suite, "Vulkan", "digits_mlp_vulkan.so", ours->name);
 }
 
 }  // namespace gantry::bench
