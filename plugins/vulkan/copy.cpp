@@ -81,8 +81,9 @@ Status Device::record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t fro
 Status Device::sync_mapped(const Buffer& buffer, bool host_wrote) const {
   if (buffer.is_coherent) return {};
   VkMappedMemoryRange range{VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE};
-  range.memory = buffer.memory;
-  range.size = VK_WHOLE_SIZE;
+  range.memory = buffer.memory.memory();
+  range.offset = buffer.memory.offset();
+  range.size = buffer.memory.size();
   const VkResult result = host_wrote ? vkFlushMappedMemoryRanges(device_, 1, &range)
                                      : vkInvalidateMappedMemoryRanges(device_, 1, &range);
   if (result == VK_SUCCESS) return {};

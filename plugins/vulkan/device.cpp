@@ -26,6 +26,7 @@ Device::~Device() {
   recorder_.reset();
   for (auto& buffer : uploads_) buffer.reset();
   for (auto& buffer : downloads_) buffer.reset();
+  memory_.reset();
   if (device_ != VK_NULL_HANDLE) vkDestroyDevice(device_, nullptr);
 }
 
@@ -67,15 +68,15 @@ Status Device::start(const Options& options) {
 }
 
 Result<Buffer*> Device::alloc(std::uint64_t size) {
+  Recorder::Lock lock(recorder_->mutex());
+  recorder_->collect();
+  lock.unlock();
   auto made = memory_->make(size, BufferUse::data);
   if (!made.ok() && made.error().code == Code::exhausted && size <= gpu_.most_allocation_bytes) {
-    Recorder::Lock lock(recorder_->mutex());
+    lock.lock();
     GANTRY_CHECK(recorder_->wait_for_all(lock));
     lock.unlock();
     made = memory_->make(size, BufferUse::data);
-  } else if (made.ok()) {
-    const Recorder::Lock lock(recorder_->mutex());
-    recorder_->collect();
   }
   if (!made.ok()) return std::move(made).failure();
   (*made)->cell = {Handle::live, made->get()};

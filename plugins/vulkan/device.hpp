@@ -67,6 +67,7 @@ class Device {
   std::int32_t index() const { return index_; }
   bool pushes_descriptors() const { return push_descriptors_ != nullptr; }
   bool is_mapped() const { return memory_->is_mapped(); }
+  std::size_t allocation_count() const { return memory_->allocation_count(); }
   std::int64_t allocated_bytes() const { return allocated_bytes_.load(std::memory_order_relaxed); }
 
   // Memory for kernels' arguments. Where there is none, waits for what was freed and tries again.

@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace gantry::vulkan {
@@ -34,16 +35,27 @@ VkBufferUsageFlags usage_of(BufferUse use) {
   return copied;
 }
 
+Blocks::Options block_options(const Gpu& gpu) {
+  Blocks::Options options;
+  // What the host flushes or reads anew ends where the next buffer begins.
+  options.granule = std::max<std::uint64_t>(
+      std::bit_ceil(gpu.properties.limits.nonCoherentAtomSize), options.granule);
+  for (std::uint32_t i = 0; i < gpu.memory.memoryTypeCount; ++i) {
+    const std::uint32_t heap = gpu.memory.memoryTypes[i].heapIndex;
+    options.largest.push_back(largest_block(gpu.memory.memoryHeaps[heap].size));
+  }
+  return options;
+}
+
 }  // namespace
 
 Buffer::~Buffer() {
   cell.magic = 0;
   if (handle != VK_NULL_HANDLE) vkDestroyBuffer(device, handle, nullptr);
-  if (memory != VK_NULL_HANDLE) vkFreeMemory(device, memory, nullptr);  // unmaps
 }
 
 Memory::Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice)
-    : device_(device), gpu_(gpu), choice_(choice) {
+    : device_(device), gpu_(gpu), choice_(choice), blocks_(*this, block_options(gpu)) {
   is_mapped_ = choice == MemoryChoice::mapped ||
                (choice == MemoryChoice::automatic && shows_its_memory(gpu.memory));
 }
@@ -86,7 +98,7 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
   return best;
 }
 
-Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) const {
+Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) {
   const std::uint64_t most = gpu_.most_allocation_bytes;
   if (size > most) {
     return exhausted("buffer of ", size, " bytes, the device allocates at most ", most)
@@ -111,28 +123,47 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
                                                        : "open to the host")
         .because("MEMORY_TYPE");
   }
-  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  allocation.allocationSize = needs.size;
-  allocation.memoryTypeIndex = static_cast<std::uint32_t>(type);
-  if (const VkResult made = vkAllocateMemory(device_, &allocation, nullptr, &buffer->memory);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkAllocateMemory").at("while allocating ", size, " bytes");
-  }
-  if (const VkResult bound = vkBindBufferMemory(device_, buffer->handle, buffer->memory, 0);
+  PartRequest part;
+  part.type = static_cast<std::uint32_t>(type);
+  part.size = needs.size;
+  part.alignment = needs.alignment;
+  part.is_mapped = use != BufferUse::data || is_mapped_;
+  Result<Part> memory = blocks_.take(part);
+  if (!memory.ok()) return memory.error().at("while allocating ", size, " bytes");
+  buffer->memory = std::move(*memory);
+  if (const VkResult bound = vkBindBufferMemory(device_, buffer->handle, buffer->memory.memory(),
+                                                buffer->memory.offset());
       bound != VK_SUCCESS) {
     return driver_error(bound, "vkBindBufferMemory");
   }
   const VkMemoryPropertyFlags has = gpu_.memory.memoryTypes[type].propertyFlags;
   buffer->is_coherent = (has & coherent) != 0;
   buffer->is_cached = (has & cached) != 0;
-  if (use == BufferUse::data && !is_mapped_) return buffer;
+  if (part.is_mapped) buffer->mapped = buffer->memory.mapped();
+  return buffer;
+}
+
+Result<VkDeviceMemory> Memory::allocate(std::uint32_t type, std::uint64_t size) {
+  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  allocation.allocationSize = size;
+  allocation.memoryTypeIndex = type;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  if (const VkResult made = vkAllocateMemory(device_, &allocation, nullptr, &memory);
+      made != VK_SUCCESS) {
+    return driver_error(made, "vkAllocateMemory");
+  }
+  return memory;
+}
+
+Result<std::uint8_t*> Memory::map(VkDeviceMemory memory) {
   void* mapped = nullptr;
-  if (const VkResult result = vkMapMemory(device_, buffer->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+  if (const VkResult result = vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
       result != VK_SUCCESS) {
     return driver_error(result, "vkMapMemory");
   }
-  buffer->mapped = static_cast<std::uint8_t*>(mapped);
-  return buffer;
+  return static_cast<std::uint8_t*>(mapped);
 }
+
+void Memory::free(VkDeviceMemory memory) { vkFreeMemory(device_, memory, nullptr); }
 
 }  // namespace gantry::vulkan

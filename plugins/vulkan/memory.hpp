@@ -5,8 +5,11 @@
 //     mapped    the host writes and reads them where they are: integrated GPUs, software devices, and GPUs that
 //               show all their memory to the host
 //     staged    the host reaches them through a copy by the device
+//
+// Each is a part of a block of memory: blocks.hpp.
 #pragma once
 
+#include "blocks.hpp"
 #include "driver.hpp"
 
 #include <atomic>
@@ -42,7 +45,7 @@ struct Buffer final : Resource {
   bool is_cached = false;  // the host's reads are fast
   VkDevice device = VK_NULL_HANDLE;
   VkBuffer handle = VK_NULL_HANDLE;
-  VkDeviceMemory memory = VK_NULL_HANDLE;
+  Part memory;
   std::uint8_t* mapped = nullptr;  // NULL: the host cannot reach it
   std::uint64_t size = 0;          // bytes, as asked for
   const Device* owner = nullptr;
@@ -57,7 +60,7 @@ enum class BufferUse {
   scalars    // kernels' uniform buffers
 };
 
-class Memory {
+class Memory : private BlockSource {
  public:
   // device   borrowed
   Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice);
@@ -65,19 +68,26 @@ class Memory {
   // returns  EXHAUSTED    memory, or more than the device allocates at once
   //          UNAVAILABLE  no type of memory is fit: option `memory` asks for what the device has not (MEMORY_TYPE)
   // thread   any
-  Result<std::unique_ptr<Buffer>> make(std::uint64_t size, BufferUse use) const;
+  Result<std::unique_ptr<Buffer>> make(std::uint64_t size, BufferUse use);
 
   // Does the host reach buffers for data?
   bool is_mapped() const { return is_mapped_; }
 
+  // Allocations of the driver that are alive.
+  std::size_t allocation_count() const { return blocks_.count(); }
+
  private:
   // Index of the best type among those that `allowed` has bits for; -1: none.
   int type_for(std::uint32_t allowed, BufferUse use) const;
+  Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override;
+  Result<std::uint8_t*> map(VkDeviceMemory memory) override;
+  void free(VkDeviceMemory memory) override;
 
   VkDevice device_;
   const Gpu& gpu_;
   MemoryChoice choice_;
   bool is_mapped_ = false;
+  Blocks blocks_;
 };
 
 }  // namespace gantry::vulkan

@@ -43,7 +43,7 @@ class Recorder {
   using Lock = std::unique_lock<std::mutex>;
 
   // device, memory   borrowed
-  Recorder(VkDevice device, const Gpu& gpu, const Memory& memory)
+  Recorder(VkDevice device, const Gpu& gpu, Memory& memory)
       : device_(device), gpu_(gpu), memory_(memory) {}
   ~Recorder();  // waits
   Recorder(const Recorder&) = delete;
@@ -91,7 +91,7 @@ class Recorder {
 
   VkDevice device_;
   const Gpu& gpu_;
-  const Memory& memory_;
+  Memory& memory_;
   std::mutex mutex_;
   VkQueue queue_ = VK_NULL_HANDLE;
   VkCommandPool commands_ = VK_NULL_HANDLE;

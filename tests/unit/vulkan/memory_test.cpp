@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many buffers, few allocations of the driver.
+#include "tests/unit/vulkan/between.hpp"
+#include "tests/unit/vulkan/world.hpp"
+
+namespace gantry::vulkan::test {
+namespace {
+
+class Allocations : public World {
+ protected:
+  void TearDown() override {
+    World::TearDown();
+    between.most_allocations = ~std::size_t{0};
+    EXPECT_EQ(between.allocations, 0u) << "blocks that the device has not given back";
+  }
+};
+
+// Drivers allow 4,096 of them; this one allows 8.
+TEST_F(Allocations, AreFewForManyBuffers) {
+  between.most_allocations = 8;
+  std::vector<void*> all;
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const auto data = alloc(64);
+    ASSERT_TRUE(data.ok()) << "after " << i << ": " << data.error().message;
+    all.push_back(*data);
+  }
+  for (std::uint32_t i = 0; i < all.size(); i += 7)
+    ASSERT_TRUE(copy(on_host(&i), on_device(all[i], 60), sizeof i).ok());
+
+  for (std::uint32_t i = 0; i < all.size(); i += 7) {
+    std::uint32_t back = 0;
+    ASSERT_TRUE(copy(on_device(all[i], 60), on_host(&back), sizeof back).ok());
+    ASSERT_EQ(back, i);
+  }
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 5000 * 64);
+  EXPECT_EQ(device().allocation_count(), between.allocations);
+  for (void* const data : all) free(data);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
+}
+
+TEST_F(Allocations, AreWaitedForWhereTheDriverHasNoMore) {
+  constexpr std::uint64_t size = 40 << 20;  // an allocation of its own
+  void* const one = alloc(size).value();
+  void* const other = alloc(size).value();
+  between.most_allocations = between.allocations.load();
+  ASSERT_TRUE(copy(on_device(one), on_device(other), size).ok());
+
+  const auto refused = alloc(size);
+  free(one);  // the copy is in flight
+  const auto given = alloc(size);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::exhausted);
+  EXPECT_EQ(refused.error().reason, "DRIVER_CALL");
+  EXPECT_EQ(refused.error().message,
+            concat("vkAllocateMemory returns VK_ERROR_TOO_MANY_OBJECTS (-10)\n  while allocating ",
+                   size, " bytes"));
+  ASSERT_TRUE(given.ok()) << given.error().message;
+  free(*given);
+  free(other);
+}
+
+}  // namespace
+}  // namespace gantry::vulkan::test
