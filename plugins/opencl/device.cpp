@@ -62,6 +62,7 @@ Status allocate(Plugin& plugin, std::int32_t i, const gantry_alloc& what, void**
   buffer->size = what.size;
   buffer->platform = device->platform;
   buffer->device = device;
+  buffer->number = plugin.last_buffer.fetch_add(1, std::memory_order_relaxed) + 1;
   device->allocated_bytes += static_cast<std::int64_t>(what.size);
   *data = buffer.release();
   return {};

@@ -11,6 +11,7 @@
 #include <gantry/device.h>
 #include <gantry/handle.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -22,7 +23,8 @@ struct Plugin {
 
   Host host;
   Driver driver;
-  Programs programs;  // before the driver ends: it waits for launches
+  Programs programs;                          // before the driver ends: it waits for launches
+  std::atomic<std::uint64_t> last_buffer{0};  // Buffer::number
 };
 
 // What `data` of a tensor on this device points at.
@@ -34,6 +36,7 @@ struct Buffer {
   std::uint64_t size = 0;
   Platform* platform = nullptr;
   Device* device = nullptr;
+  std::uint64_t number = 0;  // of no other buffer; 0 of none
 };
 
 // returns  INVALID  data is NULL, or what no alloc of this plugin returned (DEVICE_DATA)

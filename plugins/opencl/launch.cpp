@@ -6,6 +6,7 @@
 #include <gantry/quoted.hpp>
 #include <gantry/wall.hpp>
 
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,17 +53,27 @@ Error argument_error(cl_int error, const KernelCall& call, std::size_t i) {
                       concat("clSetKernelArg of argument ", i, " of kernel ", quoted(call.name())));
 }
 
+bool is_held(const Slot::Held& held, const gantry_value& value) {
+  if (value.kind != held.value.kind || std::memcmp(&value.i, &held.value.i, sizeof value.i) != 0)
+    return false;
+  if (value.kind != GANTRY_POINTER)
+    return value.kind == GANTRY_INT || value.kind == GANTRY_FLOAT || value.kind == GANTRY_BOOL;
+  const Result<Buffer*> buffer = buffer_of(value.p);
+  return buffer.ok() && (*buffer)->number == held.buffer;
+}
+
 // parts    [out]  what must live until the launch is enqueued
 Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gantry_value& value,
                     const gantry_env& env, const Device& device, std::vector<OwnedBuffer>& parts) {
+  Slot::Held& held = slot.held[i];
+  held = {};
   GANTRY_TRY(const KernelArgument argument, call.argument(i, value, env.device));
   const cl_kernel kernel = slot.kernel.get();
   const auto at = static_cast<cl_uint>(i);
   cl_int error = CL_SUCCESS;
+  std::uint64_t number = 0;
   if (argument.is_scalar()) {
-    if (slot.scalars[i].size != 0 && slot.scalars[i].bytes == argument.bytes) return {};
     error = clSetKernelArg(kernel, at, argument.size, argument.bytes.data());
-    if (error == CL_SUCCESS) slot.scalars[i] = argument;
   } else if (argument.data == nullptr) {
     error = clSetKernelArg(kernel, at, sizeof(cl_mem), nullptr);
   } else {
@@ -80,15 +91,30 @@ Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gan
       memory = part.get();
       parts.push_back(std::move(part));
     }
+    number = (*buffer)->number;
     error = clSetKernelArg(kernel, at, sizeof memory, &memory);
   }
   if (error != CL_SUCCESS) return argument_error(error, call, i);
+  if (value.kind != GANTRY_POINTER || number != 0) held = {value, number};
   return {};
 }
 
-Error launch_error(cl_int error, const KernelCall& call, const LaunchExtents& extents,
-                   const Device& device) {
-  const auto& block = extents.block;
+Status set_extents(Slot& slot, const KernelCall& call, std::span<const gantry_value> args) {
+  const std::size_t first = call.parameter_count();
+  std::size_t same = first;
+  while (same < args.size() && is_held(slot.held[same], args[same])) ++same;
+  if (same == args.size() && slot.local[0] != 0) return {};
+  GANTRY_TRY(const LaunchExtents extents, call.extents(args));
+  for (std::size_t i = 0; i < 3; ++i) {
+    slot.local[i] = extents.block[i];
+    slot.global[i] = std::size_t{extents.grid[i]} * extents.block[i];
+  }
+  for (std::size_t i = first; i < args.size(); ++i) slot.held[i] = {args[i], 0};
+  return {};
+}
+
+Error launch_error(cl_int error, const KernelCall& call, const Slot& slot, const Device& device) {
+  const auto& block = slot.local;
   if (error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE) {
     return unsupported("kernel ", quoted(call.name()), " wants work-groups of ", block[0], " x ",
                        block[1], " x ", block[2], ", ", device.described(), " has at most ",
@@ -104,30 +130,27 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
   Module& module = *self.module;
   const KernelCall& call = module.payload.calls[self.index];
   GANTRY_CHECK(call.check_count(args.size()));
-  GANTRY_TRY(const LaunchExtents extents, call.extents(args));
   GANTRY_TRY(Device* const device, module.plugin->driver.device(env.device.index));
   GANTRY_TRY(const cl_command_queue queue, module.plugin->driver.queue(*device, env.stream));
-  GANTRY_TRY(Slot* const slot, module.slot(self.index, *device));
+  Slot& slot = module.slot(self.index, *device);
 
-  const std::lock_guard lock(slot->mutex);
-  if (!slot->kernel) GANTRY_CHECK(module.make(*slot, self.index, *device));
+  const std::lock_guard lock(slot.mutex);
+  if (slot.held.empty()) slot.held.resize(args.size());
+  GANTRY_CHECK(set_extents(slot, call, args));
+  if (!slot.kernel) GANTRY_CHECK(module.make(slot, self.index, *device));
   std::vector<OwnedBuffer> parts;
-  for (std::size_t i = 0; i < call.parameter_count(); ++i)
-    GANTRY_CHECK(set_argument(*slot, call, i, args[i], env, *device, parts));
-
-  std::size_t global[3];
-  std::size_t local[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    local[i] = extents.block[i];
-    global[i] = std::size_t{extents.grid[i]} * extents.block[i];
+  for (std::size_t i = 0; i < call.parameter_count(); ++i) {
+    if (is_held(slot.held[i], args[i])) continue;
+    GANTRY_CHECK(set_argument(slot, call, i, args[i], env, *device, parts));
   }
+
   cl_event done = nullptr;
-  const cl_int error =
-      clEnqueueNDRangeKernel(queue, slot->kernel.get(), call.tags().work_dimensions(), nullptr,
-                             global, local, 0, nullptr, slot->launched ? nullptr : &done);
-  if (error != CL_SUCCESS) return launch_error(error, call, extents, *device);
-  if (!slot->launched) {
-    slot->launched = true;
+  const cl_int error = clEnqueueNDRangeKernel(
+      queue, slot.kernel.get(), call.tags().work_dimensions(), nullptr, slot.global.data(),
+      slot.local.data(), 0, nullptr, slot.launched ? nullptr : &done);
+  if (error != CL_SUCCESS) return launch_error(error, call, slot, *device);
+  if (!slot.launched) {
+    slot.launched = true;
     module.launched(self.index, *device, OwnedEvent(done));
   }
   return {};

@@ -105,15 +105,14 @@ constinit const gantry_loader_table loader_table = {
     .check_binary = check_binary,
 };
 
-Result<Slot*> Module::slot(std::size_t index, const Device& device) {
-  GANTRY_TRY(const std::int32_t count, plugin->driver.count());
+Slot& Module::slot(std::size_t index, const Device& device) {
   std::call_once(sized_, [&] {
-    const auto devices = static_cast<std::size_t>(count);
+    const auto devices = static_cast<std::size_t>(*plugin->driver.count());  // there is one
     slots_ = std::make_unique<Slot[]>(payload.calls.size() * devices);
     programs_ = std::make_unique<ProgramSlot[]>(payload.programs.size() * devices);
     device_count_ = devices;
   });
-  return &slots_[index * device_count_ + static_cast<std::size_t>(device.index)];
+  return slots_[index * device_count_ + static_cast<std::size_t>(device.index)];
 }
 
 Status Module::make(Slot& slot, std::size_t index, Device& device) {
@@ -142,7 +141,6 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
                      " arguments, the payload's list says ", call.parameter_count())
         .because("KERNEL_CODE");
   }
-  slot.scalars.assign(call.parameter_count(), {});
   slot.kernel = std::move(kernel);
   return {};
 }

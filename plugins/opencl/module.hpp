@@ -8,6 +8,7 @@
 
 #include <gantry/loader.h>
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -18,12 +19,19 @@ namespace gantry::opencl {
 // One kernel on one device. A driver's kernel object holds the arguments of the next launch, so it is used by one
 // thread at a time.
 struct Slot {
+  // What a place of the last launch was given. Most calls bring the same, and reading and setting it again costs more than
+  // comparing. NONE: what is there is not known.
+  struct Held {
+    gantry_value value{};
+    std::uint64_t buffer = 0;  // Buffer::number: a new buffer may have an old one's address
+  };
+
   std::mutex mutex;
   OwnedKernel kernel;
   bool launched = false;
-  // The scalars that the kernel object holds: most calls bring the same ones, and setting costs more than comparing.
-  // A scalar that was never set has size 0. Buffers are set every time: a new one may have an old one's address.
-  std::vector<KernelArgument> scalars;
+  std::vector<Held> held;  // parameters, then extents
+  std::array<std::size_t, 3> global{};
+  std::array<std::size_t, 3> local{};
 };
 
 struct Module;
@@ -41,7 +49,7 @@ struct Module {
   std::vector<Kernel> kernels;
 
   // Where kernel `index` is kept on a device.
-  Result<Slot*> slot(std::size_t index, const Device& device);
+  Slot& slot(std::size_t index, const Device& device);
   // Makes the slot's kernel; its mutex is held.
   //
   // returns  MALFORMED  the code has no such kernel, or it takes another number of arguments than the payload says

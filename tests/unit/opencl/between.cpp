@@ -53,6 +53,12 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags 
   return real(clCreateBuffer, "clCreateBuffer")(context, flags, size, host, error);
 }
 
+CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint i, size_t size,
+                                               const void* value) {
+  ++between.arguments_set;
+  return real(clSetKernelArg, "clSetKernelArg")(kernel, i, size, value);
+}
+
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint count,
                                                               const char** texts,
                                                               const size_t* sizes, cl_int* error) {

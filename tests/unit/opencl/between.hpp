@@ -16,6 +16,7 @@ struct Between {
   int source_programs = 0;  // clCreateProgramWithSource
   int binary_programs = 0;  // clCreateProgramWithBinary
   int contexts = 0;         // clCreateContext
+  int arguments_set = 0;    // clSetKernelArg
   bool no_platform = false;
   cl_int buffer_error = CL_SUCCESS;  // of clCreateBuffer
   // A device that takes SPIR-V: what it says, what it was given, and the text that is built in its place.

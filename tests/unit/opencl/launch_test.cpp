@@ -85,6 +85,73 @@ TEST_F(OpenclKernel, GetsTheScalarsOfEachCall) {
   }
 }
 
+// What a kernel object holds is not set again; a new buffer at an old one's address is.
+TEST_F(OpenclKernel, IsGivenOnlyWhatTheLastCallDidNotBring) {
+  const auto module = load(both_kernels());
+  void* const x = memory(16);
+  void* const y = memory(16);
+  const auto fill_with = [&](void* data, double value, std::int64_t threads) {
+    between.arguments_set = 0;
+    const Status status = module->call(
+        "fill", {pointer_value(data), float_value(value), int_value(1), int_value(threads)});
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return between.arguments_set;
+  };
+
+  EXPECT_EQ(fill_with(x, 1, 4), 2);
+  EXPECT_EQ(fill_with(x, 1, 4), 0);
+  EXPECT_EQ(fill_with(y, 1, 4), 1);
+  EXPECT_EQ(fill_with(y, 2, 2), 1);
+  EXPECT_THAT(floats_in(x, 4), Each(1.0f));
+  EXPECT_THAT(floats_in(y, 4), ElementsAre(2, 2, 1, 1)) << "two threads";
+}
+
+TEST_F(OpenclKernel, IsGivenANewBufferAtAnOldAddress) {
+  const auto module = load(both_kernels());
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 16;
+  std::vector<void*> seen;
+  bool again = false;
+  for (float value = 1; value <= 20; ++value) {
+    void* data = nullptr;
+    ASSERT_EQ(table_.alloc(self_, 0, &what, &data, nullptr), GANTRY_OK);
+    again = again || std::find(seen.begin(), seen.end(), data) != seen.end();
+    seen.push_back(data);
+    between.arguments_set = 0;
+
+    const Status status =
+        module->call("fill", {pointer_value(data), float_value(1), int_value(1), int_value(4)});
+
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_GE(between.arguments_set, 1);
+    EXPECT_THAT(floats_in(data, 4), Each(1.0f));
+    table_.free(self_, 0, data);
+  }
+  if (!again) GTEST_SKIP() << "no address came twice";
+}
+
+// Whoever sets an argument wrongly gets it set anew, and does not run with what was there before.
+TEST_F(OpenclKernel, ForgetsWhatItHeldWhereACallIsRefused) {
+  const auto module = load(both_kernels());
+  void* const data = memory(16);
+  const std::vector<gantry_value> good = {pointer_value(data), float_value(3), int_value(1),
+                                          int_value(4)};
+  ASSERT_TRUE(module->call("fill", good).ok());
+  between.arguments_set = 0;
+
+  EXPECT_FALSE(
+      module->call("fill", {pointer_value(data), pointer_value(data), int_value(1), int_value(4)})
+          .ok());
+  EXPECT_FALSE(
+      module->call("fill", {pointer_value(data), float_value(3), int_value(1), float_value(4)})
+          .ok());
+  ASSERT_TRUE(module->call("fill", good).ok());
+
+  EXPECT_EQ(between.arguments_set, 1) << "the float";
+  EXPECT_THAT(floats_in(data, 4), Each(3.0f));
+}
+
 TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
   const auto module = load(both_kernels());
   const std::uint64_t step = plugin_of(self_).driver.device(0).value()->alignment_bytes;
