@@ -51,31 +51,37 @@ struct Raw {
   }
 };
 
-void launch(benchmark::State& state, const Raw& raw) {
-  std::array<CUdeviceptr, 3> buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
-                                     raw.buffer(4 * kElements)};
-  int count = kElements;
-  int stride = 1;
-  std::array<void*, 7> parameters{&buffers[0], &buffers[1], &buffers[2], &count,
-                                  &stride,     &stride,     &stride};
-  const cuda::Driver& driver = *raw.driver;
-  for ([[maybe_unused]] auto _ : state) {
-    for (int i = 0; i < kLaunches; ++i) {
-      or_fail(driver.call(driver.launch_kernel, raw.kernel, unsigned{kElements / 64}, 1u, 1u, 64u,
-                          1u, 1u, 0u, raw.stream, parameters.data(), static_cast<void**>(nullptr)));
-    }
-    or_fail(driver.call(driver.stream_synchronize, raw.stream));
-  }
-  for (const CUdeviceptr buffer : buffers) driver.mem_free.function(buffer);
+struct Buffer {
+  std::shared_ptr<Raw> raw;
+  std::size_t bytes;
+  CUdeviceptr at = raw->buffer(bytes);
+  ~Buffer() { raw->driver->mem_free.function(at); }
+};
+
+std::shared_ptr<Buffer> make_buffer(const std::shared_ptr<Raw>& raw, std::size_t bytes) {
+  return std::shared_ptr<Buffer>(new Buffer{raw, bytes});
 }
 
-std::function<void()> copy(const std::shared_ptr<Raw>& raw, void* bytes, bool to_device) {
-  struct Buffer {
-    std::shared_ptr<Raw> raw;
-    CUdeviceptr at = raw->buffer(kCopyBytes);
-    ~Buffer() { raw->driver->mem_free.function(at); }
+Way launches(const std::shared_ptr<Raw>& raw) {
+  std::array<std::shared_ptr<Buffer>, 3> buffers;
+  for (auto& buffer : buffers) buffer = make_buffer(raw, 4 * kElements);
+  return [raw, buffers] {
+    int count = kElements;
+    int stride = 1;
+    std::array<void*, 7> parameters{&buffers[0]->at, &buffers[1]->at, &buffers[2]->at, &count,
+                                    &stride,         &stride,         &stride};
+    const cuda::Driver& driver = *raw->driver;
+    for (int i = 0; i < kLaunches; ++i) {
+      or_fail(driver.call(driver.launch_kernel, raw->kernel, unsigned{kElements / 64}, 1u, 1u, 64u,
+                          1u, 1u, 0u, raw->stream, parameters.data(),
+                          static_cast<void**>(nullptr)));
+    }
+    or_fail(driver.call(driver.stream_synchronize, raw->stream));
   };
-  return [buffer = std::shared_ptr<Buffer>(new Buffer{raw}), bytes, to_device] {
+}
+
+Copy copy(const std::shared_ptr<Raw>& raw, void* bytes) {
+  return [buffer = make_buffer(raw, kCopyBytes), bytes](bool to_device) {
     const cuda::Driver& driver = *buffer->raw->driver;
     const std::size_t size = kCopyBytes;
     const CUstream stream = buffer->raw->stream;
@@ -93,7 +99,7 @@ void add_cuda(Suite& suite) {
   if (ours == nullptr) return;
   const auto raw = std::make_shared<Raw>(suite);
   add_launches(
-      suite, "CUDA", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.1);
+      suite, "CUDA", ours, [raw] { return launches(raw); }, 1.1);
 
   // From and to memory that is page-locked or not: each beside the driver with the same memory.
   void* locked = nullptr;
@@ -104,8 +110,7 @@ void add_cuda(Suite& suite) {
     void* const bytes = is_locked ? locked : pageable->data();
     add_copies(
         suite, "CUDA", is_locked ? "page-locked" : "pageable", ours, bytes,
-        [raw, bytes, pageable](bool to_device) { return copy(raw, bytes, to_device); },
-        Clock::wall);
+        [raw, bytes, pageable] { return copy(raw, bytes); }, Clock::wall);
   }
 }
 

@@ -35,12 +35,19 @@ struct OnDevice {
 std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artifact,
                                     const std::string& name);
 
+// One way of doing something, and what makes it: with memory of its own, for every repetition anew.
+using Way = std::function<void()>;
+using MakeWay = std::function<Way()>;
+// The same for copies, to the device and from it.
+using Copy = std::function<void(bool to_device)>;
+using MakeCopy = std::function<Copy()>;
+
 // kLaunches of axpy2 over kElements and one wait.
 //
 // what     [in]   "OpenCL": for the figure
 // raw      [in]   the same by the driver's own functions
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,
-                  std::function<void(benchmark::State&)> raw, double limit);
+                  const MakeWay& raw, double limit);
 
 enum class Clock { wall, thread };
 
@@ -48,11 +55,10 @@ enum class Clock { wall, thread };
 //
 // place    [in]   of the host's memory, where several are compared: "page-locked"; else empty
 // bytes    [in]   the host's memory, which lives as long as the program
-// raw      [in]   one copy by the driver; called once before it is timed: memory that was never touched is a fault for
-//                 every page
+// raw      [in]   by the driver
 void add_copies(Suite& suite, const std::string& what, const std::string& place,
-                const std::shared_ptr<OnDevice>& ours, void* bytes,
-                std::function<std::function<void()>(bool to_device)> raw, Clock clock);
+                const std::shared_ptr<OnDevice>& ours, void* bytes, const MakeCopy& raw,
+                Clock clock);
 
 // Device and process memory after 1,000 executors, compared with those after one.
 void add_cycles(Suite& suite, const std::string& what, const std::string& artifact,

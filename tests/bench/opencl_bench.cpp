@@ -66,16 +66,19 @@ void done(gantry_code code, const char* what) {
   if (code != GANTRY_OK) throw Failed(format(what, static_cast<double>(code)));
 }
 
-void launch(benchmark::State& state, const Raw& raw) {
-  const std::array buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
-                           raw.buffer(4 * kElements)};
-  const cl_int count = kElements;
-  const cl_int stride = 1;
-  const std::size_t global = kElements;
-  const std::size_t local = 64;
-  for ([[maybe_unused]] auto _ : state) {
+Way launches(const Raw& raw) {
+  std::vector<std::shared_ptr<_cl_mem>> buffers;
+  for (int i = 0; i < 3; ++i) buffers.emplace_back(raw.buffer(4 * kElements), clReleaseMemObject);
+  return [&raw, buffers] {
+    const cl_int count = kElements;
+    const cl_int stride = 1;
+    const std::size_t global = kElements;
+    const std::size_t local = 64;
     for (int i = 0; i < kLaunches; ++i) {
-      for (cl_uint a = 0; a < 3; ++a) clSetKernelArg(raw.kernel, a, sizeof(cl_mem), &buffers[a]);
+      for (cl_uint a = 0; a < 3; ++a) {
+        const cl_mem buffer = buffers[a].get();
+        clSetKernelArg(raw.kernel, a, sizeof buffer, &buffer);
+      }
       clSetKernelArg(raw.kernel, 3, sizeof count, &count);
       for (cl_uint a = 4; a < 7; ++a) clSetKernelArg(raw.kernel, a, sizeof stride, &stride);
       cl(clEnqueueNDRangeKernel(raw.queue, raw.kernel, 1, nullptr, &global, &local, 0, nullptr,
@@ -83,13 +86,12 @@ void launch(benchmark::State& state, const Raw& raw) {
          "clEnqueueNDRangeKernel: %.0f");
     }
     cl(clFinish(raw.queue), "clFinish: %.0f");
-  }
-  for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  };
 }
 
-std::function<void()> copy(const Raw& raw, void* bytes, bool to_device) {
+Copy copy(const Raw& raw, void* bytes) {
   const std::shared_ptr<_cl_mem> buffer(raw.buffer(kCopyBytes), clReleaseMemObject);
-  return [=, queue = raw.queue] {
+  return [=, queue = raw.queue](bool to_device) {
     cl(to_device ? clEnqueueWriteBuffer(queue, buffer.get(), CL_TRUE, 0, kCopyBytes, bytes, 0,
                                         nullptr, nullptr)
                  : clEnqueueReadBuffer(queue, buffer.get(), CL_TRUE, 0, kCopyBytes, bytes, 0,
@@ -179,10 +181,10 @@ void add_opencl(Suite& suite) {
   const auto raw = std::make_shared<Raw>(ours->attribute("name"));
   const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
   add_launches(
-      suite, "OpenCL", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.2);
+      suite, "OpenCL", ours, [raw] { return launches(*raw); }, 1.2);
   add_copies(
-      suite, "OpenCL", "", ours, bytes->data(),
-      [raw, bytes](bool to_device) { return copy(*raw, bytes->data(), to_device); }, Clock::wall);
+      suite, "OpenCL", "", ours, bytes->data(), [raw, bytes] { return copy(*raw, bytes->data()); },
+      Clock::wall);
   add_steady_run(suite, ours);
   add_first_runs(suite);
   add_cycles(suite, "OpenCL", "digits_mlp_opencl.so", ours->name);

@@ -203,20 +203,20 @@ struct Raw {
   }
 };
 
-void launch(benchmark::State& state, Raw& raw) {
+Way launches(const Raw& raw) {
   const std::array buffers{raw.buffer(4 * kElements), raw.buffer(4 * kElements),
                            raw.buffer(4 * kElements)};
-  for ([[maybe_unused]] auto _ : state) {
+  return [&raw, buffers] {
     raw.begin();
     for (int i = 0; i < kLaunches; ++i) raw.dispatch(buffers);
     raw.run();
-  }
+  };
 }
 
 // Where the device shows its memory the host copies: its own rate is the limit.
-std::function<void()> copy(const RawBuffer& buffer, void* bytes, bool to_device) {
+Copy copy(const RawBuffer& buffer, void* bytes) {
   if (buffer.mapped == nullptr) throw Failed("the device does not show its memory");
-  return [=] {
+  return [=](bool to_device) {
     std::memcpy(to_device ? buffer.mapped : bytes, to_device ? bytes : buffer.mapped, kCopyBytes);
     benchmark::ClobberMemory();
   };
@@ -317,12 +317,10 @@ void add_vulkan(Suite& suite) {
                                          shader_of(suite.golden / "tvm-0.12/axpy2_vulkan.so"));
   const auto bytes = std::make_shared<std::vector<std::uint8_t>>(kCopyBytes, 1);
   add_launches(
-      suite, "Vulkan", ours, [raw](benchmark::State& state) { launch(state, *raw); }, 1.2);
+      suite, "Vulkan", ours, [raw] { return launches(*raw); }, 1.2);
   add_copies(
       suite, "Vulkan", "", ours, bytes->data(),
-      [bytes, buffer = raw->buffer(kCopyBytes)](bool to_device) {
-        return copy(buffer, bytes->data(), to_device);
-      },
+      [bytes, buffer = raw->buffer(kCopyBytes)] { return copy(buffer, bytes->data()); },
       Clock::thread);
   add_first_runs(suite);
   add_overhead(suite, ours);
