@@ -40,10 +40,8 @@ struct Samples {
   std::vector<double> ours, raw;
 };
 
-double at_rank(std::vector<double> values, std::size_t rank) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rank),
-                   values.end());
-  return values[rank];
+double least_of(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
 }
 
 struct Pair {
@@ -82,13 +80,12 @@ void add_pair(Suite& suite, const Pair& pair) {
       ->MinTime(0.1);
   suite.figure(pair.what, [pair, samples](const Times& times) {
     times.median(pair.name);  // throws where it did not run
-    const std::size_t count = samples->raw.size();
-    const double raw = at_rank(samples->raw, count / 2);
+    const double raw = median_of(samples->raw);
     return Row{
-        pair.limit, at_rank(samples->ours, count / 2) / raw, pair.unit,
+        pair.limit, median_of(samples->ours) / raw, pair.unit,
         pair.beside(raw) +
-            format("; %.3f x by the least", at_rank(samples->ours, 0) / at_rank(samples->raw, 0)) +
-            format(" of %.0f", static_cast<double>(count))};
+            format("; %.3f x by the least", least_of(samples->ours) / least_of(samples->raw)) +
+            format(" of %.0f", static_cast<double>(samples->raw.size()))};
   });
 }
 

@@ -9,12 +9,6 @@
 namespace gantry::bench {
 namespace {
 
-double middle_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // Keeps every repetition and prints none; figures and medians are printed at the end.
 class Collector : public benchmark::BenchmarkReporter {
  public:
@@ -38,10 +32,17 @@ class Collector : public benchmark::BenchmarkReporter {
 
 }  // namespace
 
+double median_of(std::vector<double> values) {
+  if (values.empty()) throw Failed("nothing was measured");
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 double Times::median(const std::string& name) const {
   const auto found = all_.find(name);
   if (found == all_.end()) throw Failed("no run of " + name);
-  return middle_of(found->second);
+  return median_of(found->second);
 }
 
 Times run_benchmarks() {
@@ -55,7 +56,7 @@ int print_figures(const Suite& suite, const Times& times) {
               "repetitions");
   for (const auto& [name, values] : times.all()) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    std::printf("%-44s %12.1f %12.1f %12.1f  %zu\n", name.c_str(), middle_of(values), *least, *most,
+    std::printf("%-44s %12.1f %12.1f %12.1f  %zu\n", name.c_str(), median_of(values), *least, *most,
                 values.size());
   }
   int missed = 0;

@@ -27,6 +27,9 @@ struct Failed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// throws Failed where there is none
+double median_of(std::vector<double> values);
+
 // All repetitions of every benchmark, in nanoseconds for one iteration.
 class Times {
  public:
