@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
 
-#include <set>
+#include "core/pack/link.hpp"
+
+#include <cerrno>
 
 namespace gantry {
 namespace {
 
-Status check_kernels(const std::vector<KernelSource>& kernels) {
-  std::set<std::string_view> names;
-  for (const KernelSource& kernel : kernels) {
-    if (!names.insert(kernel.name).second) {
-      return invalid("kernel ", quoted(kernel.name), " is given twice");
-    }
-  }
-  return {};
-}
+constexpr std::string_view marker = "// Function: ";
+constexpr std::string_view spirv_magic("\x03\x02\x23\x07", 4);
 
 void write_kernel(const KernelSource& kernel, Pieces& out) {
   out.write_text(kernel.name);
@@ -28,19 +23,81 @@ void write_kernel(const KernelSource& kernel, Pieces& out) {
   out.Write(kernel.launch);
 }
 
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+// Loaders cut the text at its markers, and look for the kernel in the part that has its name.
+Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFile> file,
+                      Pieces& out) {
+  const std::string_view text = text_of(*file);
+  if (text.find(kernel.name) == std::string_view::npos) {
+    return invalid(quoted(kernel.source), " has no function of the kernel's name");
+  }
+  if (text.starts_with(marker) || text.find(concat("\n", marker)) != std::string_view::npos) {
+    return invalid(quoted(kernel.source), " has a line that begins with \"", marker,
+                   "\", which loaders take for the next kernel");
+  }
+  const std::string line = concat(marker, kernel.name, "\n");
+  out.Write(line.data(), line.size());
+  out.append(FileRange{file, 0, text.size()});
+  out.Write("\n", 1);
+  return {};
+}
+
+// Compilers name the entry point like the kernel, so it is called so here; in GLSL all are main.
+Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Pieces& out) {
+  const std::filesystem::path made = tools.scratch / concat(kernel.name, ".spv");
+  std::vector<std::string> words = tools.glslang;
+  words.insert(words.end(), {"-V", "-S", "comp", "-e", kernel.name, "--source-entrypoint", "main",
+                             "-o", made.native(), kernel.source});
+  if (Status run = run_compiler("GLSL compiler", words, tools.folder); !run.ok()) {
+    Error error = std::move(run).error();
+    if (error.native_code == ENOENT) {
+      error.at("GLSL needs glslang: Debian's package glslang-tools, or what GLSLANG names");
+    }
+    return error;
+  }
+  GANTRY_TRY(auto file, MappedFile::open(made));
+  const std::string_view spirv = text_of(*file);
+  if (!spirv.starts_with(spirv_magic) || spirv.size() % 4 != 0) {
+    return unavailable("GLSL compiler ", quoted(words.front()), " made ", spirv.size(),
+                       " bytes that are no SPIR-V");
+  }
+  out.write_text(kernel.name);
+  out.Write<std::uint32_t>(0);  // scalars are push constants
+  out.Write<std::uint64_t>(spirv.size() / 4);
+  out.append(FileRange{std::move(file), 0, spirv.size()});
+  return {};
+}
+
 }  // namespace
 
-Status write_device_payload(const DeviceModuleSource& module, Pieces& out) {
-  GANTRY_CHECK(check_kernels(module.kernels));
-  GANTRY_TRY(const auto file, MappedFile::open(module.data));
-  const std::uint64_t size = file->bytes().size();
+Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools,
+                            Pieces& out) {
+  const bool shaders = module.data.empty() && module.format == "vulkan";
+  Pieces code;
+  if (!module.data.empty()) {
+    GANTRY_TRY(auto file, MappedFile::open(module.data));
+    const std::uint64_t size = file->bytes().size();
+    code.append(FileRange{std::move(file), 0, size});
+  } else {
+    for (const KernelSource& kernel : module.kernels) {
+      const auto append = [&]() -> Status {
+        GANTRY_TRY(auto file, MappedFile::open(tools.folder / kernel.source));
+        return shaders ? append_shader(kernel, tools, code)
+                       : append_program(kernel, std::move(file), code);
+      };
+      if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.place);
+    }
+  }
   if (!module.format.empty()) {
     out.write_text(module.format);
     out.Write<std::uint64_t>(module.kernels.size());
     for (const KernelSource& kernel : module.kernels) write_kernel(kernel, out);
-    out.Write<std::uint64_t>(size);
+    out.Write<std::uint64_t>(shaders ? module.kernels.size() : code.size());
   }
-  out.append(FileRange{file, 0, size});
+  out.append(std::move(code));
   return {};
 }
 

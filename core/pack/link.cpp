@@ -29,6 +29,22 @@ Error with_diagnostics(Error error, const ProgramEnd& end) {
 
 }  // namespace
 
+Status run_compiler(std::string_view what, const std::vector<std::string>& words,
+                    const std::filesystem::path& folder) {
+  GANTRY_TRY(const ProgramEnd end, run_program(words, folder, most_diagnostics));
+  if (end.signal != 0) {
+    return with_diagnostics(
+        unavailable(what, " ", quoted(words.front()), " is ended by signal ", end.signal), end);
+  }
+  if (end.exit_status != 0) {
+    return with_diagnostics(invalid(what, " ", quoted(words.front()), " ends with status ",
+                                    end.exit_status, ", expected 0")
+                                .because("COMPILE_FAILED"),
+                            end);
+  }
+  return {};
+}
+
 Status link_library(const LinkJob& job) {
   std::vector<std::string> words = job.compiler;
   words.insert(words.end(), {"-shared", "-fPIC", "-O2"});
@@ -40,18 +56,7 @@ Status link_library(const LinkJob& job) {
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 
-  GANTRY_TRY(const ProgramEnd end, run_program(words, job.folder, most_diagnostics));
-  if (end.signal != 0) {
-    return with_diagnostics(
-        unavailable("C compiler ", quoted(words.front()), " is ended by signal ", end.signal), end);
-  }
-  if (end.exit_status != 0) {
-    return with_diagnostics(invalid("C compiler ", quoted(words.front()), " ends with status ",
-                                    end.exit_status, ", expected 0")
-                                .because("COMPILE_FAILED"),
-                            end);
-  }
-  return {};
+  return run_compiler("C compiler", words, job.folder);
 }
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the system's C compiler, without a shell, to make a shared library of sources and a container.
+// Runs compilers, without a shell: the system's C compiler, to make a shared library of sources and a container.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -23,6 +23,15 @@ struct LinkJob {
   std::vector<std::string> libraries;  // after the sources: "-lm"
   std::filesystem::path output;
 };
+
+// Runs a compiler to its end.
+//
+// what     [in]   for messages: "C compiler"
+// words    [in]   the program and its arguments
+// folder   [in]   where it works
+// returns  as link_library()
+Status run_compiler(std::string_view what, const std::vector<std::string>& words,
+                    const std::filesystem::path& folder);
 
 // Compiles and links in one run: -shared -fPIC -O2. The same input gives the same bytes.
 //

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -56,8 +57,10 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   return part;
 }
 
-// The module graph: the graph, where there is one, imports the host code, which imports what runs on devices.
-std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph) {
+// The module graph: the graph, where there is one, imports the host code, which imports what runs on devices. A
+// container lists the imports of a module from the last to the first: the last here is the recipe's first.
+std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
+                                          const ShaderTools& tools) {
   std::vector<ContainerModule> modules;
   if (graph != nullptr) {
     modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
@@ -68,10 +71,11 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
   modules.push_back({});
   for (const DeviceModuleSource& source : recipe.device_modules) {
     modules[host_code].imports.push_back(modules.size());
-    modules.push_back({source.type_key, {}, [&source](Pieces& out) {
-                         return write_device_payload(source, out);
+    modules.push_back({source.type_key, {}, [&source, &tools](Pieces& out) {
+                         return write_device_payload(source, tools, out);
                        }});
   }
+  std::reverse(modules[host_code].imports.begin(), modules[host_code].imports.end());
   return modules;
 }
 
@@ -127,8 +131,11 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
                        container == nullptr ? 0 : container->size, " bytes of container, ",
                        container_bytes, " were given to it");
   }
-  // A device's module may answer for functions of its own: only its plugin knows.
-  if (graph == nullptr || !recipe.device_modules.empty()) return {};
+  if (graph == nullptr) return {};
+  // A ready payload may answer for functions of its own: only its plugin knows.
+  for (const DeviceModuleSource& module : recipe.device_modules) {
+    if (module.format.empty()) return {};
+  }
   return check_functions(library, graph->functions);
 }
 
@@ -146,9 +153,10 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       GANTRY_TRY(graph, build_graph(recipe));
     }
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
-    const std::vector<ContainerModule> modules = module_graph(recipe, graph_part);
 
     GANTRY_TRY(const TempFolder folder, TempFolder::beside(output));
+    const ShaderTools tools{options.glslang, recipe.folder, folder.path()};
+    const std::vector<ContainerModule> modules = module_graph(recipe, graph_part, tools);
     const fs::path library = folder / "library.so";
     LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
                 recipe.flags,     recipe.libraries, library.native()};

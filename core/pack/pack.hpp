@@ -17,6 +17,7 @@ namespace gantry {
 struct PackOptions {
   std::vector<std::string> compiler = {
       "cc"};  // a program, looked up in PATH, and words to give it first
+  std::vector<std::string> glslang = {"glslangValidator"};  // likewise
   // What happens next, in the words of a progress line: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
 };
@@ -24,11 +25,11 @@ struct PackOptions {
 // Writes `output`, which appears whole or stays as it was; nothing else is left behind.
 //
 // returns  not_found    a file, a member, the output's folder, or a function that the graph calls
-//          invalid      parts that do not fit together; COMPILE_FAILED with the compiler's diagnostics
+//          invalid      parts that do not fit together; COMPILE_FAILED with a compiler's diagnostics
 //          malformed    a file that is not what it should be
-//          unavailable  the compiler cannot run, the disk cannot be written
-// note     the same recipe and files give the same bytes, wherever they lie, with the same compiler
-// costs    seconds, the compiler's; memory O(graph) and one compressed parameter here, the container in the assembler
+//          unavailable  a compiler cannot run, the disk cannot be written
+// note     the same recipe and files give the same bytes, wherever they lie, with the same compilers
+// costs    seconds, the compilers'; memory O(graph) and one compressed parameter here, the container in the assembler
 Status pack(const Recipe& recipe, const std::filesystem::path& output,
             const PackOptions& options = {});
 

@@ -4,6 +4,8 @@
 #include "core/elf/mapped_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
+#include <set>
+
 namespace gantry {
 namespace {
 
@@ -31,13 +33,14 @@ constexpr YamlField parameter_fields[] = {
     {.name = "type", .type = YamlType::text},
 };
 constexpr YamlField kernel_fields[] = {
+    {.name = "source", .type = YamlType::text},
     {.name = "arguments", .type = YamlType::list, .required = true, .items = YamlType::text},
     {.name = "launch", .type = YamlType::list, .required = true, .items = YamlType::text},
 };
 constexpr YamlField device_module_fields[] = {
     {.name = "type_key", .type = YamlType::text, .required = true},
     {.name = "format", .type = YamlType::text},
-    {.name = "data", .type = YamlType::text, .required = true},
+    {.name = "data", .type = YamlType::text},
     {.name = "kernels", .type = YamlType::map, .items = YamlType::record, .fields = kernel_fields},
 };
 constexpr YamlField all_fields[] = {
@@ -59,6 +62,14 @@ constexpr YamlField all_fields[] = {
 
 // A recipe may hold the graph of a large model.
 constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
+
+bool is_identifier(std::string_view name) {
+  for (const char c : name) {
+    if (c != '_' && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+      return false;
+  }
+  return !name.empty() && name.front() > '9';
+}
 
 class RecipeReader {
  public:
@@ -137,8 +148,7 @@ class RecipeReader {
       source.file = folder_ / fields.text("file");
       source.member = fields.text("member");
       source.transpose = fields.boolean("transpose");
-      source.place =
-          concat(document_.file, ":", entry.place.line, ":", entry.place.column, ": ", path);
+      source.place = place(entry, path);
       if (const YamlValue* type = fields.find("type")) {
         GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
       }
@@ -148,29 +158,56 @@ class RecipeReader {
   }
 
   Status read_device_modules(const YamlRecord& root, Recipe& recipe) const {
+    std::set<std::string_view> names;
     for (const YamlRecord& fields : root.records("device_modules")) {
       DeviceModuleSource module;
       module.type_key = fields.text("type_key");
       module.format = fields.text("format");
-      module.data = folder_ / fields.text("data");
-      if (module.format.empty() != !fields.has("kernels")) {
-        return fields.error("kernels",
-                            "kernels and format come together: without both, data is the payload");
+      const bool has_data = fields.has("data");
+      if (has_data) {
+        module.data = folder_ / fields.text("data");
+        if (module.format.empty() != !fields.has("kernels")) {
+          return fields.error(
+              "kernels", "kernels and format come together: without both, data is the payload");
+        }
+      } else {
+        if (!module.format.empty() || fields.entries("kernels").empty()) {
+          return fields.error("data", "without data, kernels have a source each and no format");
+        }
+        module.format = module.type_key == "opencl" ? "cl" : module.type_key;
+        if (module.type_key != "opencl" && module.type_key != "vulkan") {
+          return fields.error("type_key", "kernels with a source are for opencl and vulkan");
+        }
       }
       for (const YamlEntry& entry : fields.entries("kernels")) {
-        const YamlRecord kernel(document_, entry.value,
-                                yaml_path(fields.path_of("kernels"), entry.key));
-        KernelSource source{entry.key, {}, kernel.texts("launch")};
+        const std::string path = yaml_path(fields.path_of("kernels"), entry.key);
+        const YamlRecord kernel(document_, entry.value, path);
+        KernelSource source{
+            entry.key, {}, kernel.texts("launch"), kernel.text("source"), place(entry, path)};
+        if (source.source.empty() != has_data) {
+          return kernel.error("source", "a kernel has a source where its module has no data");
+        }
+        if (!has_data && !is_identifier(entry.key)) {
+          return kernel.error("source", "a kernel with a source is called as C calls functions");
+        }
         for (const std::string& argument : kernel.texts("arguments")) {
           const Result<gantry_dtype> dtype = parse_dtype(argument);
           if (!dtype.ok()) return kernel.error("arguments", dtype.error().message);
           source.arguments.push_back(*dtype);
+        }
+        // Host code looks kernels up in all modules, and gets the first.
+        if (!names.insert(entry.key).second) {
+          return yaml_error(document_.file, entry.place, path, "another module has this kernel");
         }
         module.kernels.push_back(std::move(source));
       }
       recipe.device_modules.push_back(std::move(module));
     }
     return {};
+  }
+
+  std::string place(const YamlEntry& entry, const std::string& path) const {
+    return concat(document_.file, ":", entry.place.line, ":", entry.place.column, ": ", path);
   }
 
   const YamlDocument& document_;

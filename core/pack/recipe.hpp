@@ -30,13 +30,15 @@ struct KernelSource {
   std::string name;
   std::vector<gantry_dtype> arguments;
   std::vector<std::string> launch;  // tags, one packed argument each: "blockIdx.x"
+  std::string source;               // OpenCL C or GLSL, as written; empty: the module has its code
+  std::string place;                // "digits.yaml:40:7: device_modules[0].kernels.dense"
 };
 
-// A module for a device's loader: its kernels' code and table, or, without a format, a ready payload.
+// A module for a device's loader: its kernels' table and code, or, without a format, a ready payload.
 struct DeviceModuleSource {
   std::string type_key;
-  std::string format;  // "ptx", "cl"; empty: `data` is the whole payload
-  std::filesystem::path data;
+  std::string format;          // "ptx", "cl", "vulkan"; empty: `data` is the whole payload
+  std::filesystem::path data;  // empty: each kernel has a source
   std::vector<KernelSource> kernels;
 };
 

@@ -67,6 +67,7 @@ Environment read_environment() {
       read.cache_directory = std::string(home) + "/.cache/gantry";
     }
     if (const char* compiler = std::getenv("CC"); compiler != nullptr) read.compiler = compiler;
+    if (const char* glslang = std::getenv("GLSLANG"); glslang != nullptr) read.glslang = glslang;
   }
   return read;
 }

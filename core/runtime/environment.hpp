@@ -25,6 +25,7 @@ struct Environment {
   std::vector<std::pair<std::string, std::string>> plugin_config;  // GANTRY_CONFIG_<ID>__<KEY>: ("ID__KEY", value)
   std::string cache_directory;                     // $XDG_CACHE_HOME/gantry, ~/.cache/gantry; empty: no home
   std::string compiler;                            // CC; empty: not set
+  std::string glslang;                             // GLSLANG; empty: not set
 
   // One variable, for ${env:NAME} in a plugin's configuration; the caller has checked that it may be asked for.
   static std::optional<std::string> variable(const std::string& name);

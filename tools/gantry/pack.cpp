@@ -31,8 +31,11 @@ std::vector<std::string> words_of(const std::string& text) {
 Status pack_recipe(const Options& options, bool quiet) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
-  const std::vector<std::string> compiler = words_of(read_environment().compiler);
+  const Environment environment = read_environment();
+  const std::vector<std::string> compiler = words_of(environment.compiler);
+  const std::vector<std::string> glslang = words_of(environment.glslang);
   if (!compiler.empty()) how.compiler = compiler;
+  if (!glslang.empty()) how.glslang = glslang;
   StatusLine line(quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
   return pack(recipe, options.output, how);

@@ -76,10 +76,10 @@ TEST(Container, IsTheWorkedExampleByteForByte) {
       "cuda",
       "ptx",
       folder / "add.ptx",
-      {{"add_kernel0", {handle, handle, {0, 32, 1}}, {"blockIdx.x", "threadIdx.x"}}}};
+      {{"add_kernel0", {handle, handle, {0, 32, 1}}, {"blockIdx.x", "threadIdx.x"}, "", ""}}};
   const std::vector<ContainerModule> modules = {
       {"", {1}, nullptr},
-      {"cuda", {}, [&](Pieces& out) { return write_device_payload(cuda, out); }}};
+      {"cuda", {}, [&](Pieces& out) { return write_device_payload(cuda, {}, out); }}};
 
   const Result<Pieces> container = write_container(modules);
 
@@ -185,24 +185,6 @@ TEST(Container, SaysWhichEntryFailed) {
 
   ASSERT_FALSE(container.ok());
   EXPECT_EQ(container.error().message, "no kernels\n  while writing entry 1 \"cuda\"");
-}
-
-TEST(DevicePayload, RefusesTwoKernelsOfOneName) {
-  Pieces out;
-  const Status written =
-      write_device_payload({"cuda", "ptx", "x", {{"k", {}, {}}, {"k", {}, {}}}}, out);
-
-  ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message, "kernel \"k\" is given twice");
-}
-
-TEST(DevicePayload, WithoutAFormatIsTheFile) {
-  const TempDir folder;
-  test::write_file(folder / "ready", "whole payload");
-  Pieces out;
-  ASSERT_TRUE(write_device_payload({"npu", "", folder / "ready", {}}, out).ok());
-
-  EXPECT_THAT(bytes_of(out), ElementsAreArray(Words().text("whole payload").bytes()));
 }
 
 }  // namespace

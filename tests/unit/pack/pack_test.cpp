@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pack/pack.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/graph_payload.hpp"
 #include "core/pack/object_file.hpp"
-#include "core/tensor/npz.hpp"
-#include "tests/support/files.hpp"
+#include "tests/unit/pack/packed.hpp"
 
 #include <gantry/aligned_record.hpp>
 
@@ -18,59 +16,13 @@ namespace gantry {
 namespace {
 
 namespace fs = std::filesystem;
+using test::recipe_text;
 using test::TempDir;
+class Pack : public test::PackTest {};
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
-
-// A model of one operator, twice(x, w) -> out, as small as one can be.
-constexpr std::string_view recipe_text = R"(schema: "1.0"
-sources: [twice.c]
-graph:
-  inputs: {x: "float32[3]"}
-  operators:
-    - {function: twice, inputs: [x, w], outputs: {out: "float32[3]"}}
-  outputs: [out]
-parameters:
-  w: {file: w.npz, member: w}
-)";
-
-class Pack : public ::testing::Test {
- protected:
-  Pack() {
-    fs::create_directory(in());
-    fs::create_directory(out());
-    test::write_file(in() / "twice.c", "int twice(void) { return 2; }\n");
-    const std::vector<std::int64_t> shape = {3};
-    const std::array<float, 3> data = {1, 2, 3};
-    const NpzItem item{
-        "w", {2, 32, 1}, shape, {reinterpret_cast<const std::uint8_t*>(data.data()), sizeof data}};
-    EXPECT_TRUE(write_npz(in() / "w.npz", std::span(&item, 1)).ok());
-  }
-
-  fs::path in() const { return folder_ / "in"; }
-  fs::path out() const { return folder_ / "out"; }
-  fs::path target() const { return out() / "model.so"; }
-
-  Status pack_text(std::string_view text, const PackOptions& options = {}) const {
-    GANTRY_TRY(const Recipe recipe, parse_recipe(text, "r.yaml", in()));
-    return pack(recipe, target(), options);
-  }
-  static std::string with(std::string_view before, std::string_view after) {
-    std::string text(recipe_text);
-    text.replace(text.find(before), before.size(), after);
-    return text;
-  }
-  std::vector<std::string> files_out() const {
-    std::vector<std::string> names;
-    for (const auto& file : fs::directory_iterator(out())) names.push_back(file.path().filename());
-    return names;
-  }
-
- private:
-  const TempDir folder_;
-};
 
 // A library that this process has opened.
 class Opened {

@@ -64,17 +64,30 @@ TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
 TEST(Recipe, ReadsDeviceModules) {
   const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
-  ASSERT_EQ(recipe.device_modules.size(), 2u);
-  const DeviceModuleSource& cuda = recipe.device_modules[0];
+  ASSERT_EQ(recipe.device_modules.size(), 4u);
+  const DeviceModuleSource& cuda = recipe.device_modules[2];
   EXPECT_EQ(cuda.type_key, "cuda");
   EXPECT_EQ(cuda.format, "ptx");
   EXPECT_EQ(cuda.data, "/models/kernels.ptx");
   ASSERT_EQ(cuda.kernels.size(), 1u);
   EXPECT_EQ(cuda.kernels[0].name, "add");
+  EXPECT_EQ(cuda.kernels[0].source, "");
   ASSERT_EQ(cuda.kernels[0].arguments.size(), 2u);
   EXPECT_EQ(dtype_text(cuda.kernels[0].arguments[0]), "handle");
   EXPECT_THAT(cuda.kernels[0].launch, ElementsAre("blockIdx.x", "threadIdx.x"));
-  EXPECT_EQ(recipe.device_modules[1].format, "");
+  EXPECT_EQ(recipe.device_modules[3].format, "");
+}
+
+TEST(Recipe, ReadsKernelsThatHaveASource) {
+  const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
+
+  const DeviceModuleSource& opencl = recipe.device_modules[0];
+  EXPECT_EQ(opencl.format, "cl");
+  EXPECT_EQ(opencl.data, "");
+  ASSERT_EQ(opencl.kernels.size(), 1u);
+  EXPECT_EQ(opencl.kernels[0].source, "add.cl");
+  EXPECT_EQ(opencl.kernels[0].place, "r.yaml:23:7: device_modules[0].kernels.add_opencl");
+  EXPECT_EQ(recipe.device_modules[1].format, "vulkan");
 }
 
 TEST(Recipe, TakesAFileOfGraphJson) {
@@ -147,6 +160,43 @@ INSTANTIATE_TEST_SUITE_P(
                 "device_modules: [{type_key: cuda, data: k, format: ptx}]\n",
                 "r.yaml:2:18: device_modules[0].kernels: kernels and format come together: without "
                 "both, data is the payload"},
+        Refused{"NeitherDataNorKernels", "device_modules: [{type_key: opencl}]\n",
+                "r.yaml:2:18: device_modules[0].data: without data, kernels have a source each and "
+                "no format"},
+        Refused{"FormatWithoutData",
+                "device_modules: [{type_key: opencl, format: cl, kernels: {k: {source: k.cl, "
+                "arguments: [], launch: []}}}]\n",
+                "r.yaml:2:18: device_modules[0].data: without data, kernels have a source each and "
+                "no format"},
+        Refused{"SourceForAnotherLoader",
+                "device_modules: [{type_key: cuda, kernels: {k: {source: k.cu, arguments: [], "
+                "launch: []}}}]\n",
+                "r.yaml:2:29: device_modules[0].type_key: kernels with a source are for opencl and "
+                "vulkan"},
+        Refused{"SourceBesideData",
+                "device_modules: [{type_key: opencl, data: k, format: cl, kernels: {k: {source: "
+                "k.cl, arguments: [], launch: []}}}]\n",
+                "r.yaml:2:80: device_modules[0].kernels.k.source: a kernel has a source where its "
+                "module has no data"},
+        Refused{"NeitherSourceNorData",
+                "device_modules: [{type_key: opencl, kernels: {k: {arguments: [], launch: []}}}]\n",
+                "r.yaml:2:50: device_modules[0].kernels.k.source: a kernel has a source where its "
+                "module has no data"},
+        Refused{"NameThatNoFunctionHas",
+                "device_modules: [{type_key: vulkan, kernels: {a/b: {source: k.comp, arguments: "
+                "[], launch: []}}}]\n",
+                "r.yaml:2:61: device_modules[0].kernels.a/b.source: a kernel with a source is "
+                "called as C calls functions"},
+        Refused{"NameThatBeginsWithADigit",
+                "device_modules: [{type_key: vulkan, kernels: {2d: {source: k.comp, arguments: [], "
+                "launch: []}}}]\n",
+                "r.yaml:2:60: device_modules[0].kernels.2d.source: a kernel with a source is "
+                "called as C calls functions"},
+        Refused{"KernelInTwoModules",
+                "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
+                "launch: []}}},\n{type_key: vulkan, kernels: {k: {source: k.comp, arguments: [], "
+                "launch: []}}}]\n",
+                "r.yaml:3:30: device_modules[1].kernels.k: another module has this kernel"},
         Refused{
             "KernelArgument",
             "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: [in], "

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/device_payload.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ElementsAreArray;
+using ::testing::EndsWith;
+
+constexpr std::string_view spirv = "\x03\x02\x23\x07 a shader...";
+
+// Stands for glslang: writes what it was called with behind SPIR-V's first word.
+const std::vector<std::string> echoing = {"sh", "-c",
+                                          R"(while [ "$1" != -o ]; do all="$all$1 "; shift; done
+printf '\003\002#\007%s%s.....' "$all" "$3" > "$2")",
+                                          "sh"};
+const std::vector<std::string> good = {
+    "sh", "-c",
+    R"(while [ "$1" != -o ]; do shift; done; printf '\003\002#\007 a shader...' > "$2")", "sh"};
+
+class DevicePayload : public ::testing::Test {
+ protected:
+  DevicePayload() {
+    file("add.cl", "void add() {}\n");
+    file("add.comp", "void main() {}\n");
+  }
+  void file(std::string_view name, std::string_view text) const {
+    test::write_file(folder_ / name, text);
+  }
+  ShaderTools tools(std::vector<std::string> glslang = good) const {
+    return {std::move(glslang), folder_.path(), folder_.path()};
+  }
+  // A module of one kernel with one tensor.
+  static DeviceModuleSource module(std::string type_key, std::string source) {
+    const std::string format = type_key == "opencl" ? "cl" : type_key;
+    return {std::move(type_key),
+            format,
+            "",
+            {{"add", {{3, 64, 1}}, {"blockIdx.x"}, std::move(source), "r.yaml:4:7: kernels.add"}}};
+  }
+  static Words table(std::string_view format) {
+    return Words()
+        .str(format)
+        .u64(1)
+        .str("add")
+        .str("")
+        .u64(1)
+        .text("\x03\x40")
+        .u8(1)
+        .u8(0)
+        .u64(1)
+        .str("blockIdx.x");
+  }
+  Error refused(const DeviceModuleSource& module, const ShaderTools& tools) const {
+    Pieces out;
+    const Status written = write_device_payload(module, tools, out);
+    EXPECT_FALSE(written.ok());
+    EXPECT_EQ(out.size(), 0u);
+    return written.ok() ? Error() : written.error();
+  }
+
+  const test::TempDir folder_;
+};
+
+TEST_F(DevicePayload, WithoutAFormatIsTheFile) {
+  file("ready", "whole payload");
+  Pieces out;
+
+  ASSERT_TRUE(write_device_payload({"npu", "", folder_ / "ready", {}}, {}, out).ok());
+
+  EXPECT_THAT(test::bytes_of(out), ElementsAreArray(Words().text("whole payload").bytes()));
+}
+
+TEST_F(DevicePayload, OfOpenclHasEachKernelsProgramBehindItsName) {
+  Pieces out;
+
+  ASSERT_TRUE(write_device_payload(module("opencl", "add.cl"), tools(), out).ok());
+
+  EXPECT_THAT(test::bytes_of(out),
+              ElementsAreArray(table("cl").str("// Function: add\nvoid add() {}\n\n").bytes()));
+}
+
+TEST_F(DevicePayload, OfVulkanHasEachKernelsWords) {
+  Pieces out;
+
+  ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(), out).ok());
+
+  EXPECT_THAT(
+      test::bytes_of(out),
+      ElementsAreArray(
+          table("vulkan").u64(1).str("add").u32(0).u64(spirv.size() / 4).text(spirv).bytes()));
+}
+
+TEST_F(DevicePayload, AsksForAnEntryPointOfTheKernelsName) {
+  Pieces out;
+
+  ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(echoing), out).ok());
+
+  const std::vector<std::uint8_t> bytes = test::bytes_of(out);
+  EXPECT_THAT(std::string(bytes.begin(), bytes.end()),
+              EndsWith("-V -S comp -e add --source-entrypoint main add.comp....."));
+}
+
+TEST_F(DevicePayload, RefusesAProgramWithoutTheKernel) {
+  file("sub.cl", "void sub() {}\n");
+
+  const Error error = refused(module("opencl", "sub.cl"), tools());
+
+  EXPECT_EQ(error.code, Code::invalid);
+  EXPECT_EQ(error.message,
+            "\"sub.cl\" has no function of the kernel's name\n  r.yaml:4:7: kernels.add");
+}
+
+TEST_F(DevicePayload, RefusesAProgramThatLoadersWouldCut) {
+  for (const char* text :
+       {"// Function: add\nvoid add() {}\n", "void add() {}\n// Function: b\n"}) {
+    file("cut.cl", text);
+
+    const Error error = refused(module("opencl", "cut.cl"), tools());
+
+    EXPECT_EQ(error.code, Code::invalid);
+    EXPECT_EQ(
+        error.message,
+        "\"cut.cl\" has a line that begins with \"// Function: \", which loaders take for the "
+        "next kernel\n  r.yaml:4:7: kernels.add");
+  }
+}
+
+TEST_F(DevicePayload, SaysWhichSourceIsMissing) {
+  for (const char* key : {"opencl", "vulkan"}) {
+    const Error error = refused(module(key, "none"), tools());
+
+    EXPECT_EQ(error.code, Code::not_found);
+    EXPECT_THAT(error.message, ::testing::HasSubstr((folder_ / "none").native()));
+    EXPECT_THAT(error.message, EndsWith("\n  r.yaml:4:7: kernels.add"));
+  }
+}
+
+TEST_F(DevicePayload, ShowsWhatGlslangSaysAndWhere) {
+  const Error error = refused(module("vulkan", "add.comp"),
+                              tools({"sh", "-c", "echo 'ERROR: add.comp:1: no'; exit 2"}));
+
+  EXPECT_EQ(error.code, Code::invalid);
+  EXPECT_EQ(error.reason, "COMPILE_FAILED");
+  EXPECT_EQ(error.message,
+            "GLSL compiler \"sh\" ends with status 2, expected 0\n  ERROR: add.comp:1: no\n"
+            "  r.yaml:4:7: kernels.add");
+}
+
+TEST_F(DevicePayload, SaysWhereToGetGlslang) {
+  const Error error = refused(module("vulkan", "add.comp"), tools({"no-glslang"}));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.native_code, ENOENT);
+  EXPECT_EQ(error.message,
+            "program \"no-glslang\" cannot be started: No such file or directory\n"
+            "  GLSL needs glslang: Debian's package glslang-tools, or what GLSLANG names\n"
+            "  r.yaml:4:7: kernels.add");
+}
+
+TEST_F(DevicePayload, RefusesWhatIsNoSpirv) {
+  const std::string to = R"(while [ "$1" != -o ]; do shift; done; printf )";
+  for (const auto& [bytes, size] :
+       {std::pair{"'no shader..'", 11}, {"'no shader...'", 12}, {R"('\003\002#\007...')", 7}}) {
+    const Error error = refused(module("vulkan", "add.comp"),
+                                tools({"sh", "-c", concat(to, bytes, " > \"$2\""), "sh"}));
+
+    EXPECT_EQ(error.code, Code::unavailable);
+    EXPECT_EQ(error.message, concat("GLSL compiler \"sh\" made ", size,
+                                    " bytes that are no SPIR-V\n  r.yaml:4:7: kernels.add"));
+  }
+}
+
+TEST_F(DevicePayload, RefusesACompilerThatMakesNothing) {
+  const Error error = refused(module("vulkan", "add.comp"), tools({"true"}));
+
+  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_THAT(error.message, ::testing::HasSubstr("add.spv"));
+}
+
+}  // namespace
+}  // namespace gantry
