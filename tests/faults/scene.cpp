@@ -30,6 +30,13 @@ while [ "$1" != -o ]; do shift; done
 exec cp "${0%/*}/packed.so" "$2"
 )";
 
+// Stands for glslang likewise: each kernel is compiled once.
+constexpr std::string_view kGlslang = R"(#!/bin/sh
+kept="$0.$5"
+[ -e "$kept" ] || { glslangValidator "$@" && cp "$9" "$kept"; }
+exec cp "$kept" "$9"
+)";
+
 std::vector<std::uint8_t> bytes_of(const fs::path& file) {
   return fs::exists(file) ? read_file(file) : std::vector<std::uint8_t>();
 }
@@ -52,7 +59,11 @@ Scene::Scene() {
   packed_ = read_file(output());
   write_file(dir_ / "packed.so", packed_);
   write_file(dir_ / "cc", kCompiler);
-  fs::permissions(dir_ / "cc", fs::perms::owner_all);
+  write_file(dir_ / "glslang", kGlslang);
+  for (const char* program : {"cc", "glslang"}) {
+    fs::permissions(dir_ / program, fs::perms::owner_all);
+  }
+  must_end_well(pack());
   must_end_well(run());
   array_ = read_file(output());
   reset();
@@ -96,6 +107,7 @@ Job Scene::pack_for_real() const {
 Job Scene::pack() const {
   Job job = pack_for_real();
   job.environment.push_back("CC=" + (dir_ / "cc").string());
+  job.environment.push_back("GLSLANG=" + (dir_ / "glslang").string());
   return job;
 }
 

@@ -1,14 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPROGRAM=... -DARTIFACT=... -DDATA=... -P test.cmake: the demo's answer and its exit status.
-set(command "${PROGRAM}" "${ARTIFACT}" "${DATA}/images.npy" "${DATA}/labels.npy")
+# cmake -DCASE=... -DPROGRAM=... -DGANTRY=... -DARTIFACT=... -DDEVICES=... -DDEMO=... -DSCRATCH=... -P test.cmake: the
+# demo's answer and its exit status.
+cmake_minimum_required(VERSION 3.25)
+set(data "${DEMO}/data/images.npy" "${DEMO}/data/labels.npy")
 
-execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text)
-if(NOT status EQUAL 0 OR NOT text MATCHES "348 of 360 right")
-  message(FATAL_ERROR "status is ${status}, expected 0 and 348 of 360 right:\n${text}")
-endif()
+function(expect wanted pattern)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} ${data} RESULT_VARIABLE status OUTPUT_VARIABLE text
+    ERROR_VARIABLE text)
+  if(NOT status EQUAL wanted OR NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "status is ${status}, expected ${wanted} and \"${pattern}\":\n${text}")
+  endif()
+endfunction()
 
-# An answer that cannot be written is none.
-execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_FILE /dev/full ERROR_VARIABLE text)
-if(NOT status EQUAL 1 OR NOT text MATCHES "cannot write to stdout: No space left on device")
-  message(FATAL_ERROR "on a full disk status is ${status}, expected 1 and the reason:\n${text}")
+# Kinds of devices whose drivers are here.
+execute_process(COMMAND "${GANTRY}" devices OUTPUT_VARIABLE listed ERROR_VARIABLE complaints)
+set(here "")
+foreach(device IN LISTS DEVICES)
+  if(listed MATCHES "(^|\n)${device}:0 ")
+    list(APPEND here ${device})
+  else()
+    message(STATUS "no ${device} device on this machine:\n${complaints}")
+  endif()
+endforeach()
+
+if(CASE STREQUAL "digits")
+  set(rows "\ncpu:0 +348 of 360 ")
+  foreach(device opencl vulkan)
+    if(device IN_LIST here)
+      string(APPEND rows "[^\n]*\n(.*\n)?${device}:0 +348 of 360 ")
+    else()
+      string(APPEND rows "[^\n]*\n(.*\n)?${device} +not there: ")
+    endif()
+  endforeach()
+  expect(0 "${rows}" "${ARTIFACT}")
+
+  # An answer that cannot be written is none.
+  execute_process(COMMAND "${PROGRAM}" "${ARTIFACT}" ${data} RESULT_VARIABLE status OUTPUT_FILE /dev/full
+    ERROR_VARIABLE text)
+  if(NOT status EQUAL 1 OR NOT text MATCHES "cannot write to stdout: No space left on device")
+    message(FATAL_ERROR "on a full disk status is ${status}, expected 1 and the reason:\n${text}")
+  endif()
+
+elseif(CASE STREQUAL "without_plugins")
+  set(ENV{GANTRY_DISABLE} "gantry.opencl:gantry.vulkan")
+  expect(0 "\ncpu:0 +348 of 360 .*\nopencl +not there: [^\n]+\nvulkan +not there: " "${ARTIFACT}")
+
+elseif(CASE STREQUAL "other_kernels")
+  # Wrong in the fourth digit: as many images are right, and the outputs differ.
+  file(COPY "${DEMO}/" DESTINATION "${SCRATCH}")
+  foreach(source dense.cl dense.comp)
+    file(READ "${DEMO}/kernels/${source}" text)
+    string(REPLACE "sums[0] + bias" "1.001f * sums[0] + bias" wrong "${text}")
+    file(WRITE "${SCRATCH}/kernels/${source}" "${wrong}")
+  endforeach()
+  execute_process(COMMAND "${GANTRY}" pack "${SCRATCH}/digits.yaml" -o "${SCRATCH}/wrong.so"
+    COMMAND_ERROR_IS_FATAL ANY)
+  if(here)
+    list(GET here 0 first)
+    expect(1 "${first}:0 does not compute what the CPU does" "${SCRATCH}/wrong.so")
+  else()
+    expect(0 "\ncpu:0 +348 of 360 " "${SCRATCH}/wrong.so")
+  endif()
+
+else()
+  message(FATAL_ERROR "CASE is \"${CASE}\"")
 endif()

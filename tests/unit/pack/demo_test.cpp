@@ -1,110 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's kernels, called as a runtime calls them, through the library that the demo's recipe makes.
-#include "core/pack/pack.hpp"
+// The demo's kernels in C.
 #include "core/tensor/npz.hpp"
-#include "tests/support/files.hpp"
-
-#include <gantry/tensor.h>
-
-#include <dlfcn.h>
-#include <gmock/gmock.h>
+#include "tests/unit/pack/demo_kernels.hpp"
 
 #include <array>
 #include <cmath>
 #include <cstring>
 
-namespace gantry {
+namespace gantry::test {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
-
-union Argument {
-  std::int64_t integer;
-  void* handle;
-};
-using Packed = int (*)(Argument*, int*, int, Argument*, int*, void*);
-constexpr int tensor_code = 7;
-
-// Where the library's own context pointers lead in this test.
-std::string last_error;
-void set_last_error(const char* text) { last_error = text; }
-
-struct Group {
-  void* sync_handle;
-  std::int32_t task_count;
-};
-int launches = 0;
-int launch_three(int (*task)(int, Group*, void*), void* closure, int) {
-  ++launches;
-  Group group{nullptr, 3};
-  for (int id = 0; id < 3; ++id) {
-    if (task(id, &group, closure) != 0) return -1;
-  }
-  return 0;
-}
-
-struct Matrix {
-  std::vector<float> values;
-  std::vector<std::int64_t> shape;
-  gantry_tensor tensor{};
-
-  Matrix(std::vector<std::int64_t> extents, std::vector<float> content = {})
-      : values(std::move(content)), shape(std::move(extents)) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) count *= extent;
-    values.resize(static_cast<std::size_t>(count));
-    tensor.data = values.data();
-    tensor.device = {1, 0};
-    tensor.ndim = static_cast<std::int32_t>(shape.size());
-    tensor.dtype = {2, 32, 1};
-    tensor.shape = shape.data();
-  }
-  Matrix(const Matrix&) = delete;
-};
-
-// The library, packed and opened once for all tests.
-class DemoKernels : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = new test::TempDir;
-    const Recipe recipe = read_recipe(test::golden("../../../tools/demo/digits.yaml")).value();
-    const Status packed = pack(recipe, *folder_ / "digits.so");
-    ASSERT_TRUE(packed.ok()) << packed.error().message;
-    library_ = ::dlopen((*folder_ / "digits.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library_, nullptr) << ::dlerror();
-    *pointer<void (*)(const char*)>("__TVMAPISetLastError") = set_last_error;
-  }
-  static void TearDownTestSuite() {
-    if (library_ != nullptr) ::dlclose(library_);
-    delete folder_;
-  }
-  void SetUp() override {
-    last_error.clear();
-    launches = 0;
-    *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = nullptr;
-  }
-
-  template <class T>
-  static T* pointer(const char* name) {
-    return static_cast<T*>(::dlsym(library_, name));
-  }
-  static int call(const char* name, std::vector<Matrix*> matrices, int code = tensor_code) {
-    std::vector<Argument> arguments;
-    for (Matrix* matrix : matrices) arguments.push_back({.handle = &matrix->tensor});
-    std::vector<int> codes(arguments.size(), code);
-    const auto function = reinterpret_cast<Packed>(::dlsym(library_, name));
-    return function(arguments.data(), codes.data(), static_cast<int>(arguments.size()), nullptr,
-                    nullptr, nullptr);
-  }
-
- private:
-  inline static test::TempDir* folder_ = nullptr;
-  inline static void* library_ = nullptr;
-};
 
 TEST_F(DemoKernels, DenseMultipliesAndAdds) {
   Matrix x({2, 3}, {1, 2, 3, 0, -1, 1});
@@ -201,8 +110,11 @@ struct Refused {
 TEST_F(DemoKernels, RefuseATensorOfAnotherKind) {
   static std::int64_t rank3[] = {1, 1, 2}, other[] = {1, 3}, strides[] = {1, 2};
   for (const Refused& refused : {
-           Refused{"Device", [](gantry_tensor& t) { t.device.type = 2; },
-                   "softmax: argument 1 is on device type 2, expected 1 (cpu)"},
+           Refused{"Device",
+                   [](gantry_tensor& t) {
+                     t.device = {4, 2};
+                   },
+                   "softmax: argument 1 is on device 4:2, argument 0 on 1:0"},
            Refused{"Type",
                    [](gantry_tensor& t) {
                      t.dtype = {0, 64, 1};
@@ -247,17 +159,15 @@ TEST_F(DemoKernels, RefuseLayersThatDoNotFitTogether) {
 
 // The network as the recipe writes it, over the inputs and the outputs that TVM itself recorded for it.
 TEST_F(DemoKernels, ComputeWhatTvmComputed) {
-  NpzReader weights =
-      NpzReader::open(test::golden("../../../tools/demo/data/mlp_weights.npz")).value();
+  NpzReader weights = NpzReader::open(golden("../../../tools/demo/data/mlp_weights.npz")).value();
   const auto load = [&](NpzReader& from, std::string_view name) {
     const NpzArray array = from.read(name).value();
     std::vector<float> values(array.array.data.size() / sizeof(float));
     std::memcpy(values.data(), array.array.data.data(), array.array.data.size());
     return std::make_unique<Matrix>(array.array.shape, std::move(values));
   };
-  NpzReader inputs = NpzReader::open(test::golden("tvm-0.12/digits_mlp.input.npz")).value();
-  NpzReader outputs =
-      NpzReader::open(test::golden("tvm-0.12/digits_mlp_llvm.expected.npz")).value();
+  NpzReader inputs = NpzReader::open(golden("tvm-0.12/digits_mlp.input.npz")).value();
+  NpzReader outputs = NpzReader::open(golden("tvm-0.12/digits_mlp_llvm.expected.npz")).value();
   const auto x = load(inputs, "x");
   const auto expected = load(outputs, "output");
   x->shape = {360, 64};  // all at once
@@ -280,4 +190,4 @@ TEST_F(DemoKernels, ComputeWhatTvmComputed) {
 }
 
 }  // namespace
-}  // namespace gantry
+}  // namespace gantry::test

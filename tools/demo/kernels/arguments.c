@@ -25,12 +25,23 @@ static int is_compact(const DLTensor* tensor) {
   return 1;
 }
 
-static int read_matrix(const char* function, int index, const DLTensor* tensor, int ndim,
-                       matrix* out) {
-  if (tensor->device_type != DL_CPU) {
-    return refuse("%s: argument %d is on device type %d, expected %d (cpu)", function, index,
-                  tensor->device_type, DL_CPU);
+static int read_device(const char* function, int index, const DLTensor* tensor, device* where) {
+  if (index == 0) {
+    where->type = tensor->device_type;
+    where->index = tensor->device_id;
+    if (where->type == DL_CPU || where->type == DL_OPENCL || where->type == DL_VULKAN) return 0;
+    return refuse(
+        "%s: argument 0 is on device type %d, known are %d (cpu), %d (opencl), %d (vulkan)",
+        function, where->type, DL_CPU, DL_OPENCL, DL_VULKAN);
   }
+  if (tensor->device_type == where->type && tensor->device_id == where->index) return 0;
+  return refuse("%s: argument %d is on device %d:%d, argument 0 on %d:%d", function, index,
+                tensor->device_type, tensor->device_id, where->type, where->index);
+}
+
+static int read_matrix(const char* function, int index, const DLTensor* tensor, int ndim,
+                       matrix* out, device* where) {
+  if (read_device(function, index, tensor, where) != 0) return -1;
   if (tensor->dtype_code != DL_FLOAT || tensor->dtype_bits != 32 || tensor->dtype_lanes != 1) {
     return refuse("%s: argument %d has dtype code %d, %d bits, %d lanes, expected float32",
                   function, index, tensor->dtype_code, tensor->dtype_bits, tensor->dtype_lanes);
@@ -46,19 +57,23 @@ static int read_matrix(const char* function, int index, const DLTensor* tensor, 
   if (!tensor->data && out->rows * out->columns != 0) {
     return refuse("%s: argument %d has no data", function, index);
   }
+  if (where->type != DL_CPU && tensor->byte_offset != 0) {
+    return refuse("%s: argument %d begins %llu bytes into its memory, a device's begin at 0",
+                  function, index, (unsigned long long)tensor->byte_offset);
+  }
   out->at = (float*)((char*)tensor->data + tensor->byte_offset);
   return 0;
 }
 
 int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n,
-                  int count, const int* ndim, matrix* out) {
+                  int count, const int* ndim, matrix* out, device* where) {
   if (n != count) return refuse("%s: %d arguments, expected %d", function, n, count);
   for (int i = 0; i < count; ++i) {
     if (type_codes[i] != PACKED_TENSOR && type_codes[i] != PACKED_NDARRAY) {
       return refuse("%s: argument %d has type code %d, expected %d (tensor)", function, i,
                     type_codes[i], PACKED_TENSOR);
     }
-    if (read_matrix(function, i, args[i].v_handle, ndim[i], &out[i]) != 0) return -1;
+    if (read_matrix(function, i, args[i].v_handle, ndim[i], &out[i], where) != 0) return -1;
   }
   return 0;
 }

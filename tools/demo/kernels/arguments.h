@@ -6,9 +6,14 @@
 
 #include "packed.h"
 
-// A row-major matrix of floats on the CPU; a vector is one row.
+typedef struct device {
+  int32_t type;
+  int32_t index;
+} device;
+
+// A row-major matrix of floats; a vector is one row.
 typedef struct matrix {
-  float* at;
+  float* at;  // on a device: what it calls the memory, not to be looked into
   int64_t rows;
   int64_t columns;
 } matrix;
@@ -20,8 +25,10 @@ __attribute__((format(printf, 1, 2))) int refuse(const char* format, ...);
 // count     [in]   how many it wants
 // ndim      [in]   dimensions of each, 1 or 2
 // out       [out]  count matrices
-// returns   0; -1 where the count, a type code, device, dtype, rank or stride is another, or data are missing
+// where     [out]  the device that all of them are on
+// returns   0; -1 where the count, a type code, device, dtype, rank or stride is another, data are missing, or begin
+//           inside a device's memory, which cannot be told to its kernels
 int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n,
-                  int count, const int* ndim, matrix* out);
+                  int count, const int* ndim, matrix* out, device* where);
 
 #endif

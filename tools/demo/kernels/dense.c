@@ -3,7 +3,9 @@
 // Fully connected layers: out[n, o] = sum over k of x[n, k] * weight[o, k], plus bias[o].
 //
 //     dense(x, weight, bias, out)        dense_relu(x, weight, bias, out)   negative results become 0
-#include "arguments.h"
+//
+// On the CPU by the loops here, on a device by its kernel: dense.cl, dense.comp.
+#include "launch.h"
 
 enum { X, WEIGHT, BIAS, OUT, ARGUMENTS };
 
@@ -51,7 +53,8 @@ static int run(const char* function, const TVMValue* args, const int* type_codes
   const int64_t worth_sharing = 1 << 18;
   const int ndim[ARGUMENTS] = {2, 2, 1, 2};
   matrix m[ARGUMENTS];
-  if (read_matrices(function, args, type_codes, n, ARGUMENTS, ndim, m) != 0) return -1;
+  device where;
+  if (read_matrices(function, args, type_codes, n, ARGUMENTS, ndim, m, &where) != 0) return -1;
   if (m[WEIGHT].columns != m[X].columns) {
     return refuse("%s: weight has %lld columns, x has %lld", function, (long long)m[WEIGHT].columns,
                   (long long)m[X].columns);
@@ -65,8 +68,14 @@ static int run(const char* function, const TVMValue* args, const int* type_codes
                   (long long)m[OUT].columns, (long long)m[X].rows, (long long)m[WEIGHT].rows);
   }
 
+  const int64_t elements = m[OUT].rows * m[OUT].columns;
+  if (where.type != DL_CPU) {
+    static kernel dense_kernel = {.opencl = "dense_opencl", .vulkan = "dense_vulkan"};
+    const int64_t numbers[] = {m[X].columns, relu, m[OUT].columns, m[OUT].rows, GROUP_THREADS};
+    return elements == 0 ? 0 : launch(&dense_kernel, where, m, ARGUMENTS, numbers, 5);
+  }
+
   layer all = {m[X], m[WEIGHT], m[BIAS], m[OUT], relu};
-  const int64_t elements = all.out.rows * all.out.columns;
   if (__TVMBackendParallelLaunch && elements * all.x.columns >= worth_sharing) {
     return __TVMBackendParallelLaunch(run_task, &all, 0);  // 0: as many tasks as there are workers
   }

@@ -24,12 +24,14 @@ typedef union TVMValue {
 enum packed_code {
   PACKED_INT = 0,
   PACKED_FLOAT = 2,
+  PACKED_HANDLE = 3,  // what a device calls its memory
   PACKED_NULL = 4,
   PACKED_TENSOR = 7,   // DLTensor*
   PACKED_NDARRAY = 13  // begins as a DLTensor does
 };
 
-enum { DL_CPU = 1, DL_FLOAT = 2 };
+enum { DL_CPU = 1, DL_OPENCL = 4, DL_VULKAN = 7 };  // device types
+enum { DL_FLOAT = 2 };
 
 typedef struct DLTensor {
   void* data;
@@ -66,7 +68,14 @@ typedef int (*packed_task)(int task_id, TVMParallelGroupEnv* group, void* closur
 // the file has one of each.  The names are the format's, double underscores included.
 PACKED_EXPORT __attribute__((weak)) void (*__TVMAPISetLastError)(const char* text);
 PACKED_EXPORT
-    __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
-                                                            int task_count);
+__attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
+                                                        int task_count);
+PACKED_EXPORT
+__attribute__((weak)) int (*__TVMBackendGetFuncFromEnv)(void* context, const char* name,
+                                                        void** function);
+PACKED_EXPORT
+    __attribute__((weak)) int (*__TVMFuncCall)(void* function, TVMValue* args, int* type_codes,
+                                               int n, TVMValue* ret, int* ret_code);
+PACKED_EXPORT __attribute__((weak)) void* __tvm_module_ctx;  // of this file, for look-ups
 
 #endif

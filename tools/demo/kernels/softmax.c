@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// softmax(x, out): each row of x as probabilities: exp(x) over the sum of exp(x).
-#include "arguments.h"
+// softmax(x, out): each row of x as probabilities: exp(x) over the sum of exp(x). On a device by softmax.cl and
+// softmax.comp.
+#include "launch.h"
 
 #include <math.h>
 
@@ -21,12 +22,18 @@ PACKED_FUNCTION(softmax) {
   (void)ret, (void)ret_code, (void)resource;
   const int ndim[2] = {2, 2};
   matrix m[2];
-  if (read_matrices("softmax", args, type_codes, n, 2, ndim, m) != 0) return -1;
+  device where;
+  if (read_matrices("softmax", args, type_codes, n, 2, ndim, m, &where) != 0) return -1;
   if (m[0].rows != m[1].rows || m[0].columns != m[1].columns) {
     return refuse("softmax: out is %lld x %lld, x is %lld x %lld", (long long)m[1].rows,
                   (long long)m[1].columns, (long long)m[0].rows, (long long)m[0].columns);
   }
-  if (m[0].columns == 0) return 0;
+  if (m[0].rows == 0 || m[0].columns == 0) return 0;
+  if (where.type != DL_CPU) {
+    static kernel softmax_kernel = {.opencl = "softmax_opencl", .vulkan = "softmax_vulkan"};
+    const int64_t numbers[] = {m[0].columns, m[0].rows, GROUP_THREADS};
+    return launch(&softmax_kernel, where, m, 2, numbers, 3);
+  }
   for (int64_t row = 0; row < m[0].rows; ++row) {
     softmax_row(m[0].at + row * m[0].columns, m[1].at + row * m[1].columns, m[0].columns);
   }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/demo/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace gantry::demo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::vector<Device> find_devices(Runtime& runtime) {
+  std::vector<std::string> problems;  // of all devices; ours are asked for below
+  const std::vector<DeviceInfo> all = runtime.devices(problems);
+  std::vector<Device> found;
+  for (const char* kind : {"cpu", "opencl", "vulkan"}) {
+    const std::size_t before = found.size();
+    for (const DeviceInfo& info : all) {
+      if (info.name != kind) continue;
+      Device& device = found.emplace_back();
+      device.name = concat(info.name, ":", info.index);
+      for (const auto& [key, value] : info.attributes) {
+        if (key == "name") device.called = value;
+      }
+    }
+    if (found.size() != before) continue;
+    const auto missing = runtime.device(concat(kind, ":0"));
+    found.push_back({kind, {}, missing.ok() ? "no device" : first_line(missing.error().message)});
+  }
+  return found;
+}
+
+std::size_t Measured::right() const {
+  return static_cast<std::size_t>(std::count_if(guesses.begin(), guesses.end(),
+                                                [](const Guess& guess) { return guess.right(); }));
+}
+
+Result<Measured> measure(Runtime& runtime, const Module& model, const Device& device,
+                         const Tensor& images, const Tensor& labels) {
+  Measured measured;
+  measured.device = device;
+  const auto create_start = Clock::now();
+  GANTRY_TRY(auto executor, runtime.executor(model, {device.name}));
+  measured.create_us = microseconds_since(create_start);
+
+  GANTRY_TRY(const Tensor x, runtime.tensor({1, side * side}, images.dtype()));
+  GANTRY_TRY(const Tensor y, runtime.tensor({1, digits}, images.dtype()));
+  const std::span<float> scores = y.elements<float>();
+  for (std::int64_t i = 0; i < images.shape()[0]; ++i) {
+    GANTRY_TRY(const Tensor image, images.row(i));
+    GANTRY_CHECK(runtime.copy(image, x));
+    const auto start = Clock::now();
+    GANTRY_CHECK(executor.set_input("x", x));
+    GANTRY_CHECK(executor.run());
+    GANTRY_TRY(const Tensor output, executor.output(0));
+    GANTRY_CHECK(runtime.copy(output, y));
+    measured.run_us.push_back(microseconds_since(start));
+    const auto best = std::max_element(scores.begin(), scores.end());
+    const auto image_index = static_cast<std::size_t>(i);
+    measured.guesses.push_back(
+        {image_index, labels.elements<std::int64_t>()[image_index], best - scores.begin(), *best});
+    measured.outputs.insert(measured.outputs.end(), scores.begin(), scores.end());
+  }
+  return measured;
+}
+
+double largest_difference(std::span<const float> outputs, std::span<const float> expected) {
+  constexpr double least = 1e-6;
+  double largest = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const double off = std::abs(double{outputs[i]} - double{expected[i]});
+    // Not a number is as far off as can be.
+    if (!(off >= 0)) return HUGE_VAL;
+    largest = std::max(largest, off / std::max(std::abs(double{expected[i]}), least));
+  }
+  return largest;
+}
+
+}  // namespace gantry::demo
