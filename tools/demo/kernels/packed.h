@@ -74,8 +74,8 @@ PACKED_EXPORT
 __attribute__((weak)) int (*__TVMBackendGetFuncFromEnv)(void* context, const char* name,
                                                         void** function);
 PACKED_EXPORT
-    __attribute__((weak)) int (*__TVMFuncCall)(void* function, TVMValue* args, int* type_codes,
-                                               int n, TVMValue* ret, int* ret_code);
+__attribute__((weak)) int (*__TVMFuncCall)(void* function, TVMValue* args, int* type_codes, int n,
+                                           TVMValue* ret, int* ret_code);
 PACKED_EXPORT __attribute__((weak)) void* __tvm_module_ctx;  // of this file, for look-ups
 
 #endif
