@@ -3,7 +3,6 @@
 // Facts about a device, as the driver has them.
 #include "device.hpp"
 
-#include <CL/cl_ext.h>
 #include <gantry/wall.hpp>
 
 #include <array>
@@ -27,13 +26,6 @@ std::string version_number(const Device& device) {
   if (begin == std::string_view::npos) return {};
   const std::size_t end = std::min(version.find(' ', begin + 1), version.size());
   return std::string(version.substr(begin + 1, end - begin - 1));
-}
-
-// 300 for 3.0, as CL_TARGET_OPENCL_VERSION counts.
-std::optional<std::int64_t> api_version(const Device& device) {
-  const std::string version = version_number(device);
-  if (version.size() < 3 || version[1] != '.') return std::nullopt;
-  return 100 * (version[0] - '0') + 10 * (version[2] - '0');
 }
 
 // Threads that run in step. The standard asks a kernel, vendors a device; 1 is what compilers assume.
@@ -76,8 +68,10 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
     }
     case GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
-    case GANTRY_ATTRIBUTE_API_VERSION:
-      return api_version(device);
+    case GANTRY_ATTRIBUTE_API_VERSION: {
+      const int version = version_in(device.version);
+      return version != 0 ? std::optional<std::int64_t>(version) : std::nullopt;
+    }
     case GANTRY_ATTRIBUTE_L2_CACHE_SIZE:
       return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY:

@@ -55,6 +55,15 @@ int rank_of(cl_device_id device) {
   return type & CL_DEVICE_TYPE_CPU ? 2 : 3;
 }
 
+// A driver older than OpenCL 2.1 has no place for the function in its table: the loader would call what lies behind.
+clCreateProgramWithILKHR_fn create_from_il(const Platform& platform) {
+  const int version = version_in(platform.version);
+  if (version >= 210) return clCreateProgramWithIL;
+  if (version < 120) return nullptr;  // nor one to ask for extensions
+  return reinterpret_cast<clCreateProgramWithILKHR_fn>(
+      clGetExtensionFunctionAddressForPlatform(platform.id, "clCreateProgramWithILKHR"));
+}
+
 void describe(Device& device) {
   device.name = device_text(device.id, CL_DEVICE_NAME);
   device.version = device_text(device.id, CL_DEVICE_VERSION);
@@ -129,6 +138,20 @@ std::string device_text(cl_device_id device, cl_device_info what) {
   return shown_utf8(text.c_str());
 }
 
+int version_in(std::string_view text) {
+  constexpr std::string_view begin = "OpenCL ";
+  const auto is_digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
+  if (!text.starts_with(begin) || text.size() < begin.size() + 3) return 0;
+  if (!is_digit(7) || text[8] != '.' || !is_digit(9)) return 0;
+  return 100 * (text[7] - '0') + 10 * (text[9] - '0');
+}
+
+std::string Device::spirv() const {
+  if (platform->create_from_il == nullptr) return {};
+  const std::string languages = device_text(id, CL_DEVICE_IL_VERSION);
+  return languages.find("SPIR-V_") == std::string::npos ? std::string() : languages;
+}
+
 Driver::~Driver() {
   for (const auto& device : devices_) {
     if (const cl_command_queue queue = device->queue) {
@@ -163,6 +186,7 @@ Status Driver::start() {
     platform->id = id;
     platform->name = platform_text(id, CL_PLATFORM_NAME);
     platform->version = platform_text(id, CL_PLATFORM_VERSION);
+    platform->create_from_il = create_from_il(*platform);
     platform->devices.resize(count);
     if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, platform->devices.data(), nullptr) != 0)
       continue;

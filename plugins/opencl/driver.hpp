@@ -13,6 +13,7 @@
 #define CL_TARGET_OPENCL_VERSION 210
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include <gantry/result.hpp>
 
@@ -65,9 +66,14 @@ Error driver_error(cl_int error, std::string_view what);
 // A text that the driver has about a device; empty where it has none.
 std::string device_text(cl_device_id device, cl_device_info what);
 
+// 210 for "OpenCL 2.1 PoCL ...", as CL_TARGET_OPENCL_VERSION counts; 0 for what does not begin as the standard says.
+int version_in(std::string_view text);
+
 struct Platform {
   cl_platform_id id = nullptr;
   std::string name, version;
+  // Of OpenCL 2.1, or of the extension cl_khr_il_program; NULL: the driver has neither.
+  clCreateProgramWithILKHR_fn create_from_il = nullptr;
   std::vector<cl_device_id> devices;
   std::mutex mutex;
   cl_context context = nullptr;
@@ -85,6 +91,8 @@ struct Device {
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};
 
+  // The versions of SPIR-V that can be handed to it: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
+  std::string spirv() const;
   // "opencl:0 (pthread-...)"
   std::string described() const { return concat("opencl:", index, " (", name, ")"); }
 };

@@ -85,8 +85,7 @@ gantry_code check_binary(void* plugin, const gantry_blob* blob, std::int32_t dev
     for (const Program& program : payload.programs) {
       if (program.form == CodeForm::source) found = GANTRY_VERDICT_RECOMPILE;
       if (program.form == CodeForm::spirv) {
-        found = device_text(device->id, CL_DEVICE_IL_VERSION).empty() ? GANTRY_VERDICT_NO
-                                                                      : GANTRY_VERDICT_RECOMPILE;
+        found = device->spirv().empty() ? GANTRY_VERDICT_NO : GANTRY_VERDICT_RECOMPILE;
       }
     }
     *verdict = found;

@@ -49,7 +49,7 @@ cl_program create(cl_context context, const Device& device, const Program& progr
     return clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, nullptr, &error);
   std::vector<std::uint32_t> words(size / 4);  // drivers read words; a payload lies anywhere
   std::memcpy(words.data(), text, 4 * words.size());
-  return clCreateProgramWithIL(context, words.data(), 4 * words.size(), &error);
+  return device.platform->create_from_il(context, words.data(), 4 * words.size(), &error);
 }
 
 // The binary for one of the devices that a program knows.
@@ -162,7 +162,8 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
     built.key.clear();
     return built;
   }
-  if (code.form == CodeForm::spirv && device_text(device.id, CL_DEVICE_IL_VERSION).empty()) {
+  const std::string spirv = code.form == CodeForm::spirv ? device.spirv() : std::string();
+  if (code.form == CodeForm::spirv && spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V, which ", device.described(), ", ",
                        device.version, ", does not take: export it as OpenCL C")
         .because("SPIRV");
@@ -173,6 +174,12 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
     return unsupported("kernel ", quoted(kernel), " is a binary for another device than ",
                        device.described(), ": CL_INVALID_BINARY")
         .because("BLOB_ARCH")
+        .native("OPENCL", error);
+  }
+  if (error == CL_INVALID_VALUE && !spirv.empty()) {
+    return unsupported("kernel ", quoted(kernel), " is SPIR-V that ", device.described(),
+                       " refuses; it takes ", spirv, ": export it for one of these")
+        .because("SPIRV")
         .native("OPENCL", error);
   }
   if (error != CL_SUCCESS)

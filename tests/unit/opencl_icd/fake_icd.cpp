@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/opencl_icd/fake_icd.hpp"
+
+#include <CL/cl_icd.h>
+
+#include <cstring>
+#include <string_view>
+
+using gantry::opencl::test::FakeDriver;
+using gantry::opencl::test::FakeIcd;
+
+// Every object begins with the table of its driver: that is how the loader finds the function to call.
+struct _cl_platform_id {
+  const cl_icd_dispatch* table;
+  FakeDriver* driver;
+  cl_device_id device;
+};
+struct _cl_device_id {
+  const cl_icd_dispatch* table;
+  cl_platform_id platform;
+  cl_device_type type;
+};
+struct _cl_context {
+  const cl_icd_dispatch* table;
+  FakeDriver* driver;
+};
+struct _cl_command_queue {
+  const cl_icd_dispatch* table;
+};
+struct _cl_mem {
+  const cl_icd_dispatch* table;
+  std::vector<std::uint8_t> bytes;
+};
+struct _cl_program {
+  const cl_icd_dispatch* table;
+  int references = 1;
+};
+struct _cl_kernel {
+  const cl_icd_dispatch* table;
+  cl_mem buffer = nullptr;
+  cl_float value = 0;
+};
+struct _cl_event {
+  const cl_icd_dispatch* table;
+};
+
+namespace {
+
+FakeIcd icd;
+
+template <class T>
+cl_int answer(const T& value, size_t size, void* out, size_t* out_size) {
+  if (out_size != nullptr) *out_size = sizeof value;
+  if (out != nullptr && size >= sizeof value) std::memcpy(out, &value, sizeof value);
+  return CL_SUCCESS;
+}
+cl_int answer_text(std::string_view text, size_t size, void* out, size_t* out_size) {
+  if (out_size != nullptr) *out_size = text.size() + 1;
+  if (out == nullptr) return CL_SUCCESS;
+  if (size < text.size() + 1) return CL_INVALID_VALUE;
+  std::memcpy(out, text.data(), text.size());
+  static_cast<char*>(out)[text.size()] = 0;
+  return CL_SUCCESS;
+}
+
+template <class Object>
+cl_int CL_API_CALL release(Object* object) {
+  delete object;
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info what, size_t size,
+                                 void* out, size_t* out_size) {
+  switch (what) {
+    case CL_PLATFORM_NAME:
+      return answer_text("fake", size, out, out_size);
+    case CL_PLATFORM_VERSION:
+      return answer_text(platform->driver->version, size, out, out_size);
+    case CL_PLATFORM_PROFILE:
+      return answer_text("FULL_PROFILE", size, out, out_size);
+    case CL_PLATFORM_VENDOR:
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+      return answer_text("GANTRY", size, out, out_size);
+    case CL_PLATFORM_EXTENSIONS:
+      return answer_text("cl_khr_icd", size, out, out_size);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_int CL_API_CALL device_ids(cl_platform_id platform, cl_device_type types, cl_uint size,
+                              cl_device_id* out, cl_uint* count) {
+  if ((platform->device->type & types) == 0) return CL_DEVICE_NOT_FOUND;
+  if (count != nullptr) *count = 1;
+  if (out != nullptr && size != 0) *out = platform->device;
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t size, void* out,
+                               size_t* out_size) {
+  const FakeDriver& driver = *device->platform->driver;
+  switch (what) {
+    case CL_DEVICE_TYPE:
+      return answer(device->type, size, out, out_size);
+    case CL_DEVICE_NAME:
+      return answer_text("fake device", size, out, out_size);
+    case CL_DEVICE_VERSION:
+      return answer_text(driver.version, size, out, out_size);
+    case CL_DRIVER_VERSION:
+      return answer_text("1", size, out, out_size);
+    case CL_DEVICE_PLATFORM:
+      return answer(device->platform, size, out, out_size);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+      return answer(cl_ulong{1} << 30, size, out, out_size);
+    case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+      return answer(cl_uint{1024}, size, out, out_size);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+      return answer(size_t{256}, size, out, out_size);
+    case CL_DEVICE_IL_VERSION:
+      if (driver.il_version.empty()) return CL_INVALID_VALUE;
+      return answer_text(driver.il_version, size, out, out_size);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_context CL_API_CALL create_context(const cl_context_properties*, cl_uint,
+                                      const cl_device_id* devices,
+                                      void(CL_CALLBACK*)(const char*, const void*, size_t, void*),
+                                      void*, cl_int* error) {
+  *error = CL_SUCCESS;
+  return new _cl_context{devices[0]->table, devices[0]->platform->driver};
+}
+
+cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id,
+                                          cl_command_queue_properties, cl_int* error) {
+  *error = CL_SUCCESS;
+  return new _cl_command_queue{context->table};
+}
+cl_int CL_API_CALL queue_call(cl_command_queue) { return CL_SUCCESS; }
+
+cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags, size_t size, void*,
+                                 cl_int* error) {
+  *error = CL_SUCCESS;
+  return new _cl_mem{context->table, std::vector<std::uint8_t>(size)};
+}
+
+cl_int CL_API_CALL read_buffer(cl_command_queue, cl_mem buffer, cl_bool, size_t offset, size_t size,
+                               void* out, cl_uint, const cl_event*, cl_event*) {
+  std::memcpy(out, buffer->bytes.data() + offset, size);
+  return CL_SUCCESS;
+}
+
+cl_program from_il(const char* function, cl_context context, const void* il, size_t size,
+                   cl_int* error) {
+  FakeDriver& driver = *context->driver;
+  driver.created_by = function;
+  const auto* bytes = static_cast<const std::uint8_t*>(il);
+  driver.il.assign(bytes, bytes + size);
+  *error = driver.il_error;
+  return *error == CL_SUCCESS ? new _cl_program{context->table} : nullptr;
+}
+cl_program CL_API_CALL create_with_il(cl_context context, const void* il, size_t size,
+                                      cl_int* error) {
+  return from_il("clCreateProgramWithIL", context, il, size, error);
+}
+cl_program CL_API_CALL create_with_il_khr(cl_context context, const void* il, size_t size,
+                                          cl_int* error) {
+  return from_il("clCreateProgramWithILKHR", context, il, size, error);
+}
+
+cl_int CL_API_CALL build_program(cl_program, cl_uint, const cl_device_id*, const char*,
+                                 void(CL_CALLBACK*)(cl_program, void*), void*) {
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL retain_program(cl_program program) {
+  ++program->references;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL release_program(cl_program program) {
+  if (--program->references == 0) delete program;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL program_info(cl_program, cl_program_info, size_t, void*, size_t*) {
+  return CL_INVALID_VALUE;  // no binaries
+}
+
+cl_kernel CL_API_CALL create_kernel(cl_program program, const char*, cl_int* error) {
+  *error = CL_SUCCESS;
+  return new _cl_kernel{program->table};
+}
+cl_int CL_API_CALL kernel_info(cl_kernel, cl_kernel_info what, size_t size, void* out,
+                               size_t* out_size) {
+  return what == CL_KERNEL_NUM_ARGS ? answer(cl_uint{2}, size, out, out_size) : CL_INVALID_VALUE;
+}
+cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint i, size_t size, const void* value) {
+  if (i == 0 && size == sizeof kernel->buffer)
+    std::memcpy(&kernel->buffer, value, size);
+  else if (i == 1 && size == sizeof kernel->value)
+    std::memcpy(&kernel->value, value, size);
+  else
+    return CL_INVALID_ARG_INDEX;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL launch(cl_command_queue, cl_kernel kernel, cl_uint, const size_t*,
+                          const size_t* global, const size_t*, cl_uint, const cl_event*,
+                          cl_event* event) {
+  for (size_t i = 0; i < global[0]; ++i)
+    std::memcpy(kernel->buffer->bytes.data() + 4 * i, &kernel->value, 4);
+  if (event != nullptr) *event = new _cl_event{kernel->table};
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event*) { return CL_SUCCESS; }
+cl_int CL_API_CALL event_info(cl_event, cl_event_info, size_t size, void* out, size_t* out_size) {
+  return answer(cl_int{CL_COMPLETE}, size, out, out_size);
+}
+
+void* extension(cl_platform_id platform, const char* name) {
+  const std::string_view wanted(name);
+  if (wanted == "clGetPlatformInfo") return reinterpret_cast<void*>(&platform_info);
+  if (wanted == "clCreateProgramWithILKHR" && platform != nullptr &&
+      platform->driver->has_extension)
+    return reinterpret_cast<void*>(&create_with_il_khr);
+  return nullptr;
+}
+void* CL_API_CALL extension_of(cl_platform_id platform, const char* name) {
+  return extension(platform, name);
+}
+
+cl_icd_dispatch make_table(bool is_2_1) {
+  cl_icd_dispatch table{};
+  table.clGetPlatformInfo = platform_info;
+  table.clGetDeviceIDs = device_ids;
+  table.clGetDeviceInfo = device_info;
+  table.clCreateContext = create_context;
+  table.clReleaseContext = release<_cl_context>;
+  table.clCreateCommandQueue = create_queue;
+  table.clReleaseCommandQueue = release<_cl_command_queue>;
+  table.clFinish = queue_call;
+  table.clFlush = queue_call;
+  table.clCreateBuffer = create_buffer;
+  table.clReleaseMemObject = release<_cl_mem>;
+  table.clEnqueueReadBuffer = read_buffer;
+  table.clBuildProgram = build_program;
+  table.clRetainProgram = retain_program;
+  table.clReleaseProgram = release_program;
+  table.clGetProgramInfo = program_info;
+  table.clCreateKernel = create_kernel;
+  table.clReleaseKernel = release<_cl_kernel>;
+  table.clGetKernelInfo = kernel_info;
+  table.clSetKernelArg = set_argument;
+  table.clEnqueueNDRangeKernel = launch;
+  table.clWaitForEvents = wait_for_events;
+  table.clGetEventInfo = event_info;
+  table.clReleaseEvent = release<_cl_event>;
+  table.clGetExtensionFunctionAddressForPlatform = extension_of;
+  // In a true driver of OpenCL 1.2 the table ends before this; calling what is there ends the process here, too.
+  if (is_2_1) table.clCreateProgramWithIL = create_with_il;
+  return table;
+}
+
+const cl_icd_dispatch table_2_1 = make_table(true);
+const cl_icd_dispatch table_1_2 = make_table(false);
+_cl_platform_id platforms[3];
+_cl_device_id devices[3];
+
+void make_platforms() {
+  constexpr cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,
+                                      CL_DEVICE_TYPE_CPU};
+  icd.reset();
+  for (size_t i = 0; i < 3; ++i) {
+    const cl_icd_dispatch* table = i == 0 ? &table_2_1 : &table_1_2;
+    platforms[i] = {table, &icd.drivers[i], &devices[i]};
+    devices[i] = {table, &platforms[i], types[i]};
+  }
+}
+
+}  // namespace
+
+#define FAKE_EXPORT extern "C" [[gnu::visibility("default")]]
+
+FAKE_EXPORT FakeIcd* gantry_fake_icd();
+FAKE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint size, cl_platform_id* out,
+                                                      cl_uint* count);
+
+FakeIcd* gantry_fake_icd() { return &icd; }
+
+cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint size, cl_platform_id* out, cl_uint* count) {
+  if (platforms[0].table == nullptr) make_platforms();
+  if (count != nullptr) *count = 3;
+  for (cl_uint i = 0; out != nullptr && i < size && i < 3; ++i) out[i] = &platforms[i];
+  return CL_SUCCESS;
+}
+
+FAKE_EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
+  return extension(nullptr, name);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SPIR-V from a payload to a driver, through the real ICD loader.
+#include "tests/unit/opencl_icd/fake_icd.hpp"
+
+#include "plugins/opencl/device.hpp"
+#include "plugins/opencl/module.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/unit/opencl/payloads.hpp"
+
+#include <gantry/plugin.h>
+#include <gantry/handle.hpp>
+#include <gantry/wall.hpp>
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace gantry::opencl::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::IsEmpty;
+
+constexpr std::int32_t opencl_2_1 = 0;
+constexpr std::int32_t with_extension = 1;
+constexpr std::int32_t without = 2;
+
+const std::vector<std::uint32_t> words = {0x07230203, 0x00010000, 0xabcdef01, 7, 0x80000000, 0};
+
+std::vector<std::uint8_t> bytes_of_words() {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(words.data());
+  return {first, first + 4 * words.size()};
+}
+
+class SpirvDriver : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("OCL_ICD_VENDORS", GANTRY_FAKE_VENDORS, 1);  // before the loader looks
+    void* const library = dlopen(GANTRY_FAKE_ICD, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    icd = reinterpret_cast<FakeIcdFunction*>(dlsym(library, "gantry_fake_icd"))();
+    cl_uint count = 0;
+    ASSERT_EQ(clGetPlatformIDs(0, nullptr, &count), CL_SUCCESS);
+    ASSERT_EQ(count, 3u);
+    icd->reset();
+    start();
+  }
+  void TearDown() override {
+    stop();
+    if (icd != nullptr) icd->reset();
+  }
+  void start() {
+    stop();
+    const gantry_plugin_table* const plugin = gantry_plugin_query_v1(nullptr, nullptr);
+    ASSERT_EQ(plugin->create(host.table(), &self, nullptr), GANTRY_OK);
+  }
+  void stop() {
+    if (self != nullptr) gantry_plugin_query_v1(nullptr, nullptr)->destroy(self);
+    self = nullptr;
+  }
+
+  // Loads a payload of one kernel in SPIR-V and launches it there.
+  //
+  // at       [in]   bytes in front of the payload: its words lie at any address
+  // out      [out]  what the kernel wrote
+  Status fill_on(std::int32_t device, std::size_t at, std::vector<float>& out) {
+    std::vector<std::uint8_t> file(at);
+    const std::vector<std::uint8_t> payload = spirv_bytes({fill}, {{"fill", words}});
+    file.insert(file.end(), payload.begin(), payload.end());
+    gantry_blob blob{};
+    blob.struct_size = sizeof blob;
+    blob.flags = GANTRY_BLOB_EXACT;
+    blob.type_key = gantry_text("opencl");
+    blob.data = file.data() + at;
+    blob.size = payload.size();
+    blob.generation = 3;
+    StatusBuffer status;
+    gantry_module module{};
+    std::uint64_t consumed = 0;
+    gantry_code code =
+        loader_table.load_binary(self, &blob, host.node(), &module, &consumed, status.get());
+    if (code != GANTRY_OK) return status.error(code, "load_binary");
+    code = loader_table.check_binary(self, &blob, device, &verdict, status.get());
+    EXPECT_EQ(code, GANTRY_OK);
+
+    gantry_alloc what{};
+    what.struct_size = sizeof what;
+    what.size = 4 * out.size();
+    gantry_value args[4] = {
+        {}, float_value(3), int_value(1), int_value(static_cast<std::int64_t>(out.size()))};
+    args[0].kind = GANTRY_POINTER;
+    EXPECT_EQ(device_table.alloc(self, device, &what, &args[0].p, nullptr), GANTRY_OK);
+    gantry_function function{};
+    EXPECT_EQ(module.table->get_function(module.self, gantry_text("fill"), &function, nullptr),
+              GANTRY_OK);
+    const gantry_env env{{device_type, device}, nullptr, nullptr};
+    gantry_value result{};
+    code = function.table->call(function.self, &env, args, 4, &result, status.get());
+    Status called;
+    if (code != GANTRY_OK) called = status.error(code, "fill");
+    const gantry_copy copy{sizeof copy,
+                           GANTRY_COPY_BLOCKING,
+                           {args[0].p, 0, {device_type, device}},
+                           {out.data(), 0, {1, 0}},
+                           what.size};
+    EXPECT_EQ(device_table.copy(self, device, &copy, nullptr, nullptr), GANTRY_OK);
+    device_table.free(self, device, args[0].p);
+    module.table->destroy(module.self);
+    return called;
+  }
+
+  gantry::test::FakeHost host;
+  FakeIcd* icd = nullptr;
+  void* self = nullptr;
+  std::int32_t verdict = -1;
+};
+
+TEST_F(SpirvDriver, OfOpencl21GetsTheWordsOfThePayload) {
+  for (const std::size_t at : {0u, 1u, 2u, 3u}) {
+    icd->reset();
+    std::vector<float> out(8);
+
+    const Status status = fill_on(opencl_2_1, at, out);
+
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(icd->drivers[0].created_by, "clCreateProgramWithIL");
+    EXPECT_EQ(icd->drivers[0].il, bytes_of_words());
+    EXPECT_THAT(out, Each(3.0f));
+    EXPECT_EQ(verdict, GANTRY_VERDICT_RECOMPILE);
+  }
+}
+
+TEST_F(SpirvDriver, OfOpencl12GetsThemThroughItsExtension) {
+  std::vector<float> out(8);
+
+  const Status status = fill_on(with_extension, 0, out);
+
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(icd->drivers[1].created_by, "clCreateProgramWithILKHR");
+  EXPECT_EQ(icd->drivers[1].il, bytes_of_words());
+  EXPECT_THAT(out, Each(3.0f));
+  EXPECT_EQ(verdict, GANTRY_VERDICT_RECOMPILE);
+}
+
+TEST_F(SpirvDriver, WithoutAnyIsAskedForNothing) {
+  std::vector<float> out(8);
+
+  const Status status = fill_on(without, 0, out);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unsupported);
+  EXPECT_EQ(status.error().reason, "SPIRV");
+  EXPECT_EQ(status.error().message,
+            "kernel \"fill\" is SPIR-V, which opencl:2 (fake device), OpenCL 1.2 fake, does not "
+            "take: export it as OpenCL C");
+  EXPECT_EQ(verdict, GANTRY_VERDICT_NO);
+  EXPECT_THAT(icd->drivers[2].created_by, IsEmpty());
+}
+
+// A device's answer alone is not enough: there must be a function to call.
+TEST_F(SpirvDriver, ThatAnswersAndHasNoFunctionIsAskedForNothing) {
+  icd->drivers[1].has_extension = false;
+  start();
+  std::vector<float> out(8);
+
+  const Status status = fill_on(with_extension, 0, out);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "SPIRV");
+  EXPECT_EQ(verdict, GANTRY_VERDICT_NO);
+}
+
+TEST_F(SpirvDriver, OfAnotherIntermediateLanguageIsAskedForNothing) {
+  icd->drivers[0].il_version = "OTHER_1.0";
+  std::vector<float> out(8);
+
+  const Status status = fill_on(opencl_2_1, 0, out);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "SPIRV");
+  EXPECT_THAT(icd->drivers[0].created_by, IsEmpty());
+}
+
+TEST_F(SpirvDriver, ThatRefusesTheWordsSaysWhatItTakes) {
+  icd->drivers[0].il_error = CL_INVALID_VALUE;
+  std::vector<float> out(8);
+
+  const Status status = fill_on(opencl_2_1, 0, out);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unsupported);
+  EXPECT_EQ(status.error().reason, "SPIRV");
+  EXPECT_EQ(status.error().native_code, CL_INVALID_VALUE);
+  EXPECT_EQ(status.error().message,
+            "kernel \"fill\" is SPIR-V that opencl:0 (fake device) refuses; it takes SPIR-V_1.0 "
+            "SPIR-V_1.2: export it for one of these");
+}
+
+TEST_F(SpirvDriver, ThatIsShortOfMemoryIsNotBlamedOnThePayload) {
+  icd->drivers[0].il_error = CL_OUT_OF_HOST_MEMORY;
+  std::vector<float> out(8);
+
+  const Status status = fill_on(opencl_2_1, 0, out);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::exhausted);
+  EXPECT_EQ(status.error().message,
+            "creating the program of kernel \"fill\" fails: CL_OUT_OF_HOST_MEMORY");
+}
+
+}  // namespace
+}  // namespace gantry::opencl::test
