@@ -32,3 +32,16 @@ if(GANTRY_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE})
 endif()
+
+# Most of what a file costs the compiler are its headers, which are the same in all files of a target: a third of the time
+# where six are compiled as one. Ordinary builds compile the core and the plugins file by file, so that one that forgets
+# a header is found. OFF while working on one file.
+option(GANTRY_TOGETHER "compile the command and test programs, and under sanitizers everything, six files at a time" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+if(GANTRY_SANITIZE)
+  set(CMAKE_UNITY_BUILD ${GANTRY_TOGETHER})
+endif()
+# A file's own helper may be called like the local variable of another, and gcc takes all of them for included headers.
+set(together $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
+target_compile_options(gantry_defaults INTERFACE $<${together}:-Wno-shadow>
+  $<$<AND:${together},$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)

@@ -35,7 +35,7 @@ constexpr std::size_t fewest_runs = 20;
 constexpr std::size_t most_runs = 100000;
 constexpr int profiles = 10;  // whose mean the operator table shows
 
-struct Options {
+struct BenchOptions {
   std::string file;
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
@@ -146,7 +146,7 @@ std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gant
   return memory;
 }
 
-Status run_steadily(const Runtime& runtime, Executor& executor, const Options& options, bool quiet,
+Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options, bool quiet,
                     std::span<const gantry_device_id> devices, Measured& measured) {
   std::size_t count = options.repeat;
   if (count == 0) {
@@ -168,7 +168,7 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const Options& o
   return {};
 }
 
-Result<Measured> measure(const Options& options, const Globals& globals) {
+Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   Measured measured;
   measured.before = process_memory();
@@ -203,7 +203,7 @@ Result<Measured> measure(const Options& options, const Globals& globals) {
   return measured;
 }
 
-std::string bench_text(const Options& options, const Measured& measured) {
+std::string bench_text(const BenchOptions& options, const Measured& measured) {
   constexpr std::size_t most_operators = 20;
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   const Statistics steady = statistics_of(measured.steady_ns);
@@ -257,7 +257,7 @@ void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter&
   json.end();
 }
 
-std::string bench_json(const Options& options, const Measured& measured) {
+std::string bench_json(const BenchOptions& options, const Measured& measured) {
   const Statistics steady = statistics_of(measured.steady_ns);
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(options.file));
@@ -295,7 +295,7 @@ std::string bench_json(const Options& options, const Measured& measured) {
   });
 }
 
-int bench(const Options& options, const Globals& globals) {
+int bench(const BenchOptions& options, const Globals& globals) {
   auto measured = measure(options, globals);
   if (!measured.ok())
     return report(std::move(measured).error().at("while measuring ", quoted(options.file)));
@@ -307,7 +307,7 @@ int bench(const Options& options, const Globals& globals) {
 }  // namespace
 
 void add_bench(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "how long a model takes and how much memory");
   command->add_option("FILE", options->file, "an artifact with a graph")
       ->required()

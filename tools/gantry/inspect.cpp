@@ -15,7 +15,7 @@
 namespace gantry::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string file;
   std::string tree;     // "text", "dot" or "mermaid": only the import tree
   std::string extract;  // folder
@@ -35,7 +35,7 @@ Status extract(const InspectReport& report, const std::string& folder, bool tell
   return {};
 }
 
-Status inspect(const Options& options, const Globals& globals) {
+Status inspect(const ReportOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   InstalledPlugins plugins(std::move(runtime));
   const InspectOptions how{&plugins.layouts(),
@@ -64,7 +64,7 @@ Status inspect(const Options& options, const Globals& globals) {
 }  // namespace
 
 void add_inspect(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("inspect", "tell what is in a file, without executing it");
   command
       ->add_option("FILE", options->file, "shared library, object, archive, parameters, container")

@@ -17,7 +17,7 @@
 namespace gantry::cli {
 namespace {
 
-struct Options {
+struct RecipeOptions {
   std::string recipe;
   std::string output;
 };
@@ -28,7 +28,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-Status pack_recipe(const Options& options, bool quiet) {
+Status pack_recipe(const RecipeOptions& options, bool quiet) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
   const Environment environment = read_environment();
@@ -44,7 +44,7 @@ Status pack_recipe(const Options& options, bool quiet) {
 }  // namespace
 
 void add_pack(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecipeOptions>();
   CLI::App* command =
       app.add_subcommand("pack", "build an artifact of host code, kernels, a graph and parameters");
   command->add_option("RECIPE", options->recipe, "what it is made of")
