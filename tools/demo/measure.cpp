@@ -28,6 +28,7 @@ std::vector<Device> find_devices(Runtime& runtime) {
       if (info.name != kind) continue;
       Device& device = found.emplace_back();
       device.name = concat(info.name, ":", info.index);
+      if (info.plugin.empty()) device.called = "the host code's own loops";
       for (const auto& [key, value] : info.attributes) {
         if (key == "name") device.called = value;
       }

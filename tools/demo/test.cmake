@@ -4,6 +4,8 @@
 cmake_minimum_required(VERSION 3.25)
 set(data "${DEMO}/data/images.npy" "${DEMO}/data/labels.npy")
 
+set(ENV{XDG_CACHE_HOME} "${SCRATCH}/cache")
+
 function(expect wanted pattern)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} ${data} RESULT_VARIABLE status OUTPUT_VARIABLE text
     ERROR_VARIABLE text)
@@ -60,6 +62,24 @@ elseif(CASE STREQUAL "other_kernels")
     expect(1 "${first}:0 does not compute what the CPU does" "${SCRATCH}/wrong.so")
   else()
     expect(0 "\ncpu:0 +348 of 360 " "${SCRATCH}/wrong.so")
+  endif()
+
+elseif(CASE STREQUAL "like_tvm")
+  # The same network, as TVM has it: its own images and its own outputs.
+  set(golden "${DEMO}/../../tests/golden/data/tvm-0.12")
+  foreach(device cpu ${here})
+    execute_process(COMMAND "${GANTRY}" run "${ARTIFACT}" --device ${device}:0 --each
+      --input "x=${golden}/digits_mlp.input.npz" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
+      COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+
+elseif(CASE STREQUAL "no_glslang")
+  set(ENV{GLSLANG} "no-such-glslang -q")
+  execute_process(COMMAND "${GANTRY}" pack "${DEMO}/digits.yaml" -o "${ARTIFACT}.none" RESULT_VARIABLE status
+    ERROR_VARIABLE text)
+  if(NOT status EQUAL 1 OR EXISTS "${ARTIFACT}.none" OR NOT text MATCHES
+      "program \"no-such-glslang\" cannot be started: .*\n +GLSL needs glslang: [^\n]*\n[^\n]*kernels.dense_vulkan\n")
+    message(FATAL_ERROR "status is ${status}, expected 1 and what to install:\n${text}")
   endif()
 
 else()
