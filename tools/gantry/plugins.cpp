@@ -26,6 +26,7 @@ namespace {
 struct DoctorOptions {
   std::vector<std::string> keys;
   std::string artifact;
+  bool probe = false;
   bool json = false;
 };
 
@@ -152,8 +153,16 @@ struct HostCode {
   Status runs;  // on this host
 };
 
+// What plugins say when they are opened and asked for their devices: a driver that they open by themselves is not seen
+// before that.
+struct Probe {
+  std::vector<std::string> devices;  // "opencl:0"
+  std::vector<std::string> problems;
+};
+
 struct Diagnosis {
   Explanation plugins;
+  std::optional<Probe> probe;
   std::optional<HostCode> host_code;  // where an artifact was asked about
 
   bool good() const { return plugins.all_served() && (!host_code || host_code->runs.ok()); }
@@ -166,6 +175,29 @@ std::string host_code_text(const HostCode& code) {
   }
   const Error& why = code.runs.error();
   return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
+}
+
+Probe probe_devices(Runtime& runtime) {
+  Probe probe;
+  for (const DeviceInfo& device : runtime.devices(probe.problems))
+    probe.devices.push_back(concat(device.name, ":", device.index));
+  return probe;
+}
+
+std::string probe_text(const Probe& probe) {
+  std::string text = "\nprobe\n";
+  for (const std::string& device : probe.devices) text += concat("  THERE    ", device, "\n");
+  for (const std::string& problem : probe.problems) text += concat("  FAILED   ", problem, "\n");
+  return text;
+}
+
+void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
+  json.key("probe");
+  if (!probe) return json.value(nullptr);
+  json.begin_object();
+  write_texts("devices", probe->devices, json);
+  write_texts("problems", probe->problems, json);
+  json.end();
 }
 
 void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
@@ -213,6 +245,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     for (const SearchPlace& place : explanation.places) write_place(place, json);
     json.end();
     write_host_code(diagnosis.host_code, json);
+    write_probe(diagnosis.probe, json);
     json.key("wishes");
     json.begin_list();
     for (const ExplainedWish& wish : explanation.wishes) write_wish(wish, json);
@@ -240,6 +273,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.state().plugins;
   plugins.inspect_all();
+  if (options.probe) diagnosis.probe = probe_devices(runtime);
   const bool asked = !options.keys.empty() || !options.artifact.empty();
   diagnosis.plugins = explain(plugins, asked ? wanted : all_wishes(plugins, wanted));
   return diagnosis;
@@ -253,6 +287,7 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
   } else {
     std::string text = to_text(diagnosis->plugins);
     if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
+    if (diagnosis->probe) text += probe_text(*diagnosis->probe);
     print(escaped_lines(text));  // names in it come from files
   }
   return diagnosis->good() ? kDone : kFailed;
@@ -278,6 +313,8 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   command->add_option("--artifact", options->artifact, "only what this file wants")
       ->type_name("FILE")
       ->check(not_empty());
+  command->add_flag("--probe", options->probe,
+                    "also open every plugin, which runs its code, and ask for its devices");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Ends with 1 where something wanted is not served, or this host cannot run the file's own "

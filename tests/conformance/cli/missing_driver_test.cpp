@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each driver library missing, and each plugin's folder: what the command line says, and what goes on as before.
+//
+// The library is hidden from the plugin and not from the machine: in a copy of the plugin it is called otherwise, which
+// is as if it were not installed, wherever the test runs.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Args = std::vector<std::string>;
+
+struct Driver {
+  const char* plugin;
+  const char* library;  // as the plugin names it
+  const char* renamed;  // equally long
+  const char* artifact;
+  // What the linker's search, or the plugin that opens it by itself, says of it.
+  const char* sought;
+  bool is_linked;
+};
+void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.plugin; }
+
+constexpr Driver drivers[] = {
+    {"opencl", "libOpenCL.so.1", "libOpenCL.so.9", "tvm-0.12/axpy2_opencl.so",
+     "GANTRY-D330 LIB_NEEDED_MISSING: libOpenCL.so.9 is not found, wanted by libgantry_opencl.so; "
+     "searched $ORIGIN=",
+     true},
+    {"vulkan", "libvulkan.so.1", "libvulkan.so.9", "tvm-0.12/axpy2_vulkan.so",
+     "GANTRY-D330 LIB_NEEDED_MISSING: libvulkan.so.9 is not found, wanted by libgantry_vulkan.so; "
+     "searched $ORIGIN=",
+     true},
+    {"cuda", "libcuda.so.1", "libcuda.so.9", "tvm-0.12/axpy2_cuda_ptx75.so",
+     "CUDA driver is missing, tried 3 names: libcuda.so.9: ", false},
+};
+
+class PluginFolder : public ::testing::TestWithParam<Driver> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(built()))
+      GTEST_SKIP() << "this build has no plugin " << GetParam().plugin;
+  }
+  std::filesystem::path built() const {
+    return std::filesystem::path(built_plugins()) / GetParam().plugin;
+  }
+  std::filesystem::path folder() const { return temp / "plugins.d" / GetParam().plugin; }
+  void install() {
+    std::filesystem::create_directories(folder().parent_path());
+    std::filesystem::copy(built(), folder());
+  }
+  Outcome gantry(Args args) const {
+    args.insert(args.begin(),
+                {"--plugins", built_plugins() + "/graph", "--plugins", folder().string()});
+    // The driver's own cache lies in the build tree; PoCL keeps its compiler for the life of the process.
+    return run_gantry(args, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string(),
+                             "LSAN_OPTIONS=detect_leaks=0"});
+  }
+  Outcome run_axpy2() const {
+    return gantry({"run", GetParam().artifact, "--function", "axpy2", "--device",
+                   std::string(GetParam().plugin) + ":0", "--arg", "zeros:float32[16]", "--arg",
+                   "zeros:float32[16]", "--arg", "zeros:float32[16]"});
+  }
+  static Outcome run_on_the_cpu(const PluginFolder& here) {
+    return here.gantry({"run", "tvm-0.12/digits_mlp_llvm.so", "--each", "--input",
+                        "x=tvm-0.12/digits_mlp.input.npz", "--expect",
+                        "tvm-0.12/digits_mlp_llvm.expected.npz", "--rtol", "1e-5"});
+  }
+  const TempDir temp;
+};
+
+class WithoutDriver : public PluginFolder {
+ protected:
+  void SetUp() override {
+    PluginFolder::SetUp();
+    if (IsSkipped()) return;
+    install();
+    const std::string_view name = GetParam().library, renamed = GetParam().renamed;
+    ASSERT_EQ(name.size(), renamed.size());
+    const auto library = folder() / ("libgantry_" + std::string(GetParam().plugin) + ".so");
+    std::vector<std::uint8_t> bytes = read_file(library);
+    int found = 0;
+    for (auto at = bytes.begin();; ++found, ++at) {
+      at = std::search(at, bytes.end(), name.begin(), name.end());
+      if (at == bytes.end()) break;
+      std::copy(renamed.begin(), renamed.end(), at);
+    }
+    ASSERT_GT(found, 0) << library << " does not name " << name;
+    write_file(library, bytes);
+  }
+};
+
+TEST_P(WithoutDriver, ListsTheOtherDevicesAndSaysWhatItLookedForWhere) {
+  const Outcome devices = gantry({"devices"});
+
+  EXPECT_EQ(devices.status, 0);
+  EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), Not(HasSubstr(GetParam().plugin))));
+  EXPECT_THAT(devices.err, AllOf(HasSubstr("gantry: warning: "), HasSubstr(GetParam().sought)));
+  if (GetParam().is_linked) {
+    EXPECT_THAT(devices.err, AllOf(HasSubstr(folder().string()), HasSubstr("the linker's cache")));
+  } else {
+    EXPECT_THAT(devices.err, HasSubstr("LD_LIBRARY_PATH, /etc/ld.so.cache"));
+  }
+}
+
+// Without running anything the doctor sees what a plugin links; what it opens by itself, when the plugin is asked.
+TEST_P(WithoutDriver, IsDiagnosed) {
+  const Outcome looked = gantry({"plugins", "doctor", "--artifact", GetParam().artifact});
+  const Outcome probed =
+      gantry({"plugins", "doctor", "--probe", "--artifact", GetParam().artifact});
+
+  const std::string linked = std::string("LIB_NEEDED_MISSING  ") + GetParam().renamed;
+  if (GetParam().is_linked) {
+    EXPECT_EQ(looked.status, 1);
+    EXPECT_THAT(looked.out, HasSubstr(linked));
+  } else {
+    EXPECT_THAT(looked.out, AllOf(HasSubstr("CHOSEN"), Not(HasSubstr("probe"))));
+    EXPECT_THAT(probed.out, HasSubstr(std::string("  FAILED   ") + GetParam().sought));
+  }
+  EXPECT_THAT(probed.out, HasSubstr("\nprobe\n  THERE    cpu:0\n"));
+}
+
+TEST_P(WithoutDriver, RefusesToRunThere) {
+  const Outcome run = run_axpy2();
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, HasSubstr(GetParam().sought));
+  const Outcome cpu = run_on_the_cpu(*this);
+  EXPECT_EQ(cpu.status, 0) << cpu.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, WithoutDriver, ::testing::ValuesIn(drivers),
+                         [](const auto& test) { return std::string(test.param.plugin); });
+
+// Nothing is built or linked anew: the folder is the capability.
+TEST_P(PluginFolder, TakenAwayTakesThisAwayAndNothingElse) {
+  install();
+  const Outcome there = run_axpy2();
+  if (there.status != 0) GTEST_SKIP() << "no " << GetParam().plugin << ":0: " << there.err;
+  EXPECT_THAT(there.out, HasSubstr("arg2  float32[16]  0 0 0"));
+
+  std::filesystem::rename(folder(), temp / "away");
+  const Outcome away = run_axpy2(), devices = gantry({"devices"}), cpu = run_on_the_cpu(*this);
+  std::filesystem::rename(temp / "away", folder());
+  const Outcome again = run_axpy2();
+
+  EXPECT_EQ(away.status, 1);
+  EXPECT_THAT(away.err,
+              HasSubstr(std::string("needs \"") + GetParam().plugin + "\", served by no plugin"));
+  EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), Not(HasSubstr(GetParam().plugin))));
+  EXPECT_EQ(cpu.status, 0) << cpu.err;
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("arg2  float32[16]  0 0 0"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, PluginFolder, ::testing::ValuesIn(drivers),
+                         [](const auto& test) { return std::string(test.param.plugin); });
+
+}  // namespace
+}  // namespace gantry::test
