@@ -40,6 +40,7 @@ struct BenchOptions {
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
   std::size_t repeat = 0;  // 0: until enough_ns
+  bool capture = false;
   bool json = false;
 };
 
@@ -180,7 +181,8 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
 
   GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
   const Stopwatch create;
-  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices, factory));
+  GANTRY_TRY(Executor executor,
+             make_executor(runtime, model, options.devices, factory, options.capture));
   measured.create_ns = create.nanoseconds();
   std::vector<gantry_device_id> devices;
   for (const std::string& name : options.devices) {
@@ -195,6 +197,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_CHECK(executor.run());
   GANTRY_CHECK(synchronize(runtime, devices));
   measured.first_ns = first.nanoseconds();
+  if (options.capture) GANTRY_CHECK(executor.run());  // what is recorded is replayed from then on
   GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
   measured.devices = memory_of(runtime, devices);
   measured.after = process_memory();
@@ -214,7 +217,7 @@ std::string bench_text(const BenchOptions& options, const Measured& measured) {
   field("load", human_time(measured.load_ns));
   field("executor", human_time(measured.create_ns));
   field("first run", human_time(measured.first_ns));
-  field("steady runs",
+  field(options.capture ? "replays" : "steady runs",
         concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", least ",
                human_time(steady.least), " of ", measured.steady_ns.size()));
   field("mapped", concat(human_size(measured.file_bytes), " artifact"));
@@ -262,6 +265,7 @@ std::string bench_json(const BenchOptions& options, const Measured& measured) {
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(options.file));
     json.field("devices", options.devices);
+    json.field("capture", options.capture);
     json.field("plugins", measured.plugins);
     json.key("times");
     json.begin_object();
@@ -322,6 +326,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->add_option("--repeat", options->repeat, "steady runs; default: about a second of them")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
+  command->add_flag("--capture", options->capture,
+                    "steady runs are replays of what the device has recorded (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer("Example:\n  gantry bench model.so --device cpu");
   command->callback([options, &invocation] {

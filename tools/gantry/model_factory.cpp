@@ -9,6 +9,15 @@
 
 namespace gantry::cli {
 
+Result<Executor> make_executor(Runtime& runtime, const Module& model,
+                               std::span<const std::string> devices, const std::string& factory,
+                               bool capture) {
+  auto made = runtime.executor(model, devices, capture ? capture_factory : factory);
+  if (!made.ok() && capture && made.error().code == Code::unsupported)
+    return std::move(made).error().at("for --capture; without it the model runs there");
+  return made;
+}
+
 Result<std::string> factory_name(const Runtime& runtime, const Module& model,
                                  const std::string& path) {
   const std::string usual = "default";

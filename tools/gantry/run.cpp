@@ -82,6 +82,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     json.field("file", json_text(options.file));
     json.field("devices", options.devices);
     json.field("function", text_or_null(options.function));
+    json.field("capture", options.capture);
     json.key("outputs");
     json.begin_list();
     for (const HostArray& array : done.outcome.arrays) write_type(array, json);
@@ -179,6 +180,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->add_option("--repeat", options->repeat, "run each input so often")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
+  command
+      ->add_flag("--capture", options->capture,
+                 "have the device record the second run and replay it from then on (CUDA graphs)")
+      ->excludes(function);
   command->add_option("--trace", options->trace, "write a Chrome trace here")
       ->type_name("FILE.json")
       ->check(not_empty());
@@ -189,6 +194,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  gantry run model.so --input x=x.npy --output y.npz\n"
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
+      "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
       "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]");
   command->callback([options, &invocation] {
     if (options->devices.empty()) options->devices = {"cpu"};

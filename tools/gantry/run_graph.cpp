@@ -80,7 +80,8 @@ Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOpt
   RunOutcome outcome;
   GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
   const Stopwatch create;
-  GANTRY_TRY(Executor executor, runtime.executor(model, options.devices, factory));
+  GANTRY_TRY(Executor executor,
+             make_executor(runtime, model, options.devices, factory, options.capture));
   outcome.create_ns = create.nanoseconds();
   GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
   GANTRY_TRY(const std::vector<ModelInput> inputs,

@@ -16,6 +16,7 @@ struct RunOptions {
   std::vector<std::string> devices;  // empty: the CPU
   std::vector<std::string> inputs;   // NAME=FILE
   bool each = false;
+  bool capture = false;           // the device records a run and replays it
   std::string function;           // empty: the graph
   std::vector<std::string> args;  // of the function
   std::string output;
