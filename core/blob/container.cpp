@@ -153,7 +153,8 @@ Result<Container> read_container(std::span<const HostSymbol> symbols,
   if (chosen.blob) {
     auto found = read(chosen, place, layouts);
     if (!found.ok()) {
-      return std::move(found).error().at("in the container at symbol ", symbols[*chosen.blob].name);
+      return std::move(found).failure().at("in the container at symbol ",
+                                           symbols[*chosen.blob].name);
     }
     container = std::move(found).value();
     container.blob_symbol = symbols[*chosen.blob].name;

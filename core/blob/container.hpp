@@ -91,7 +91,7 @@ Result<Container> read_container(const File& file, const PayloadLayouts& layouts
   const auto from = [&](std::size_t index) -> Result<std::span<const std::uint8_t>> {
     auto bytes = file.bytes_from(file.symbols()[index]);
     if (!bytes.ok())
-      return std::move(bytes).error().at("while reading symbol ", symbols[index].name);
+      return std::move(bytes).failure().at("while reading symbol ", symbols[index].name);
     return bytes;
   };
   if (chosen.blob) {
@@ -102,7 +102,7 @@ Result<Container> read_container(const File& file, const PayloadLayouts& layouts
   if (chosen.size) {
     GANTRY_TRY(const auto number, from(*chosen.size));
     ByteReader in(number, file.offset_in_file(number));
-    GANTRY_TRY(place.headless_size, in.read_u64(symbols[*chosen.size].name));
+    GANTRY_TRY(place.headless_size, in.read_u64(std::string(symbols[*chosen.size].name).c_str()));
   }
   return read_container(symbols, chosen, place, layouts);
 }

@@ -30,7 +30,7 @@ struct Modules {
 inline Result<std::string_view> read_type_key(ByteReader& in, std::uint64_t entry) {
   const std::uint64_t at = in.offset();
   auto key = in.read_string("type key");
-  if (!key.ok()) return in.read_string(concat("type key of entry ", entry));
+  if (!key.ok()) return in.read_string(concat("type key of entry ", entry).c_str());
   GANTRY_CHECK(check_type_key(*key, at, entry));
   return key;
 }

@@ -70,7 +70,7 @@ class Grammar {
 
  private:
   template <class... Parts>
-  Error refuse(const Parts&... parts) const {
+  Failure refuse(const Parts&... parts) const {
     return invalid("payload field ", index_ + 1, " ", quoted(all_[index_]), ": ", parts...)
         .because("PAYLOAD_LAYOUT");
   }

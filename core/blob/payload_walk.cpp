@@ -51,8 +51,8 @@ class Walk {
 
   Detail* add(Detail& to) { return sink_->add(to); }
 
-  static std::string_view name_of_field(const PayloadField& field, std::string_view otherwise) {
-    return field.label.empty() ? otherwise : std::string_view(field.label);
+  static const char* name_of_field(const PayloadField& field, const char* otherwise) {
+    return field.label.empty() ? otherwise : field.label.c_str();
   }
 
   template <class T>
@@ -76,7 +76,7 @@ class Walk {
   }
 
   Status one(const PayloadField& field, Detail* out) {
-    const auto named = [&](std::string_view otherwise) { return name_of_field(field, otherwise); };
+    const auto named = [&](const char* otherwise) { return name_of_field(field, otherwise); };
     switch (field.kind) {
       case Kind::u8:
         return number(field, in_.read_u8(named("u8")), out);
@@ -151,7 +151,7 @@ class Walk {
     return walked;
   }
 
-  Status format(std::string_view name, Detail* out) {
+  Status format(const char* name, Detail* out) {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const auto text, in_.read_string(name));
     if (text.empty() || text.size() > limits::format_bytes || !printable(text)) {
@@ -173,7 +173,7 @@ class Walk {
     return {};
   }
 
-  Result<std::string> dtype(std::string_view name) {
+  Result<std::string> dtype(const char* name) {
     GANTRY_TRY(std::uint8_t code, in_.read_u8(name));
     GANTRY_TRY(const std::uint8_t bits, in_.read_u8(name));
     GANTRY_TRY(const std::uint16_t lanes, in_.read_u16(name));
@@ -187,7 +187,7 @@ class Walk {
   }
 
   // Only what delimits it; whether shape and size agree is for who loads it.
-  Status array(std::string_view name, Detail* out) {
+  Status array(const char* name, Detail* out) {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const std::uint64_t magic, in_.read_u64(name));
     if (magic != array_magic) {

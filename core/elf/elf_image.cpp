@@ -139,7 +139,7 @@ Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> byte
   return sections;
 }
 
-Error cut_segment(std::size_t index, const ElfSegment& segment, std::uint64_t file_size) {
+Failure cut_segment(std::size_t index, const ElfSegment& segment, std::uint64_t file_size) {
   if (segment.offset > UINT64_MAX - segment.file_size) {
     return malformed(file_size, "segment ", index, " of ", segment.file_size, " bytes at ",
                      Hex{segment.offset}, " leaves the file, which ends at ", Hex{file_size})

@@ -45,7 +45,7 @@ Result<std::vector<ElfSymbol>> read_symbols(std::span<const std::uint8_t> table,
     GANTRY_TRY(symbol.value, in.read_u64("symbol value"));
     GANTRY_TRY(symbol.size, in.read_u64("symbol size"));
     auto name = strings.name(name_at, "symbol name");
-    if (!name.ok()) return std::move(name).error().at("while reading symbol ", i);
+    if (!name.ok()) return std::move(name).failure().at("while reading symbol ", i);
     symbol.name = *name;
     symbol.type = static_cast<SymbolType>(info & 15);
     symbol.binding = static_cast<SymbolBinding>(info >> 4);

@@ -47,13 +47,13 @@ const char* kind_of(mode_t mode) {
   }
 }
 
-Error wrong_kind(const fs::path& path, mode_t mode) {
+Failure wrong_kind(const fs::path& path, mode_t mode) {
   return malformed(no_offset, path.native(), " is ", kind_of(mode), ", not a regular file")
       .because("FILE_KIND");
 }
 
 // Says which part of the path ends the trail: people mistype one folder, not a whole path.
-Error missing(const fs::path& path, int number) {
+Failure missing(const fs::path& path, int number) {
   fs::path there;
   for (const fs::path& part : path) {
     const fs::path next = there / part;
@@ -61,7 +61,7 @@ Error missing(const fs::path& path, int number) {
     if (::lstat(next.c_str(), &info) != 0) break;
     there = next;
   }
-  Error error = not_found(path.native(), " does not exist");
+  Failure error = not_found(path.native(), " does not exist");
   if (there == path) {
     error = not_found(path.native(), " is a link to nothing");
   } else if (!there.empty() && there != path.parent_path()) {
@@ -70,7 +70,7 @@ Error missing(const fs::path& path, int number) {
   return std::move(error).because("FILE_NOT_FOUND").native("errno", number);
 }
 
-Error open_error(const fs::path& path, int number) {
+Failure open_error(const fs::path& path, int number) {
   const std::string why = std::generic_category().message(number);
   switch (number) {
     case ENOENT:

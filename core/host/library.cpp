@@ -127,7 +127,7 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf, std::s
         .because("BLOB_ARCH");
   }
   if (auto complete = elf.check_complete(); !complete.ok()) {
-    return std::move(complete).error().at("while opening ", place);
+    return std::move(complete).failure().at("while opening ", place);
   }
   if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
     return unsupported(place, " is host code of the ffi dialect (", quoted(found.symbol),
@@ -148,7 +148,7 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   const std::lock_guard lock(open_mutex());
   if (!wanted.empty()) {
     if (auto opened = open_tvm_symbols(services.tvm_symbols, wanted); !opened.ok()) {
-      return std::move(opened).error().at("while opening ", place);
+      return std::move(opened).failure().at("while opening ", place);
     }
   }
   GANTRY_CHECK(library->open_file());

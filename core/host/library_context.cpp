@@ -86,8 +86,8 @@ int get_function_from_context(void* context, const char* name, void** function) 
     }
     auto found = static_cast<LibraryContext*>(context)->find(name);
     if (!found.ok()) {
-      return fail_here(
-          std::move(found).error().at("while host code looks up ", quoted(std::string_view(name))));
+      return fail_here(std::move(found).failure().at("while host code looks up ",
+                                                     quoted(std::string_view(name))));
     }
     *function = *found;
     return 0;

@@ -97,8 +97,8 @@ Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf,
   return wanted;
 }
 
-Error explain_open_failure(const ElfFile& elf, std::string_view place,
-                           std::string_view system_text) {
+Failure explain_open_failure(const ElfFile& elf, std::string_view place,
+                             std::string_view system_text) {
   std::vector<std::string_view> missing;
   std::vector<Opened> needed;
   for (const std::string_view name : elf.needed()) {

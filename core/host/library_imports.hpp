@@ -26,7 +26,7 @@ Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf, std:
 //
 // system_text  [in]   dlerror's, the last resort
 // returns  unavailable
-Error explain_open_failure(const ElfFile& elf, std::string_view place,
-                           std::string_view system_text);
+Failure explain_open_failure(const ElfFile& elf, std::string_view place,
+                             std::string_view system_text);
 
 }  // namespace gantry

@@ -61,7 +61,7 @@ Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& mo
   if (name == kMain) {
     auto entry = entry_name(*module.library);
     if (!entry.ok())
-      return std::move(entry).error().at("while looking for the entry of ", module.node->place);
+      return std::move(entry).failure().at("while looking for the entry of ", module.node->place);
     name = *entry;
   }
   void* code = nullptr;

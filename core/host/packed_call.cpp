@@ -80,8 +80,8 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   if (returned != 0) return to_status(take_cause(here(), function), status);
   auto owned = result_from_host(*function.node, value, code);
   if (!owned.ok()) {
-    return to_status(std::move(owned).error().at("in host function ", quoted(function.name), " of ",
-                                                 function.place),
+    return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
+                                                   " of ", function.place),
                      status);
   }
   *result = owned->take();
@@ -95,8 +95,8 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   if (count < 0) return to_status(invalid("a call has ", count, " arguments, least is 0"), status);
   PackedArguments packed(count);
   if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
-    return to_status(std::move(filled).error().at("in host function ", quoted(function.name),
-                                                  " of ", function.place),
+    return to_status(std::move(filled).failure().at("in host function ", quoted(function.name),
+                                                    " of ", function.place),
                      status);
   }
   PackedValue value{};

@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-Error argument_error(std::int32_t i, std::string_view what) {
+Failure argument_error(std::int32_t i, std::string_view what) {
   return invalid("argument ", i, " is ", what).because("ARGUMENT_KIND");
 }
 
@@ -17,7 +17,7 @@ bool is_object(const void* handle, std::int32_t kind) {
   return handle != nullptr && static_cast<const gantry_object*>(handle)->kind == kind;
 }
 
-Error result_error(int code, std::string_view why) {
+Failure result_error(int code, std::string_view why) {
   return unsupported("it returns a value of type code ", code, why).because("HOST_RESULT");
 }
 

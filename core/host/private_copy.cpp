@@ -13,7 +13,7 @@
 namespace gantry {
 namespace {
 
-Error system_error(std::string_view what, int number) {
+Failure system_error(std::string_view what, int number) {
   const bool full = number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOSPC;
   return fail(full ? Code::exhausted : Code::unavailable, what, ": ",
               std::generic_category().message(number))

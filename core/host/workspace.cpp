@@ -34,8 +34,8 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.dtype = {1, 8, 1};  // bytes
   auto data = device_alloc(*device_, index_, what);
   if (!data.ok()) {
-    return std::move(data).error().at("while allocating a workspace of ", bytes, " bytes on ",
-                                      device_->name, ":", index_);
+    return std::move(data).failure().at("while allocating a workspace of ", bytes, " bytes on ",
+                                        device_->name, ":", index_);
   }
   return data;
 }

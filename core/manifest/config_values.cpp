@@ -17,13 +17,13 @@ struct Text {
 
   // part     [in]   of the value; instead of it the refusal of a secret has `unnamed`
   template <class... Rest>
-  Error refuse(std::string_view says, std::string_view part, std::string_view unnamed,
-               const Rest&... rest) const {
+  Failure refuse(std::string_view says, std::string_view part, std::string_view unnamed,
+                 const Rest&... rest) const {
     return invalid(secret ? "the secret value" : concat("\"", whole, "\""), " ", says,
                    secret ? unnamed : part, rest...)
         .because(reason::config_value.tag);
   }
-  Error refuse(std::string_view says) const { return refuse(says, "", ""); }
+  Failure refuse(std::string_view says) const { return refuse(says, "", ""); }
 };
 
 Result<std::string> expand_name(std::string_view name, const Text& text, const Manifest& manifest,
@@ -82,7 +82,7 @@ const ConfigOption* find_option(const Manifest& manifest, std::string_view key) 
   return nullptr;
 }
 
-Error unknown_key(const Manifest& manifest, const ConfigText& text, std::string_view source) {
+Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::string_view source) {
   std::vector<std::string_view> names;
   for (const ConfigOption& option : manifest.config_schema) names.push_back(option.name);
   std::string near = did_you_mean(text.key, names);

@@ -65,12 +65,12 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
   return schema;
 }
 
-Error value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
+Failure value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
   return record.error(key, what).because(reason::manifest_value.tag);
 }
 
-Error item_error(const YamlRecord& record, std::string_view key, std::size_t index,
-                 std::string_view what) {
+Failure item_error(const YamlRecord& record, std::string_view key, std::size_t index,
+                   std::string_view what) {
   return record.item_error(key, index, what).because(reason::manifest_value.tag);
 }
 

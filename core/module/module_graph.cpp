@@ -87,9 +87,9 @@ std::string name_list(const std::vector<std::string>& names) {
 // Says where a look-up went, and what might have been found had every module been bound.
 //
 // unbound_count [out]  modules that are not bound by now
-[[gnu::noinline, gnu::cold]] Error not_found_error(ModuleNode& module, std::uint32_t where,
-                                                   std::string_view name,
-                                                   std::size_t& unbound_count) {
+[[gnu::noinline, gnu::cold]] Failure not_found_error(ModuleNode& module, std::uint32_t where,
+                                                     std::string_view name,
+                                                     std::size_t& unbound_count) {
   std::vector<std::string> bound;
   std::vector<const ModuleNode*> unbound;
   const auto sort_in = [&](ModuleNode& node) {
@@ -115,13 +115,13 @@ std::string name_list(const std::vector<std::string>& names) {
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
-    text += concat("; not looked in: ", unbound_error(*unbound[i]).message);
+    text += concat("; not looked in: ", unbound_error(*unbound[i]).error().message);
   }
   if (unbound.size() > kNamesTold) {
     text += concat("; ", unbound.size() - kNamesTold, " more modules are not bound");
   }
   unbound_count = unbound.size();
-  Error error = not_found(text);
+  Failure error = not_found(text);
   return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
 }
 

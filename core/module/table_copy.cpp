@@ -157,7 +157,7 @@ void set_pointer(void* table, std::size_t offset, const void* pointer) {
   std::memcpy(static_cast<char*>(table) + offset, pointer, sizeof(void*));
 }
 
-Error missing(std::string_view subject, const Place& place, std::string_view why) {
+Failure missing(std::string_view subject, const Place& place, std::string_view why) {
   return malformed(no_offset, subject, ": ", place.name, " is empty", why)
       .because("FUNCTION_MISSING");
 }

@@ -17,7 +17,7 @@ bool is_unbound(const ModuleNode& node) {
 
 // unbound_reason is never written again once the node is shared, also not by bind(): readers need
 // no lock.
-Error unbound_error(const ModuleNode& node) {
+Failure unbound_error(const ModuleNode& node) {
   return unavailable(node.place, " is not bound", node.unbound_reason.empty() ? "" : ": ",
                      node.unbound_reason)
       .because("MODULE_UNBOUND");

@@ -17,6 +17,6 @@ Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place
 bool is_unbound(const ModuleNode& node);
 
 // unavailable, reason MODULE_UNBOUND: "module 1 \"cuda\" is not bound: ..."
-Error unbound_error(const ModuleNode& node);
+Failure unbound_error(const ModuleNode& node);
 
 }  // namespace gantry

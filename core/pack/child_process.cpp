@@ -67,7 +67,7 @@ class FileActions {
   posix_spawn_file_actions_t actions_;
 };
 
-Error start_error(const std::string& program, int number) {
+Failure start_error(const std::string& program, int number) {
   return unavailable("program ", quoted(program), " cannot be started: ", std::strerror(number))
       .native("errno", number);
 }

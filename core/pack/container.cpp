@@ -36,7 +36,8 @@ Status write_entries(std::span<const ContainerModule> modules, const ModuleIndex
     GANTRY_CHECK(check_key(module.type_key));
     out.write_text(module.type_key);
     if (Status written = module.write_payload(out); !written.ok()) {
-      return std::move(written).error().at("while writing entry ", e, " \"", module.type_key, "\"");
+      return std::move(written).failure().at("while writing entry ", e, " \"", module.type_key,
+                                             "\"");
     }
   }
   return {};

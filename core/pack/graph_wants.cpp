@@ -10,7 +10,7 @@ namespace gantry {
 namespace {
 
 template <class... Parts>
-Error bad_graph(const Parts&... parts) {
+Failure bad_graph(const Parts&... parts) {
   return malformed(no_offset, "graph: ", parts...).because("GRAPH");
 }
 

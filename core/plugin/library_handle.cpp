@@ -61,7 +61,7 @@ std::string mapping_of(const void* address) {
 
 }  // namespace
 
-Error linker_error(const std::string& path, std::string_view said) {
+Failure linker_error(const std::string& path, std::string_view said) {
   const auto contains = [&](std::string_view words) {
     return said.find(words) != std::string_view::npos;
   };

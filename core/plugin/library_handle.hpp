@@ -41,6 +41,6 @@ class LibraryHandle {
 };
 
 // The linker's words with the reason that they mean.
-Error linker_error(const std::string& path, std::string_view said);
+Failure linker_error(const std::string& path, std::string_view said);
 
 }  // namespace gantry

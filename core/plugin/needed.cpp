@@ -29,7 +29,8 @@ std::string_view family_of(std::string_view version) {
   return version.substr(0, std::min(digit, version.size()));
 }
 
-Error version_error(const ElfVersionNeed& need, std::string_view wanted_by, std::string_view have) {
+Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
+                      std::string_view have) {
   return unavailable(wanted_by, " needs ", need.version, " of ", need.file, ", ", have,
                      ": install a newer ", need.file,
                      " or a plugin that was built for an older system")

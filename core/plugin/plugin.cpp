@@ -36,8 +36,8 @@ Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core
   return error;
 }
 
-Error limit_error(std::string_view subject, std::string_view count_name, std::uint32_t count,
-                  std::uint32_t limit) {
+Failure limit_error(std::string_view subject, std::string_view count_name, std::uint32_t count,
+                    std::uint32_t limit) {
   return malformed(no_offset, subject, ": ", count_name, " is ", count, ", limit is ", limit)
       .because(reason::table_limit.tag);
 }

@@ -29,9 +29,11 @@ constexpr YamlField kFields[] = {
     {.name = "log", .type = YamlType::choice, .choices = kLogLevels},
 };
 
-std::vector<std::string> paths(const std::vector<std::string>& written, const std::filesystem::path& folder) {
+std::vector<std::string> paths(const std::vector<std::string>& written,
+                               const std::filesystem::path& folder) {
   std::vector<std::string> absolute;
-  for (const std::string& path : written) absolute.push_back((folder / path).lexically_normal().string());
+  for (const std::string& path : written)
+    absolute.push_back((folder / path).lexically_normal().string());
   return absolute;
 }
 
@@ -54,18 +56,21 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     config.dirs = paths(plugins.texts("dirs"), folder);
     config.disable = plugins.texts("disable");
     config.select = plugins.texts("select");
-    for (const YamlEntry& pin : plugins.entries("pins")) config.pins.emplace_back(pin.key, pin.value.text);
+    for (const YamlEntry& pin : plugins.entries("pins"))
+      config.pins.emplace_back(pin.key, pin.value.text);
   }
   for (const YamlEntry& backend : root.entries("backends")) {
     std::vector<ConfigText> options;
     if (const YamlValue* written = backend.value.find("config")) {
-      for (const YamlEntry& option : written->entries) options.push_back(to_config_text(option.key, option.value));
+      for (const YamlEntry& option : written->entries)
+        options.push_back(to_config_text(option.key, option.value));
     }
     config.backends.emplace_back(backend.key, std::move(options));
   }
   config.threads = static_cast<int>(root.integer("threads", 0));
   config.cache = root.text("cache");
-  if (!config.cache.empty() && config.cache != "none") config.cache = paths({config.cache}, folder).front();
+  if (!config.cache.empty() && config.cache != "none")
+    config.cache = paths({config.cache}, folder).front();
   if (root.has("log")) parse_log_level(root.text("log"), config.log);
   return config;
 }
@@ -78,7 +83,7 @@ Result<Config> read_config(const std::string& named) {
     return Error(text.error()).at("while reading the configuration ", path);
   }
   auto config = parse_config(*text, path);
-  if (!config.ok()) return std::move(config).error().at("while reading the configuration ", path);
+  if (!config.ok()) return std::move(config).failure().at("while reading the configuration ", path);
   return config;
 }
 

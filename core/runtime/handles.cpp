@@ -17,7 +17,7 @@ namespace {
 TensorObject* tensor_of(gantry_object* object) { return reinterpret_cast<TensorObject*>(object); }
 ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*>(object); }
 
-Error wrong_kind(const gantry_value& value, std::string_view expected) {
+Failure wrong_kind(const gantry_value& value, std::string_view expected) {
   return invalid("value is ", kind_text(value.kind), ", expected ", expected).because("VALUE_KIND");
 }
 
@@ -182,7 +182,7 @@ Result<std::vector<std::string>> Module::functions() const {
 std::vector<std::string> Module::missing() const {
   std::vector<std::string> reasons;
   for (ModuleNode* node : reachable(*node_of(object_))) {
-    if (is_unbound(*node)) reasons.push_back(unbound_error(*node).message);
+    if (is_unbound(*node)) reasons.push_back(unbound_error(*node).error().message);
   }
   return reasons;
 }
@@ -201,8 +201,8 @@ Result<Executor> Executor::wrap(Module made) {
     for (const auto& [name, function] : wanted) {
       auto found = made.function(name);
       if (!found.ok())
-        return std::move(found).error().at("while looking for an executor's functions in ",
-                                           made.type_key());
+        return std::move(found).failure().at("while looking for an executor's functions in ",
+                                             made.type_key());
       *function = std::move(*found);
     }
     executor.module_ = std::move(made);

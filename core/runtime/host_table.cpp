@@ -154,7 +154,7 @@ gantry_code host_function_new(const gantry_host* host, gantry_object* parent, ga
     }
     auto made = new_function(function, Ref<ModuleNode>::share(above), 0, state_of(host).life());
     if (!made.ok())
-      return std::move(made).error().at("in function_new of plugin ", PluginHost::of(host).plugin);
+      return std::move(made).failure().at("in function_new of plugin ", PluginHost::of(host).plugin);
     return give(std::move(made), out);
   });
 }

@@ -101,7 +101,7 @@ class Loading {
       GANTRY_TRY(Ref<ModuleNode> node, new_module_node(key, place_of(index, place_end_of(key))));
       keep_alive(*node);
       auto consumed = load_payload(state_, server, payload_of(index), pin_, *node);
-      if (!consumed.ok()) return std::move(consumed).error().at("while loading ", node->place);
+      if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node->place);
       if (!informed) informed = state_.layouts;
       informed->report(vague->at, *consumed);
       loaded_.emplace(vague->at, std::move(node));
@@ -363,7 +363,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   std::error_code failed;  // the working folder may be gone, which an absolute path does not need
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
-  if (!file.ok()) return std::move(file).error().at("while loading ", path);
+  if (!file.ok()) return std::move(file).failure().at("while loading ", path);
   bool here = false;
   auto root = state.files.get(*file, [&] {
     here = true;

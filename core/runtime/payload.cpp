@@ -116,8 +116,8 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   if (loader_->device != nullptr) {
     auto type = state_->devices.number_of(loader_->device);
     if (!type.ok()) {
-      return std::move(type).error().at("which plugin ", server_->plugin->id,
-                                        " names for type key ", quoted(type_key_));
+      return std::move(type).failure().at("which plugin ", server_->plugin->id,
+                                          " names for type key ", quoted(type_key_));
     }
     device_type = *type;
   }
@@ -151,7 +151,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
     GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
     auto loaded = load_payload(state, *server, *payload, pin, *node);
     if (!loaded.ok() && is_unbound(*node)) {  // another thread may have been faster
-      return std::move(loaded).error().at("while binding ", node->place);
+      return std::move(loaded).failure().at("while binding ", node->place);
     }
   }
   if (unserved.empty()) return {};

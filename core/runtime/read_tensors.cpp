@@ -39,7 +39,7 @@ Result<Named> from_npz(Runtime& runtime, std::span<const std::uint8_t> bytes) {
   limits.bytes = kUnpackedForFree + kUnpackedPerByte * bytes.size();
   auto archive = NpzReader::over(bytes, limits);
   if (!archive.ok() && archive.error().code == Code::exhausted) {
-    return std::move(archive).error().at(
+    return std::move(archive).failure().at(
         "numpy.savez() writes arrays that need no room beside their file");
   }
   if (!archive.ok()) return std::move(archive).error();
@@ -91,9 +91,9 @@ Result<Named> from_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes) 
 Result<Named> Runtime::read_tensors(const std::string& path) {
   return guard([&]() -> Result<Named> {
     auto file = MappedFile::open(path);
-    if (!file.ok()) return std::move(file).error().at("while reading tensors of ", path);
+    if (!file.ok()) return std::move(file).failure().at("while reading tensors of ", path);
     auto read = from_bytes(*this, (*file)->bytes());
-    if (!read.ok()) return std::move(read).error().at("while reading tensors of ", path);
+    if (!read.ok()) return std::move(read).failure().at("while reading tensors of ", path);
     return read;
   });
 }

@@ -34,7 +34,7 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
     if (devices.empty()) return invalid("an executor is asked for without a device, fewest is 1");
     auto make = model.function(factory);
     if (!make.ok())
-      return std::move(make).error().at("while making an executor of ", model.type_key());
+      return std::move(make).failure().at("while making an executor of ", model.type_key());
     std::vector<gantry_value> args;
     for (const std::string& name : devices) {
       GANTRY_TRY(const gantry_device_id id, device(name));
@@ -44,7 +44,7 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
     }
     auto made = make->call(args);
     if (!made.ok())
-      return std::move(made).error().at("while making an executor with ", quoted(factory));
+      return std::move(made).failure().at("while making an executor with ", quoted(factory));
     GANTRY_TRY(Module module, made->module());
     return Executor::wrap(std::move(module));
   });

@@ -23,7 +23,7 @@ constexpr std::uint32_t kMostHeader =
     most_npy_front - 12;  // all that version 1.0 can have; plain types need 200
 
 template <class... Parts>
-Error refuse(std::uint64_t at, const Parts&... parts) {
+Failure refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).because("NPY_HEADER");
 }
 
@@ -123,7 +123,8 @@ Result<std::vector<std::int64_t>> read_shape(HeaderText& in) {
 struct Header {
   std::optional<gantry_dtype> dtype;
   std::optional<bool> fortran_order;
-  std::optional<std::vector<std::int64_t>> shape;
+  std::vector<std::int64_t> shape;
+  bool has_shape = false;  // of no extents, a shape is a number's
 };
 
 Result<gantry_dtype> read_descr(HeaderText& in) {
@@ -142,7 +143,7 @@ Status read_field(HeaderText& in, Header& header) {
   GANTRY_TRY(const std::string_view key, in.text("a key"));
   GANTRY_CHECK(in.expect(':', "behind a key"));
   in.peek();
-  const bool again = (key == "descr" && header.dtype) || (key == "shape" && header.shape) ||
+  const bool again = (key == "descr" && header.dtype) || (key == "shape" && header.has_shape) ||
                      (key == "fortran_order" && header.fortran_order);
   if (again) return refuse(key_at, "npy header: key ", quoted(key), " is there twice");
   if (key == "descr") {
@@ -151,6 +152,7 @@ Status read_field(HeaderText& in, Header& header) {
     GANTRY_TRY(header.fortran_order, in.truth("the order"));
   } else if (key == "shape") {
     GANTRY_TRY(header.shape, read_shape(in));
+    header.has_shape = true;
   } else {
     return refuse(key_at, "npy header: key is ", quoted(key),
                   ", keys are descr, fortran_order, shape");
@@ -176,7 +178,7 @@ Result<Header> read_header(std::string_view text, std::uint64_t text_at) {
   }
   for (const auto& [there, key] : {std::pair(header.dtype.has_value(), "descr"),
                                    std::pair(header.fortran_order.has_value(), "fortran_order"),
-                                   std::pair(header.shape.has_value(), "shape")}) {
+                                   std::pair(header.has_shape, "shape")}) {
     if (!there) return refuse(text_at, "npy header has no key \"", key, "\"");
   }
   return header;
@@ -217,9 +219,9 @@ Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front) {
         .because("NPY_ORDER");
   }
 
-  const Result<std::uint64_t> size = tensor_bytes(*header.shape, *header.dtype);
+  const Result<std::uint64_t> size = tensor_bytes(header.shape, *header.dtype);
   if (!size.ok()) return refuse(text_at, "npy shape: ", size.error().message);
-  return NpyHeader{*header.dtype, *std::move(header.shape), in.offset(), *size};
+  return NpyHeader{*header.dtype, std::move(header.shape), in.offset(), *size};
 }
 
 Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes) {

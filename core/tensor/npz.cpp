@@ -30,7 +30,7 @@ constexpr unsigned kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;  // flags: plain, 
 constexpr unsigned kMostAtOnce = 1u << 30;                     // minizip counts in 32 bits
 
 template <class... Parts>
-Error refuse(const Parts&... parts) {
+Failure refuse(const Parts&... parts) {
   return malformed(no_offset, parts...).because("NPZ");
 }
 
@@ -128,7 +128,7 @@ Result<NpzReader> NpzReader::open(const std::filesystem::path& path, const NpzLi
   auto archive = std::make_unique<Archive>();
   GANTRY_TRY(archive->file, open_file(path, archive->bytes));
   Result<NpzReader> reader = from(std::move(archive), limits);
-  if (!reader.ok()) return std::move(reader).error().at("while reading ", quoted(path.native()));
+  if (!reader.ok()) return std::move(reader).failure().at("while reading ", quoted(path.native()));
   return reader;
 }
 
@@ -230,7 +230,7 @@ class NpzReader::Unpacking {
   }
 
  private:
-  Error broken(std::string_view what) const {
+  Failure broken(std::string_view what) const {
     return refuse("npz member ", quoted(member_.name), ": ", what);
   }
 
@@ -264,7 +264,7 @@ Result<NpyHeader> NpzReader::header(std::string_view name) {
     Result<NpyHeader> header = read_npy_header(bytes);
     if (!header.ok()) {
       if (bytes.size() < std::min(most_npy_front, member->bytes)) continue;
-      return std::move(header).error().at("while reading npz member ", quoted(name));
+      return std::move(header).failure().at("while reading npz member ", quoted(name));
     }
     if (header->data_bytes != member->bytes - header->data_at) {
       return refuse("npz member ", quoted(name), ": data are ", member->bytes - header->data_at,
@@ -304,7 +304,7 @@ Result<NpzArray> NpzReader::read(std::string_view name) {
   GANTRY_CHECK(unpacking.end());
 
   Result<NpyArray> array = read_npy(whole);
-  if (!array.ok()) return std::move(array).error().at("while reading npz member ", quoted(name));
+  if (!array.ok()) return std::move(array).failure().at("while reading npz member ", quoted(name));
   out.array = std::move(array).value();
   return out;
 }

@@ -84,7 +84,7 @@ Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> ite
   if (zip == nullptr) return exhausted("npz: no memory for a zip archive");
   for (const NpzItem& item : items) {
     if (Status status = write_item(zip.get(), item); !status.ok()) {
-      return std::move(status).error().at("while writing ", quoted(path.native()));
+      return std::move(status).failure().at("while writing ", quoted(path.native()));
     }
   }
   if (zipClose(zip.release(), nullptr) != ZIP_OK || stream.failed) {

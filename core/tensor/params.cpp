@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kLeastName = 8;  // an empty one: its length
 
 template <class... Parts>
-Error refuse(std::uint64_t at, const Parts&... parts) {
+Failure refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).because("PARAMS");
 }
 
@@ -25,7 +25,7 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   names.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t at = in.offset();
-    GANTRY_TRY(const std::string_view name, in.read_string(concat("params name ", i)));
+    GANTRY_TRY(const std::string_view name, in.read_string(concat("params name ", i).c_str()));
     if (!known.insert(name).second) {
       return refuse(at, "params name ", i, " ", quoted(name), " is there twice");
     }

@@ -37,7 +37,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-Error cannot_write(const std::filesystem::path& path, int number) {
+Failure cannot_write(const std::filesystem::path& path, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::unavailable;
   return fail(code, "cannot write ", quoted(path.native()), ": ",
               std::generic_category().message(number))

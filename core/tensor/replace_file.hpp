@@ -24,7 +24,7 @@ Status move_into_place(const std::filesystem::path& file, const std::filesystem:
 // "cannot write "x": No space left on device": not_found where a folder of the path is missing, else unavailable.
 //
 // number   [in]   errno
-Error cannot_write(const std::filesystem::path& path, int number);
+Failure cannot_write(const std::filesystem::path& path, int number);
 
 // The folder in which `path` lies, "." where it names none.
 std::filesystem::path folder_of(const std::filesystem::path& path);

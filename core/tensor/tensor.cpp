@@ -208,7 +208,7 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   what.scope = {scope.data(), scope.size()};
   auto data = device_alloc(*device, like.device.index, what);
   if (!data.ok()) {
-    return std::move(data).error().at("while making tensor ", describe(compact, devices));
+    return std::move(data).failure().at("while making tensor ", describe(compact, devices));
   }
   object->tensor.data = *data;
   object->device = std::move(device);  // from now on destroy_tensor frees the memory

@@ -18,7 +18,7 @@ struct Descriptor {
   }
 };
 
-Error system_error(const std::string& path, int number) {
+Failure system_error(const std::string& path, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::unavailable;
   return fail(code, path, ": ", std::generic_category().message(number)).native("errno", number);
 }

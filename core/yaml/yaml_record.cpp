@@ -216,7 +216,7 @@ class Checker {
         .because("YAML_RANGE");
   }
 
-  Error wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
+  Failure wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
     return yaml_error(document_.file, value.place, path, "expected ", name_of(type), ", found ",
                       yaml_found(value), hint_for(type, value))
         .because("YAML_TYPE");

@@ -102,13 +102,13 @@ class YamlRecord {
   // A refusal in our file at `key`, or at the record where the key is absent. Precondition: not the
   // empty record.
   template <class... Parts>
-  Error error(std::string_view key, const Parts&... parts) const {
+  Failure error(std::string_view key, const Parts&... parts) const {
     const YamlValue* at = find(key);
     return yaml_error(document_->file, at ? at->place : value_->place, path_of(key), parts...);
   }
   // The same at an item of the list `key`. Precondition: the list has it.
   template <class... Parts>
-  Error item_error(std::string_view key, std::size_t index, const Parts&... parts) const {
+  Failure item_error(std::string_view key, std::size_t index, const Parts&... parts) const {
     return yaml_error(document_->file, find(key)->items[index].place,
                       yaml_path(path_of(key), index), parts...);
   }

@@ -221,8 +221,8 @@ class Builder final : public YAML::EventHandler {
 };
 
 // yaml-cpp numbers anchors, so an alias without one never becomes an event.
-Error syntax_error(const YAML::Exception& thrown, std::string_view text, const std::string& file,
-                   const Lines& lines) {
+Failure syntax_error(const YAML::Exception& thrown, std::string_view text, const std::string& file,
+                     const Lines& lines) {
   const std::size_t at = thrown.mark.pos < 0 ? 0 : static_cast<std::size_t>(thrown.mark.pos);
   if (at < text.size() && text[at] == '*') {
     return yaml_error(file, lines.place(at), "", "alias, write the value out")

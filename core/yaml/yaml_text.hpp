@@ -76,8 +76,8 @@ std::string yaml_path(std::string_view parent, std::size_t index);
 
 // "<file>:<line>:<column>: <path>: <parts>"; an empty path is left out.
 template <class... Parts>
-Error yaml_error(std::string_view file, const YamlPlace& place, std::string_view path,
-                 const Parts&... parts) {
+Failure yaml_error(std::string_view file, const YamlPlace& place, std::string_view path,
+                   const Parts&... parts) {
   return malformed(place.offset, file, ":", place.line, ":", place.column, ": ", path,
                    path.empty() ? "" : ": ", parts...);
 }

@@ -24,7 +24,7 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
   std::vector<std::string_view> names(count);
   for (std::size_t i = 0; i < count; ++i) {
-    GANTRY_TRY(names[i], in.read_string(concat("name of parameter ", i)));
+    GANTRY_TRY(names[i], in.read_string(concat("name of parameter ", i).c_str()));
   }
   const std::uint64_t count_at = in.offset();
   GANTRY_TRY(const std::uint64_t array_count, in.read_u64("parameter count"));

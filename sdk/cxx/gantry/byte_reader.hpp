@@ -39,28 +39,28 @@ class ByteReader {
   bool at_end() const { return left() == 0; }
 
   // Each returns the value, or malformed at the offset of the field: "<field>: needs 8 bytes, 3 left".
-  Result<std::uint8_t> read_u8(std::string_view field) { return read<std::uint8_t>(field); }
-  Result<std::uint16_t> read_u16(std::string_view field) { return read<std::uint16_t>(field); }
-  Result<std::uint32_t> read_u32(std::string_view field) { return read<std::uint32_t>(field); }
-  Result<std::uint64_t> read_u64(std::string_view field) { return read<std::uint64_t>(field); }
-  Result<std::int32_t> read_i32(std::string_view field) { return read<std::int32_t>(field); }
-  Result<std::int64_t> read_i64(std::string_view field) { return read<std::int64_t>(field); }
+  Result<std::uint8_t> read_u8(const char* field) { return read<std::uint8_t>(field); }
+  Result<std::uint16_t> read_u16(const char* field) { return read<std::uint16_t>(field); }
+  Result<std::uint32_t> read_u32(const char* field) { return read<std::uint32_t>(field); }
+  Result<std::uint64_t> read_u64(const char* field) { return read<std::uint64_t>(field); }
+  Result<std::int32_t> read_i32(const char* field) { return read<std::int32_t>(field); }
+  Result<std::int64_t> read_i64(const char* field) { return read<std::int64_t>(field); }
 
   // The next `size` bytes, as a view.
-  Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, std::string_view field) {
+  Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, const char* field) {
     if (size > left()) return too_short(field, size);
     const auto view = bytes_.subspan(at_, size);
     at_ += size;
     return view;
   }
-  Status skip(std::uint64_t size, std::string_view field) {
+  Status skip(std::uint64_t size, const char* field) {
     GANTRY_CHECK(read_bytes(size, field));
     return {};
   }
 
   // u64 length, then bytes: a view, not terminated, any content. Malformed at the length's offset:
   // "<field>: length 99, room for 12".
-  Result<std::string_view> read_string(std::string_view field) {
+  Result<std::string_view> read_string(const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t size, read_u64(field));
     if (size > left()) {
@@ -76,7 +76,7 @@ class ByteReader {
 
   // u64 count of items of at least `least_bytes` each (>= 1). Malformed at the count's offset:
   // "<field>: count 9, room for 4".
-  Result<std::uint64_t> read_count(std::uint64_t least_bytes, std::string_view field) {
+  Result<std::uint64_t> read_count(std::uint64_t least_bytes, const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t count, read_u64(field));
     if (count > left() / least_bytes) {
@@ -89,19 +89,13 @@ class ByteReader {
   }
 
   // u64 count, then that many numbers.
-  Result<U64Array> read_u64_array(std::string_view field) {
-    return read_array<std::uint64_t>(field);
-  }
-  Result<U32Array> read_u32_array(std::string_view field) {
-    return read_array<std::uint32_t>(field);
-  }
-  Result<I64Array> read_i64_array(std::string_view field) {
-    return read_array<std::int64_t>(field);
-  }
+  Result<U64Array> read_u64_array(const char* field) { return read_array<std::uint64_t>(field); }
+  Result<U32Array> read_u32_array(const char* field) { return read_array<std::uint32_t>(field); }
+  Result<I64Array> read_i64_array(const char* field) { return read_array<std::int64_t>(field); }
 
   // `count` numbers without a count before them.
   template <class T>
-  Result<NumberArray<T>> read_numbers(std::uint64_t count, std::string_view field) {
+  Result<NumberArray<T>> read_numbers(std::uint64_t count, const char* field) {
     if (count > left() / sizeof(T)) {
       return malformed(offset(), field, ": count ", count, ", room for ", left() / sizeof(T))
           .because("BLOB_TRUNCATED");
@@ -113,7 +107,7 @@ class ByteReader {
   }
 
   // A reader over the next `size` bytes, which this one steps over. Its offsets go on counting in ours.
-  Result<ByteReader> sub_reader(std::uint64_t size, std::string_view field) {
+  Result<ByteReader> sub_reader(std::uint64_t size, const char* field) {
     const std::uint64_t start = offset();
     GANTRY_TRY(const auto view, read_bytes(size, field));
     return ByteReader(view, start);
@@ -127,7 +121,7 @@ class ByteReader {
 
  private:
   template <class T>
-  Result<T> read(std::string_view field) {
+  Result<T> read(const char* field) {
     if (sizeof(T) > left()) return too_short(field, sizeof(T));
     T value;
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
@@ -135,11 +129,11 @@ class ByteReader {
     return value;
   }
   template <class T>
-  Result<NumberArray<T>> read_array(std::string_view field) {
+  Result<NumberArray<T>> read_array(const char* field) {
     GANTRY_TRY(const std::uint64_t count, read_count(sizeof(T), field));
     return read_numbers<T>(count, field);
   }
-  Error too_short(std::string_view field, std::uint64_t size) const {
+  Failure too_short(const char* field, std::uint64_t size) const {
     return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left")
         .because("BLOB_TRUNCATED");
   }

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <charconv>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,93 +21,98 @@ struct Hex {
 };
 
 namespace detail {
-// One word or number of a text.
-struct Part {
-  enum class Kind : std::uint8_t {
-    text,
-    character,
-    boolean,
-    hex,
-    natural,
-    integer,
-    single,
-    number
-  };
-  Kind kind;
-  std::size_t size = 0;  // of a text
-  union {
-    const char* data;
-    std::uint64_t natural;
-    std::int64_t integer;
-    double number;
-  };
+// How one word or number of a text reaches joined(): by a letter, and by what goes through "...".
+//
+//     text of a literal, a std::string, a view      t s v   a pointer to it
+//     character, truth                              c b     int
+//     hex, natural, integer                         x n i   64 bits
+//     float, double                                 f d     double
+template <class T>
+constexpr char kind_of() {
+  if constexpr (std::is_same_v<T, Hex>) return 'x';
+  if constexpr (std::is_same_v<T, char>) return 'c';
+  if constexpr (std::is_same_v<T, bool>) return 'b';
+  if constexpr (std::is_same_v<T, float>) return 'f';
+  if constexpr (std::is_same_v<T, double>) return 'd';
+  if constexpr (std::is_same_v<T, std::string>) return 's';
+  if constexpr (std::is_same_v<T, std::string_view>) return 'v';
+  if constexpr (std::is_integral_v<T>) return std::is_signed_v<T> ? 'i' : 'n';
+  return 't';
+}
 
-  template <class T>
-  static Part of(const T& from) {
-    Part part;
-    if constexpr (std::is_same_v<T, Hex>) {
-      part.kind = Kind::hex, part.natural = from.value;
-    } else if constexpr (std::is_same_v<T, char>) {
-      part.kind = Kind::character, part.natural = static_cast<unsigned char>(from);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      part.kind = Kind::boolean, part.natural = from;
-    } else if constexpr (std::is_floating_point_v<T>) {
-      static_assert(sizeof(T) <= sizeof(double));
-      part.kind = std::is_same_v<T, float> ? Kind::single : Kind::number, part.number = from;
-    } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      part.kind = Kind::integer, part.integer = from;
-    } else if constexpr (std::is_integral_v<T>) {
-      part.kind = Kind::natural, part.natural = from;
-    } else {
-      const std::string_view text(from);
-      part.kind = Kind::text, part.data = text.data(), part.size = text.size();
-    }
-    return part;
+template <class T>
+auto passed(const T& from) {
+  if constexpr (std::is_same_v<T, Hex>) {
+    return from.value;
+  } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, bool>) {
+    return static_cast<int>(from);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    static_assert(sizeof(T) <= sizeof(double));
+    return static_cast<double>(from);
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    return static_cast<std::int64_t>(from);
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::uint64_t>(from);
+  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
+    return &from;
+  } else {
+    return static_cast<const char*>(from);
   }
+}
 
- private:
-  Part() {}
-};
+// One array for all texts that are made of the same kinds of parts.
+template <char... Kinds>
+[[gnu::visibility("hidden")]] inline constexpr char kinds[] = {Kinds..., 0};
 
-[[gnu::noinline]] inline void append(std::string& to, const Part* parts, std::size_t count) {
-  for (const Part& part : std::span(parts, count)) {
+// kinds    [in]   a letter for each of `parts`, then 0
+inline void append(std::string& to, const char* kinds, std::va_list& parts) {
+  for (; *kinds != 0; ++kinds) {
     char digits[40];
     char* const limit = digits + sizeof digits;
     char* end = digits;
-    switch (part.kind) {
-      case Part::Kind::text:
-        to.append(part.data, part.size);
+    switch (*kinds) {
+      case 't':
+        to.append(va_arg(parts, const char*));
         continue;
-      case Part::Kind::boolean:
-        to.append(part.natural != 0 ? "true" : "false");
+      case 's':
+        to.append(*va_arg(parts, const std::string*));
         continue;
-      case Part::Kind::character:
-        *end++ = static_cast<char>(part.natural);
+      case 'v':
+        to.append(*va_arg(parts, const std::string_view*));
+        continue;
+      case 'b':
+        to.append(va_arg(parts, int) != 0 ? "true" : "false");
+        continue;
+      case 'c':
+        *end++ = static_cast<char>(va_arg(parts, int));
         break;
-      case Part::Kind::hex:
+      case 'x':
         to.append("0x");
-        end = std::to_chars(digits, limit, part.natural, 16).ptr;
+        end = std::to_chars(digits, limit, va_arg(parts, std::uint64_t), 16).ptr;
         break;
-      case Part::Kind::natural:
-        end = std::to_chars(digits, limit, part.natural).ptr;
+      case 'n':
+        end = std::to_chars(digits, limit, va_arg(parts, std::uint64_t)).ptr;
         break;
-      case Part::Kind::integer:
-        end = std::to_chars(digits, limit, part.integer).ptr;
+      case 'i':
+        end = std::to_chars(digits, limit, va_arg(parts, std::int64_t)).ptr;
         break;
-      case Part::Kind::single:
-        end = std::to_chars(digits, limit, static_cast<float>(part.number)).ptr;
+      case 'f':
+        end = std::to_chars(digits, limit, static_cast<float>(va_arg(parts, double))).ptr;
         break;
-      case Part::Kind::number:
-        end = std::to_chars(digits, limit, part.number).ptr;
+      case 'd':
+        end = std::to_chars(digits, limit, va_arg(parts, double)).ptr;
         break;
     }
     to.append(digits, static_cast<std::size_t>(end - digits));
   }
 }
 
-[[gnu::noinline]] inline std::string joined(const Part* parts, std::size_t count) {
+[[gnu::noinline]] inline std::string joined(const char* kinds, ...) {
+  std::va_list parts;
+  va_start(parts, kinds);
   std::string text;
-  append(text, parts, count);
+  append(text, kinds, parts);
+  va_end(parts);
   return text;
 }
 }  // namespace detail
@@ -115,8 +120,7 @@ struct Part {
 // Text, char, bool, numbers, Hex, in any mix.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  const detail::Part list[] = {detail::Part::of(parts)...};
-  return detail::joined(list, sizeof...(parts));
+  return detail::joined(detail::kinds<detail::kind_of<Parts>()...>, detail::passed(parts)...);
 }
 
 }  // namespace gantry

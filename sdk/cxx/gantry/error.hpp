@@ -10,6 +10,7 @@
 #include <gantry/concat.hpp>
 
 #include <cassert>
+#include <cstdarg>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -63,8 +64,7 @@ struct Error {
   // Adds one line of place, outermost last: .at("while reading entry 2 \"cuda\" of model.so").
   template <class... Parts>
   Error& at(const Parts&... parts) & {
-    const detail::Part list[] = {detail::Part::of("\n  "), detail::Part::of(parts)...};
-    detail::append(message, list, 1 + sizeof...(parts));
+    message += concat("\n  ", parts...);
     return *this;
   }
   template <class... Parts>
@@ -81,49 +81,5 @@ struct Error {
     return std::move(*this);
   }
 };
-
-namespace detail {
-[[gnu::noinline, gnu::cold]] inline Error error(Code code, std::uint64_t offset, const Part* parts,
-                                                std::size_t count) {
-  return {code, joined(parts, count), offset};
-}
-}  // namespace detail
-
-// One function for each code but ok. Only malformed() is about bytes, so only it takes an offset first.
-template <class... Parts>
-Error malformed(std::uint64_t offset, const Parts&... parts) {
-  const detail::Part list[] = {detail::Part::of(parts)...};
-  return detail::error(Code::malformed, offset, list, sizeof...(parts));
-}
-template <class... Parts>
-Error fail(Code code, const Parts&... parts) {
-  assert(code != Code::ok);
-  const detail::Part list[] = {detail::Part::of(parts)...};
-  return detail::error(code, no_offset, list, sizeof...(parts));
-}
-template <class... Parts>
-Error unsupported(const Parts&... parts) {
-  return fail(Code::unsupported, parts...);
-}
-template <class... Parts>
-Error unavailable(const Parts&... parts) {
-  return fail(Code::unavailable, parts...);
-}
-template <class... Parts>
-Error exhausted(const Parts&... parts) {
-  return fail(Code::exhausted, parts...);
-}
-template <class... Parts>
-Error invalid(const Parts&... parts) {
-  return fail(Code::invalid, parts...);
-}
-template <class... Parts>
-Error not_found(const Parts&... parts) {
-  return fail(Code::not_found, parts...);
-}
-template <class... Parts>
-Error bug(const Parts&... parts) {
-  return fail(Code::bug, parts...);
-}
 
 }  // namespace gantry

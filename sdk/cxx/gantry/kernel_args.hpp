@@ -187,7 +187,7 @@ class KernelCall {
   }
 
   template <class... Parts>
-  Error refuse(std::size_t i, const Parts&... parts) const {
+  Failure refuse(std::size_t i, const Parts&... parts) const {
     return invalid("kernel ", quoted(name_), ": argument ", i, " is ", parts...);
   }
 

@@ -11,87 +11,15 @@
 // A Result is its value or one pointer: a call that succeeds moves, clears and tests nothing of an error.
 #pragma once
 
-#include <gantry/error.hpp>
+#include <gantry/failure.hpp>
 
-#include <atomic>
 #include <cassert>
 #include <concepts>
-#include <cstddef>
-#include <exception>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 namespace gantry {
-
-namespace detail {
-struct KeptError {
-  Error error;
-  std::atomic<bool>* place = nullptr;  // what says that its place is taken; NULL: it is on the heap
-};
-
-// Places for errors while memory is out. Each thread in that need takes one until its error has been told. Every library
-// has its own, so an error says where it lies.
-struct Spare {
-  std::atomic<bool> taken{false};
-  alignas(KeptError) std::byte room[sizeof(KeptError)]{};
-};
-inline constinit Spare spares[8];
-
-[[gnu::noinline, gnu::cold]] inline KeptError* keep(Error&& error) noexcept {
-  if (auto* kept = new (std::nothrow) KeptError{std::move(error)}) return kept;
-  for (Spare& spare : spares) {
-    if (!spare.taken.exchange(true))
-      return new (spare.room) KeptError{std::move(error), &spare.taken};
-  }
-  std::terminate();  // nine errors at once for which there is no memory
-}
-
-[[gnu::noinline, gnu::cold]] inline void drop(KeptError* kept) noexcept {
-  std::atomic<bool>* const place = kept->place;
-  if (place == nullptr) {
-    delete kept;
-  } else {
-    kept->~KeptError();
-    *place = false;
-  }
-}
-}  // namespace detail
-
-// An error on its way out of functions: one pointer, so that a call that succeeds carries nothing of it.
-class [[nodiscard]] Failure {
- public:
-  // costs    one allocation; where memory is out, one of a few places kept for that, so that it can be told
-  [[gnu::noinline, gnu::cold]] explicit Failure(Error&& error) noexcept
-      : error_(detail::keep(std::move(error))) {}
-  [[gnu::noinline, gnu::cold]] Failure(const Failure& other)
-      : error_(other.error_ != nullptr ? detail::keep(Error(other.error_->error)) : nullptr) {}
-  Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
-  Failure& operator=(Failure other) noexcept {
-    std::swap(error_, other.error_);
-    return *this;
-  }
-  ~Failure() {
-    if (error_ != nullptr) detail::drop(error_);
-  }
-
-  // Precondition of all: not moved from.
-  Error& error() const {
-    assert(error_ != nullptr);
-    return error_->error;
-  }
-  operator Error() && {
-    return std::move(error());
-  }  // NOLINT: where a function returns a bare Error
-
- private:
-  template <class>
-  friend class Result;
-  Failure() = default;
-
-  detail::KeptError* error_ = nullptr;
-};
 
 template <class T = void>
 class [[nodiscard]] Result {

@@ -66,12 +66,12 @@ inline gantry_code to_status(const Error& error, gantry_status* status) noexcept
 // returns  EXHAUSTED  std::bad_alloc, and whatever cannot be told for want of memory
 //          BUG        any other, with what() as the text
 //          the error's own code for ErrorThrown
-inline Error error_in_flight() noexcept {
+inline Failure error_in_flight() noexcept {
   try {
     try {
       throw;
     } catch (const ErrorThrown& thrown) {
-      return thrown.error();
+      return Failure(Error(thrown.error()));
     } catch (const std::bad_alloc&) {
     } catch (const std::exception& thrown) {
       const char* text = thrown.what();
@@ -112,7 +112,7 @@ gantry_code wall(gantry_status* status, Body&& body) noexcept {
       return result.ok() ? GANTRY_OK : to_status(result.error(), status);
     }
   } catch (...) {
-    return to_status(error_in_flight(), status);
+    return to_status(error_in_flight().error(), status);
   }
 }
 
@@ -133,7 +133,7 @@ class StatusBuffer {
     try {
       return std::forward<Make>(make)(&status_);
     } catch (...) {
-      to_status(error_in_flight(), &status_);
+      to_status(error_in_flight().error(), &status_);
       thrown_ = true;
       return GANTRY_BUG;
     }

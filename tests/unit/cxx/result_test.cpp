@@ -36,20 +36,24 @@ TEST(Concat, JoinsWordsNumbersAndAddresses) {
             "edge 3.x y 0x1c40 true false");
   EXPECT_EQ(concat(std::uint8_t{200}, ' ', std::int8_t{-3}, ' ', INT64_MIN, ' ', UINT64_MAX),
             "200 -3 -9223372036854775808 18446744073709551615");
+  const char* const literal = "a";
+  const char array[] = "b\0c";  // up to its end, as text of C is
+  EXPECT_EQ(concat(literal, array, 0.1f, ' ', 0.1, std::string("\0", 1)),
+            std::string("ab0.1 0.1\0", 10));
   EXPECT_EQ(concat(0.5, ' ', Hex{0}, ' ', Hex{UINT64_MAX}), "0.5 0x0 0xffffffffffffffff");
 }
 
 TEST(Error, SaysWhoseFaultItIs) {
-  EXPECT_EQ(malformed(3, "x").code, Code::malformed);
-  EXPECT_EQ(malformed(3, "x").offset, 3u);
-  EXPECT_EQ(unsupported("x").code, Code::unsupported);
-  EXPECT_EQ(unavailable("x").code, Code::unavailable);
-  EXPECT_EQ(exhausted("x").code, Code::exhausted);
-  EXPECT_EQ(invalid("x").code, Code::invalid);
-  EXPECT_EQ(not_found("x").code, Code::not_found);
-  EXPECT_EQ(bug("x").code, Code::bug);
-  EXPECT_EQ(fail(Code::cancelled, "x ", 1).message, "x 1");
-  EXPECT_EQ(invalid("x").offset, no_offset);
+  EXPECT_EQ(malformed(3, "x").error().code, Code::malformed);
+  EXPECT_EQ(malformed(3, "x").error().offset, 3u);
+  EXPECT_EQ(unsupported("x").error().code, Code::unsupported);
+  EXPECT_EQ(unavailable("x").error().code, Code::unavailable);
+  EXPECT_EQ(exhausted("x").error().code, Code::exhausted);
+  EXPECT_EQ(invalid("x").error().code, Code::invalid);
+  EXPECT_EQ(not_found("x").error().code, Code::not_found);
+  EXPECT_EQ(bug("x").error().code, Code::bug);
+  EXPECT_EQ(fail(Code::cancelled, "x ", 1).error().message, "x 1");
+  EXPECT_EQ(invalid("x").error().offset, no_offset);
 }
 
 TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
@@ -61,6 +65,19 @@ TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
 
   EXPECT_EQ(error.message, "count 9, room for 4\n  while reading entry 2\n  of model.so");
   EXPECT_EQ(error.reason, "BLOB_TRUNCATED");
+  EXPECT_EQ(error.native_domain, "errno");
+  EXPECT_EQ(error.native_code, -5);
+  EXPECT_EQ(error.offset, 8u);
+}
+
+// What is told of an error is the same, whether it is on its way or at rest.
+TEST(Failure, CollectsATagADriversNumberAndLinesOfPlace) {
+  const std::string_view tag = "LONGER_THAN_A_SHORT_STRING";
+  const Error error =
+      malformed(8, "count 9").because(tag).native("errno", -5).at("while reading entry ", 2);
+
+  EXPECT_EQ(error.message, "count 9\n  while reading entry 2");
+  EXPECT_EQ(error.reason, tag);
   EXPECT_EQ(error.native_domain, "errno");
   EXPECT_EQ(error.native_code, -5);
   EXPECT_EQ(error.offset, 8u);

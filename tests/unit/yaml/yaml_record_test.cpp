@@ -97,9 +97,9 @@ TEST(YamlRecord, PointsAnErrorAtAKey) {
   const YamlDocument document = parse_yaml("keys:\n  - {key: a}\n", "a.yaml").value();
   const YamlRecord record = read_record(document, kFields).value();
 
-  EXPECT_EQ(record.records("keys")[0].error("key", "is taken").message,
+  EXPECT_EQ(record.records("keys")[0].error("key", "is taken").error().message,
             "a.yaml:2:11: keys[0].key: is taken");
-  EXPECT_EQ(record.error("name", "is needed").message, "a.yaml:1:1: name: is needed");
+  EXPECT_EQ(record.error("name", "is needed").error().message, "a.yaml:1:1: name: is needed");
 }
 
 struct BadRecord {
