@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What TVM exported for devices, run as a user runs it, on the drivers that this machine has.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include "core/tensor/npy.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <filesystem>
+#include <tuple>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Args = std::vector<std::string>;
+
+struct Kind {
+  std::string name;  // of plugin, device, cache folder; artifacts are called like it
+  // Environment in which the driver's loader finds nothing, and what is said then.
+  Args nowhere;
+  std::string not_found;
+};
+
+const std::array<Kind, 2> kinds = {
+    Kind{"opencl",
+         {"OCL_ICD_VENDORS=/nowhere/"},
+         "no OpenCL driver: libOpenCL.so.1 looks for files *.icd in \"/nowhere/\", where "
+         "OCL_ICD_VENDORS points, and finds none"},
+    Kind{"vulkan",
+         {"VK_ICD_FILENAMES=/nowhere/driver.json", "VK_DRIVER_FILES=/nowhere/driver.json"},
+         "no Vulkan driver starts; the loader looks for the manifests of drivers in "
+         "/etc/vulkan/icd.d ("}};
+
+struct Model {
+  const char* name;
+  const char* input;
+};
+
+class OnDevice : public ::testing::Test {
+ protected:
+  explicit OnDevice(const Kind& kind) : kind_(kind) {}
+  void SetUp() override {
+    const Outcome devices = gantry({"devices"});
+    if (devices.out.find(device()) == std::string::npos)
+      GTEST_SKIP() << "no " << device() << ": " << devices.out << devices.err;
+  }
+
+  std::string device() const { return kind_.name + ":0"; }
+  std::filesystem::path cache() const { return temp_ / "cache" / kind_.name; }
+  // The drivers' own caches lie in the build tree; ours is another folder for each test.
+  Outcome gantry(Args args, Args environment = {}) {
+    const std::string plugins = built_plugins();
+    write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
+                                           "\nplugins: {dirs: [" + plugins + "/graph, " + plugins +
+                                           '/' + kind_.name + "]}\n");
+    args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
+    environment.push_back("POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string());
+    // Drivers keep their compilers for the life of the process.
+    environment.push_back("LSAN_OPTIONS=detect_leaks=0");
+    return run_gantry(args, environment);
+  }
+  // Runs a model and compares what it gives with what TVM gave.
+  Outcome run(const Model& model, const Args& environment = {}) {
+    const std::string base = concat("tvm-0.12/", model.name);
+    return gantry({"run", base + '_' + kind_.name + ".so", "--device", device(), "--input",
+                   concat(model.input, "=", base, ".input.npz"), "--each", "--expect",
+                   base + '_' + kind_.name + ".expected.npz", "--rtol", "1e-4"},
+                  environment);
+  }
+  void expect_match(const Outcome& outcome, const Model& model) const {
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.err, IsEmpty());
+    EXPECT_THAT(outcome.out,
+                HasSubstr(concat("tvm-0.12/", model.name, '_', kind_.name, ".expected.npz\n")));
+  }
+  std::string floats(std::string_view name, const std::vector<float>& values) {
+    const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(values.size())};
+    write_file(temp_ / name, npy_bytes({2, 32, 1}, shape, data).value());
+    return (temp_ / name).string();
+  }
+
+  const TempDir temp_;
+  const Kind kind_;
+};
+
+class Devices : public OnDevice, public ::testing::WithParamInterface<Kind> {
+ protected:
+  Devices() : OnDevice(GetParam()) {}
+};
+
+TEST_P(Devices, CallAFunctionByItsName) {
+  std::vector<float> a, b;
+  for (int i = 0; i < 1000; ++i) {
+    a.push_back(0.5F * static_cast<float>(i));
+    b.push_back(static_cast<float>(i));
+  }
+
+  const Outcome run = gantry({"run", "tvm-0.12/axpy2_" + kind_.name + ".so", "--device", device(),
+                              "--function", "axpy2", "--arg", floats("a.npy", a), "--arg",
+                              floats("b.npy", b), "--arg", "zeros:float32[1000]"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("arg2  float32[1000]  0 2.5 5 7.5 10 12.5 15 17.5 ..."));
+}
+
+TEST_P(Devices, GiveTheSameWithTheKernelsThatARunHasLeft) {
+  const Model model{"digits_mlp", "x"};
+  expect_match(run(model), model);
+  ASSERT_FALSE(std::filesystem::is_empty(cache()));
+
+  const Outcome again = run(model);
+
+  expect_match(again, model);
+}
+
+// On a machine whose drivers cannot be found, the text says what was looked for and where.
+TEST_P(Devices, WithoutADriverSayWhereItWasLookedFor) {
+  const Outcome devices = gantry({"devices"}, kind_.nowhere);
+
+  EXPECT_THAT(devices.out, Not(HasSubstr(device())));
+  EXPECT_THAT(devices.out + devices.err, HasSubstr(kind_.not_found));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::ValuesIn(kinds),
+                         [](const auto& test) { return test.param.name; });
+
+class Models : public OnDevice, public ::testing::WithParamInterface<std::tuple<Kind, Model>> {
+ protected:
+  Models() : OnDevice(std::get<0>(GetParam())) {}
+};
+
+TEST_P(Models, GiveWhatTvmGave) {
+  const Model model = std::get<1>(GetParam());
+
+  const Outcome outcome = run(model);
+
+  expect_match(outcome, model);
+  EXPECT_FALSE(std::filesystem::is_empty(cache()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Models,
+                         ::testing::Combine(::testing::ValuesIn(kinds),
+                                            ::testing::Values(Model{"digits_mlp", "x"},
+                                                              Model{"resnet20", "data"})),
+                         [](const auto& test) {
+                           return concat(std::get<0>(test.param).name, '_',
+                                         std::get<1>(test.param).name);
+                         });
+
+class Vulkan : public OnDevice {
+ protected:
+  Vulkan() : OnDevice(kinds[1]) {}
+};
+
+TEST_F(Vulkan, WithTheValidationLayerHearsNothing) {
+  const Outcome outcome =
+      run({"digits_mlp", "x"}, {"GANTRY_CONFIG_GANTRY_VULKAN__VALIDATION=true"});
+
+  if (outcome.err.find("which is not installed") != std::string::npos) GTEST_SKIP() << outcome.err;
+  expect_match(outcome, {"digits_mlp", "x"});
+}
+
+}  // namespace
+}  // namespace gantry::test
