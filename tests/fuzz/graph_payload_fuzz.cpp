@@ -2,8 +2,7 @@
 //
 // The payload of a graph factory: loaded, an executor made of it on the fake host, run once; and our reader against our
 // writer: what was read is written, with its data aligned, and read again.
-#include "tests/fuzz/budget.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/graph/factory.hpp"
 #include "plugins/graph/payload.hpp"
@@ -55,17 +54,9 @@ gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gan
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes written(const graph::Payload& payload, std::uint64_t position) {
-  Bytes bytes;
-  const gantry_sink sink{
-      sizeof sink, 0, &bytes, position,
-      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
-        auto& to = *static_cast<Bytes*>(self);
-        const auto* from = static_cast<const std::uint8_t*>(data);
-        to.insert(to.end(), from, from + size);
-        return GANTRY_OK;
-      }};
-  graph::write_payload(payload, payload.parameters, sink);
-  return bytes;
+  return written_by(position, [&](const gantry_sink& sink) {
+    graph::write_payload(payload, payload.parameters, sink);
+  });
 }
 
 bool same(const graph::Parameter& a, const graph::Parameter& b) {

@@ -5,18 +5,12 @@
 //
 //     byte 0   0 without argument tags, 1 with, 2 either
 //     rest     table, data
-#include "tests/fuzz/budget.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/payload_frame.hpp"
 
-#include "core/blob/payload_layout.hpp"
-
-#include <gantry/kernel_table.hpp>
 #include <gantry/launch_tags.hpp>
 
 #include <dmlc/io.h>
 #include <dmlc/serializer.h>
-
-#include <algorithm>
 
 using namespace gantry;
 using namespace gantry::fuzz;
@@ -42,23 +36,12 @@ Status read_data(ByteReader& in) {
   return {};
 }
 
-bool has_tags(const KernelTable& table) {
-  return table.size() != 0 && table.kernels().front().argument_tags.has_value();
-}
-
-// What a plugin reads, the core delimits in the same way.
+// As a plugin finds it: behind its format.
 void compare(std::span<const std::uint8_t> payload, const KernelTable& table) {
-  static const PayloadLayouts layouts = PayloadLayouts::built_in();
   BytesStream whole;
   whole.Write(std::string("ptx"));
   whole.bytes.insert(whole.bytes.end(), payload.begin(), payload.end());
-  PayloadContext context;
-  context.layout = ContainerLayout::two;
-  context.extra_tags =
-      has_tags(table) ? PayloadContext::ExtraTags::yes : PayloadContext::ExtraTags::no;
-  const auto measured = layouts.measure("cuda", ByteReader(whole.bytes), context);
-  expect(measured.ok() && measured->size == whole.bytes.size(),
-         "the core finds the end that the plugin finds");
+  expect_measured("cuda", whole.bytes, table);
 }
 
 void launch(const KernelInfo& kernel, std::size_t size) {
@@ -78,8 +61,7 @@ void launch(const KernelInfo& kernel, std::size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A kernel of 33 bytes is a KernelInfo and its place in the index, twice where there may be tags.
-  const Budget budget(size, {.bytes_per_input_byte = 32});
+  const Budget budget(size, device_payload_cost);
   Choices choices({data, size});
   const auto tags = static_cast<ArgumentTags>(choices.below(3));
   const auto payload = choices.rest();

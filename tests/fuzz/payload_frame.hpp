@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the fuzz targets of payloads share: how an input is a blob, and what holds of every device payload that a plugin
+// reads.
+//
+//     byte 0   0 to 5: the container's generation; 6: unknown
+//     rest     the payload
+#pragma once
+
+#include "core/blob/payload_layout.hpp"
+#include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include <gantry/loader.h>
+#include <gantry/module.h>
+#include <gantry/kernel_table.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gantry::fuzz {
+
+// A kernel of 33 bytes is a KernelInfo and its place in the index, twice where there may be tags.
+constexpr Cost device_payload_cost{.bytes_per_input_byte = 32};
+
+inline gantry_blob device_blob(std::span<const std::uint8_t> input) {
+  Choices choices(input);
+  const std::size_t generation = choices.below(7);
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.data = choices.rest().data();
+  blob.size = choices.rest().size();
+  blob.generation = generation == 6 ? -1 : static_cast<std::int32_t>(generation);
+  return blob;
+}
+inline std::span<const std::uint8_t> bytes_in(const gantry_blob& blob) {
+  return {blob.data, blob.size};
+}
+
+inline void expect_lies_in(std::span<const std::uint8_t> whole, const void* part, std::size_t size,
+                           std::string_view claim) {
+  const auto* first = static_cast<const std::uint8_t*>(part);
+  expect(size == 0 || (first >= whole.data() && first + size <= whole.data() + whole.size()),
+         claim);
+}
+
+// The core finds the end that a plugin finds.
+inline void expect_measured(std::string_view key, std::span<const std::uint8_t> payload,
+                            const KernelTable& table) {
+  static const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const auto& kernels = table.kernels();
+  PayloadContext context;
+  context.layout = ContainerLayout::two;
+  context.extra_tags = !kernels.empty() && kernels.front().argument_tags
+                           ? PayloadContext::ExtraTags::yes
+                           : PayloadContext::ExtraTags::no;
+  const auto measured = layouts.measure(key, ByteReader(payload), context);
+  expect(measured.ok() && measured->size == payload.size(),
+         "the core finds the end that the plugin finds");
+}
+
+// returns  the bytes that were read, which there are, and which end where the core says
+inline std::span<const std::uint8_t> expect_end(std::string_view key, const gantry_blob& blob,
+                                                std::uint64_t consumed, const KernelTable& table) {
+  expect(consumed >= 1 && consumed <= blob.size, "a payload has bytes, and no more than there are");
+  const std::span<const std::uint8_t> bytes = bytes_in(blob).first(consumed);
+  expect_measured(key, bytes, table);
+  return bytes;
+}
+
+// What goes into a sink.
+//
+// position  [in]   where the sink says that it stands
+// write     [in]   void(const gantry_sink&)
+template <class Write>
+std::vector<std::uint8_t> written_by(std::uint64_t position, const Write& write) {
+  using Bytes = std::vector<std::uint8_t>;
+  Bytes bytes;
+  const gantry_sink sink{sizeof sink, 0, &bytes, position,
+                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
+                           const auto* first = static_cast<const std::uint8_t*>(data);
+                           auto& to = *static_cast<Bytes*>(self);
+                           to.insert(to.end(), first, first + size);
+                           return gantry_code{GANTRY_OK};
+                         }};
+  write(sink);
+  return bytes;
+}
+
+}  // namespace gantry::fuzz
