@@ -28,6 +28,12 @@ class DeviceCall : public DeviceTest {
     ADD_FAILURE() << path_of(GetParam()) << " imports no " << GetParam().type_key;
     return {};
   }
+  Tensor host_vector(std::int64_t size, float value) {
+    const std::int64_t shape[] = {size};
+    Tensor host = runtime->tensor(shape, {2, 32, 1}).value();
+    for (float& element : host.elements<float>()) element = value;
+    return host;
+  }
 };
 
 // 51: c = a + 2 b, in a size that is no multiple of anything.
@@ -105,6 +111,44 @@ TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
   EXPECT_EQ(refused.error().code, Code::invalid) << refused.error().message;
 }
 
+// 66: data that begin between two elements, or at no address that a compiler counts on. Whoever takes them computes right.
+TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
+  const Function function = axpy2();
+  const Tensor a = vector(101, 1, 1), b = vector(101, 2, 2), c = vector(101, 0, 0);
+  const bool is_address = (device->table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places = {{0, 4}, {0, 2}, {0, 1}};
+  // TVM's host code for the CPU does not look at addresses, and neither do GPUs until a kernel has failed for good.
+  if (is_address && device->type != kCpu) places.emplace_back(4, 0);
+  for (const auto& [address, offset] : places) {
+    gantry_tensor shifted[3];
+    gantry_value args[3] = {};
+    std::int64_t size = 100;
+    const Tensor* const whole[] = {&a, &b, &c};
+    for (std::size_t i = 0; i < 3; ++i) {
+      shifted[i] = *whole[i]->dlpack();
+      shifted[i].data = static_cast<char*>(shifted[i].data) + address;
+      shifted[i].byte_offset += offset;
+      shifted[i].shape = &size;
+      args[i].kind = GANTRY_TENSOR_REF;
+      args[i].p = &shifted[i];
+    }
+
+    const auto called = function.call(args);
+
+    ASSERT_TRUE(synchronize().ok()) << address << ", " << offset;
+    if (called.ok()) {
+      ASSERT_EQ((address + offset) % 4, 0u) << "no float lies at " << address + offset;
+      EXPECT_EQ(elements(c)[1], 2 + 2 * 4) << address << ", " << offset;
+      continue;
+    }
+    EXPECT_EQ(called.error().code, Code::invalid) << called.error().message;
+    EXPECT_FALSE(called.error().message.empty());
+  }
+  // and goes on
+  ASSERT_TRUE(function(a, b, c).ok());
+  EXPECT_EQ(elements(c)[0], 1 + 2 * 2);
+}
+
 // 63
 TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
   if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_host";
@@ -151,21 +195,32 @@ TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
   }
 }
 
-// 68
+// 68: each in its own stream where there are such, a thousand calls in all.
 TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
   const Function function = axpy2();
   std::vector<std::thread> threads;
-  std::vector<std::string> wrong(8);
+  std::vector<std::string> wrong(64);
   for (std::size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
-      const auto first = static_cast<float>(t);
-      const Tensor a = vector(500, first, 1), b = vector(500, 1, 0), c = vector(500, 0, 0);
-      for (int k = 0; k < 10 && wrong[t].empty(); ++k) {
-        const auto called = function(a, b, c);
-        if (!called.ok())
-          wrong[t] = called.error().message;
-        else if (elements(c)[7] != first + 7 + 2)
-          wrong[t] = "another thread's numbers";
+      const TestStream stream(*device);
+      const gantry_env env{{device->type, 0}, stream.get(), nullptr};
+      const Tensor a = vector(500, 0, 1), b = vector(500, 1, 0), c = vector(500, 0, 0);
+      gantry_value args[3] = {};
+      const Tensor* const tensors[] = {&a, &b, &c};
+      for (std::size_t i = 0; i < 3; ++i)
+        args[i].kind = GANTRY_TENSOR, args[i].object = tensors[i]->get();
+      for (int k = 0; k < 16 && wrong[t].empty(); ++k) {
+        const auto addend = static_cast<float>(t * 16) + static_cast<float>(k);
+        Status done = runtime->copy(host_vector(500, addend), a);
+        if (done.ok()) {
+          const auto called = function.call(args, &env);
+          if (!called.ok()) done = called.error();
+        }
+        if (done.ok()) done = synchronize(stream.get());
+        if (!done.ok())
+          wrong[t] = done.error().message;
+        else if (elements(c)[7] != addend + 2)
+          wrong[t] = "another call's numbers";
       }
     });
   }

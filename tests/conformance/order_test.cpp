@@ -10,7 +10,7 @@
 namespace gantry::conformance {
 namespace {
 
-constexpr std::uint64_t cell_bytes = 64 << 10;
+constexpr std::uint64_t cell_bytes = 16 << 10;
 
 class DeviceOrder : public DeviceTest {
  protected:
@@ -89,7 +89,7 @@ TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
   for (std::size_t c = 0; c < cells; ++c) memory.push_back(alloc(cell_bytes).value());
   std::mt19937 random(20261122);
 
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 100; ++round) {
     std::vector<std::vector<std::uint8_t>> expected;
     for (std::size_t c = 0; c < cells; ++c) {
       expected.push_back(pattern(

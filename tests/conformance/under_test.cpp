@@ -9,6 +9,7 @@ namespace gantry::conformance {
 
 std::string path_of(const UnderTest& device) {
   const std::string_view name = device.artifact;
+  if (name.starts_with('/')) return std::string(name);
   if (name.find('/') != std::string_view::npos) return test::golden(name).string();
   return (test::build_tree() / "tests/conformance" / name).string();
 }

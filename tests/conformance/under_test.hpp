@@ -21,8 +21,8 @@ namespace gantry::conformance {
 
 struct UnderTest {
   const char* kind;  // as people write it: "opencl"
-  const char*
-      artifact;  // has a function axpy2(a, b, c), c = a + 2 b, float32[n]; golden, or the build tree's
+  // Has a function axpy2(a, b, c), c = a + 2 b, float32[n]; golden, the build tree's, or an absolute path.
+  const char* artifact;
   const char* type_key;  // of the module that runs on the device; empty: the host's own code
 };
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases 54 and 55: payloads that are whole and meant for somebody else.
+#include "core/elf/elf_file.hpp"
+#include "core/host/library.hpp"
+#include "device_payload.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gantry::conformance {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class ForeignPayload : public DevicePayload {
+ protected:
+  std::vector<Tensor> vectors() {
+    return {vector(100, 1, 1), vector(100, 2, 2), vector(100, 0, 0)};
+  }
+  // axpy2 of a copy of an artifact in which something was changed.
+  Status call_axpy2(std::span<const std::uint8_t> artifact) {
+    test::write_file(folder / "changed.so", artifact);
+    GANTRY_TRY(const Module module, runtime->load((folder / "changed.so").string()));
+    GANTRY_TRY(const Function axpy2, module.function("axpy2"));
+    const std::vector<Tensor> all = vectors();
+    GANTRY_CHECK(axpy2(all[0], all[1], all[2]));
+    return runtime->copy(all[2], runtime->tensor(all[2].shape(), all[2].dtype()).value());
+  }
+  test::TempDir folder;
+};
+
+// 54: what every other device's loader takes.
+TEST_P(ForeignPayload, IsRefusedByName) {
+  const ObjectPtr pin = no_pin();
+  for (const UnderTest& other : devices) {
+    const std::vector<std::uint8_t> foreign = payload_of(*runtime, other);
+    if (foreign.empty() || other.type_key == std::string_view(GetParam().type_key)) continue;
+    const std::string_view accelerators[] = {devices[1].kind, devices[2].kind};
+    const auto is_accelerator = [&](const char* kind) {
+      return std::find(std::begin(accelerators), std::end(accelerators), kind) !=
+             std::end(accelerators);
+    };
+    // One is a copy of the other, and reads the same language.
+    if (is_accelerator(GetParam().kind) && is_accelerator(other.kind)) continue;
+    const Guarded bytes(foreign);
+
+    const auto loaded = load(bytes.bytes(), pin.get());
+
+    ASSERT_FALSE(loaded.ok()) << GetParam().type_key << " takes a payload of " << other.type_key;
+    EXPECT_TRUE(loaded.error().code == Code::malformed || loaded.error().code == Code::unsupported)
+        << other.kind << ": " << loaded.error().message;
+    EXPECT_THAT(loaded.error().message, HasSubstr(GetParam().kind)) << other.kind;
+    EXPECT_FALSE(verdict_of(bytes.bytes()).ok()) << other.kind;
+  }
+}
+
+// 55, CUDA: compiled for one architecture. The loader takes it, for a later device may be the one; nothing runs.
+TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
+  if (GetParam().kind == std::string_view("opencl"))
+    GTEST_SKIP()
+        << "its artifacts are source, which every device compiles; whose a program binary is, its "
+           "driver alone knows, and says at the first call";
+  if (GetParam().kind == std::string_view("vulkan"))
+    GTEST_SKIP()
+        << "SPIR-V is no device's: what a device lacks is a feature, tested in unit_vulkan";
+  if (GetParam().kind != std::string_view("cuda"))
+    GTEST_SKIP() << "there is one model of it, whose language has no versions";
+  std::vector<std::uint8_t> artifact =
+      test::read_file(test::golden("tvm-0.12/axpy2_cuda_cubin90.so"));
+  const std::uint8_t magic[] = {0x7f, 'E', 'L', 'F'};
+  const auto cubin =
+      std::search(artifact.begin() + 1, artifact.end(), std::begin(magic), std::end(magic));
+  ASSERT_NE(cubin, artifact.end());
+  std::uint32_t flags = 0;
+  std::memcpy(&flags, &cubin[48], sizeof flags);
+  ASSERT_EQ(flags & 0xff, 90u) << "the golden file was compiled for sm_90";
+  flags = (flags & ~0xffu) | 52;  // which no device of today is
+  std::memcpy(&cubin[48], &flags, sizeof flags);
+  test::write_file(folder / "sm_52.so", artifact);
+
+  const auto verdict = verdict_of(
+      payload_of(*runtime, {"cuda", (folder / "sm_52.so").c_str(), GetParam().type_key}));
+  const Status called = call_axpy2(artifact);
+
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_EQ(*verdict, GANTRY_VERDICT_NO);
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().code, Code::unavailable);
+  EXPECT_EQ(called.error().reason, "BLOB_ARCH");
+  EXPECT_THAT(called.error().message,
+              AllOf(HasSubstr("cuda: payload has cubin for sm_52, device 0 ("),
+                    MatchesRegex("(.|\n)* is sm_[0-9a-z]+; export the model for sm_(.|\n)*")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ForeignPayload, ::testing::ValuesIn(devices), name_of_test);
+
+// 55, the CPU: host code for another machine, judged from its bytes before anything is opened.
+TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
+  std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
+  artifact[18] = artifact[18] == 62 ? 183 : 62;  // e_machine: x86-64 and aarch64
+  const test::TempDir folder;
+  test::write_file(folder / "other.so", artifact);
+
+  const auto file = MappedFile::open(folder / "other.so").value();
+  const auto judged = check_host_code(ElfFile::parse(file).value(), "it");
+  const auto loaded = make_runtime()->load((folder / "other.so").string());
+
+  ASSERT_FALSE(judged.ok());
+  ASSERT_FALSE(loaded.ok());
+  for (const Error& error : {judged.error(), loaded.error()}) {
+    EXPECT_EQ(error.code, Code::unavailable);
+    EXPECT_EQ(error.reason, "BLOB_ARCH");
+    EXPECT_THAT(error.message, AllOf(HasSubstr("x86-64"), HasSubstr("aarch64")));
+  }
+}
+
+}  // namespace
+}  // namespace gantry::conformance
