@@ -147,8 +147,8 @@ std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gant
   return memory;
 }
 
-Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options, bool quiet,
-                    std::span<const gantry_device_id> devices, Measured& measured) {
+Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options,
+                    bool quiet, std::span<const gantry_device_id> devices, Measured& measured) {
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(measured.first_ns, 1.0);
