@@ -2,15 +2,15 @@
 # The command line as a user runs it: the built program, golden files, expected texts.
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
-  gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp cli_command.cpp)
-  gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp cli_command.cpp)
-  gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp cli_command.cpp
-    LIBRARIES gantry_tensor nlohmann_json::nlohmann_json)
-  gantry_add_test(cli_model LABEL cli SOURCES cli_model_test.cpp cli_command.cpp
-    LIBRARIES gantry_tensor)
-  gantry_add_test(cli_options LABEL cli SOURCES cli_options_test.cpp cli_command.cpp)
-  gantry_add_test(cli_plugins LABEL cli SOURCES cli_plugins_test.cpp cli_command.cpp
-    LIBRARIES nlohmann_json::nlohmann_json)
+  gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp
+    LIBRARIES gantry_cli_command gantry_tensor nlohmann_json::nlohmann_json)
+  gantry_add_test(cli_model LABEL cli SOURCES cli_model_test.cpp
+    LIBRARIES gantry_cli_command gantry_tensor)
+  gantry_add_test(cli_options LABEL cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_plugins LABEL cli SOURCES cli_plugins_test.cpp
+    LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   foreach(program cli_inspect cli_status cli_run cli_model cli_options cli_plugins)
     add_dependencies(${program} gantry_cli)
   endforeach()
@@ -18,8 +18,8 @@ if(TARGET gantry_cli)
     add_dependencies(${program} gantry_plugin_graph gantry_tvm)
   endforeach()
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
-    gantry_add_test(cli_device LABEL golden DRIVERS SOURCES cli_device_test.cpp cli_command.cpp
-      LIBRARIES gantry_tensor)
+    gantry_add_test(cli_device LABEL golden DRIVERS SOURCES cli_device_test.cpp
+      LIBRARIES gantry_cli_command gantry_tensor)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
     foreach(device opencl vulkan)
       if(TARGET gantry_plugin_${device})
