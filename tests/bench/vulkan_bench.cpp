@@ -4,6 +4,7 @@
 // host adds to a model's run, and what executors leave behind.
 #include "tests/bench/child.hpp"
 #include "tests/bench/device_rows.hpp"
+#include "tests/bench/vulkan_kernels.hpp"
 
 #include <vulkan/vulkan.h>
 
@@ -37,6 +38,7 @@ std::vector<std::uint32_t> shader_of(const std::filesystem::path& artifact) {
 
 struct RawBuffer {
   VkBuffer handle = VK_NULL_HANDLE;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
   void* mapped = nullptr;  // NULL where the device does not show its memory
 };
 
@@ -77,10 +79,9 @@ struct Raw {
           (memory.memoryTypes[i].propertyFlags & shown) == shown)
         allocation.memoryTypeIndex = i;
     }
-    VkDeviceMemory block = VK_NULL_HANDLE;
-    vk(vkAllocateMemory(device, &allocation, nullptr, &block), "vkAllocateMemory: %.0f");
-    vk(vkBindBufferMemory(device, made.handle, block, 0), "vkBindBufferMemory: %.0f");
-    if (vkMapMemory(device, block, 0, VK_WHOLE_SIZE, 0, &made.mapped) != VK_SUCCESS)
+    vk(vkAllocateMemory(device, &allocation, nullptr, &made.memory), "vkAllocateMemory: %.0f");
+    vk(vkBindBufferMemory(device, made.handle, made.memory, 0), "vkBindBufferMemory: %.0f");
+    if (vkMapMemory(device, made.memory, 0, VK_WHOLE_SIZE, 0, &made.mapped) != VK_SUCCESS)
       made.mapped = nullptr;
     return made;
   }
@@ -214,10 +215,16 @@ Way launches(const Raw& raw) {
 }
 
 // Where the device shows its memory the host copies: its own rate is the limit.
-Copy copy(const RawBuffer& buffer, void* bytes) {
-  if (buffer.mapped == nullptr) throw Failed("the device does not show its memory");
+Copy copy(const std::shared_ptr<Raw>& raw, void* bytes) {
+  const auto give_back = [raw](RawBuffer* buffer) {
+    vkDestroyBuffer(raw->device, buffer->handle, nullptr);
+    vkFreeMemory(raw->device, buffer->memory, nullptr);
+    delete buffer;
+  };
+  const std::shared_ptr<RawBuffer> buffer(new RawBuffer(raw->buffer(kCopyBytes)), give_back);
+  if (buffer->mapped == nullptr) throw Failed("the device does not show its memory");
   return [=](bool to_device) {
-    std::memcpy(to_device ? buffer.mapped : bytes, to_device ? bytes : buffer.mapped, kCopyBytes);
+    std::memcpy(to_device ? buffer->mapped : bytes, to_device ? bytes : buffer->mapped, kCopyBytes);
     benchmark::ClobberMemory();
   };
 }
@@ -253,58 +260,40 @@ void add_first_runs(Suite& suite) {
   });
 }
 
-// What a run takes beside the time that the device's own clock sees between its first and its last command.
-void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
-  struct Run {
-    Module model;
-    Executor executor;
-    void* start = nullptr;
-    void* stop = nullptr;
-  };
+// What a run takes beside the time that its kernels take on the device, each by the device's own clock.
+void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours,
+                  const std::shared_ptr<Raw>& raw) {
   const Module model =
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_vulkan.so").string()));
-  const auto run = std::make_shared<Run>(
-      Run{model, or_fail(ours->runtime.executor(model, {"vulkan:0"})), nullptr, nullptr});
-  for (void** event : {&run->start, &run->stop}) {
-    if (ours->table->event_create(ours->self, 0, 0, event, nullptr) != GANTRY_OK)
-      throw Failed("event_create");
-  }
-  // Seconds of one run: by our clock, and by the device's.
-  const auto once = [ours, run]() -> std::pair<double, double> {
-    const auto begun = std::chrono::steady_clock::now();
-    std::int64_t ns = 0;
-    bool good = ours->table->event_record(ours->self, 0, run->start, nullptr, nullptr) == GANTRY_OK;
-    good = good && run->executor.run().ok();
-    good =
-        good && ours->table->event_record(ours->self, 0, run->stop, nullptr, nullptr) == GANTRY_OK;
-    ours->synchronize();
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
-    good = good && ours->table->event_elapsed(ours->self, 0, run->start, run->stop, &ns, nullptr) ==
-                       GANTRY_OK;
-    if (!good) throw Failed("run of resnet20_vulkan.so");
-    return std::pair(passed.count(), static_cast<double>(ns) / 1e9);
-  };
-  bench("vulkan/resnet20/device",
-        [once](benchmark::State& state) {
-          for ([[maybe_unused]] auto _ : state) state.SetIterationTime(once().second);
-        })
-      ->UseManualTime()
-      ->Iterations(1)
-      ->Repetitions(5);
-  bench("vulkan/resnet20/host",
-        [once](benchmark::State& state) {
+  const auto executor =
+      std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"vulkan:0"})));
+  const auto parts = std::make_shared<std::vector<double>>();  // not the device's, of each run
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(raw->gpu, &properties);
+  const double period = static_cast<double>(properties.limits.timestampPeriod);
+  bench("vulkan/resnet20",
+        [ours, executor, parts, period](benchmark::State& state) {
+          if (parts->empty()) {  // pipelines are compiled
+            or_fail(executor->run());
+            ours->synchronize();
+          }
           for ([[maybe_unused]] auto _ : state) {
-            const auto [all, device] = once();
-            state.SetIterationTime(all - device);
+            VulkanKernels kernels;
+            const auto begun = std::chrono::steady_clock::now();
+            or_fail(executor->run());
+            ours->synchronize();
+            const std::chrono::duration<double, std::nano> whole =
+                std::chrono::steady_clock::now() - begun;
+            parts->push_back(1 - kernels.device_ns(period) / whole.count());
+            state.SetIterationTime(whole.count() / 1e9);
           }
         })
       ->UseManualTime()
       ->Iterations(1)
       ->Repetitions(5);
-  suite.figure("Vulkan, steady run of resnet20, beside the device's time", [](const Times& times) {
-    const double device = times.median("vulkan/resnet20/device");
-    const double host = times.median("vulkan/resnet20/host");
-    return Row{5, 100 * host / device, "%", format("device %.1f ms", device / 1e6)};
+  suite.figure("Vulkan, resnet20 steady run, not the device's time", [parts](const Times& times) {
+    const double whole = times.median("vulkan/resnet20");
+    return Row{0.05, median_of(*parts), "of the run", format("%.1f ms in all", whole / 1e6)};
   });
 }
 
@@ -319,11 +308,10 @@ void add_vulkan(Suite& suite) {
   add_launches(
       suite, "Vulkan", ours, [raw] { return launches(*raw); }, 1.2);
   add_copies(
-      suite, "Vulkan", "", ours, bytes->data(),
-      [bytes, buffer = raw->buffer(kCopyBytes)] { return copy(buffer, bytes->data()); },
+      suite, "Vulkan", "", ours, bytes->data(), [raw, bytes] { return copy(raw, bytes->data()); },
       Clock::thread);
   add_first_runs(suite);
-  add_overhead(suite, ours);
+  add_overhead(suite, ours, raw);
   add_cycles(suite, "Vulkan", "digits_mlp_vulkan.so", ours->name);
 }
 
