@@ -8,8 +8,10 @@
 //     opengl      11             34          none; 11 is rocm_host
 //     hexagon     14             16          16; 14 is oneapi
 //
-// A device that the runtime numbers (64 to 127) is ext_dev, 12, to compilers: they have no other number for it. A file
-// that imports a module of such a device means it by 12; another file may mean another one.
+// A device that the runtime numbers (64 to 127) is ext_dev, 12, to compilers: they have no other number for it. What a
+// module means by 12 is the device of the modules that it reaches through its imports, whose functions its code calls;
+// another module, of the same file or another one, may mean another device. Host code that reaches modules of two is
+// refused.
 //
 // Compiled code and graphs hold the number itself and not who wrote it. A file imports a module of such a key if it
 // uses the device, so only those files are translated. Which of the two they hold is certain up to v0.7; files of
@@ -30,11 +32,29 @@ namespace gantry {
 //
 // nodes         [in]   of one file
 // up_to_v0_7    [in]   is the file certainly that old? Container generations 0 to 2
-// kinds         [in]   names of the devices that the file's modules run on, in the file's order; of two that the
-//                      runtime numbers, the first is 12
 // devices       [in]   of the runtime; a device that it does not have is not translated
 // source        spec: artifact-format 4.4, 5.3; executors 3.3 (apache/tvm include/tvm/runtime/c_runtime_api.h)
 void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
-                        std::span<const std::string_view> kinds, const DeviceSet& devices);
+                        const DeviceSet& devices);
+
+// The bit of ModuleNode::ext_devs of modules that run on this kind of device; 0: it has a number of its own, or is not
+// there.
+std::uint64_t ext_dev_of(std::string_view kind, const DeviceSet& devices);
+
+// unsupported, reason EXT_DEV, naming the devices, where `node` is one to whose code 12 may be several.
+//
+// ext_devs      [in]   what node.ext_devs is, or would be
+Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const DeviceSet& devices);
+
+// A module of a kind of device is about to be bound in a file that was loaded before: says so to all that reach it.
+//
+// root          [in]   of the file
+// node          [in]   reached from root
+// device        [in]   ext_dev_of() its kind
+// from_root     [in]   does the file's host code look up from the root? Container generations 0 to 2
+// returns       as check_ext_dev() of the host code that reaches it; then nothing has changed
+// thread        any; code that runs meanwhile may count either way
+Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, bool from_root,
+                   const DeviceSet& devices);
 
 }  // namespace gantry

@@ -44,7 +44,7 @@ bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t c
       std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
       std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
       std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
-  if (!node.device_numbers.empty()) return false;
+  if (counts_otherwise(node)) return false;
   for (std::int32_t i = 0; i < count; ++i) {
     const auto kind = static_cast<std::uint32_t>(args[i].kind);
     if (kind >= sizeof codes_of_kinds) return false;

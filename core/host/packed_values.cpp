@@ -47,7 +47,7 @@ Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
 }
 
 Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values) {
-  const bool same_numbers = node.device_numbers.empty();
+  const bool same_numbers = !counts_otherwise(node);
   for (std::int32_t i = 0; i < count_; ++i) {
     const gantry_value& value = values[i];
     values_[i].i = value.i;
@@ -126,7 +126,7 @@ Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values)
 }
 
 Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, const int* codes) {
-  const bool same_numbers = node == nullptr || node->device_numbers.empty();
+  const bool same_numbers = node == nullptr || !counts_otherwise(*node);
   for (std::int32_t i = 0; i < count_; ++i) {
     gantry_value& value = values_[i];
     value.small_size = 0;

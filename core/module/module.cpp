@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module.hpp"
 
+#include "core/tensor/device_set.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace gantry {
@@ -125,10 +128,20 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   return Ref<FunctionObject>::adopt(function);
 }
 
+std::uint64_t ext_dev_bit(std::int32_t type) {
+  if (type == kExtDev) return kExtDevItself;
+  return type >= kFirstAssignedType && type < kDeviceTypeCount - 1
+             ? std::uint64_t{1} << (type - kFirstAssignedType)
+             : 0;
+}
+
 std::int32_t to_runtime(const ModuleNode& node, std::int32_t number) {
   for (const auto& [artifact, runtime] : node.device_numbers) {
     if (artifact == number) return runtime;
   }
+  const std::uint64_t ext = node.ext_devs.load(std::memory_order_relaxed);
+  if (number == kExtDev && std::has_single_bit(ext) && ext != kExtDevItself)
+    return kFirstAssignedType + std::countr_zero(ext);
   return number;
 }
 
@@ -136,7 +149,8 @@ std::int32_t to_artifact(const ModuleNode& node, std::int32_t type) {
   for (const auto& [artifact, runtime] : node.device_numbers) {
     if (runtime == type) return artifact;
   }
-  return type;
+  const std::uint64_t ext = node.ext_devs.load(std::memory_order_relaxed);
+  return (ext & ext_dev_bit(type)) != 0 ? kExtDev : type;
 }
 
 }  // namespace gantry

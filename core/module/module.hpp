@@ -56,6 +56,9 @@ struct ModuleNode {  // GANTRY_MODULE
 
   // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).
   std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;  // (artifact's, runtime's)
+  // The devices that ext_dev, 12, may be to its code: those of the modules that it reaches. A bit for each type from
+  // kFirstAssignedType on, the highest for a device that is called ext_dev. They come, late ones too, and do not go.
+  std::atomic<std::uint64_t> ext_devs{0};
 };
 
 // The functions of a runtime that belong to no module: __tvm_set_device and what the embedder adds.
@@ -93,7 +96,18 @@ Status bind(ModuleNode& node, const gantry_module& target, std::string plugin = 
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
 
-// The artifact's number of a device in the runtime's, and back; numbers without an entry are the same.
+// The bit of a device type in ModuleNode::ext_devs; 0: artifacts have a number of its own for it. The last type, 127, is
+// not translated: its bit is that of a device called ext_dev.
+constexpr std::uint64_t kExtDevItself = std::uint64_t{1} << 63;
+std::uint64_t ext_dev_bit(std::int32_t type);
+
+// Does its artifact count a device otherwise than the runtime?
+inline bool counts_otherwise(const ModuleNode& node) {
+  return !node.device_numbers.empty() || node.ext_devs.load(std::memory_order_relaxed) != 0;
+}
+
+// The artifact's number of a device in the runtime's, and back; numbers without an entry are the same, and so is 12
+// where it may be several devices (host code for which it may is refused: core/host/device_numbers.hpp).
 std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);
 std::int32_t to_artifact(const ModuleNode& node, std::int32_t type);
 

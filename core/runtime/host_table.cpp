@@ -3,6 +3,7 @@
 // Every function of gantry_host, each behind the wall: a plugin never sees an exception of ours.
 #include "core/runtime/host_table.hpp"
 
+#include "core/host/device_numbers.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/runtime/extensions.hpp"
 #include "core/runtime/state.hpp"
@@ -136,6 +137,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
     if (above != nullptr) {
       node->imports = above->imports;
       node->device_numbers = above->device_numbers;
+      node->ext_devs = above->ext_devs.load();
       // Released before the life: the parent may be the last that keeps the runtime.
       node->pins.push_back(std::make_shared<const Ref<ModuleNode>>(Ref<ModuleNode>::share(above)));
     }
@@ -185,10 +187,11 @@ gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::in
   });
 }
 
-gantry_code host_device_type_in(const gantry_host*, gantry_object* module, std::int32_t number, std::int32_t* type,
+gantry_code host_device_type_in(const gantry_host* host, gantry_object* module, std::int32_t number, std::int32_t* type,
                                 gantry_status* status) {
   return wall(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode* node, module_argument(module, "device_type_in"));
+    if (number == kExtDev) GANTRY_CHECK(check_ext_dev(*node, node->ext_devs, state_of(host).devices));
     *type = to_runtime(*node, number);
     return {};
   });

@@ -44,7 +44,7 @@ class Loading {
       state_.log.info(concat(name_, ": ", warning));
     if (Status found = find_servers(); !found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
-    set_device_numbers(nodes_, is_of_v0_7_or_older(), device_kinds(), state_.devices);
+    GANTRY_CHECK(set_numbers());
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());
     link();
@@ -232,14 +232,28 @@ class Loading {
     return std::move(*failure);  // a plugin that asks for itself while it is created
   }
 
-  // Kinds of devices that the file's modules run on, as their loaders say.
-  std::vector<std::string_view> device_kinds() const {
-    std::vector<std::string_view> kinds;
+  // How the file's code counts devices.
+  Status set_numbers() {
+    set_device_numbers(nodes_, is_of_v0_7_or_older(), state_.devices);
+    std::uint64_t ext_devs = 0;
     for (const Key& key : keys_) {
-      const auto* loader = key.server != nullptr ? loader_of(*key.server, key.name) : nullptr;
-      if (loader != nullptr && loader->device != nullptr) kinds.push_back(loader->device);
+      if (key.server == nullptr) continue;
+      const std::uint64_t device = ext_dev_of(state_, *key.server, key.name);
+      if (device == 0) continue;
+      for (const std::size_t i : key.entries) nodes_[i]->ext_devs = device;
+      ext_devs |= device;
     }
-    return kinds;
+    if (ext_devs == 0) return {};
+    for (const std::uint64_t i : container_.tree.children_first()) {
+      for (const std::uint64_t child : container_.tree.children_of(i))
+        nodes_[i]->ext_devs |= nodes_[child]->ext_devs;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!container_.entries[i].is_library()) continue;
+      if (is_of_v0_7_or_older()) nodes_[i]->ext_devs |= nodes_.front()->ext_devs;
+      GANTRY_CHECK(check_ext_dev(*nodes_[i], nodes_[i]->ext_devs, state_.devices));
+    }
+    return {};
   }
 
   Status make_nodes() {

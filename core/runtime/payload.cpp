@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/payload.hpp"
 
+#include "core/host/device_numbers.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
 #include "core/plugin/explain.hpp"
@@ -33,6 +34,13 @@ struct NewModule {
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key) {
   const ManifestKey* offered = server.manifest.key_for(type_key);
   return server.plugin->loader(offered != nullptr ? std::string_view(offered->key) : type_key);
+}
+
+std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
+                         std::string_view type_key) {
+  const gantry_loader_table* const loader = loader_of(server, type_key);
+  return loader != nullptr && loader->device != nullptr ? ext_dev_of(loader->device, state.devices)
+                                                        : 0;
 }
 
 std::string PayloadLoader::subject() const {
@@ -147,6 +155,12 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
       if (!failure) failure = server.error();
       unserved.push_back({node->type_key, false, {concat(subject, "[", node->type_key, "]")}});
       continue;
+    }
+    const bool from_root = payload->generation >= 0 && payload->generation <= 2;
+    if (Status counted = add_ext_dev(root, *node, ext_dev_of(state, **server, payload->type_key),
+                                     from_root, state.devices);
+        !counted.ok()) {
+      return std::move(counted).error().at("while binding ", node->place);
     }
     GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
     auto loaded = load_payload(state, *server, *payload, pin, *node);

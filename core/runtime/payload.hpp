@@ -29,6 +29,10 @@ struct Payload {
 // What a plugin loads a type key with, be it an alias of its manifest; NULL: it has no loader for it.
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
+// ext_dev_of() the kind of device that the server's modules of a key run on.
+std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
+                         std::string_view type_key);
+
 // One type key's way from a file's payloads to modules: what is the same for all of them is found once.
 class PayloadLoader {
  public:
@@ -70,6 +74,7 @@ Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const Ac
 
 // Serves the placeholders below `root` for which a plugin is there by now.
 //
+// root     [in]   of its file
 // subject  [in]   for messages: "model.so"
 // returns  the error of a payload that its loader refuses; else unavailable, reason NO_PLUGIN, where some stay
 //          unbound; others are bound nevertheless

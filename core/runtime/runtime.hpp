@@ -261,7 +261,8 @@ class GANTRY_EXPORT Runtime {
   //
   // model    [in]   a module with such a function, itself or in its imports
   // devices  [in]   "cpu", "opencl:1"; the first is where the graph's unplaced parts go; at least one
-  // factory  [in]   the function's name; TVM's exporter calls it "default"
+  // factory  [in]   the function's name; TVM's exporter calls it "default". "cuda_graph_create": the device records
+  //                 the second run and replays it from then on; unsupported where a device does not record
   Result<Executor> executor(const Module& model, std::span<const std::string> devices,
                             std::string_view factory = "default");
   Result<Executor> executor(const Module& model, std::initializer_list<std::string> devices,
@@ -277,6 +278,7 @@ class GANTRY_EXPORT Runtime {
   // Binds modules of the model that were missing when it was loaded, as far as plugins are there by now: one that was
   // added, or one that failed when it was opened and no longer does.
   //
+  // model    [in]   as load() gave it
   // returns  as load(), where some are still missing; those that are not are bound nevertheless
   Status bind_missing(const Module& model);
 

@@ -27,9 +27,6 @@ constexpr Numbered kDlpack[] = {
     {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
 };
 
-// DLPack's one number for the devices of everybody else, which several plugins of a runtime may claim.
-constexpr std::int32_t kExtDev = 12;
-
 // 0 where DLPack has no such name.
 std::int32_t dlpack_number(std::string_view name) {
   for (const Numbered& device : kDlpack) {
@@ -111,7 +108,12 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     return invalid("device name ", quoted(name), " is empty or has a colon");
   }
   for (const auto& slot : slots_) {
-    if (slot && slot->name == name) return invalid("device ", name, ": the name is taken");
+    if (!slot || slot->name != name) continue;
+    return invalid(
+        "device ", name, ": the name is taken by ",
+        slot->plugin.empty() ? "the core" : concat("plugin ", slot->plugin),
+        "; take one plugin away, or give one device a name of its own",
+        name == "ext_dev" ? ": its modules' code may say 12, ext_dev, all the same" : "");
   }
   std::int32_t type = table->type;
   if (type == kExtDev && name != "ext_dev") type = 0;

@@ -22,6 +22,7 @@
 namespace gantry {
 
 constexpr std::int32_t kCpu = 1;
+constexpr std::int32_t kExtDev = 12;  // DLPack's one number for the devices of everybody else
 constexpr std::int32_t kFirstAssignedType = 64;
 constexpr std::int32_t kDeviceTypeCount = 128;
 
@@ -62,6 +63,8 @@ class DeviceSet {
   // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. So does
   // ext_dev's, 12, for a device that is not called so: several may claim it, and artifacts that say 12 are translated
   // (core/host/device_numbers.hpp).
+  //
+  // Names are unique, for people choose devices by them; "ext_dev" is one like the others, for one device at a time.
   //
   // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
   // thread   any

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices that DLPack has no number for: two vendors who both say ext_dev to compilers, in one process.
+#include "core/blob/container.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/pack/pack.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/unit/blob/fixtures.hpp"
 #include "under_test.hpp"
 
 #include <gmock/gmock.h>
+
+#include <filesystem>
 
 namespace gantry::conformance {
 namespace {
@@ -82,6 +90,144 @@ TEST_F(TwoVendors, CopyToEachOtherThroughTheHost) {
 
   ASSERT_TRUE(copied.ok()) << copied.error().message;
   EXPECT_EQ(first_of(x), 42);
+}
+
+// Files with modules of both.
+class FilesOfBoth : public TwoVendors {
+ protected:
+  // One piece of host code that calls kernels of both.
+  std::string packed() {
+    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, folder.path(),
+                          std::filesystem::copy_options::recursive);
+    const auto kernels = test::read_file(folder / "kernels.beads");
+    const std::string_view text(reinterpret_cast<const char*>(kernels.data()), kernels.size());
+    const std::size_t second = text.find("kernel relu_kernel");
+    test::write_file(folder / "axpy2.beads", text.substr(0, second));
+    test::write_file(folder / "relu.beads", text.substr(second));
+    test::write_file(folder / "both.yaml", std::string_view(R"(schema: "1.0"
+sources: [host.c]
+device_modules:
+  - type_key: example.abacus
+    format: beads
+    data: axpy2.beads
+    kernels:
+      axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+  - type_key: example.soroban
+    format: beads
+    data: relu.beads
+    kernels:
+      relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+)"));
+    const auto recipe = read_recipe(folder / "both.yaml");
+    EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+    const auto done = pack(*recipe, folder / "both.so");
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    return (folder / "both.so").string();
+  }
+  // What abacus.so has for its accelerator; the other's modules are read alike.
+  std::vector<std::uint8_t> payload() {
+    runtime.state().plugins->candidates();  // layouts of all manifests are known
+    const auto elf = ElfFile::parse(MappedFile::open(path_of(abacus)).value()).value();
+    const Container container = read_container(elf, runtime.state().layouts).value();
+    for (const Entry& entry : container.entries) {
+      if (entry.type_key == abacus.type_key) return {entry.payload.begin(), entry.payload.end()};
+    }
+    return {};
+  }
+  // A folder of plugins in which the second vendor's has everything but its library.
+  Runtime without_library() {
+    const auto built = test::build_tree() / "tests/conformance/plugins.d";
+    for (const char* name : {"abacus", "soroban"})
+      std::filesystem::copy(built / name, folder / "plugins" / name,
+                            std::filesystem::copy_options::recursive);
+    std::filesystem::rename(library(), folder / "away.so");
+    RuntimeOptions options;
+    options.plugin_dirs = {(folder / "plugins").string(),
+                           (test::build_tree() / "share/gantry/plugins.d/graph").string()};
+    options.only_these_plugins = true;
+    return Runtime::create(std::move(options)).value();
+  }
+  void bring_library() { std::filesystem::rename(folder / "away.so", library()); }
+  std::filesystem::path library() { return folder / "plugins/soroban/libgantry_soroban.so"; }
+
+  FilesOfBoth() { std::filesystem::create_directories(folder / "plugins"); }
+  test::TempDir folder;
+};
+
+constexpr char both[] =
+    " reaches modules of device abacus (plugin example.abacus) and device soroban (plugin "
+    "example.soroban): device type 12, ext_dev, in its code may be either";
+
+TEST_F(FilesOfBoth, AreRefusedWhereOneHostCodeHasOneNumberForThem) {
+  const auto model = runtime.load(packed());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::unsupported);
+  EXPECT_EQ(model.error().reason, "EXT_DEV");
+  EXPECT_THAT(model.error().message, HasSubstr(std::string("\"_lib\" of both.so") + both));
+}
+
+// Each module counts as what it reaches: module 0 imports 1 and 2, and 12 is clear to these.
+TEST_F(FilesOfBoth, CountModuleByModule) {
+  const std::vector<std::uint8_t> beads = payload();
+  ASSERT_FALSE(beads.empty());
+  test::Words entries;
+  for (const char* key : {"example.abacus", "example.abacus", "example.soroban"})
+    entries.str(key).bytes(beads);
+  const test::Words container = test::layout_one(3, entries, {0, 2, 2, 2}, {1, 2});
+  test::write_file(folder / "three.so",
+                   test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+
+  const auto model = runtime.load((folder / "three.so").string());
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto node_of = [](const Module& module) -> const ModuleNode& {
+    return *reinterpret_cast<const ModuleNode*>(module.get());
+  };
+  const std::vector<Module> imports = model->imports();
+  EXPECT_EQ(to_runtime(node_of(imports[0]), 12), runtime.device("abacus")->type);
+  EXPECT_EQ(to_runtime(node_of(imports[1]), 12), runtime.device("soroban")->type);
+  EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "it may be either";
+}
+
+// Loaded without its plugin, which comes later: from then on it counts as if it had been there.
+TEST_F(FilesOfBoth, AreTranslatedWhenTheirPluginComesLate) {
+  runtime = without_library();
+  const Module model = runtime.load(path_of(soroban), {.allow_missing = true}).value();
+  const Function axpy2 = model.function("axpy2").value();
+  ASSERT_EQ(model.missing().size(), 1u);
+  bring_library();
+
+  const Status bound = runtime.bind_missing(model);
+
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  const Tensor x = vector("soroban:1", 10), y = vector("soroban:1", 20), z = vector("soroban:1", 0);
+  const auto called = axpy2(x, y, z);
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  EXPECT_EQ(first_of(z), 50);
+  const auto graph = runtime.executor(model, {"soroban:0"});
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+}
+
+TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceThatHostCodeCannotTellApart) {
+  const std::string file = packed();
+  runtime = without_library();
+  const auto loaded = runtime.load(file, {.allow_missing = true});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Module& model = *loaded;
+  bring_library();
+
+  const Status bound = runtime.bind_missing(model);
+
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().reason, "EXT_DEV");
+  EXPECT_THAT(bound.error().message,
+              testing::AllOf(HasSubstr(both), HasSubstr("while binding module 2")));
+  EXPECT_EQ(model.missing().size(), 1u);
+  const Tensor a = vector("abacus:0", 1), b = vector("abacus:0", 2), c = vector("abacus:0", 0);
+  const auto called = model.function("axpy2").value()(a, b, c);
+  ASSERT_TRUE(called.ok()) << called.error().message;
+  EXPECT_EQ(first_of(c), 5) << "what ran before runs on";
 }
 
 }  // namespace

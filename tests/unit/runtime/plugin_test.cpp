@@ -6,8 +6,11 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
+#include "core/module/module.hpp"
+
 #include <gantry/threads.h>
 #include <gantry/trace.h>
+#include <gantry/wall.hpp>
 
 #include <gmock/gmock.h>
 
@@ -160,6 +163,31 @@ TEST_F(PluginInUse, BindsModulesThatWereMissingWhenTheyWereLoaded) {
   ASSERT_TRUE(bound.ok()) << bound.error().message;
   EXPECT_TRUE(model.missing().empty());
   EXPECT_EQ(model.function("text").value()()->text().value(), "root");
+}
+
+// What a plugin's graph or table says by 12, when that may be one of two.
+TEST_F(PluginInUse, IsNotGivenADeviceForANumberThatMayBeTwo) {
+  Runtime runtime = with_plugin();
+  const Module model = runtime.load(file_of({{"test.block", "root"}})).value();
+  const std::int32_t npu = runtime.device("test_npu").value().type;
+  const gantry_host* host = program_plugin().host;
+  auto& node = *reinterpret_cast<ModuleNode*>(model.get());
+  const auto asked = [&](std::int32_t& type, gantry_status* said) {
+    return host->device_type_in(host, model.get(), 12, &type, said);
+  };
+  std::int32_t type = 0;
+
+  node.ext_devs = ext_dev_bit(npu);
+  EXPECT_EQ(asked(type, nullptr), GANTRY_OK);
+  EXPECT_EQ(type, npu);
+  node.ext_devs = ext_dev_bit(npu) | ext_dev_bit(npu + 1);
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* said) { return asked(type, said); });
+
+  EXPECT_EQ(code, GANTRY_UNSUPPORTED);
+  EXPECT_THAT(status.error(code, "device_type_in").message,
+              HasSubstr("device type 12, ext_dev, in its code may be either"));
+  EXPECT_EQ(type, npu) << "written although it fails";
 }
 
 TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {

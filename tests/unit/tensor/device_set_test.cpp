@@ -131,9 +131,28 @@ TEST(DeviceSet, ReservesANameOnceUntilItIsWithdrawn) {
   const auto after = devices.reserve("acme.npu", &other);
 
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().message, "device acme.npu: the name is taken");
+  EXPECT_EQ(again.error().message,
+            "device acme.npu: the name is taken by the core; take one plugin away, or give one "
+            "device a name of its own");
   ASSERT_TRUE(after.ok()) << after.error().message;
   EXPECT_EQ(*after, type);
+}
+
+// The number may be everybody's, the name is one device's: people choose by it.
+TEST(DeviceSet, HasOneDeviceThatIsCalledExtDev) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(12), other = table_of(12);
+  ASSERT_TRUE(devices.reserve("ext_dev", &table, "acme.npu").ok());
+
+  const auto again = devices.reserve("ext_dev", &other, "bolt.dsp");
+  const auto renamed = devices.reserve("bolt", &other, "bolt.dsp");
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message,
+            "device ext_dev: the name is taken by plugin acme.npu; take one plugin away, or give "
+            "one device a name of its own: its modules' code may say 12, ext_dev, all the same");
+  ASSERT_TRUE(renamed.ok()) << renamed.error().message;
+  EXPECT_EQ(*renamed, 64);
 }
 
 TEST(DeviceSet, LendsDevicesThatKeepItsOwner) {
@@ -179,7 +198,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadDevice{"NoName", "", 0, "device name \"\" is empty or has a colon"},
         BadDevice{"Colon", "npu:0", 0, "device name \"npu:0\" is empty or has a colon"},
-        BadDevice{"NameTaken", "opencl", 0, "device opencl: the name is taken"},
+        BadDevice{"NameTaken", "opencl", 0,
+                  "device opencl: the name is taken by the core; take one plugin away, or give one "
+                  "device a name of its own"},
         BadDevice{"NumberTaken", "acme.npu", 4, "device acme.npu: number 4 is opencl's"},
         BadDevice{"Negative", "acme.npu", -1,
                   "device acme.npu: number -1 is not DLPack's (1 to 63) and not 0"},
