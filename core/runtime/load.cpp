@@ -6,18 +6,16 @@
 #include "core/host/device_numbers.hpp"
 #include "core/host/library_module.hpp"
 #include "core/module/unbound.hpp"
-#include "core/plugin/explain.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
+#include "core/runtime/type_keys.hpp"
 
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <unordered_map>
 
 namespace gantry {
 namespace {
@@ -42,7 +40,9 @@ class Loading {
     GANTRY_CHECK(read());
     for (const std::string& warning : container_.warnings)
       state_.log.info(concat(name_, ": ", warning));
-    if (Status found = find_servers(); !found.ok()) return with_dialect(std::move(found).error());
+    keys_.emplace(container_, name_);
+    Status found = keys_->find_servers(state_, options_.allow_missing);
+    if (!found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
     GANTRY_CHECK(set_numbers());
     GANTRY_CHECK(bind_libraries());
@@ -53,29 +53,6 @@ class Loading {
   }
 
  private:
-  using Server = std::shared_ptr<const ActivePlugin>;
-
-  // What all entries of one type key have in common.
-  struct Key {
-    std::string_view name;                // empty: lost behind a payload that nobody can measure
-    std::string place_end;                // of every place: " \"cuda\" of model.so"
-    std::vector<std::size_t> entries;     // by index
-    Server server;                        // NULL: host code, or missing
-    std::string missing;                  // why nobody serves it, in full; empty: somebody does
-    std::optional<PayloadLoader> loader;  // made for the first payload
-  };
-
-  std::string place_end_of(std::string_view key) const {
-    return concat(" ", quoted(key), " of ", name_);
-  }
-  static std::string place_of(std::size_t index, std::string_view place_end) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
-    std::string place;
-    place.reserve(7 + static_cast<std::size_t>(end - digits) + place_end.size());
-    return place.append("module ").append(digits, end).append(place_end);
-  }
-
   // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
   // manifest declares no layout), that loader runs now, and what it has consumed says where the next entry begins.
   Status read() {
@@ -97,8 +74,9 @@ class Loading {
                          "plugin's manifest")
             .because("PAYLOAD_LAYOUT");
       }
-      GANTRY_TRY(const Server server, state_.plugins->for_key(key));
-      GANTRY_TRY(Ref<ModuleNode> node, new_module_node(key, place_of(index, place_end_of(key))));
+      GANTRY_TRY(const auto server, state_.plugins->for_key(key));
+      GANTRY_TRY(Ref<ModuleNode> node,
+                 new_module_node(key, place_of_entry(index, place_end_of(key, name_))));
       keep_alive(*node);
       auto consumed = load_payload(state_, server, payload_of(index), pin_, *node);
       if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node->place);
@@ -138,8 +116,8 @@ class Loading {
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
-    const Key& key = keys_[key_of_[index]];
-    std::string place = place_of(index, key.place_end);
+    const TypeKey& key = keys_->of(index);
+    std::string place = place_of_entry(index, key.place_end);
     GANTRY_TRY(Ref<ModuleNode> node,
                key.missing.empty()
                    ? new_module_node(std::string(key.name), std::move(place))
@@ -149,94 +127,11 @@ class Loading {
     return node;
   }
 
-  // Files have few keys and thousands of modules.
-  void sort_by_key() {
-    std::unordered_map<std::string_view, std::uint32_t> place;
-    key_of_.reserve(container_.entries.size());
-    for (std::size_t i = 0; i < container_.entries.size(); ++i) {
-      const std::string_view name = container_.entries[i].type_key;
-      if (key_of_.empty() || keys_[key_of_.back()].name != name) {
-        const auto [known, added] =
-            place.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
-        if (added) keys_.push_back({name, place_end_of(name), {}, {}, {}, {}});
-        key_of_.push_back(known->second);
-      } else {
-        key_of_.push_back(key_of_.back());
-      }
-      keys_[key_of_.back()].entries.push_back(i);
-    }
-  }
-
-  // Who wants a key, for messages.
-  Wish wish_of(const Key& key) const {
-    Wish wish{std::string(key.name), false, {}};
-    for (const std::size_t i : key.entries) {
-      wish.wanted_by.push_back(concat(name_, "[", key.name, "#", i, "]"));
-    }
-    return wish;
-  }
-
-  // In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
-  std::string why_missing(const Wish& wish, const Error& failure) const {
-    const ExplainedWish told = explain(*state_.plugins, {wish}).wishes.front();
-    const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-    if (told.served)
-      return std::string(sentence(failure.message));  // nothing against it but this one try
-    std::string why;
-    for (const ExplainedCandidate& candidate : told.candidates) {
-      why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
-                    sentence(candidate.text));
-    }
-    if (why.empty()) why = "no plugin offers it";
-    return told.advice.empty() ? why : concat(why, "; ", told.advice);
-  }
-
-  // One error for all keys that nobody serves; OK where somebody serves each.
-  Status check_served(const std::vector<Key*>& wanted) const {
-    std::vector<Wish> wishes;
-    for (const Key* key : wanted) wishes.push_back(wish_of(*key));
-    const Explanation told = explain(*state_.plugins, wishes);
-    if (told.all_served()) return {};
-    return unserved_error(told, name_);
-  }
-
-  // Opens the plugin of every type key, and tells of all that nobody serves at once.
-  Status find_servers() {
-    sort_by_key();
-    std::vector<Key*> wanted;
-    bool usable = true;
-    for (Key& key : keys_) {
-      if (key.name == library_key) continue;
-      if (key.name.empty()) {  // lost behind one that nobody serves, which is told of
-        key.missing = "it lies behind a payload of unknown length";
-        continue;
-      }
-      wanted.push_back(&key);
-      // Whatever the plugins' files tell is known of all keys before the code of one plugin runs.
-      usable = (options_.allow_missing || state_.plugins->usable_for_key(key.name)) && usable;
-    }
-    if (!usable) GANTRY_CHECK(check_served(wanted));
-    std::optional<Error> failure;
-    for (Key* key : wanted) {
-      auto server = state_.plugins->for_key(key->name);
-      if (server.ok()) {
-        key->server = std::move(*server);
-      } else if (options_.allow_missing) {
-        key->missing = why_missing(wish_of(*key), server.error());
-      } else if (!failure) {
-        failure = std::move(server).error();
-      }
-    }
-    if (!failure) return {};
-    GANTRY_CHECK(check_served(wanted));
-    return std::move(*failure);  // a plugin that asks for itself while it is created
-  }
-
   // How the file's code counts devices.
   Status set_numbers() {
     set_device_numbers(nodes_, is_of_v0_7_or_older(), state_.devices);
     std::uint64_t ext_devs = 0;
-    for (const Key& key : keys_) {
+    for (const TypeKey& key : keys_->all()) {
       if (key.server == nullptr) continue;
       const std::uint64_t device = ext_dev_of(state_, *key.server, key.name);
       if (device == 0) continue;
@@ -288,7 +183,7 @@ class Loading {
   Status load_payloads() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container_.entries[i];
-      Key& key = keys_[key_of_[i]];
+      TypeKey& key = keys_->of(i);
       if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
       const Status loaded = load_with(key, i);
       if (!loaded.ok()) return Error(loaded.error()).at("while loading ", nodes_[i]->place);
@@ -296,7 +191,7 @@ class Loading {
     return {};
   }
 
-  Status load_with(Key& key, std::size_t index) {
+  Status load_with(TypeKey& key, std::size_t index) {
     const Entry& entry = container_.entries[index];
     if (!is_delimited(entry)) {  // no two of them alike
       GANTRY_CHECK(load_payload(state_, key.server, payload_of(index), pin_, *nodes_[index]));
@@ -360,10 +255,9 @@ class Loading {
   const LoadOptions options_;
   const std::string name_;
   Container container_;
-  ObjectPtr pin_;   // the mapping, for plugins that keep a payload
-  const Pin life_;  // of the runtime
-  std::vector<Key> keys_;
-  std::vector<std::uint32_t> key_of_;                // by entry, into keys_
+  ObjectPtr pin_;                                    // the mapping, for plugins that keep a payload
+  const Pin life_;                                   // of the runtime
+  std::optional<TypeKeys> keys_;                     // of container_, once it is read
   std::map<std::uint64_t, Ref<ModuleNode>> loaded_;  // early, by payload offset: see read()
   std::vector<Ref<ModuleNode>> nodes_;
 };

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/type_keys.hpp"
+
+#include "core/plugin/explain.hpp"
+#include "core/runtime/state.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <charconv>
+#include <unordered_map>
+
+namespace gantry {
+namespace {
+
+// Who wants a key, for messages.
+Wish wish_of(const TypeKey& key, std::string_view file_name) {
+  Wish wish{std::string(key.name), false, {}};
+  for (const std::size_t i : key.entries) {
+    wish.wanted_by.push_back(concat(file_name, "[", key.name, "#", i, "]"));
+  }
+  return wish;
+}
+
+// In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
+std::string why_missing(const RuntimeState& state, const Wish& wish, const Error& failure) {
+  const ExplainedWish told = explain(*state.plugins, {wish}).wishes.front();
+  const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+  if (told.served)
+    return std::string(sentence(failure.message));  // nothing against it but this one try
+  std::string why;
+  for (const ExplainedCandidate& candidate : told.candidates) {
+    why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
+                  sentence(candidate.text));
+  }
+  if (why.empty()) why = "no plugin offers it";
+  return told.advice.empty() ? why : concat(why, "; ", told.advice);
+}
+
+}  // namespace
+
+std::string place_end_of(std::string_view key, std::string_view file_name) {
+  return concat(" ", quoted(key), " of ", file_name);
+}
+
+std::string place_of_entry(std::size_t index, std::string_view place_end) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
+  std::string place;
+  place.reserve(7 + static_cast<std::size_t>(end - digits) + place_end.size());
+  return place.append("module ").append(digits, end).append(place_end);
+}
+
+// Files have few keys and thousands of modules.
+TypeKeys::TypeKeys(const Container& container, std::string file_name)
+    : file_name_(std::move(file_name)) {
+  std::unordered_map<std::string_view, std::uint32_t> place;
+  key_of_.reserve(container.entries.size());
+  for (std::size_t i = 0; i < container.entries.size(); ++i) {
+    const std::string_view name = container.entries[i].type_key;
+    if (key_of_.empty() || keys_[key_of_.back()].name != name) {
+      const auto [known, added] = place.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
+      if (added) keys_.push_back({name, place_end_of(name, file_name_), {}, {}, {}, {}});
+      key_of_.push_back(known->second);
+    } else {
+      key_of_.push_back(key_of_.back());
+    }
+    keys_[key_of_.back()].entries.push_back(i);
+  }
+}
+
+// One error for all keys that nobody serves; OK where somebody serves each.
+Status TypeKeys::check_served(const RuntimeState& state,
+                              const std::vector<TypeKey*>& wanted) const {
+  std::vector<Wish> wishes;
+  for (const TypeKey* key : wanted) wishes.push_back(wish_of(*key, file_name_));
+  const Explanation told = explain(*state.plugins, wishes);
+  if (told.all_served()) return {};
+  return unserved_error(told, file_name_);
+}
+
+Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
+  std::vector<TypeKey*> wanted;
+  bool usable = true;
+  for (TypeKey& key : keys_) {
+    if (key.name == library_key) continue;
+    if (key.name.empty()) {  // lost behind one that nobody serves, which is told of
+      key.missing = "it lies behind a payload of unknown length";
+      continue;
+    }
+    wanted.push_back(&key);
+    // Whatever the plugins' files tell is known of all keys before the code of one plugin runs.
+    usable = (allow_missing || state.plugins->usable_for_key(key.name)) && usable;
+  }
+  if (!usable) GANTRY_CHECK(check_served(state, wanted));
+  std::optional<Error> failure;
+  for (TypeKey* key : wanted) {
+    auto server = state.plugins->for_key(key->name);
+    if (server.ok()) {
+      key->server = std::move(*server);
+    } else if (allow_missing) {
+      key->missing = why_missing(state, wish_of(*key, file_name_), server.error());
+    } else if (!failure) {
+      failure = std::move(server).error();
+    }
+  }
+  if (!failure) return {};
+  GANTRY_CHECK(check_served(state, wanted));
+  return std::move(*failure);  // a plugin that asks for itself while it is created
+}
+
+}  // namespace gantry
