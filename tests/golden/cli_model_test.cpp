@@ -100,7 +100,7 @@ TEST_F(Model, IsNotGuessedWhereThereAreSeveral) {
 
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.err,
-            "gantry: the file holds 2 models, \"letter\", \"digits\", none is called \"default\"\n"
+            "gantry: the file holds 2 models, \"digits\", \"letter\", none is called \"default\"\n"
             "  while running \"" +
                 path("model.so") + "\"\n");
 }
