@@ -1,31 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gantry_bench <fixtures> [--benchmark_...]
+// gantry_bench --devices <tree> <golden> [--benchmark_...]
 //
-// Runs every benchmark and prints the figures. Exit code 0: all limits are kept; 1: some are not; 2: nothing was run.
+// Runs every benchmark and prints the figures; --devices: those of devices, which need no fixtures, with a build tree and
+// golden files that lie elsewhere than where this was built. Exit code 0: all limits are kept; 1: some are not; 2: nothing was run.
 #include "tests/bench/suite.hpp"
 
 #include <cstdio>
+#include <string_view>
 
 int main(int argc, char** argv) {
   using namespace gantry::bench;
-  if (argc < 2 || argv[1][0] == '-') {
-    std::fprintf(stderr, "use: gantry_bench <fixtures> [--benchmark_...]\n");
+  const bool devices_only = argc >= 4 && std::string_view(argv[1]) == "--devices";
+  if (!devices_only && (argc < 2 || argv[1][0] == '-')) {
+    std::fprintf(stderr,
+                 "use: gantry_bench <fixtures> [--benchmark_...]\n"
+                 "     gantry_bench --devices <tree> <golden> [--benchmark_...]\n");
     return 2;
   }
+  const int own_words = devices_only ? 4 : 2;
   // What the caller says comes later and wins.
   std::string words[] = {argv[0], "--benchmark_repetitions=15", "--benchmark_min_time=0.02",
                          "--benchmark_enable_random_interleaving=true"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
-  arguments.insert(arguments.end(), argv + 2, argv + argc);
+  arguments.insert(arguments.end(), argv + own_words, argv + argc);
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
 
   Suite suite{std::filesystem::absolute(argv[1]), GANTRY_GOLDEN_DIR, GANTRY_BUILD_DIR, {}};
+  if (devices_only) {
+    suite = {std::filesystem::temp_directory_path(),
+             std::filesystem::absolute(argv[3]),
+             std::filesystem::absolute(argv[2]),
+             {}};
+  }
   try {
-    for (const auto add : {add_loads, add_calls, add_graphs, add_starts, add_sizes}) add(suite);
+    if (!devices_only) {
+      for (const auto add : {add_loads, add_calls, add_graphs, add_starts, add_sizes}) add(suite);
+    }
 #ifdef GANTRY_BENCH_OPENCL
     add_opencl(suite);
 #endif
