@@ -3,8 +3,7 @@
 
 #include "core/tensor/replace_file.hpp"
 
-#include <gantry/wall.hpp>
-
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,16 +29,36 @@ Result<TempFolder> TempFolder::beside(const fs::path& target) {
   return made;
 }
 
+namespace {
+
+// Takes no memory: for want of it, everything would be left behind.
+//
+// folder   [in]   open; has files, and no folders
+void remove_files_in(int folder) {
+  alignas(dirent64) char entries[4096];
+  for (bool removed = true; removed && ::lseek(folder, 0, SEEK_SET) == 0;) {
+    removed = false;
+    for (ssize_t size = 0; (size = ::getdents64(folder, entries, sizeof entries)) > 0;) {
+      for (ssize_t at = 0; at < size;) {
+        const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
+        removed |= ::unlinkat(folder, entry->d_name, 0) == 0;  // "." and ".." stay
+        at += entry->d_reclen;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 TempFolder::~TempFolder() {
   if (name_.empty()) return;
-  // It ends at the first refusal, or for want of memory: a second attempt takes what a passing one has left.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const Status ignored = guard([&]() -> Status {  // nobody is left to tell
-      std::error_code failed;
-      fs::remove_all(name_, failed);  // path_ may not be made yet
-      return {};
-    });
-    (void)ignored.ok();
+  for (int attempt = 0; attempt < 2;
+       ++attempt) {  // the second takes what a passing failure has left
+    const int folder = ::open(name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) continue;
+    remove_files_in(folder);
+    ::close(folder);
+    ::rmdir(name_.c_str());
   }
 }
 

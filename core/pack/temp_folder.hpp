@@ -19,7 +19,7 @@ class TempFolder {
   //          unavailable no permission, no space, read-only
   static Result<TempFolder> beside(const std::filesystem::path& target);
 
-  // Removes it with everything in it.
+  // Removes it with all files in it; allocates nothing.
   ~TempFolder();
   TempFolder(TempFolder&& other) noexcept
       : name_(std::exchange(other.name_, {})), path_(std::move(other.path_)) {}

@@ -124,6 +124,19 @@ TEST(TempFolder, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(TempFolder, GoesAwayWithMoreFilesThanOneReadLists) {
+  const test::TempDir folder;
+  {
+    const Result<TempFolder> made = TempFolder::beside(folder / "model.so");
+    ASSERT_TRUE(made.ok());
+    for (int i = 0; i < 500; ++i) {
+      test::write_file(*made / concat("file", i), "text");
+    }
+  }
+
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(TempFolder, SaysWhichFolderIsMissing) {
   const TempDir folder;
   const Result<TempFolder> made = TempFolder::beside(folder / "none" / "model.so");
