@@ -138,6 +138,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadPayload{
             "Nothing", {}, Code::malformed, 0, "BLOB_TRUNCATED", "format: needs 8 bytes, 0 left"},
+        BadPayload{"FormatMissing", payload({.format = ""}), Code::malformed, 0, "BLOB_FORMAT",
+                   "format is \"\", expected 1 to 16 printable characters"},
+        BadPayload{"FormatUnprintable", payload({.format = "pt\xc7"}), Code::malformed, 0,
+                   "BLOB_FORMAT", "format is \"pt\\xc7\", expected 1 to 16 printable characters"},
+        BadPayload{"FormatTooLong", payload({.format = "ptxptxptxptxptxpt"}), Code::malformed, 0,
+                   "BLOB_FORMAT",
+                   "format is \"ptxptxptxptxptxpt\", expected 1 to 16 printable characters"},
         BadPayload{"Source", payload({.format = "cuda", .code = text_bytes("extern \"C\"")}),
                    Code::unsupported, no_offset, "CUDA_SOURCE",
                    "payload holds CUDA C++ source, which this version does not compile; export "
