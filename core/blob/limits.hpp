@@ -9,8 +9,6 @@
 namespace gantry::limits {
 
 inline constexpr std::uint64_t type_key_bytes = 256;
-inline constexpr std::uint64_t format_bytes =
-    16;  // "ptx", "awsxclbin"; tells a format from a count
 inline constexpr std::uint64_t array_dimensions = 64;  // of one array record
 inline constexpr std::uint64_t layout_depth = 8;       // nesting of a payload layout
 inline constexpr std::uint64_t layout_fields = 64;     // of one payload layout

@@ -5,6 +5,7 @@
 #include "core/blob/limits.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -16,10 +17,6 @@ namespace {
 using Kind = PayloadField::Kind;
 
 constexpr std::uint64_t array_magic = 0xDD5E40F096B4A13F;
-
-bool printable(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
 
 class Walk {
  public:
@@ -154,8 +151,8 @@ class Walk {
   Status format(const char* name, Detail* out) {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const auto text, in_.read_string(name));
-    if (text.empty() || text.size() > limits::format_bytes || !printable(text)) {
-      return malformed(at, name, " is ", quoted(text), ", expected 1 to ", limits::format_bytes,
+    if (!is_format(text)) {
+      return malformed(at, name, " is ", quoted(text), ", expected 1 to ", most_format_bytes,
                        " printable characters");
     }
     say(out, text);

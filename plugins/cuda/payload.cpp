@@ -2,9 +2,9 @@
 #include "payload.hpp"
 
 #include <gantry/dmlc_stream.hpp>
+#include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace gantry::cuda {
@@ -23,27 +23,19 @@ Status read_rest(ByteReader& in, bool is_exact) {
   return {};
 }
 
-// What it says decides nothing, but a count of something else must not pass for a name.
-Result<std::string_view> read_format(ByteReader& in) {
-  constexpr std::size_t longest = 16;
-  const std::uint64_t at = in.offset();
-  GANTRY_TRY(const std::string_view text, in.read_string("format"));
-  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-  if (text.empty() || text.size() > longest || !std::ranges::all_of(text, is_printable)) {
-    return malformed(at, "format is ", quoted(text), ", expected 1 to ", longest,
-                     " printable characters")
-        .because("BLOB_FORMAT");
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* consumed) {
   ByteReader in(std::span(blob.data, blob.size));
   const bool is_exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
   Payload payload;
-  GANTRY_TRY(payload.format, read_format(in));
+  const std::uint64_t format_at = in.offset();
+  GANTRY_TRY(payload.format, in.read_string("format"));
+  if (!is_format(payload.format)) {
+    return malformed(format_at, "format is ", quoted(payload.format), ", expected 1 to ",
+                     most_format_bytes, " printable characters")
+        .because("BLOB_FORMAT");
+  }
   GANTRY_TRY(payload.kernels,
              read_kernel_table(in, argument_tags_in(blob.generation),
                                [&](ByteReader& rest) { return read_rest(rest, is_exact); }));
