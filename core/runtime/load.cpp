@@ -234,8 +234,7 @@ class Loading {
   }
 
   bool is_of_v0_7_or_older() const {
-    return generation_number(container_.generation) >= 0 &&
-           generation_number(container_.generation) <= 2;
+    return is_up_to_v0_7(generation_number(container_.generation));
   }
 
   // Older files look up from the root, newer ones from the library.

@@ -156,9 +156,8 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
       unserved.push_back({node->type_key, false, {concat(subject, "[", node->type_key, "]")}});
       continue;
     }
-    const bool from_root = payload->generation >= 0 && payload->generation <= 2;
     if (Status counted = add_ext_dev(root, *node, ext_dev_of(state, **server, payload->type_key),
-                                     from_root, state.devices);
+                                     is_up_to_v0_7(payload->generation), state.devices);
         !counted.ok()) {
       return std::move(counted).error().at("while binding ", node->place);
     }

@@ -17,6 +17,11 @@ namespace gantry {
 
 struct RuntimeState;
 
+// Is a container certainly that old? Then its host code looks up from the root.
+//
+// generation   0 to 5, -1 unknown
+constexpr bool is_up_to_v0_7(std::int32_t generation) { return generation >= 0 && generation <= 2; }
+
 // What a loader is told. A placeholder keeps one, so that it can be bound when its plugin is there.
 struct Payload {
   std::shared_ptr<const MappedFile> file;
