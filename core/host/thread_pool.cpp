@@ -79,9 +79,8 @@ struct Pieces {
     if (index > failed_at.load(std::memory_order_relaxed)) return;
     failed_at.store(index, std::memory_order_relaxed);
     // A worker has nobody to throw to: without memory for the words it is told of that.
-    Status told = guard([&]() -> Status {
-      return said.error(result, concat("piece ", index, " of ", count));
-    });
+    Status told = guard(
+        [&]() -> Status { return said.error(result, concat("piece ", index, " of ", count)); });
     code = static_cast<gantry_code>(told.error().code);
     error = std::move(told).error();
   }

@@ -25,8 +25,8 @@ struct Config {
   std::vector<std::string> select;     // plugins.select
   std::vector<std::pair<std::string, std::string>> pins;  // plugins.pins: type key to plugin id
   std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;  // backends.<id>.config
-  int threads = 0;                     // of the pool, caller included; 0: all that this process may run on
-  std::string cache;                   // folder, "none", or empty: the user's cache folder
+  int threads = 0;    // of the pool, caller included; 0: all that this process may run on
+  std::string cache;  // folder, "none", or empty: the user's cache folder
   LogLevel log = LogLevel::warning;
 };
 

@@ -103,7 +103,8 @@ Result<std::int32_t> device_count(const Device& device) {
   const gantry_code code = status.call(
       [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
   if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
-  if (count < 0) return bug(described(device), " says it has ", count, " devices").because("DEVICE_COUNT");
+  if (count < 0)
+    return bug(described(device), " says it has ", count, " devices").because("DEVICE_COUNT");
   return count;
 }
 

@@ -35,9 +35,10 @@ Environment read_environment() {
     const char* name;
     std::optional<std::string>* to;
   };
-  for (const Guarded& guarded : {Guarded{"GANTRY_PLUGIN_FILES", &read.plugin_files},
-                                 Guarded{"GANTRY_ADD_PLUGIN_FILES", &read.add_plugin_files},
-                                 Guarded{"GANTRY_DISABLE", &read.disable}, Guarded{"GANTRY_SELECT", &read.select}}) {
+  for (const Guarded& guarded :
+       {Guarded{"GANTRY_PLUGIN_FILES", &read.plugin_files},
+        Guarded{"GANTRY_ADD_PLUGIN_FILES", &read.add_plugin_files},
+        Guarded{"GANTRY_DISABLE", &read.disable}, Guarded{"GANTRY_SELECT", &read.select}}) {
     const char* value = std::getenv(guarded.name);
     if (value == nullptr) continue;
     if (read.elevated) {

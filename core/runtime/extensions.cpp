@@ -19,8 +19,11 @@ constexpr gantry_threads kThreads = {
     .struct_size = sizeof(gantry_threads),
     .zero = 0,
     .thread_count = [](const gantry_host* host) { return state_of(host).pool.size(); },
-    .parallel_for = [](const gantry_host* host, std::int64_t count, gantry_parallel_body body, void* self,
-                       gantry_status* status) { return state_of(host).pool.parallel_for(count, body, self, status); },
+    .parallel_for =
+        [](const gantry_host* host, std::int64_t count, gantry_parallel_body body, void* self,
+           gantry_status* status) {
+          return state_of(host).pool.parallel_for(count, body, self, status);
+        },
 };
 
 constexpr gantry_trace kTrace = {
@@ -35,7 +38,8 @@ constexpr gantry_trace kTrace = {
           TraceRecorder* trace = state_of(host).trace.get();
           if (trace == nullptr || begun < 0) return;
           wall(nullptr, [&]() -> Status {
-            trace->add({name.data, name.size}, {category.data, category.size}, begun, trace->now_ns() - begun);
+            trace->add({name.data, name.size}, {category.data, category.size}, begun,
+                       trace->now_ns() - begun);
             return {};
           });
         },

@@ -39,13 +39,17 @@ Result<ModuleNode*> module_argument(gantry_object* object, std::string_view func
 void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
   wall(nullptr, [&]() -> Status {
     const Log& log = state_of(host).log;
-    const auto known = static_cast<LogLevel>(level < 0 ? 0 : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG : level);
-    if (log.wants(known)) log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(text_of(text))));
+    const auto known = static_cast<LogLevel>(level < 0                  ? 0
+                                             : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
+                                                                        : level);
+    if (log.wants(known))
+      log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(text_of(text))));
     return {};
   });
 }
 
-gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_value* borrowed, gantry_status* status) {
+gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_value* borrowed,
+                            gantry_status* status) {
   return wall(status, [&]() -> Status {
     const PluginHost& plugin = PluginHost::of(host);
     for (const auto& [name, value] : plugin.options) {
@@ -55,46 +59,52 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
     }
     std::string names;
     for (const auto& option : plugin.options) names += (names.empty() ? "" : ", ") + option.first;
-    return not_found("plugin ", plugin.plugin, " has no option ", quoted(text_of(key)), "; options: ", names)
+    return not_found("plugin ", plugin.plugin, " has no option ", quoted(text_of(key)),
+                     "; options: ", names)
         .because("CONFIG_KEY");
   });
 }
 
 std::int32_t host_is_cancelled(const gantry_host*, const gantry_env* env) {
-  return env != nullptr && env->task != nullptr && static_cast<const Task*>(env->task)->cancelled() ? 1 : 0;
+  return env != nullptr && env->task != nullptr && static_cast<const Task*>(env->task)->cancelled()
+             ? 1
+             : 0;
 }
 
 void host_retain(const gantry_host*, gantry_object* object) { retain(object); }
 void host_release(const gantry_host*, gantry_object* object) { release(object); }
 
-gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text, gantry_value* out,
-                          gantry_status* status) {
+gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
+                          gantry_value* out, gantry_status* status) {
   return wall(status, [&]() -> Status {
     if (kind == GANTRY_STRING && !is_utf8(text_of(text))) {
-      return invalid("text_new: plugin ", PluginHost::of(host).plugin, " gives a string that is not UTF-8, ",
-                     quoted(text_of(text)), "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
+      return invalid("text_new: plugin ", PluginHost::of(host).plugin,
+                     " gives a string that is not UTF-8, ", quoted(text_of(text)),
+                     "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .because("TEXT_UTF8");
     }
     return give(new_text(kind, text_of(text)), out);
   });
 }
 
-gantry_code host_shape_new(const gantry_host*, const std::int64_t* dims, std::uint64_t count, gantry_value* out,
-                           gantry_status* status) {
+gantry_code host_shape_new(const gantry_host*, const std::int64_t* dims, std::uint64_t count,
+                           gantry_value* out, gantry_status* status) {
   return wall(status, [&] { return give(new_shape({dims, count}), out); });
 }
 
-gantry_code host_items_new(const gantry_host*, std::int32_t kind, const gantry_value* items, std::uint64_t count,
-                           gantry_value* out, gantry_status* status) {
+gantry_code host_items_new(const gantry_host*, std::int32_t kind, const gantry_value* items,
+                           std::uint64_t count, gantry_value* out, gantry_status* status) {
   return wall(status, [&] { return give(new_items(kind, {items, count}), out); });
 }
 
-gantry_code host_items_get(const gantry_host*, gantry_object* object, const gantry_value** items, std::uint64_t* count,
-                           gantry_status* status) {
+gantry_code host_items_get(const gantry_host*, gantry_object* object, const gantry_value** items,
+                           std::uint64_t* count, gantry_status* status) {
   return wall(status, [&]() -> Status {
     if (object == nullptr || (object->kind != GANTRY_ARRAY && object->kind != GANTRY_MAP)) {
-      return invalid("items_get: the object is ", object ? concat("of kind ", object->kind) : "NULL",
-                     ", expected an array (kind ", std::int32_t{GANTRY_ARRAY}, ") or a map (kind ", std::int32_t{GANTRY_MAP}, ")")
+      return invalid("items_get: the object is ",
+                     object ? concat("of kind ", object->kind) : "NULL",
+                     ", expected an array (kind ", std::int32_t{GANTRY_ARRAY}, ") or a map (kind ",
+                     std::int32_t{GANTRY_MAP}, ")")
           .because("ARGUMENT_KIND");
     }
     const auto* list = reinterpret_cast<const ItemsObject*>(object);
@@ -104,33 +114,37 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
   });
 }
 
-gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes scope, gantry_value* out,
-                            gantry_status* status) {
-  return wall(status, [&] { return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out); });
+gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes scope,
+                            gantry_value* out, gantry_status* status) {
+  return wall(status,
+              [&] { return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out); });
 }
 
-gantry_code host_tensor_view(const gantry_host*, const gantry_tensor* what, gantry_object* owner, gantry_value* out,
-                             gantry_status* status) {
+gantry_code host_tensor_view(const gantry_host*, const gantry_tensor* what, gantry_object* owner,
+                             gantry_value* out, gantry_status* status) {
   return wall(status, [&] { return give(tensor_view(*what, owner), out); });
 }
 
-gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from, const gantry_tensor* to,
-                             const gantry_env* env, gantry_status* status) {
+gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from,
+                             const gantry_tensor* to, const gantry_env* env,
+                             gantry_status* status) {
   return wall(status, [&] { return tensor_copy(state_of(host).devices, *from, *to, env); });
 }
 
-gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gantry_module module, gantry_value* out,
-                            gantry_status* status) {
+gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gantry_module module,
+                            gantry_value* out, gantry_status* status) {
   return wall(status, [&]() -> Status {
     RuntimeState& state = state_of(host);
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
       GANTRY_TRY(above, module_argument(parent, "module_new"));
     }
-    GANTRY_TRY(const gantry_module_table* table, state.tables.get(module.table, concat("plugin ", PluginHost::of(host).plugin)));
+    GANTRY_TRY(const gantry_module_table* table,
+               state.tables.get(module.table, concat("plugin ", PluginHost::of(host).plugin)));
     const std::string type = table->type_name;
     GANTRY_TRY(Ref<ModuleNode> node,
-               new_module_node(type, concat("module ", quoted(type), " made by ", PluginHost::of(host).plugin)));
+               new_module_node(type, concat("module ", quoted(type), " made by ",
+                                            PluginHost::of(host).plugin)));
     node->pins.push_back(state.life());
     node->globals = state.globals;
     node->trace = state.trace.get();
@@ -147,8 +161,8 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
   });
 }
 
-gantry_code host_function_new(const gantry_host* host, gantry_object* parent, gantry_function function,
-                              gantry_value* out, gantry_status* status) {
+gantry_code host_function_new(const gantry_host* host, gantry_object* parent,
+                              gantry_function function, gantry_value* out, gantry_status* status) {
   return wall(status, [&]() -> Status {
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
@@ -156,15 +170,16 @@ gantry_code host_function_new(const gantry_host* host, gantry_object* parent, ga
     }
     auto made = new_function(function, Ref<ModuleNode>::share(above), 0, state_of(host).life());
     if (!made.ok())
-      return std::move(made).failure().at("in function_new of plugin ", PluginHost::of(host).plugin);
+      return std::move(made).failure().at("in function_new of plugin ",
+                                          PluginHost::of(host).plugin);
     return give(std::move(made), out);
   });
 }
 
-gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t where, gantry_bytes name,
-                      gantry_object** function, gantry_status* status) {
+gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t where,
+                      gantry_bytes name, gantry_object** function, gantry_status* status) {
   return wall(status, [&]() -> Status {
-    GANTRY_TRY(ModuleNode* node, module_argument(module, "find"));
+    GANTRY_TRY(ModuleNode * node, module_argument(module, "find"));
     GANTRY_TRY(Ref<FunctionObject> found, find_function(*node, where, text_of(name)));
     *function = reinterpret_cast<gantry_object*>(found.take());
     return {};
@@ -172,32 +187,36 @@ gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t w
 }
 
 // The hot one: no wall, nothing in it can throw but the callee, which must not.
-gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_env* env, const gantry_value* args,
-                      std::int32_t count, gantry_value* result, gantry_status* status) {
+gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_env* env,
+                      const gantry_value* args, std::int32_t count, gantry_value* result,
+                      gantry_status* status) {
   if (function == nullptr || function->kind != GANTRY_FUNCTION) {
     return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND", "call: the object is no function");
   }
   return call(*reinterpret_cast<FunctionObject*>(function), env, args, count, result, status);
 }
 
-gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::int32_t* type, gantry_status* status) {
+gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::int32_t* type,
+                             gantry_status* status) {
   return wall(status, [&]() -> Status {
     GANTRY_TRY(*type, state_of(host).devices.number_of(text_of(name)));
     return {};
   });
 }
 
-gantry_code host_device_type_in(const gantry_host* host, gantry_object* module, std::int32_t number, std::int32_t* type,
-                                gantry_status* status) {
+gantry_code host_device_type_in(const gantry_host* host, gantry_object* module, std::int32_t number,
+                                std::int32_t* type, gantry_status* status) {
   return wall(status, [&]() -> Status {
-    GANTRY_TRY(ModuleNode* node, module_argument(module, "device_type_in"));
-    if (number == kExtDev) GANTRY_CHECK(check_ext_dev(*node, node->ext_devs, state_of(host).devices));
+    GANTRY_TRY(ModuleNode * node, module_argument(module, "device_type_in"));
+    if (number == kExtDev)
+      GANTRY_CHECK(check_ext_dev(*node, node->ext_devs, state_of(host).devices));
     *type = to_runtime(*node, number);
     return {};
   });
 }
 
-gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry_device* out, gantry_status* status) {
+gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry_device* out,
+                            gantry_status* status) {
   return wall(status, [&]() -> Status {
     GANTRY_TRY(const auto device, state_of(host).device(id.type));
     *out = {device->self, device->table, id};

@@ -18,8 +18,8 @@ struct RuntimeState;
 // The table comes first: a `const gantry_host*` that a plugin hands back is this.
 struct PluginHost {
   gantry_host table{};
-  RuntimeState* state = nullptr;  // outlives the plugin
-  std::string plugin;             // id, for messages
+  RuntimeState* state = nullptr;                            // outlives the plugin
+  std::string plugin;                                       // id, for messages
   std::vector<std::pair<std::string, OwnedValue>> options;  // config_get's answers, typed
 
   static PluginHost& of(const gantry_host* host) {

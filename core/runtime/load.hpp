@@ -14,6 +14,7 @@
 namespace gantry {
 
 // See Runtime::load. Executes nothing of the file before every type key in it has somebody who serves it.
-Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path, const LoadOptions& options);
+Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
+                                  const LoadOptions& options);
 
 }  // namespace gantry

@@ -52,7 +52,8 @@ Result<Ref<ModuleNode>> LoadedFiles::get(std::shared_ptr<const MappedFile> file,
   const std::lock_guard loading(slot->loading);
   {
     const std::lock_guard lock(slot->mutex);
-    if (slot->root != nullptr && retain_if_alive(slot->root->header)) return Ref<ModuleNode>::adopt(slot->root);
+    if (slot->root != nullptr && retain_if_alive(slot->root->header))
+      return Ref<ModuleNode>::adopt(slot->root);
   }
   GANTRY_TRY(Ref<ModuleNode> root, load());
   // A root on its way out may still hold its ticket: then this one goes unshared, rather than lose its place later.

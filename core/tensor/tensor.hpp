@@ -15,8 +15,8 @@ namespace gantry {
 
 struct TensorObject {  // GANTRY_TENSOR
   gantry_object header;
-  gantry_tensor tensor;                  // directly behind the header, as gantry_value_tensor() expects
-  ObjectPtr owner;                       // a view: who keeps the memory
+  gantry_tensor tensor;  // directly behind the header, as gantry_value_tensor() expects
+  ObjectPtr owner;       // a view: who keeps the memory
   std::shared_ptr<const Device> device;  // an allocation: who frees it; a view: empty
   std::uint64_t bytes;                   // of the data: product of the shape times the element
 };
@@ -36,7 +36,8 @@ std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 // like     [in]   device, dtype and shape; data, strides and byte_offset are not looked at
 // scope    [in]   memory scope, empty: "global"
 // returns  not_found no such device; exhausted; content undefined
-Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like, std::string_view scope = {});
+Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like,
+                                     std::string_view scope = {});
 
 // A tensor over memory that `owner` keeps; owner is retained. Shape and strides are copied.
 //
@@ -48,6 +49,7 @@ Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* 
 //
 // env      [in]   stream for the device side that is env->device; NULL: default streams
 // costs    complete on return where a side is the host's; else ordered on from's stream, before later work on to's
-Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to, const gantry_env* env);
+Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
+                   const gantry_env* env);
 
 }  // namespace gantry

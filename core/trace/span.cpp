@@ -11,7 +11,9 @@ namespace gantry {
 TraceRecorder::TraceRecorder() : origin_(std::chrono::steady_clock::now()) {}
 
 std::int64_t TraceRecorder::now_ns() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - origin_).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              origin_)
+      .count();
 }
 
 void TraceRecorder::add(std::string_view name, std::string_view category, std::int64_t start_ns,
@@ -22,7 +24,9 @@ void TraceRecorder::add(std::string_view name, std::string_view category, std::i
   if (known == threads_.end()) known = threads_.insert(threads_.end(), id);
   events_.push_back({std::string(name), std::string(category), start_ns, duration_ns,
                      static_cast<std::uint64_t>(known - threads_.begin())});
-} catch (const std::bad_alloc&) {  // one interval less: a span ends in destructors, which have nobody to tell
+} catch (
+    const std::
+        bad_alloc&) {  // one interval less: a span ends in destructors, which have nobody to tell
 }
 
 std::vector<TraceEvent> TraceRecorder::events() const {

@@ -16,10 +16,10 @@ namespace gantry {
 
 struct TraceEvent {
   std::string name;
-  std::string category;     // "load", "plugin", "call", "op"
-  std::int64_t start_ns;    // steady clock, since the recorder was made
+  std::string category;   // "load", "plugin", "call", "op"
+  std::int64_t start_ns;  // steady clock, since the recorder was made
   std::int64_t duration_ns;
-  std::uint64_t thread;     // small number, in order of first appearance
+  std::uint64_t thread;  // small number, in order of first appearance
 };
 
 class TraceRecorder {
@@ -48,7 +48,10 @@ class Span {
   // recorder  borrowed, may be NULL: nothing is recorded
   // name, category  must outlive the span
   Span(TraceRecorder* recorder, std::string_view name, std::string_view category)
-      : recorder_(recorder), name_(name), category_(category), start_ns_(recorder ? recorder->now_ns() : 0) {}
+      : recorder_(recorder),
+        name_(name),
+        category_(category),
+        start_ns_(recorder ? recorder->now_ns() : 0) {}
   // A text made for the call would be gone when the span ends.
   template <std::same_as<std::string> Made>
   Span(TraceRecorder*, Made&&, std::string_view) = delete;

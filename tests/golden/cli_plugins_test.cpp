@@ -132,12 +132,13 @@ TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
       run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
 
   EXPECT_EQ(text.status, 1);
-  EXPECT_THAT(text.out,
-              EndsWith("\nhost code axpy2_llvm.so\n"
-                       "  REFUSED  DIALECT_FFI  it is host code of the ffi dialect (\"__tvm_ffi_main\": "
-                       "written by TVM 0.22 or newer); this version runs the packed dialect of "
-                       "TVM 0.20 and older\n"
-                       "  => loading would FAIL\n"));
+  EXPECT_THAT(
+      text.out,
+      EndsWith("\nhost code axpy2_llvm.so\n"
+               "  REFUSED  DIALECT_FFI  it is host code of the ffi dialect (\"__tvm_ffi_main\": "
+               "written by TVM 0.22 or newer); this version runs the packed dialect of "
+               "TVM 0.20 and older\n"
+               "  => loading would FAIL\n"));
   EXPECT_EQ(document.status, 1);
   const json code = json::parse(document.out)["host_code"];
   EXPECT_EQ(code["dialect"], "ffi");

@@ -5,30 +5,55 @@
 #include <string>
 #include "gantry/gantry.h"
 namespace {
-union TVMValue { int64_t i; double f; void* p; const char* s; gantry_dtype dtype; gantry_device_id device; };
-struct Runtime; struct Node;   // core/runtime, core/module
-struct Function { gantry_object header; gantry_function target; int32_t device_type; Node* node; };
-gantry_object* find_from(Node*, gantry_bytes) { return nullptr; }       // imports, then globals; borrowed
-int32_t to_runtime(Node*, int32_t number) { return number; }            // artifact's number -> runtime's
+union TVMValue {
+  int64_t i;
+  double f;
+  void* p;
+  const char* s;
+  gantry_dtype dtype;
+  gantry_device_id device;
+};
+struct Runtime;
+struct Node;  // core/runtime, core/module
+struct Function {
+  gantry_object header;
+  gantry_function target;
+  int32_t device_type;
+  Node* node;
+};
+gantry_object* find_from(Node*, gantry_bytes) {
+  return nullptr;
+}  // imports, then globals; borrowed
+int32_t to_runtime(Node*, int32_t number) { return number; }  // artifact's number -> runtime's
 int32_t to_artifact(Node*, int32_t type) { return type; }
 
-struct Thread {                                       // one thread_local, set by every call into host code
-  gantry_env env{};                                   // of the call we are in
-  int32_t index[128] = {};                            // by device type: TVM keeps one current device for each API
+struct Thread {             // one thread_local, set by every call into host code
+  gantry_env env{};         // of the call we are in
+  int32_t index[128] = {};  // by device type: TVM keeps one current device for each API
   char text[1024] = "";
 } thread_local here;
-constexpr int32_t to_kind[] = {GANTRY_INT, GANTRY_INT, GANTRY_FLOAT, GANTRY_POINTER, GANTRY_NONE, GANTRY_DTYPE, GANTRY_DEVICE, GANTRY_TENSOR_REF,
-                               GANTRY_OBJECT, GANTRY_MODULE, GANTRY_FUNCTION, GANTRY_CSTRING, GANTRY_BYTES_REF, GANTRY_TENSOR_REF, -1, GANTRY_BOOL};
-template <class T> struct Few { T few[16]; std::unique_ptr<T[]> many; T* get(int n) { return n <= 16 ? few : (many.reset(new T[size_t(n)]), many.get()); } };
+constexpr int32_t to_kind[] = {
+    GANTRY_INT,      GANTRY_INT,     GANTRY_FLOAT,      GANTRY_POINTER,    GANTRY_NONE,
+    GANTRY_DTYPE,    GANTRY_DEVICE,  GANTRY_TENSOR_REF, GANTRY_OBJECT,     GANTRY_MODULE,
+    GANTRY_FUNCTION, GANTRY_CSTRING, GANTRY_BYTES_REF,  GANTRY_TENSOR_REF, -1,
+    GANTRY_BOOL};
+template <class T>
+struct Few {
+  T few[16];
+  std::unique_ptr<T[]> many;
+  T* get(int n) { return n <= 16 ? few : (many.reset(new T[size_t(n)]), many.get()); }
+};
 }  // namespace
 
 extern "C" int TVMBackendGetFuncFromEnv(void* mod, const char* name, void** out) {
   *out = find_from(static_cast<Node*>(mod), gantry_text(name));
   return *out ? 0 : -1;
 }
-extern "C" int TVMFuncCall(void* handle, TVMValue* a, int* codes, int n, TVMValue* ret, int* ret_code) {   // host code -> plugin
+extern "C" int TVMFuncCall(void* handle, TVMValue* a, int* codes, int n, TVMValue* ret,
+                           int* ret_code) {  // host code -> plugin
   auto* f = static_cast<Function*>(handle);
-  Few<gantry_value> room; gantry_value* v = room.get(n);
+  Few<gantry_value> room;
+  gantry_value* v = room.get(n);
   for (int i = 0; i < n; ++i) {
     if (unsigned(codes[i]) > 15u) return -1;
     v[i].kind = to_kind[codes[i]], v[i].small_size = 0, v[i].i = a[i].i;
@@ -38,37 +63,57 @@ extern "C" int TVMFuncCall(void* handle, TVMValue* a, int* codes, int n, TVMValu
   gantry_env env{at, same ? here.env.stream : nullptr, here.env.task};
   gantry_status st{sizeof st, 0, 0, "", "", UINT64_MAX, here.text, sizeof here.text, 0};
   gantry_value result{};
-  if (f->target.table->call(f->target.self, &env, v, n, &result, &st)) return -1;   // here.text is the last error already
-  ret->i = result.i, *ret_code = result.kind == GANTRY_NONE ? 4 : result.kind == GANTRY_FLOAT ? 2 : result.kind == GANTRY_POINTER ? 3 : 0;
+  if (f->target.table->call(f->target.self, &env, v, n, &result, &st))
+    return -1;  // here.text is the last error already
+  ret->i = result.i, *ret_code = result.kind == GANTRY_NONE      ? 4
+                                 : result.kind == GANTRY_FLOAT   ? 2
+                                 : result.kind == GANTRY_POINTER ? 3
+                                                                 : 0;
   return 0;
 }
-extern "C" int set_device(Node* node, int64_t number, int64_t index) {   // "__tvm_set_device"
+extern "C" int set_device(Node* node, int64_t number, int64_t index) {  // "__tvm_set_device"
   here.index[to_runtime(node, int32_t(number)) & 127] = int32_t(index);
   return 0;
 }
 namespace {
 using Packed = int (*)(TVMValue*, int*, int, TVMValue*, int*, void*);
-struct HostFunction { Packed code; Node* node; bool identity; };   // identity: no number differs, tensors pass untouched
-gantry_code call_host(void* self, const gantry_env* env, const gantry_value* v, int32_t n, gantry_value* result, gantry_status* st) {
+struct HostFunction {
+  Packed code;
+  Node* node;
+  bool identity;
+};  // identity: no number differs, tensors pass untouched
+gantry_code call_host(void* self, const gantry_env* env, const gantry_value* v, int32_t n,
+                      gantry_value* result, gantry_status* st) {
   auto& f = *static_cast<HostFunction*>(self);
-  Few<TVMValue> values; Few<int> kinds; Few<gantry_tensor> copies;
-  TVMValue* a = values.get(n); int* codes = kinds.get(n); gantry_tensor* t = f.identity ? nullptr : copies.get(n);
+  Few<TVMValue> values;
+  Few<int> kinds;
+  Few<gantry_tensor> copies;
+  TVMValue* a = values.get(n);
+  int* codes = kinds.get(n);
+  gantry_tensor* t = f.identity ? nullptr : copies.get(n);
   for (int32_t i = 0; i < n; ++i) {
     a[i].i = v[i].i;
     if (gantry_tensor* x = gantry_value_tensor(&v[i])) {
       if (t) t[i] = *x, t[i].device.type = to_artifact(f.node, x->device.type), x = t + i;
       a[i].p = x, codes[i] = 7;
-    } else if (v[i].kind == GANTRY_POINTER) codes[i] = 3;
-    else if (v[i].kind == GANTRY_NONE) codes[i] = 4;
-    else if (v[i].kind <= GANTRY_BOOL) codes[i] = 0;
-    else if (v[i].kind == GANTRY_FLOAT) codes[i] = 2;
-    else return gantry_fail(st, GANTRY_INVALID, "ARGUMENT_KIND", "host code takes numbers, pointers and tensors here");
+    } else if (v[i].kind == GANTRY_POINTER)
+      codes[i] = 3;
+    else if (v[i].kind == GANTRY_NONE)
+      codes[i] = 4;
+    else if (v[i].kind <= GANTRY_BOOL)
+      codes[i] = 0;
+    else if (v[i].kind == GANTRY_FLOAT)
+      codes[i] = 2;
+    else
+      return gantry_fail(st, GANTRY_INVALID, "ARGUMENT_KIND",
+                         "host code takes numbers, pointers and tensors here");
   }
   int32_t& index = here.index[env->device.type & 127];
   const int32_t index_before = index;
   const gantry_env before = here.env;
   index = env->device.index, here.env = *env;
-  TVMValue ret{}; int code = 4;
+  TVMValue ret{};
+  int code = 4;
   int rc = f.code(a, codes, n, &ret, &code, nullptr);
   index = index_before, here.env = before;
   if (rc) return gantry_fail(st, GANTRY_INVALID, "HOST_CODE", here.text);
@@ -77,4 +122,5 @@ gantry_code call_host(void* self, const gantry_env* env, const gantry_value* v, 
 }
 }  // namespace
 extern const gantry_function_table host_function_table;
-const gantry_function_table host_function_table{sizeof(gantry_function_table), 0, nullptr, call_host};
+const gantry_function_table host_function_table{sizeof(gantry_function_table), 0, nullptr,
+                                                call_host};

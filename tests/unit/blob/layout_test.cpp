@@ -143,8 +143,7 @@ TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
 
 // The order of a symbol table is the linker's.
 TEST(ChooseSymbols, PrefersTheFirstPrefixInWhateverOrderTheyStand) {
-  const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"),
-                                        defined("a___tvm_dev_mblob")};
+  const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"), defined("a___tvm_dev_mblob")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 

@@ -13,9 +13,7 @@ TEST(KindText, NamesTheThingAndNotItsForm) {
   EXPECT_EQ(kind_text(GANTRY_TENSOR_REF), kind_text(GANTRY_TENSOR));
 }
 
-TEST(KindText, GivesTheNumberOfAKindThatItDoesNotKnow) {
-  EXPECT_EQ(kind_text(99), "of kind 99");
-}
+TEST(KindText, GivesTheNumberOfAKindThatItDoesNotKnow) { EXPECT_EQ(kind_text(99), "of kind 99"); }
 
 }  // namespace
 }  // namespace gantry

@@ -89,12 +89,11 @@ TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
 }
 
 TEST(Call, NamesACalleeThatThrows) {
-  const auto table =
-      calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
-               gantry_status*) -> gantry_code {
-        *result = {GANTRY_INT, 0, {}};
-        throw std::runtime_error("seven");
-      });
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status*) -> gantry_code {
+    *result = {GANTRY_INT, 0, {}};
+    throw std::runtime_error("seven");
+  });
   auto node = fake_node("wild");
   node->plugin = "acme.npu";
 
@@ -103,8 +102,7 @@ TEST(Call, NamesACalleeThatThrows) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::bug);
   EXPECT_EQ(result.error().reason, "EXCEPTION");
-  EXPECT_EQ(result.error().message,
-            "a function of module wild (plugin acme.npu) throws: seven");
+  EXPECT_EQ(result.error().message, "a function of module wild (plugin acme.npu) throws: seven");
 }
 
 TEST(Call, DoesNotTakeAnOldTextForTheCallees) {

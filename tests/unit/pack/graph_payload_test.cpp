@@ -91,7 +91,8 @@ TEST(GraphPayload, PutsEveryParameterOnTheBoundaryWhereverItBegins) {
     ASSERT_EQ(records.size(), 24u);
     for (std::size_t p = 0; p < 12; ++p) {
       const ArrayRecord& found = records[2 * p + 1];
-      EXPECT_EQ(found.data_at % record_data_alignment, 0u) << "parameter " << p << ", base " << base;
+      EXPECT_EQ(found.data_at % record_data_alignment, 0u)
+          << "parameter " << p << ", base " << base;
       EXPECT_EQ(found.shape, payload.parameters[p].shape);
       EXPECT_EQ(found.data.size(), data_bytes(payload.parameters[p]));
       EXPECT_LE(records[2 * p].data.size(), record_data_alignment);

@@ -37,7 +37,8 @@ struct Digits {
 
   explicit Digits(Runtime& runtime, const char* target = "llvm") {
     inputs = read(runtime, golden("tvm-0.12/digits_mlp.input.npz").string());
-    expected = read(runtime, golden(std::string("tvm-0.12/digits_mlp_") + target + ".expected.npz").string());
+    expected = read(
+        runtime, golden(std::string("tvm-0.12/digits_mlp_") + target + ".expected.npz").string());
   }
   static Tensor read(Runtime& runtime, const std::string& path) {
     auto all = runtime.read_tensors(path);
@@ -50,15 +51,16 @@ struct Digits {
     if (const auto set = executor.set_input("x", inputs.row(i).value()); !set.ok()) {
       return testing::AssertionFailure() << set.error().message;
     }
-    if (const auto ran = executor.run(); !ran.ok()) return testing::AssertionFailure() << ran.error().message;
+    if (const auto ran = executor.run(); !ran.ok())
+      return testing::AssertionFailure() << ran.error().message;
     const auto output = executor.output(0);
     if (!output.ok()) return testing::AssertionFailure() << output.error().message;
     const auto found = output->elements<float>();
     const auto wanted = expected.row(i)->elements<float>();
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (std::abs(found[k] - wanted[k]) > 1e-6f * std::abs(wanted[k])) {
-        return testing::AssertionFailure() << "score " << k << " of digit " << i << " is " << found[k]
-                                           << ", TVM's is " << wanted[k];
+        return testing::AssertionFailure() << "score " << k << " of digit " << i << " is "
+                                           << found[k] << ", TVM's is " << wanted[k];
       }
     }
     return testing::AssertionSuccess();

@@ -79,10 +79,12 @@ TEST(Lifetime, OfAFunctionKeepsItsModule) {
   Tensor a, b, c;
   {
     Runtime runtime = make_runtime();
-    function = runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
+    function =
+        runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
     for (Tensor* tensor : {&a, &b, &c}) *tensor = runtime.tensor({4}, {2, 32, 1}).value();
   }
-  for (std::size_t i = 0; i < 4; ++i) a.elements<float>()[i] = 1, b.elements<float>()[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 4; ++i)
+    a.elements<float>()[i] = 1, b.elements<float>()[i] = static_cast<float>(i);
 
   const auto called = function(a, b, c);
 
@@ -207,7 +209,8 @@ TEST(LifetimeDeathTest, OfTheProcessEndsCleanlyWithEverythingAlive) {
     EXPECT_EXIT(
         {
           auto* runtime = new Runtime(make_runtime());
-          auto* executor = new Executor(runtime->executor(runtime->load(digits_file()).value(), {"cpu"}).value());
+          auto* executor = new Executor(
+              runtime->executor(runtime->load(digits_file()).value(), {"cpu"}).value());
           const Digits digits(*runtime);
           if (!digits.run(*executor, 0)) std::exit(9);
           static Tensor output = executor->output(0).value();  // destroyed during exit

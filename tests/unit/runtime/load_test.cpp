@@ -34,7 +34,9 @@ TEST(Load, ListsAllTypeKeysThatNobodyServesAtOnce) {
 
 TEST(Load, WithMissingModulesAllowedLooksThroughThem) {
   Runtime runtime = make_runtime();
-  const Module model = runtime.load(golden("tvm-0.12/digits_mlp_opencl.so").string(), {.allow_missing = true}).value();
+  const Module model =
+      runtime.load(golden("tvm-0.12/digits_mlp_opencl.so").string(), {.allow_missing = true})
+          .value();
 
   EXPECT_EQ(model.missing().size(), 1u);
   EXPECT_THAT(model.missing().front(), HasSubstr("opencl"));
@@ -57,13 +59,15 @@ TEST(Load, WithMissingModulesAllowedStillRefusesWhoWantsAll) {
 
 TEST(Load, SaysWhyAMissingModuleIsMissingWhenItsFunctionIsWanted) {
   Runtime runtime = make_runtime();
-  const Module model = runtime.load(golden("tvm-0.12/axpy2_opencl.so").string(), {.allow_missing = true}).value();
+  const Module model =
+      runtime.load(golden("tvm-0.12/axpy2_opencl.so").string(), {.allow_missing = true}).value();
 
   const auto kernel = model.function("axpy2_kernel0");
 
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().code, Code::not_found);
-  EXPECT_THAT(kernel.error().message, AllOf(HasSubstr("axpy2_kernel0"), HasSubstr("not bound"), HasSubstr("opencl")));
+  EXPECT_THAT(kernel.error().message,
+              AllOf(HasSubstr("axpy2_kernel0"), HasSubstr("not bound"), HasSubstr("opencl")));
 }
 
 TEST(Load, RefusesHostCodeOfTheOtherDialectByName) {
@@ -137,7 +141,8 @@ TEST(Load, RefusesWhatIsNoFile) {
 
   EXPECT_THAT(runtime.load((dir / "fifo.so").string()).error().message, HasSubstr("FIFO"));
   EXPECT_THAT(runtime.load(dir.path().string()).error().message, HasSubstr("directory"));
-  EXPECT_THAT(runtime.load((dir / "text.so").string()).error().message, HasSubstr("not an ELF file"));
+  EXPECT_THAT(runtime.load((dir / "text.so").string()).error().message,
+              HasSubstr("not an ELF file"));
   EXPECT_THAT(runtime.load((dir / "empty.so").string()).error().message, HasSubstr("empty"));
   EXPECT_EQ(runtime.load((dir / "absent.so").string()).error().code, Code::not_found);
 }
@@ -148,7 +153,8 @@ TEST(Load, RefusesEveryTruncationOfALibraryBeforeItIsOpened) {
   const test::TempDir dir;
   for (std::size_t size = 1; size < whole.size(); size += whole.size() / 64) {
     test::write_file(dir / "cut.so", std::span(whole).first(size));
-    EXPECT_FALSE(runtime.load((dir / "cut.so").string()).ok()) << "accepted the first " << size << " bytes";
+    EXPECT_FALSE(runtime.load((dir / "cut.so").string()).ok())
+        << "accepted the first " << size << " bytes";
   }
 }
 
@@ -169,8 +175,11 @@ TEST(Load, RefusesALibraryForAnotherMachine) {
 TEST(Load, OfHostCodeThatImportsTvmFunctionsRuns) {
   Runtime runtime = make_runtime();
   const auto inputs = runtime.read_tensors(golden("tvm-0.12/resnet20.input.npz").string()).value();
-  const auto expected = runtime.read_tensors(golden("tvm-0.12/resnet20_c.expected.npz").string()).value();
-  Executor executor = runtime.executor(runtime.load(golden("tvm-0.12/resnet20_c.so").string()).value(), {"cpu"}).value();
+  const auto expected =
+      runtime.read_tensors(golden("tvm-0.12/resnet20_c.expected.npz").string()).value();
+  Executor executor =
+      runtime.executor(runtime.load(golden("tvm-0.12/resnet20_c.so").string()).value(), {"cpu"})
+          .value();
 
   ASSERT_TRUE(executor.set_input(inputs.front().first, inputs.front().second.row(0).value()).ok());
   ASSERT_TRUE(executor.run().ok());
@@ -178,7 +187,8 @@ TEST(Load, OfHostCodeThatImportsTvmFunctionsRuns) {
   const auto found = executor.output(0)->elements<float>();
   const auto wanted = expected.front().second.row(0)->elements<float>();
   ASSERT_EQ(found.size(), wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i]));
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i]));
 }
 
 TEST(Runtime, WithoutPluginsSaysWhereItLooked) {
@@ -191,8 +201,9 @@ TEST(Runtime, WithoutPluginsSaysWhereItLooked) {
   const auto model = runtime.load(digits_file());
 
   ASSERT_FALSE(model.ok());
-  EXPECT_THAT(model.error().message, AllOf(HasSubstr("GraphExecutorFactory"), HasSubstr(empty.path().string()),
-                                           HasSubstr("gantry.graph")));
+  EXPECT_THAT(model.error().message,
+              AllOf(HasSubstr("GraphExecutorFactory"), HasSubstr(empty.path().string()),
+                    HasSubstr("gantry.graph")));
 }
 
 TEST(Runtime, RefusesOptionsOutOfRange) {
@@ -210,7 +221,8 @@ TEST(Runtime, NamesDevicesAndSaysWhichThereAre) {
   Runtime runtime = make_runtime();
 
   EXPECT_EQ(runtime.device("cpu:0")->type, 1);
-  EXPECT_EQ(runtime.device("cpu:1").error().message, "device \"cpu:1\" is not there; cpu has 1 device");
+  EXPECT_EQ(runtime.device("cpu:1").error().message,
+            "device \"cpu:1\" is not there; cpu has 1 device");
   EXPECT_EQ(runtime.device("opencl").error().reason, "NO_PLUGIN");
 }
 
@@ -221,7 +233,8 @@ TEST(Runtime, RecordsATraceWhereAsked) {
   const Module model = runtime.load(digits_file()).value();
 
   EXPECT_THAT(runtime.trace_json(), AllOf(HasSubstr("traceEvents"), HasSubstr("dlopen")));
-  EXPECT_THAT(make_runtime().trace_json(), AllOf(HasSubstr("traceEvents"), Not(HasSubstr("dlopen"))));
+  EXPECT_THAT(make_runtime().trace_json(),
+              AllOf(HasSubstr("traceEvents"), Not(HasSubstr("dlopen"))));
 }
 
 // The executor's creation, each run, and in each run the function of every operator.
@@ -259,7 +272,8 @@ TEST(Tensor, GivesItsRowsAsViews) {
   for (int i = 0; i < 6; ++i) whole.elements<int>()[static_cast<std::size_t>(i)] = i;
 
   EXPECT_THAT(whole.row(1)->elements<int>(), testing::ElementsAre(2, 3));
-  EXPECT_EQ(whole.row(3).error().message, "row 3 of tensor int32[3, 2] on cpu:0 is asked for, the last is 2");
+  EXPECT_EQ(whole.row(3).error().message,
+            "row 3 of tensor int32[3, 2] on cpu:0 is asked for, the last is 2");
 }
 
 TEST(Any, SaysWhatItIsWhenAnotherKindIsWanted) {

@@ -54,8 +54,8 @@ class PluginInUse : public testing::Test {
   }
 
   // Calls the function "call" of a module of `runtime`, which runs `body`.
-  Result<Any> run(Runtime& runtime, decltype(test::ProgramPlugin::call) body, std::span<const gantry_value> args = {},
-                  const gantry_env* env = nullptr) {
+  Result<Any> run(Runtime& runtime, decltype(test::ProgramPlugin::call) body,
+                  std::span<const gantry_value> args = {}, const gantry_env* env = nullptr) {
     program_plugin().call = std::move(body);
     GANTRY_TRY(const Module module, runtime.load(file_of({{"test.block", "x"}})));
     GANTRY_TRY(const Function function, module.function("call"));
@@ -87,7 +87,8 @@ TEST_F(PluginInUse, IsOpenedWhenAFileNeedsItAndDestroyedAfterItsLastModule) {
 TEST_F(PluginInUse, SaysWhereThePayloadsOfItsOwnLayoutEnd) {
   Runtime runtime = with_plugin();
 
-  const auto root = runtime.load(file_of({{"test.block", "one"}, {"test.block", "two"}, {"test.block", "three"}}));
+  const auto root = runtime.load(
+      file_of({{"test.block", "one"}, {"test.block", "two"}, {"test.block", "three"}}));
 
   ASSERT_TRUE(root.ok()) << root.error().message;
   const std::vector<Module> imports = root->imports();
@@ -108,7 +109,8 @@ TEST_F(PluginInUse, CannotMakeALoadEndlessByMeasuringEveryPayloadItself) {
   EXPECT_EQ(root.error().code, Code::exhausted);
   EXPECT_EQ(root.error().reason, "PAYLOAD_LAYOUT");
   EXPECT_THAT(root.error().message,
-              HasSubstr("has more than 256 payloads of type keys like \"test.block\" whose length only their loader "
+              HasSubstr("has more than 256 payloads of type keys like \"test.block\" whose length "
+                        "only their loader "
                         "knows: declare the payload layout in the plugin's manifest"));
   EXPECT_EQ(program_plugin().modules, 0);
 }
@@ -122,9 +124,9 @@ TEST_F(PluginInUse, ThatLiesAboutWhatItConsumedIsNamed) {
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::bug);
   EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
-  EXPECT_THAT(module.error().message,
-              AllOf(HasSubstr("load_binary of plugin test.program says it has consumed 1009 bytes of a payload of "),
-                    HasSubstr("while loading module 0 \"test.block\"")));
+  EXPECT_THAT(module.error().message, AllOf(HasSubstr("load_binary of plugin test.program says it "
+                                                      "has consumed 1009 bytes of a payload of "),
+                                            HasSubstr("while loading module 0 \"test.block\"")));
   EXPECT_EQ(program_plugin().modules, 0) << "the module it made is destroyed";
 }
 
@@ -136,7 +138,8 @@ TEST_F(PluginInUse, ThatSucceedsWithoutAModuleIsNamed) {
 
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().reason, "MODULE_MISSING");
-  EXPECT_THAT(module.error().message, HasSubstr("load_binary of plugin test.program returns success without a module"));
+  EXPECT_THAT(module.error().message,
+              HasSubstr("load_binary of plugin test.program returns success without a module"));
 }
 
 TEST_F(PluginInUse, ThatFailsWithoutATextIsNamed) {
@@ -146,8 +149,9 @@ TEST_F(PluginInUse, ThatFailsWithoutATextIsNamed) {
 
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::unavailable);
-  EXPECT_THAT(module.error().message,
-              HasSubstr("load_binary of plugin test.program fails as unavailable and gives no reason"));
+  EXPECT_THAT(
+      module.error().message,
+      HasSubstr("load_binary of plugin test.program fails as unavailable and gives no reason"));
 }
 
 TEST_F(PluginInUse, BindsModulesThatWereMissingWhenTheyWereLoaded) {
@@ -206,9 +210,10 @@ TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {
 // required: true in a manifest makes start-up fail, with what is wrong.
 TEST(Runtime, DoesNotStartWithoutAPluginThatIsRequired) {
   const test::TempDir dir;
-  test::write_file(dir / "acme.yaml",
-                   "schema: \"1.0\"\nid: acme.npu\nversion: \"1.0.0\"\nlibrary: libabsent.so\n"
-                   "abi: {major: 1, min_minor: 0, max_minor: 0}\nkeys: [{key: acme.npu}]\nrequired: true\n");
+  test::write_file(
+      dir / "acme.yaml",
+      "schema: \"1.0\"\nid: acme.npu\nversion: \"1.0.0\"\nlibrary: libabsent.so\n"
+      "abi: {major: 1, min_minor: 0, max_minor: 0}\nkeys: [{key: acme.npu}]\nrequired: true\n");
   RuntimeOptions options;
   options.plugin_dirs = {dir.path().string()};
 
@@ -216,7 +221,8 @@ TEST(Runtime, DoesNotStartWithoutAPluginThatIsRequired) {
 
   ASSERT_FALSE(runtime.ok());
   EXPECT_EQ(runtime.error().code, Code::unavailable);
-  EXPECT_THAT(runtime.error().message, AllOf(HasSubstr("acme.npu"), HasSubstr("required"), HasSubstr("libabsent.so")));
+  EXPECT_THAT(runtime.error().message,
+              AllOf(HasSubstr("acme.npu"), HasSubstr("required"), HasSubstr("libabsent.so")));
 }
 
 TEST_F(PluginInUse, LearnsTheNumberOfItsDeviceWhileItIsCreated) {
@@ -277,15 +283,17 @@ TEST_F(PluginInUse, IsToldOfCancellation) {
   std::vector<int> seen;
   const gantry_env env = task.env();
 
-  const auto done = run(runtime,
-                        [&](const gantry_env* called, const gantry_value*, std::int32_t, gantry_value*, gantry_status*) {
-                          const gantry_host* host = program_plugin().host;
-                          seen.push_back(host->is_cancelled(host, called));
-                          task.cancel();
-                          seen.push_back(host->is_cancelled(host, called));
-                          return gantry_code{GANTRY_OK};
-                        },
-                        {}, &env);
+  const auto done = run(
+      runtime,
+      [&](const gantry_env* called, const gantry_value*, std::int32_t, gantry_value*,
+          gantry_status*) {
+        const gantry_host* host = program_plugin().host;
+        seen.push_back(host->is_cancelled(host, called));
+        task.cancel();
+        seen.push_back(host->is_cancelled(host, called));
+        return gantry_code{GANTRY_OK};
+      },
+      {}, &env);
 
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_THAT(seen, testing::ElementsAre(0, 1));
@@ -298,24 +306,30 @@ TEST_F(PluginInUse, GetsThePoolAndTheTraceAsExtensions) {
   Runtime runtime = with_plugin(std::move(options));
   std::atomic<int> pieces{0};
 
-  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
-                                     gantry_status* status) -> gantry_code {
-    const gantry_host* host = program_plugin().host;
-    const auto* threads = static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
-    const auto* trace = static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
-    if (threads == nullptr || trace == nullptr || host->get_extension(host, "gantry.threads/1x") != nullptr) {
-      return gantry_fail(status, GANTRY_BUG, "TEST", "extensions");
-    }
-    const std::int64_t begun = trace->span_begin(host);
-    const gantry_code code = threads->parallel_for(
-        host, 10, [](void* self, std::int64_t, gantry_status*) -> gantry_code {
-          ++*static_cast<std::atomic<int>*>(self);
-          return GANTRY_OK;
-        },
-        &pieces, status);
-    trace->span_end(host, begun, gantry_text("ten pieces"), gantry_text("run"));
-    return code;
-  });
+  const auto done =
+      run(runtime,
+          [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+              gantry_status* status) -> gantry_code {
+            const gantry_host* host = program_plugin().host;
+            const auto* threads =
+                static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
+            const auto* trace =
+                static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
+            if (threads == nullptr || trace == nullptr ||
+                host->get_extension(host, "gantry.threads/1x") != nullptr) {
+              return gantry_fail(status, GANTRY_BUG, "TEST", "extensions");
+            }
+            const std::int64_t begun = trace->span_begin(host);
+            const gantry_code code = threads->parallel_for(
+                host, 10,
+                [](void* self, std::int64_t, gantry_status*) -> gantry_code {
+                  ++*static_cast<std::atomic<int>*>(self);
+                  return GANTRY_OK;
+                },
+                &pieces, status);
+            trace->span_end(host, begun, gantry_text("ten pieces"), gantry_text("run"));
+            return code;
+          });
 
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(pieces, 10);
@@ -329,15 +343,18 @@ TEST_F(PluginInUse, ReadsItsOptionsAndWhatEveryPluginMayAsk) {
   std::int64_t threads = 0;
   gantry_code unknown = GANTRY_OK;
 
-  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
-                                     gantry_status* status) -> gantry_code {
-    const gantry_host* host = program_plugin().host;
-    gantry_value value{};
-    if (const gantry_code code = host->config_get(host, gantry_text("threads"), &value, status)) return code;
-    threads = value.i;
-    unknown = host->config_get(host, gantry_text("thread"), &value, nullptr);
-    return GANTRY_OK;
-  });
+  const auto done = run(
+      runtime,
+      [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+          gantry_status* status) -> gantry_code {
+        const gantry_host* host = program_plugin().host;
+        gantry_value value{};
+        if (const gantry_code code = host->config_get(host, gantry_text("threads"), &value, status))
+          return code;
+        threads = value.i;
+        unknown = host->config_get(host, gantry_text("thread"), &value, nullptr);
+        return GANTRY_OK;
+      });
 
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(threads, 3);
@@ -349,9 +366,10 @@ TEST_F(PluginInUse, MakesModulesThatSeeTheirParentsImports) {
   Runtime runtime = with_plugin();
   std::optional<Module> made;
   {
-    const Module root = runtime.load(file_of({{"test.block", "root"}, {"test.block", "import"}})).value();
-    program_plugin().call = [](const gantry_env*, const gantry_value* args, std::int32_t, gantry_value* result,
-                               gantry_status* status) -> gantry_code {
+    const Module root =
+        runtime.load(file_of({{"test.block", "root"}, {"test.block", "import"}})).value();
+    program_plugin().call = [](const gantry_env*, const gantry_value* args, std::int32_t,
+                               gantry_value* result, gantry_status* status) -> gantry_code {
       static constexpr gantry_module_table table = {
           .struct_size = sizeof(gantry_module_table),
           .type_name = "made",
@@ -374,20 +392,26 @@ TEST_F(PluginInUse, MakesModulesThatSeeTheirParentsImports) {
 TEST_F(PluginInUse, IsToldWhichArgumentOfTheHostsWasWrong) {
   Runtime runtime = with_plugin();
 
-  const auto done = run(runtime, [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
-                                     gantry_status* status) -> gantry_code {
-    const gantry_host* host = program_plugin().host;
-    gantry_value text{};
-    if (const gantry_code code = host->text_new(host, GANTRY_STRING, gantry_text("no module"), &text, status)) return code;
-    static constexpr gantry_module_table table = {};
-    const gantry_code code = host->module_new(host, text.object, {nullptr, &table}, result, status);
-    host->release(host, text.object);
-    return code;
-  });
+  const auto done =
+      run(runtime,
+          [&](const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
+              gantry_status* status) -> gantry_code {
+            const gantry_host* host = program_plugin().host;
+            gantry_value text{};
+            if (const gantry_code code =
+                    host->text_new(host, GANTRY_STRING, gantry_text("no module"), &text, status))
+              return code;
+            static constexpr gantry_module_table table = {};
+            const gantry_code code =
+                host->module_new(host, text.object, {nullptr, &table}, result, status);
+            host->release(host, text.object);
+            return code;
+          });
 
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::invalid);
-  EXPECT_THAT(done.error().message, HasSubstr("module_new: the object is of kind 65, expected a module (kind 73)"));
+  EXPECT_THAT(done.error().message,
+              HasSubstr("module_new: the object is of kind 65, expected a module (kind 73)"));
 }
 
 }  // namespace

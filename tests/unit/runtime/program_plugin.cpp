@@ -18,11 +18,12 @@ gantry_code call_block(void*, const gantry_env* env, const gantry_value* args, s
   return program_plugin().call(env, args, count, result, status);
 }
 
-constexpr gantry_function_table kCall = {.struct_size = sizeof(gantry_function_table), .call = call_block};
+constexpr gantry_function_table kCall = {.struct_size = sizeof(gantry_function_table),
+                                         .call = call_block};
 constexpr gantry_function_table kText = {
     .struct_size = sizeof(gantry_function_table),
-    .call = [](void* self, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
-               gantry_status* status) -> gantry_code {
+    .call = [](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+               gantry_value* result, gantry_status* status) -> gantry_code {
       const std::string& text = static_cast<Block*>(self)->text;
       const gantry_host* host = program_plugin().host;
       return host->text_new(host, GANTRY_STRING, {text.data(), text.size()}, result, status);
@@ -36,31 +37,36 @@ constexpr gantry_module_table kBlock = {
           delete static_cast<Block*>(self);
           --program_plugin().modules;
         },
-    .get_function = [](void* self, gantry_bytes name, gantry_function* out, gantry_status*) -> gantry_code {
+    .get_function = [](void* self, gantry_bytes name, gantry_function* out,
+                       gantry_status*) -> gantry_code {
       const std::string_view asked(name.data, name.size);
       if (asked == "call") return *out = {self, &kCall}, GANTRY_OK;
       if (asked == "text") return *out = {self, &kText}, GANTRY_OK;
       return GANTRY_NOT_FOUND;
     }};
 
-gantry_code load_block(void*, const gantry_blob* blob, gantry_object*, gantry_module* module, std::uint64_t* consumed,
-                       gantry_status* status) {
+gantry_code load_block(void*, const gantry_blob* blob, gantry_object*, gantry_module* module,
+                       std::uint64_t* consumed, gantry_status* status) {
   ProgramPlugin& plugin = program_plugin();
   ++plugin.loads;
   plugin.last_was_exact = (blob->flags & GANTRY_BLOB_EXACT) != 0;
   std::uint64_t size = 0;
-  if (blob->size < sizeof size) return gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "block: no length");
+  if (blob->size < sizeof size)
+    return gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "block: no length");
   std::memcpy(&size, blob->data, sizeof size);
-  if (size > blob->size - sizeof size) return gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "block: cut");
+  if (size > blob->size - sizeof size)
+    return gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "block: cut");
   *consumed = sizeof size + size + plugin.lie;
   if (plugin.no_module) return GANTRY_OK;
   ++plugin.modules;
-  *module = {new Block{std::string(reinterpret_cast<const char*>(blob->data) + sizeof size, size)}, &kBlock};
+  *module = {new Block{std::string(reinterpret_cast<const char*>(blob->data) + sizeof size, size)},
+             &kBlock};
   return GANTRY_OK;
 }
 
-constexpr gantry_loader_table kLoader = {
-    .struct_size = sizeof(gantry_loader_table), .type_key = "test.block", .load_binary = load_block};
+constexpr gantry_loader_table kLoader = {.struct_size = sizeof(gantry_loader_table),
+                                         .type_key = "test.block",
+                                         .load_binary = load_block};
 constexpr gantry_loader_table kBroken = {
     .struct_size = sizeof(gantry_loader_table),
     .type_key = "test.broken",
@@ -72,8 +78,11 @@ constexpr gantry_device_table kDevice = {
     .struct_size = sizeof(gantry_device_table),
     .flags = GANTRY_DEVICE_OPAQUE_DATA,
     .name = "test_npu",
-    .count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code { return *count = 2, GANTRY_OK; },
-    .alloc = [](void*, std::int32_t, const gantry_alloc* what, void** data, gantry_status*) -> gantry_code {
+    .count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code {
+      return *count = 2, GANTRY_OK;
+    },
+    .alloc = [](void*, std::int32_t, const gantry_alloc* what, void** data,
+                gantry_status*) -> gantry_code {
       ++program_plugin().blocks;
       return *data = std::malloc(what->size + 1), GANTRY_OK;
     },
@@ -93,7 +102,8 @@ constexpr const gantry_device_table* kDevices[] = {&kDevice};
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   ProgramPlugin& plugin = program_plugin();
   plugin.host = host;
-  if (const gantry_code code = host->device_type(host, gantry_text("test_npu"), &plugin.device_number, status)) {
+  if (const gantry_code code =
+          host->device_type(host, gantry_text("test_npu"), &plugin.device_number, status)) {
     return code;
   }
   if (plugin.refusals > 0) {
@@ -104,20 +114,19 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
   return *self = &plugin, GANTRY_OK;
 }
 
-constexpr gantry_plugin_table kPlugin = {
-    .struct_size = sizeof(gantry_plugin_table),
-    .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
-    .id = "test.program",
-    .version = "1.0.0",
-    .vendor = "gantry",
-    .display_name = "a plugin of the test program",
-    .license = "Apache-2.0",
-    .loaders = kLoaders,
-    .devices = kDevices,
-    .loader_count = 2,
-    .device_count = 1,
-    .create = create,
-    .destroy = [](void*) { --program_plugin().instances; }};
+constexpr gantry_plugin_table kPlugin = {.struct_size = sizeof(gantry_plugin_table),
+                                         .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+                                         .id = "test.program",
+                                         .version = "1.0.0",
+                                         .vendor = "gantry",
+                                         .display_name = "a plugin of the test program",
+                                         .license = "Apache-2.0",
+                                         .loaders = kLoaders,
+                                         .devices = kDevices,
+                                         .loader_count = 2,
+                                         .device_count = 1,
+                                         .create = create,
+                                         .destroy = [](void*) { --program_plugin().instances; }};
 
 }  // namespace
 
@@ -126,6 +135,8 @@ ProgramPlugin& program_plugin() {
   return plugin;
 }
 
-const gantry_plugin_table* query_program_plugin(const gantry_host_info*, gantry_status*) { return &kPlugin; }
+const gantry_plugin_table* query_program_plugin(const gantry_host_info*, gantry_status*) {
+  return &kPlugin;
+}
 
 }  // namespace gantry::test

@@ -11,7 +11,8 @@
 
 namespace gantry::test {
 
-const gantry_plugin_table* query_program_plugin(const gantry_host_info* host, gantry_status* status);
+const gantry_plugin_table* query_program_plugin(const gantry_host_info* host,
+                                                gantry_status* status);
 
 // What the plugin saw and is told to do; reset() before each test. One thread.
 struct ProgramPlugin {
@@ -20,14 +21,16 @@ struct ProgramPlugin {
   int modules = 0;                    // alive now
   int loads = 0;
   bool last_was_exact = false;
-  std::int32_t device_number = 0;     // host->device_type("test_npu") at create
-  std::uint64_t lie = 0;              // added to `consumed`
-  bool no_module = false;             // success without one
-  int refusals = 0;                   // so many times create() fails
-  int blocks = 0;                     // on its device, in use now
-  int late_frees = 0;                 // blocks freed after the last instance was destroyed
+  std::int32_t device_number = 0;  // host->device_type("test_npu") at create
+  std::uint64_t lie = 0;           // added to `consumed`
+  bool no_module = false;          // success without one
+  int refusals = 0;                // so many times create() fails
+  int blocks = 0;                  // on its device, in use now
+  int late_frees = 0;              // blocks freed after the last instance was destroyed
   // The function "call" of a "test.block" module.
-  std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*, gantry_status*)> call;
+  std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                            gantry_status*)>
+      call;
 };
 ProgramPlugin& program_plugin();
 

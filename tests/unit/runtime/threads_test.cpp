@@ -23,7 +23,8 @@ TEST(Threads, RunTwoExecutorsOfOneModuleAtOnce) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&, t] {
       Executor executor = runtime.executor(model, {"cpu"}).value();
-      for (std::int64_t i = 0; i < 50; ++i) right += static_cast<bool>(digits.run(executor, (i * 7 + t) % 360));
+      for (std::int64_t i = 0; i < 50; ++i)
+        right += static_cast<bool>(digits.run(executor, (i * 7 + t) % 360));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -33,7 +34,8 @@ TEST(Threads, RunTwoExecutorsOfOneModuleAtOnce) {
 
 TEST(Threads, CallOneFunctionFromEight) {
   Runtime runtime = make_runtime();
-  const Function axpy2 = runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
+  const Function axpy2 =
+      runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
   std::atomic<int> right{0};
 
   std::vector<std::thread> threads;

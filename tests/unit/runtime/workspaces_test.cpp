@@ -20,7 +20,8 @@ TEST(DeviceWorkspaces, AreFreedBeforeTheirPluginIsDestroyed) {
     const Module model =
         runtime.load((test::build_tree() / "tests/host_fixtures/packed.so").string()).value();
 
-    const auto used = model.function("use_workspace").value()(std::int64_t{npu}, std::int64_t{4096});
+    const auto used =
+        model.function("use_workspace").value()(std::int64_t{npu}, std::int64_t{4096});
 
     ASSERT_TRUE(used.ok()) << used.error().message;
     EXPECT_EQ(program_plugin().blocks, 1) << "kept for the next call";

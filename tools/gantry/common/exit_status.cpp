@@ -20,7 +20,8 @@ std::string error_text(const Error& error) {
   // Places stand on lines of their own: the offset belongs to what is refused.
   std::string message = error.message;
   if (error.offset != no_offset) {
-    message.insert(std::min(message.find('\n'), message.size()), concat(" (offset ", Hex{error.offset}, ")"));
+    message.insert(std::min(message.find('\n'), message.size()),
+                   concat(" (offset ", Hex{error.offset}, ")"));
   }
   return text + escaped_lines(message) + "\n";
 }
