@@ -89,7 +89,8 @@ Status judge(const Container& container, std::uint64_t libraries, bool has_tree,
 // What layout_of() has looked at, for people: "2, 1000" or "2, 4, \"\x01...\"".
 std::string beginning_of(std::span<const std::uint8_t> content) {
   ByteReader in(content);
-  const std::uint64_t count = *in.read_u64("first word");  // delimit() has seen to it
+  // delimit() has seen to it
+  const std::uint64_t count = *in.read_u64("first word");
   if (const auto key = ByteReader(in.rest()).read_string("type key"); key.ok()) {
     return concat(count, ", ", key->size(), ", ", quoted(*key));
   }

@@ -27,20 +27,26 @@ struct Container {
   Generation generation = Generation::none;
   Dialect dialect = Dialect::unknown;
   ContainerLayout layout = ContainerLayout::none;
-  PayloadContext context;  // for PayloadLayouts and details
+  // for PayloadLayouts and details
+  PayloadContext context;
 
-  std::string_view blob_symbol;     // empty: no container, or bare bytes
-  std::string_view context_symbol;  // empty: the file has none
-  std::string_view prefix;          // of a prefixed system library
+  // empty: no container, or bare bytes
+  std::string_view blob_symbol;
+  // empty: the file has none
+  std::string_view context_symbol;
+  // of a prefixed system library
+  std::string_view prefix;
 
-  std::span<const std::uint8_t>
-      bytes;                      // from the first byte (the length header, if any) to the last
-  std::uint64_t file_offset = 0;  // of bytes, in the file
+  // from the first byte (the length header, if any) to the last
+  std::span<const std::uint8_t> bytes;
+  // of bytes, in the file
+  std::uint64_t file_offset = 0;
 
   // Module i, in index order; module 0 is the root. A file without a container, and the root of a
   // container without a tree, is one `_lib`.
   std::vector<Entry> entries;
-  ImportTree tree;  // as many modules as entries
+  // as many modules as entries
+  ImportTree tree;
 
   // Legal but odd, or read by a guess; one sentence each.
   std::vector<std::string> warnings;
@@ -48,10 +54,14 @@ struct Container {
 
 // Where a container lies. Filled by read_container(file) below; by hand for bare bytes.
 struct ContainerPlace {
-  std::span<const std::uint8_t> room;  // from the first byte as far as it could reach
-  std::uint64_t file_offset = 0;       // of room
-  std::uint64_t symbol_size = 0;       // 0: not known
-  std::uint64_t headless_size = 0;     // value of __tvm_dev_mblob_nbytes, where symbols.size is set
+  // from the first byte as far as it could reach
+  std::span<const std::uint8_t> room;
+  // of room
+  std::uint64_t file_offset = 0;
+  // 0: not known
+  std::uint64_t symbol_size = 0;
+  // value of __tvm_dev_mblob_nbytes, where symbols.size is set
+  std::uint64_t headless_size = 0;
 };
 
 // returns  malformed, with the offset from the container's first byte; the table of what is refused

@@ -13,11 +13,16 @@ namespace gantry {
 // A small tree that a tool prints as text or JSON. Text comes from the file as it is: escape it.
 struct Detail {
   enum class Kind : std::uint8_t {
-    text,    // value
-    number,  // value, decimal
-    size,    // value, a count of bytes: the field holds data
-    list,    // children, in order; their names may be empty
-    record,  // children, by name
+    // value
+    text,
+    // value, decimal
+    number,
+    // value, a count of bytes: the field holds data
+    size,
+    // children, in order; their names may be empty
+    list,
+    // children, by name
+    record,
   };
   Kind kind = Kind::record;
   std::string name;

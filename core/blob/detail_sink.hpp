@@ -17,7 +17,8 @@ struct DetailSink {
   std::uint64_t most = limits::least_details;
   std::uint64_t items = 0;
   bool cut = false;
-  bool private_float_codes = false;  // see PayloadContext
+  // see PayloadContext
+  bool private_float_codes = false;
 
   // A new child of `to`, or null where there are enough; valid until the next one is added there.
   Detail* add(Detail& to);

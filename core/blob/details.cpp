@@ -47,7 +47,8 @@ ByteReader code_of(const Entry& entry, const Measured& measured) {
   ByteReader in(entry.payload, entry.at);
   const bool bare = measured.layout->fields().front().kind == PayloadField::Kind::rest;
   if (bare) return in;
-  return ByteReader(entry.payload.subspan(8), entry.at + 8);  // measured: the length is there
+  // measured: the length is there
+  return ByteReader(entry.payload.subspan(8), entry.at + 8);
 }
 
 }  // namespace

@@ -14,8 +14,10 @@
 namespace gantry {
 
 struct PayloadDetails {
-  Detail root;                        // a record
-  std::vector<std::string> warnings;  // what could not be decoded; the file is as good as before
+  // a record
+  Detail root;
+  // what could not be decoded; the file is as good as before
+  std::vector<std::string> warnings;
 };
 
 // Never fails. What is shown of one payload is limited (limits.hpp); a cut is a warning.

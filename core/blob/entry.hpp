@@ -15,12 +15,17 @@ inline constexpr std::string_view library_key = "_lib";
 
 // How we know where a payload ends.
 enum class Extent : std::uint8_t {
-  exact,      // its length stands in the container, or it has none
-  laid_out,   // its payload layout was followed to the end
-  recovered,  // unknown layout, but everything around it is delimited
-  guessed,    // unknown layout; a search for known keys found one place where the entries behind it
-              // can begin. Where those lie is part of the guess, however each of them is marked
-  unknown,  // unknown layout; the bytes up to the next thing we know belong to it and its successors
+  // its length stands in the container, or it has none
+  exact,
+  // its payload layout was followed to the end
+  laid_out,
+  // unknown layout, but everything around it is delimited
+  recovered,
+  // unknown layout; a search for known keys found one place where the entries behind it can begin.
+  // Where those lie is part of the guess, however each of them is marked
+  guessed,
+  // unknown layout; the bytes up to the next thing we know belong to it and its successors
+  unknown,
 };
 
 // "exact", "laid-out", "recovered", "guessed", "unknown".
@@ -30,9 +35,12 @@ constexpr std::string_view name_of(Extent extent) {
 }
 
 struct Entry {
-  std::string_view type_key;  // points into the container; empty: lost behind an unknown one
-  std::uint64_t at = 0;       // of the payload, from the container's first byte
-  std::span<const std::uint8_t> payload;  // points into the container
+  // points into the container; empty: lost behind an unknown one
+  std::string_view type_key;
+  // of the payload, from the container's first byte
+  std::uint64_t at = 0;
+  // points into the container
+  std::span<const std::uint8_t> payload;
   Extent extent = Extent::exact;
 
   bool is_library() const { return type_key == library_key; }

@@ -117,7 +117,8 @@ ImportTree ImportTree::star(std::uint64_t count) {
 std::vector<std::uint64_t> ImportTree::reachable_from(std::uint64_t root) const {
   struct Step {
     std::uint64_t module;
-    std::uint64_t next;  // index into its children
+    // index into its children
+    std::uint64_t next;
   };
   std::vector<bool> seen(module_count(), false);
   std::vector<std::uint64_t> order{root};

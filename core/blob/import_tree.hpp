@@ -15,8 +15,10 @@ namespace gantry {
 
 // How the exporter writes the children of one module.
 enum class ChildOrder : std::uint8_t {
-  ascending,  // each once, by index: G3 and later
-  of_import,  // as they were imported, and as often: G2
+  // each once, by index: G3 and later
+  ascending,
+  // as they were imported, and as often: G2
+  of_import,
 };
 
 class ImportTree {

@@ -72,7 +72,8 @@ ContainerLayout layout_of(std::span<const std::uint8_t> content) {
   ByteReader in(content);
   const auto first = in.read_u64("first word");
   if (!first.ok()) return ContainerLayout::none;
-  if (*first == 0) return ContainerLayout::one;  // no entries; what may follow is never read
+  // no entries; what may follow is never read
+  if (*first == 0) return ContainerLayout::one;
   const auto second = in.read_u64("second word");
   if (!second.ok()) return ContainerLayout::none;
   // Row pointer 0 is always 0, and a type key is never empty.

@@ -18,17 +18,22 @@ namespace gantry {
 
 // See FORMAT.md, "Generations".
 enum class Generation : std::uint8_t { none, g0, g1, g2, g3, g3x, g4, g4x, g5, unknown };
-std::string_view name_of(Generation generation);  // "none", "G0", ... "G3x", ... "unknown"
+// "none", "G0", ... "G3x", ... "unknown"
+std::string_view name_of(Generation generation);
 
 // What compiled host code calls and expects: TVMValue and type codes, or TVMFFIAny.
 enum class Dialect : std::uint8_t { packed, ffi, unknown };
-std::string_view name_of(Dialect dialect);  // "packed", "ffi", "unknown"
+// "packed", "ffi", "unknown"
+std::string_view name_of(Dialect dialect);
 
 // The two forms of the bytes behind the length header.
 enum class ContainerLayout : std::uint8_t {
-  none,  // no container
-  one,   // count, entries without lengths, tree last (G0 to G4)
-  two,   // tree first, every payload behind its length (G4x, G5)
+  // no container
+  none,
+  // count, entries without lengths, tree last (G0 to G4)
+  one,
+  // tree first, every payload behind its length (G4x, G5)
+  two,
 };
 
 // Tells the two apart by the first two words behind the header.
@@ -40,7 +45,8 @@ ContainerLayout layout_of(std::span<const std::uint8_t> content);
 // One dynamic symbol of the file that may hold a container.
 struct HostSymbol {
   std::string_view name;
-  std::uint64_t size = 0;  // 0: not known
+  // 0: not known
+  std::uint64_t size = 0;
   bool defined = false;
 };
 
@@ -48,13 +54,19 @@ struct HostSymbol {
 struct ContainerSymbols {
   enum class Family : std::uint8_t { none, legacy, ffi_first, ffi };
 
-  Family family = Family::none;        // by the name of the blob symbol
-  std::optional<std::size_t> blob;     // [prefix]__tvm_dev_mblob, __tvm_ffi_library_bin, ...
-  std::optional<std::size_t> size;     // __tvm_dev_mblob_nbytes: the container has no length header
-  std::optional<std::size_t> context;  // the slot for the module handle; often absent
-  std::string_view prefix;             // of a prefixed system library; usually empty
+  // by the name of the blob symbol
+  Family family = Family::none;
+  // [prefix]__tvm_dev_mblob, __tvm_ffi_library_bin, ...
+  std::optional<std::size_t> blob;
+  // __tvm_dev_mblob_nbytes: the container has no length header
+  std::optional<std::size_t> size;
+  // the slot for the module handle; often absent
+  std::optional<std::size_t> context;
+  // of a prefixed system library; usually empty
+  std::string_view prefix;
   Dialect dialect = Dialect::unknown;
-  std::vector<std::string> warnings;  // further containers in the same file
+  // further containers in the same file
+  std::vector<std::string> warnings;
 };
 
 // costs    O(symbols)

@@ -67,10 +67,13 @@ class LostPayload {
  private:
   // Where the entries behind the payload can begin, as distances from its first byte.
   struct Search {
-    int fits = 0;  // 2: there may be more, nobody needs them
+    // 2: there may be more, nobody needs them
+    int fits = 0;
     std::uint64_t first = 0, second = 0;
-    std::vector<Entry> behind;  // as they are read from `first`
-    bool is_whole = false;      // every place was tried
+    // as they are read from `first`
+    std::vector<Entry> behind;
+    // every place was tried
+    bool is_whole = false;
   };
 
   Search find_next(std::uint64_t room) const {
@@ -124,8 +127,10 @@ class LostPayload {
 };
 
 struct FoundTree {
-  std::uint64_t at;   // of its key
-  std::uint64_t end;  // behind its last edge
+  // of its key
+  std::uint64_t at;
+  // behind its last edge
+  std::uint64_t end;
   ImportTree tree;
 };
 
@@ -133,7 +138,8 @@ struct FoundTree {
 std::optional<FoundTree> find_tree(const ByteReader& in, std::uint64_t modules) {
   const auto bytes = in.rest();
   const std::uint64_t key_bytes = 8 + tree_key.size();
-  const std::uint64_t fixed_bytes = key_bytes + 8 + 8 + 8;  // both counts, row 0
+  // both counts, row 0
+  const std::uint64_t fixed_bytes = key_bytes + 8 + 8 + 8;
   if (bytes.size() < fixed_bytes) return std::nullopt;
   std::uint64_t trials_left = limits::recovery_trials;
   for (std::uint64_t p = bytes.size() - fixed_bytes + 1; p-- > 0 && trials_left != 0;) {
@@ -176,7 +182,8 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
 
   bool lost = false;
   std::string_view last_key;
-  std::span<const PayloadLayout> alternatives;  // of last_key
+  // of last_key
+  std::span<const PayloadLayout> alternatives;
   for (std::uint64_t i = 0; i < count && !lost; ++i) {
     const std::uint64_t key_at = in.offset();
     GANTRY_TRY(const auto key, read_type_key(in, i));
@@ -211,7 +218,8 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
         return malformed(key_at, "entry ", i, " ", quoted(key), " stands where the import tree is")
             .because("TREE_PLACE");
       }
-      if (!tree && has_library(out.entries)) break;  // judged below
+      // judged below
+      if (!tree && has_library(out.entries)) break;
       LostPayload(in, modules - i - 1, layouts, context).recover(key, end, out);
       if (tree) out.tree = std::move(tree->tree);
       GANTRY_CHECK(in.skip(in.left(), "payloads"));

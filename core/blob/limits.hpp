@@ -9,10 +9,14 @@
 namespace gantry::limits {
 
 inline constexpr std::uint64_t type_key_bytes = 256;
-inline constexpr std::uint64_t array_dimensions = 64;  // of one array record
-inline constexpr std::uint64_t layout_depth = 8;       // nesting of a payload layout
-inline constexpr std::uint64_t layout_fields = 64;     // of one payload layout
-inline constexpr std::uint64_t recovery_trials = 256;  // entries measured in search of a lost one
+// of one array record
+inline constexpr std::uint64_t array_dimensions = 64;
+// nesting of a payload layout
+inline constexpr std::uint64_t layout_depth = 8;
+// of one payload layout
+inline constexpr std::uint64_t layout_fields = 64;
+// entries measured in search of a lost one
+inline constexpr std::uint64_t recovery_trials = 256;
 // Shown of one payload: one detail for so many bytes, but never fewer than the least nor more than the most.
 // A detail takes about 100 bytes of memory, three times that while its list grows; the shortest item
 // of a payload takes 4.

@@ -20,8 +20,10 @@ namespace gantry {
 inline constexpr std::string_view tree_key = "_import_tree";
 
 struct Modules {
-  std::vector<Entry> entries;      // without the tree
-  std::optional<ImportTree> tree;  // as many modules as entries; absent only in layout one
+  // without the tree
+  std::vector<Entry> entries;
+  // as many modules as entries; absent only in layout one
+  std::optional<ImportTree> tree;
   std::vector<std::string> warnings;
 };
 

@@ -39,7 +39,8 @@ constexpr std::string_view known_words =
     "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest \"text\" "
     "vec<T> map<K,V> sized<T> {T, U} label*T";
 
-constexpr std::uint64_t array_header_bytes = 8 + 8 + 8 + 4 + 4 + 8;  // an array of no dimensions
+// an array of no dimensions
+constexpr std::uint64_t array_header_bytes = 8 + 8 + 8 + 4 + 4 + 8;
 
 bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 bool counts(Kind kind) {
@@ -198,8 +199,10 @@ class Grammar {
 
   std::span<const std::string> all_;
   std::size_t index_ = 0;
-  std::string_view left_;            // of all_[index_]
-  std::vector<std::string> labels_;  // that can be counted by, innermost group last
+  // of all_[index_]
+  std::string_view left_;
+  // that can be counted by, innermost group last
+  std::vector<std::string> labels_;
   std::uint64_t field_count_ = 0;
 };
 

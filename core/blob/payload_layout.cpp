@@ -123,7 +123,8 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   };
   bool tried = false;
   for (const PayloadLayout& layout : alternatives) {
-    if (!delimited && ends_in_rest(layout)) continue;  // only a length could say where it ends
+    // only a length could say where it ends
+    if (!delimited && ends_in_rest(layout)) continue;
     tried = true;
     for (const bool extra_tags : {false, true}) {
       if (context.extra_tags == (extra_tags ? ExtraTags::no : ExtraTags::yes)) continue;

@@ -60,9 +60,12 @@ struct PayloadField {
     rest,
   };
   Kind kind = Kind::u8;
-  std::string label;                   // may be empty
-  std::string text;                    // literal: the text; repeat: the label that holds the count
-  std::vector<PayloadField> children;  // vec, repeat, sized: 1; map: 2; group: any
+  // may be empty
+  std::string label;
+  // literal: the text; repeat: the label that holds the count
+  std::string text;
+  // vec, repeat, sized: 1; map: 2; group: any
+  std::vector<PayloadField> children;
 };
 
 // One way to write a payload.
@@ -90,15 +93,18 @@ struct PayloadContext {
 
   ContainerLayout layout = ContainerLayout::one;
   ExtraTags extra_tags = ExtraTags::either;
-  bool private_float_codes = false;  // dtype codes 6 to 8 are float8 and float4 of v0.14 to v0.20
+  // dtype codes 6 to 8 are float8 and float4 of v0.14 to v0.20
+  bool private_float_codes = false;
 };
 PayloadContext payload_context(const ContainerSymbols& symbols, ContainerLayout layout);
 
 // Which alternative fits a payload, and how long that makes it.
 struct Measured {
   std::uint64_t size = 0;
-  const PayloadLayout* layout = nullptr;  // as long as the PayloadLayouts that answered
-  bool extra_tags = false;                // kernel signatures were read with argument tags
+  // as long as the PayloadLayouts that answered
+  const PayloadLayout* layout = nullptr;
+  // kernel signatures were read with argument tags
+  bool extra_tags = false;
 };
 
 // Payload layouts by type key. Value type: a runtime copies the built-in ones and adds those of its

@@ -10,8 +10,10 @@ namespace gantry {
 namespace {
 
 struct Row {
-  std::string_view keys;    // separated by blanks
-  std::string_view fields;  // separated by blanks
+  // separated by blanks
+  std::string_view keys;
+  // separated by blanks
+  std::string_view fields;
 };
 
 constexpr Row rows[] = {
@@ -59,7 +61,8 @@ constexpr Row rows[] = {
     {"examplejson", "graph_json:bytes"},
     {"static_library", "object:bytes functions:vec<str>"},
     {"c", "code:bytes format:str functions:vec<str> constants:vec<str>"},
-    {"c", ""},  // developer builds of December 2019 wrote the key alone
+    // developer builds of December 2019 wrote the key alone
+    {"c", ""},
 };
 
 std::vector<std::string> words_of(std::string_view text) {

@@ -190,7 +190,8 @@ class Walk {
     if (magic != array_magic) {
       return malformed(at, name, " begins with ", Hex{magic}, ", expected ", Hex{array_magic});
     }
-    GANTRY_CHECK(in_.skip(8 + 8, name));  // reserved, device
+    // reserved, device
+    GANTRY_CHECK(in_.skip(8 + 8, name));
     const std::uint64_t ndim_at = in_.offset();
     GANTRY_TRY(const std::uint32_t ndim, in_.read_u32(name));
     if (ndim > limits::array_dimensions) {
@@ -307,8 +308,10 @@ class Walk {
   ByteReader& in_;
   bool extra_tags_;
   DetailSink* sink_;
-  std::string_view data_format_;  // of the bytes that were shown last; may be empty
-  std::vector<Count> counts_;     // unsigned numbers with a label, innermost group last
+  // of the bytes that were shown last; may be empty
+  std::string_view data_format_;
+  // unsigned numbers with a label, innermost group last
+  std::vector<Count> counts_;
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace gantry {
 namespace {
 
 constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
-constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;  // relax since v0.23: memory scopes
+// relax since v0.23: memory scopes
+constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
 
 // A few fields, given in the words of payload_layout.hpp.
 PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
@@ -89,7 +90,8 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
       GANTRY_CHECK(walk_payload(in, layout, false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
-      if (sink.cut) return {};  // nobody sees more
+      // nobody sees more
+      if (sink.cut) return {};
       std::vector<Detail>& header = one.root.children[0].children;
       std::uint64_t instructions = 0;
       if (header.size() >= 3) {

@@ -18,7 +18,8 @@ constexpr std::uint64_t end = 0, needed = 1, hash = 4, strings = 5, symbols = 6,
                         version_need_count = 0x6fffffff;
 }  // namespace tag
 
-constexpr std::uint32_t section_dynamic_symbols = 11;  // SHT_DYNSYM
+// SHT_DYNSYM
+constexpr std::uint32_t section_dynamic_symbols = 11;
 
 // Symbols of a file whose GNU hash table has none. It need not say how many there are: GNU ld then
 // writes one and the same table, whatever symbols are undefined. The section table says it, where there
@@ -37,7 +38,8 @@ std::uint64_t count_unhashed(const ElfImage& image, const DynamicSegment& dynami
        {dynamic.strings, dynamic.hash, dynamic.gnu_hash, dynamic.versions, dynamic.version_needs}) {
     if (table && table->value > begin) end = std::min(end, table->value);
   }
-  if (end == UINT64_MAX) return 1;  // the null symbol
+  // the null symbol
+  if (end == UINT64_MAX) return 1;
   return std::min(end - begin, room) / symbol_bytes;
 }
 
@@ -62,7 +64,8 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
           .because("ELF_HASH");
     }
     if (!count) {
-      const bool says_nothing = hashed.end <= 1;  // 1: the null symbol alone
+      // 1: the null symbol alone
+      const bool says_nothing = hashed.end <= 1;
       count = says_nothing ? count_unhashed(image, dynamic, room) : hashed.end;
     }
   }

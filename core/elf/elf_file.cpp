@@ -15,7 +15,8 @@ constexpr std::uint32_t dynamic = 2, interpreter = 3, note = 4, tls = 7;
 constexpr std::uint32_t gnu_stack = 0x6474e551, gnu_relro = 0x6474e552;
 }  // namespace segment_type
 
-constexpr std::uint32_t section_symbols = 2;  // SHT_SYMTAB
+// SHT_SYMTAB
+constexpr std::uint32_t section_symbols = 2;
 constexpr std::uint16_t first_reserved_section = 0xff00;
 
 // Where fields stand in the ELF header and in a symbol.
@@ -55,7 +56,8 @@ Result<ElfFile> ElfFile::parse(std::shared_ptr<const MappedFile> mapped) {
 }
 
 Status ElfFile::read_segments() {
-  std::uint64_t note_bytes_left = bytes().size();  // hostile segments overlap; honest notes do not
+  // hostile segments overlap; honest notes do not
+  std::uint64_t note_bytes_left = bytes().size();
   for (std::size_t i = 0; i < image_.segments().size(); ++i) {
     const ElfSegment& segment = image_.segments()[i];
     switch (segment.type) {
@@ -98,7 +100,8 @@ Status ElfFile::read_dynamic() {
       return malformed(program_header_count_at, "shared object has no dynamic segment among its ",
                        segments.size(), " program headers");
     }
-    return {};  // a static program
+    // a static program
+    return {};
   }
   GANTRY_TRY(const auto segment,
              image_.bytes_of_segment(static_cast<std::size_t>(found - segments.begin())));
@@ -159,7 +162,8 @@ Status ElfFile::read_object_symbols() {
     GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
     return {};
   }
-  return check_complete();  // no table: stripped, or the section headers are cut
+  // no table: stripped, or the section headers are cut
+  return check_complete();
 }
 
 void ElfFile::index_symbols() {

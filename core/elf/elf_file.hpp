@@ -40,9 +40,11 @@ class ElfFile {
   ElfType type() const { return image_.type(); }
   ElfMachine machine() const { return image_.machine(); }
   const ElfFlags& flags() const { return flags_; }
-  std::uint64_t tls_size() const { return tls_size_; }  // bytes, PT_TLS
+  // bytes, PT_TLS
+  std::uint64_t tls_size() const { return tls_size_; }
 
-  std::string_view interpreter() const { return interpreter_; }  // PT_INTERP; empty: none
+  // PT_INTERP; empty: none
+  std::string_view interpreter() const { return interpreter_; }
   std::string_view soname() const { return soname_; }
   std::string_view rpath() const { return rpath_; }
   std::string_view runpath() const { return runpath_; }
@@ -90,7 +92,8 @@ class ElfFile {
   std::vector<ElfVersionNeed> version_needs_;
   std::vector<ElfNote> notes_;
   std::vector<ElfSymbol> symbols_;
-  std::vector<std::uint32_t> by_name_;  // indices of symbols_, by name, defined ones first
+  // indices of symbols_, by name, defined ones first
+  std::vector<std::uint32_t> by_name_;
 };
 
 }  // namespace gantry

@@ -11,9 +11,11 @@ namespace {
 constexpr std::uint64_t header_bytes = 64;
 constexpr std::uint64_t program_header_bytes = 56;
 constexpr std::uint64_t section_header_bytes = 64;
-constexpr std::uint16_t count_stored_elsewhere = 0xffff;  // PN_XNUM
+// PN_XNUM
+constexpr std::uint16_t count_stored_elsewhere = 0xffff;
 constexpr std::uint32_t type_load = 1;
-constexpr std::uint32_t section_without_bytes = 8;  // SHT_NOBITS
+// SHT_NOBITS
+constexpr std::uint32_t section_without_bytes = 8;
 
 std::string first_bytes(std::span<const std::uint8_t> bytes) {
   constexpr char digits[] = "0123456789abcdef";
@@ -56,7 +58,8 @@ struct Table {
   std::uint64_t offset = 0;
   std::uint64_t count = 0;
   std::uint64_t entry_bytes = 0;
-  std::uint64_t entry_bytes_at = 0;  // where the ELF header says so
+  // where the ELF header says so
+  std::uint64_t entry_bytes_at = 0;
 };
 
 Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> bytes,
@@ -67,7 +70,8 @@ Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> 
                      " bytes, expected ", entry_bytes);
   }
   if (table.offset > bytes.size() || table.count > (bytes.size() - table.offset) / entry_bytes) {
-    const std::uint64_t size = table.count * entry_bytes;  // count < 2^58 where it is printed
+    // count < 2^58 where it is printed
+    const std::uint64_t size = table.count * entry_bytes;
     if (table.count < (std::uint64_t{1} << 58) && table.offset <= UINT64_MAX - size) {
       return malformed(bytes.size(), name, " ends at ", Hex{table.offset + size}, ", file ends at ",
                        Hex{bytes.size()})

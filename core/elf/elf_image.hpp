@@ -17,8 +17,10 @@ namespace gantry {
 
 // What led to an address or a section, for refusals.
 struct ElfField {
-  std::string_view name;  // "DT_SYMTAB"
-  std::uint64_t at;       // in the file
+  // "DT_SYMTAB"
+  std::string_view name;
+  // in the file
+  std::uint64_t at;
 };
 
 class ElfImage {
@@ -58,7 +60,8 @@ class ElfImage {
   ElfMachine machine_{};
   std::vector<ElfSegment> segments_;
   std::vector<ElfSection> sections_;
-  std::optional<Error> section_fault_;  // why sections_ is empty although the header names some
+  // why sections_ is empty although the header names some
+  std::optional<Error> section_fault_;
 };
 
 }  // namespace gantry

@@ -135,7 +135,8 @@ Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint
       if (step == 0) break;
       version_at += step;
     }
-    if (next < need_bytes) break;  // 0 ends the list, and nothing shorter than one entry moves on
+    // 0 ends the list, and nothing shorter than one entry moves on
+    if (next < need_bytes) break;
     need_at += next;
   }
   return needs;

@@ -53,13 +53,17 @@ enum class SymbolVisibility : std::uint8_t { normal = 0, internal = 1, hidden = 
 
 struct ElfSymbol {
   std::string_view name;
-  std::uint64_t value = 0;  // address; in a relocatable object: offset into its section
-  std::uint64_t size = 0;   // bytes, 0 where the producer did not say
-  std::uint64_t at = 0;     // of its entry, in the file
+  // address; in a relocatable object: offset into its section
+  std::uint64_t value = 0;
+  // bytes, 0 where the producer did not say
+  std::uint64_t size = 0;
+  // of its entry, in the file
+  std::uint64_t at = 0;
   SymbolType type = SymbolType::notype;
   SymbolBinding binding = SymbolBinding::local;
   SymbolVisibility visibility = SymbolVisibility::normal;
-  std::uint16_t section = 0;  // 0: undefined; 0xfff1: absolute; 0xfff2: common
+  // 0: undefined; 0xfff1: absolute; 0xfff2: common
+  std::uint16_t section = 0;
 
   bool defined() const { return section != 0; }
   // What dlsym finds: defined here, not local, not hidden.
@@ -70,8 +74,10 @@ struct ElfSymbol {
 };
 
 struct ElfSegment {
-  std::uint32_t type = 0;   // PT_*
-  std::uint32_t flags = 0;  // bit 0 execute, bit 1 write, bit 2 read
+  // PT_*
+  std::uint32_t type = 0;
+  // bit 0 execute, bit 1 write, bit 2 read
+  std::uint32_t flags = 0;
   std::uint64_t offset = 0;
   std::uint64_t address = 0;
   std::uint64_t file_size = 0;
@@ -79,13 +85,15 @@ struct ElfSegment {
 };
 
 struct ElfSection {
-  std::uint32_t type = 0;  // SHT_*
+  // SHT_*
+  std::uint32_t type = 0;
   std::uint64_t flags = 0;
   std::uint64_t address = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t link = 0;
-  std::uint64_t at = 0;  // of its header, in the file
+  // of its header, in the file
+  std::uint64_t at = 0;
 };
 
 // "libc.so.6" must offer "GLIBC_2.34".
@@ -96,20 +104,28 @@ struct ElfVersionNeed {
 };
 
 struct ElfNote {
-  std::string_view owner;  // without its terminator
+  // without its terminator
+  std::string_view owner;
   std::uint32_t type = 0;
   std::span<const std::uint8_t> content;
 };
 
 // What the dynamic segment and the program headers say about loading.
 struct ElfFlags {
-  bool pie = false;               // DF_1_PIE: a program, although its type is `shared`
-  bool bind_now = false;          // DT_BIND_NOW, DF_BIND_NOW or DF_1_NOW
-  bool text_relocations = false;  // DT_TEXTREL or DF_TEXTREL
-  bool static_tls = false;        // DF_STATIC_TLS
-  bool relro = false;             // PT_GNU_RELRO
-  bool stack_header = false;      // PT_GNU_STACK is there
-  bool executable_stack = false;  // and asks for an executable stack
+  // DF_1_PIE: a program, although its type is `shared`
+  bool pie = false;
+  // DT_BIND_NOW, DF_BIND_NOW or DF_1_NOW
+  bool bind_now = false;
+  // DT_TEXTREL or DF_TEXTREL
+  bool text_relocations = false;
+  // DF_STATIC_TLS
+  bool static_tls = false;
+  // PT_GNU_RELRO
+  bool relro = false;
+  // PT_GNU_STACK is there
+  bool stack_header = false;
+  // and asks for an executable stack
+  bool executable_stack = false;
 };
 
 }  // namespace gantry

@@ -76,7 +76,8 @@ Failure open_error(const fs::path& path, int number) {
     case ENOENT:
     case ENOTDIR:
       return missing(path, number);
-    case ENXIO: {  // a socket cannot be opened at all; a device may lack its hardware
+    // a socket cannot be opened at all; a device may lack its hardware
+    case ENXIO: {
       struct stat info {};
       if (::stat(path.c_str(), &info) == 0) return wrong_kind(path, info.st_mode);
       break;

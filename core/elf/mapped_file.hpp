@@ -38,7 +38,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
-  const std::filesystem::path& path() const { return path_; }  // as it was given
+  // as it was given
+  const std::filesystem::path& path() const { return path_; }
   FileIdentity identity() const { return identity_; }
   // The open descriptor, for pread and /proc/self/fd; borrowed.
   int descriptor() const { return descriptor_; }

@@ -21,7 +21,8 @@ class Barrier {
 
   // Waits until every member that has not left is here.
   void arrive() {
-    const std::uint32_t phase = phase_.value();  // cannot move on before this thread arrives
+    // cannot move on before this thread arrives
+    const std::uint32_t phase = phase_.value();
     if (update([](State s) { return State{s.arrived + 1, s.members}; })) {
       phase_.raise();
     } else {
@@ -53,7 +54,8 @@ class Barrier {
     }
   }
 
-  std::atomic<std::uint64_t> state_{0};  // arrived above, members below
+  // arrived above, members below
+  std::atomic<std::uint64_t> state_{0};
   Signal phase_;
   std::uint32_t spins_ = 0;
 };

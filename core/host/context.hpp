@@ -32,35 +32,50 @@ struct HostServices {
   ThreadPool* pool = nullptr;
   Workspaces* workspaces = nullptr;
   const DeviceSet* devices = nullptr;
-  const Log* log = nullptr;                        // may be NULL
-  std::shared_ptr<const GlobalFunctions> globals;  // searched last by host code; may be NULL
-  std::filesystem::path tvm_symbols;  // libgantry_tvm.so, opened when an artifact imports from it
+  // may be NULL
+  const Log* log = nullptr;
+  // searched last by host code; may be NULL
+  std::shared_ptr<const GlobalFunctions> globals;
+  // libgantry_tvm.so, opened when an artifact imports from it
+  std::filesystem::path tvm_symbols;
 };
 
 // One call of host code.
 struct HostCall {
-  const HostServices* services = nullptr;  // of the runtime whose code it is
-  const ModuleNode* node = nullptr;        // whose code it is: its device numbers
-  const gantry_env* env = nullptr;         // where it runs; borrowed
-  std::uint32_t depth = 0;                 // calls on this thread: it and those around it
-  std::uint32_t taken = 0;                 // workspaces that it may leave
+  // of the runtime whose code it is
+  const HostServices* services = nullptr;
+  // whose code it is: its device numbers
+  const ModuleNode* node = nullptr;
+  // where it runs; borrowed
+  const gantry_env* env = nullptr;
+  // calls on this thread: it and those around it
+  std::uint32_t depth = 0;
+  // workspaces that it may leave
+  std::uint32_t taken = 0;
 };
 
 // The state of one thread. Made at its first call into host code, gone with the thread.
 struct HostThread {
   static constexpr gantry_env no_env{};
-  HostCall none{nullptr, nullptr, &no_env, 0, 0};  // while no host code runs
+  // while no host code runs
+  HostCall none{nullptr, nullptr, &no_env, 0, 0};
 
-  HostCall* call = &none;  // the innermost
-  bool failed = false;     // `error` is the cause, if the call that runs now fails
-  OwnedValue kept;         // text, function or module returned to host code: until its next call
+  // the innermost
+  HostCall* call = &none;
+  // `error` is the cause, if the call that runs now fails
+  bool failed = false;
+  // text, function or module returned to host code: until its next call
+  OwnedValue kept;
   gantry_bytes kept_bytes{};
-  std::array<std::int32_t, kDeviceTypeCount> index{};  // device of each type, as host code set it
+  // device of each type, as host code set it
+  std::array<std::int32_t, kDeviceTypeCount> index{};
   // Streams that host code set, of few devices; one that is not here is the default stream.
   std::vector<std::pair<gantry_device_id, void*>> streams;
-  Error error;  // the last one
+  // the last one
+  Error error;
 
-  WorkspaceShare* share = nullptr;  // the last one used, of `shares`
+  // the last one used, of `shares`
+  WorkspaceShare* share = nullptr;
   std::vector<std::unique_ptr<WorkspaceShare>> shares;
 };
 
@@ -115,7 +130,8 @@ class HostScope {
   HostThread& thread_;
   HostCall* const around_;
   HostCall call_;
-  std::int32_t& index_;  // of the env's kind of device
+  // of the env's kind of device
+  std::int32_t& index_;
   const std::int32_t index_before_;
   bool failed_ = true;
 };
@@ -127,7 +143,8 @@ class KeptUntilHere {
   KeptUntilHere() : thread_(here()) {}
   ~KeptUntilHere() {
     if (holds_object(thread_.kept.get()) && thread_.call->depth == 0) [[unlikely]] {
-      const OwnedValue last = std::move(thread_.kept);  // what it runs may use the thread again
+      // what it runs may use the thread again
+      const OwnedValue last = std::move(thread_.kept);
     }
   }
   KeptUntilHere(const KeptUntilHere&) = delete;
@@ -147,7 +164,8 @@ const TvmFunctions& tvm_functions();
 
 // A variable that host code may define, and what belongs in it.
 struct ContextVariable {
-  const char* name;  // "__TVMFuncCall"
+  // "__TVMFuncCall"
+  const char* name;
   void* address;
 };
 std::span<const ContextVariable> context_variables();

@@ -13,8 +13,10 @@ namespace gantry {
 namespace {
 
 struct Moved {
-  std::string_view name;       // of the device, and of its modules' type key
-  std::int32_t before, since;  // v0.11
+  // of the device, and of its modules' type key
+  std::string_view name;
+  // v0.11
+  std::int32_t before, since;
 };
 constexpr Moved kMoved[] = {
     {"aocl", 5, 32}, {"sdaccel", 6, 33}, {"opengl", 11, 34}, {"hexagon", 14, 16}};

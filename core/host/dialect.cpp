@@ -14,8 +14,8 @@ DialectFound dialect_of(const ElfFile& elf) {
        }) {
     if (elf.find(symbol) != nullptr) return {HostDialect::ffi, writer, symbol};
   }
-  const ElfSymbol* other =
-      nullptr;  // a name of the dialect that a development build may have had too
+  // a name of the dialect that a development build may have had too
+  const ElfSymbol* other = nullptr;
   for (const ElfSymbol& symbol : elf.symbols()) {
     // Most names of a file are those of its functions, and begin otherwise.
     if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;

@@ -10,14 +10,18 @@
 namespace gantry {
 
 enum class HostDialect {
-  packed,  // TVMValue and type codes: TVM up to 0.20
-  ffi,     // TVMFFIAny: TVM 0.21 on
+  // TVMValue and type codes: TVM up to 0.20
+  packed,
+  // TVMFFIAny: TVM 0.21 on
+  ffi,
 };
 
 struct DialectFound {
   HostDialect dialect = HostDialect::packed;
-  std::string_view writer;  // "TVM 0.22 or newer"; for messages
-  std::string_view symbol;  // that tells; empty for packed, which needs no sign of its own
+  // "TVM 0.22 or newer"; for messages
+  std::string_view writer;
+  // that tells; empty for packed, which needs no sign of its own
+  std::string_view symbol;
 };
 
 // source   spec: artifact-format 0 and 3 (symbol names of each generation)

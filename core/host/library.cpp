@@ -49,7 +49,8 @@ Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wante
 
 Status open_tvm_symbols(const std::filesystem::path& path,
                         const std::vector<std::string_view>& wanted) {
-  if (path.empty()) {  // which the system would take for the program itself
+  // which the system would take for the program itself
+  if (path.empty()) {
     return unavailable("it imports ", wanted.front(),
                        ", and this runtime is not told where libgantry_tvm.so is")
         .because("LIBRARY_NEEDED");

@@ -16,9 +16,10 @@ namespace {
 constexpr std::string_view kMain = "__tvm_main__";
 
 struct LibraryModule {
-  std::shared_ptr<HostLibrary>
-      library;         // goes last: the context's handles may be in use by its code until then
-  std::string prefix;  // of names; empty but for prefixed system libraries
+  // goes last: the context's handles may be in use by its code until then
+  std::shared_ptr<HostLibrary> library;
+  // of names; empty but for prefixed system libraries
+  std::string prefix;
   const HostServices* services;
   const ModuleNode* node;
   LibraryContext context;

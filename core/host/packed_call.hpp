@@ -32,9 +32,11 @@ namespace gantry {
 struct HostFunction {
   PackedCall code;
   const HostServices* services;
-  const ModuleNode* node;  // borrowed: whoever calls keeps the module
+  // borrowed: whoever calls keeps the module
+  const ModuleNode* node;
   std::string name;
-  std::string place;  // of the module, for messages
+  // of the module, for messages
+  std::string place;
 };
 
 // Calls it. A failure has the text that the artifact or whatever it called has left, and one line of place.

@@ -96,7 +96,8 @@ Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values)
         codes_[i] = kPackedBytes;
         break;
       case GANTRY_BYTES:
-        values_[i].p = value.object + 1;  // gantry_bytes is TVMByteArray
+        // gantry_bytes is TVMByteArray
+        values_[i].p = value.object + 1;
         codes_[i] = kPackedBytes;
         break;
       case GANTRY_SMALL_BYTES:

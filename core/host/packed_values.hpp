@@ -33,7 +33,8 @@ class Few {
   static constexpr std::int32_t kFew = 16;
   static_assert(std::is_trivially_copyable_v<T>);
   alignas(
-      T) std::byte few_[kFew * sizeof(T)];  // not cleared: a call with two arguments pays for two
+      // not cleared: a call with two arguments pays for two
+      T) std::byte few_[kFew * sizeof(T)];
   std::unique_ptr<T[]> many_;
   T* data_;
 };
@@ -55,9 +56,11 @@ class PackedArguments {
 
   Few<PackedValue> values_;
   Few<int> codes_;
-  Few<gantry_tensor> tensors_;  // copies with the artifact's device numbers, where they differ
+  // copies with the artifact's device numbers, where they differ
+  Few<gantry_tensor> tensors_;
   std::int32_t count_;
-  std::vector<std::unique_ptr<gantry_bytes>> side_bytes_;  // of small bytes
+  // of small bytes
+  std::vector<std::unique_ptr<gantry_bytes>> side_bytes_;
 };
 
 // The arguments of a call from host code.

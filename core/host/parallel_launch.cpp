@@ -27,8 +27,10 @@ struct Launch {
   const ModuleNode* node;
   gantry_env env;
   std::mutex mutex{};
-  std::map<std::int32_t, Error> failures{};  // by task
-  std::atomic<bool> no_memory{false};        // for a task, or for what it fails of
+  // by task
+  std::map<std::int32_t, Error> failures{};
+  // for a task, or for what it fails of
+  std::atomic<bool> no_memory{false};
 
   // Returns what the task does.
   int run(std::int32_t number, ParallelEnv* env_of_task) {
@@ -44,7 +46,8 @@ struct Launch {
 int join_failures(Launch& launch) {
   if (launch.no_memory) throw std::bad_alloc();
   if (launch.failures.empty()) return 0;
-  Error joined = launch.failures.begin()->second;  // its code and reason speak for all
+  // its code and reason speak for all
+  Error joined = launch.failures.begin()->second;
   joined.message.clear();
   for (const auto& [number, error] : launch.failures) {
     joined.message +=
@@ -60,7 +63,8 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
     HostScope scope(launch.services, launch.node, launch.env);
     ParallelEnv env{&launch.services->pool->barrier(), tasks};
     scope.returned(launch.run(number, &env));
-  } catch (const std::bad_alloc&) {  // a worker has nobody to throw to
+  } catch (const std::bad_alloc&) {
+    // a worker has nobody to throw to
     launch.no_memory = true;
   }
 }

@@ -113,7 +113,8 @@ ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_release);
   for (const auto& worker : workers_) {
     if (forked) {
-      worker->thread.detach();  // the parent's, there is nothing to wait for
+      // the parent's, there is nothing to wait for
+      worker->thread.detach();
     } else {
       worker->posted.raise();
       worker->thread.join();
@@ -135,7 +136,8 @@ std::int32_t ThreadPool::start_workers() {
       pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
       workers_.push_back(std::move(worker));
     }
-  } catch (const std::exception& refused) {  // the system's refusal, or no memory
+  } catch (const std::exception& refused) {
+    // the system's refusal, or no memory
     const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
     size_.store(started, std::memory_order_relaxed);
     const auto warn = [&]() -> Status {
@@ -143,7 +145,8 @@ std::int32_t ThreadPool::start_workers() {
                            " are wanted: ", refused.what()));
       return {};
     };
-    if (log_) (void)guard(warn).ok();  // without memory for the words: fewer threads, no words
+    // without memory for the words: fewer threads, no words
+    if (log_) (void)guard(warn).ok();
   }
   return size();
 }

@@ -73,7 +73,8 @@ class ThreadPool {
   std::atomic<std::int32_t> size_;
   std::uint32_t spins_;
   unsigned fork_generation_;
-  bool started_ = false;  // guarded by busy_
+  // guarded by busy_
+  bool started_ = false;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false};
 

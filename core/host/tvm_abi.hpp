@@ -46,7 +46,8 @@ enum PackedCode : int {
 using PackedCall = int (*)(PackedValue* args, int* codes, int count, PackedValue* result,
                            int* result_code, void* resource);
 
-struct ParallelEnv {  // TVMParallelGroupEnv
+// TVMParallelGroupEnv
+struct ParallelEnv {
   void* sync_handle;
   std::int32_t num_task;
 };

@@ -34,14 +34,16 @@ std::uint16_t half_of(double number) {
   const int exponent = static_cast<int>((bits >> 52) & 0x7ff) - 1023;
   std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
   if (exponent == 1024 && fraction != 0) {
-    return static_cast<std::uint16_t>(sign | 0x7e00u | (fraction >> 42));  // a quiet NaN
+    // a quiet NaN
+    return static_cast<std::uint16_t>(sign | 0x7e00u | (fraction >> 42));
   }
   if (exponent > 15) return static_cast<std::uint16_t>(sign | 0x7c00u);
   if (exponent < -25) return sign;
-  int shift = 42;  // 52 bits of fraction to 10
+  // 52 bits of fraction to 10
+  int shift = 42;
   std::uint64_t half = static_cast<std::uint64_t>(exponent + 15) << 10;
-  if (exponent <
-      -14) {  // too small for the format's exponent: the leading 1 moves into the fraction
+  // too small for the format's exponent: the leading 1 moves into the fraction
+  if (exponent < -14) {
     shift += -14 - exponent;
     fraction |= std::uint64_t{1} << 52;
     half = 0;
@@ -49,8 +51,8 @@ std::uint16_t half_of(double number) {
   half |= fraction >> shift;
   const std::uint64_t rest = fraction & ((std::uint64_t{1} << shift) - 1);
   const std::uint64_t middle = std::uint64_t{1} << (shift - 1);
-  if (rest > middle || (rest == middle && (half & 1) != 0))
-    ++half;  // may carry up to infinity, which is right
+  // may carry up to infinity, which is right
+  if (rest > middle || (rest == middle && (half & 1) != 0)) ++half;
   return static_cast<std::uint16_t>(sign | half);
 }
 

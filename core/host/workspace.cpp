@@ -11,7 +11,8 @@
 namespace gantry {
 
 DevicePool::~DevicePool() {
-  if (device_ == nullptr) return;  // moved from
+  // moved from
+  if (device_ == nullptr) return;
   for (const auto* blocks : {&used_, &spare_}) {
     for (const Block& block : *blocks) device_->table->free(device_->self, index_, block.data);
   }
@@ -31,7 +32,8 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.struct_size = sizeof what;
   what.size = bytes;
   what.alignment = kTensorAlignment;
-  what.dtype = {1, 8, 1};  // bytes
+  // bytes
+  what.dtype = {1, 8, 1};
   auto data = device_alloc(*device_, index_, what);
   if (!data.ok()) {
     return std::move(data).failure().at("while allocating a workspace of ", bytes, " bytes on ",
@@ -47,7 +49,8 @@ Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
   const std::uint64_t size =
       bytes == 0 ? kWorkspacePage : (bytes + kWorkspacePage - 1) / kWorkspacePage * kWorkspacePage;
   used_.reserve(used_.size() + 1);
-  spare_.reserve(used_.size() + spare_.size() + 1);  // make_spare() must not run out of memory
+  // make_spare() must not run out of memory
+  spare_.reserve(used_.size() + spare_.size() + 1);
 
   const auto fits =
       std::lower_bound(spare_.begin(), spare_.end(), size,
@@ -137,7 +140,8 @@ Workspaces::~Workspaces() { close(); }
 
 void Workspaces::close() noexcept {
   for (;;) {
-    std::vector<DevicePool> pools;  // freed without the lock: a device's code runs
+    // freed without the lock: a device's code runs
+    std::vector<DevicePool> pools;
     const std::lock_guard lock(registry_->mutex);
     registry_->closed.store(true, std::memory_order_release);
     if (registry_->shares.empty()) return;

@@ -33,8 +33,10 @@ class WorkspaceShare;
 // Those who have shares in a runtime's workspaces, so that either end can free them.
 struct WorkspaceRegistry {
   std::mutex mutex;
-  std::atomic<bool> closed{false};      // no memory is given any more
-  std::vector<WorkspaceShare*> shares;  // guarded by mutex; borrowed, each takes itself out
+  // no memory is given any more
+  std::atomic<bool> closed{false};
+  // guarded by mutex; borrowed, each takes itself out
+  std::vector<WorkspaceShare*> shares;
 };
 
 // Blocks of one thread on one device, in one of its streams: what is given back may be in use by work that is still to
@@ -75,8 +77,10 @@ class DevicePool {
   std::shared_ptr<const Device> device_;
   std::int32_t index_;
   void* stream_;
-  std::vector<Block> used_;   // youngest last
-  std::vector<Block> spare_;  // smallest first
+  // youngest last
+  std::vector<Block> used_;
+  // smallest first
+  std::vector<Block> spare_;
 };
 
 // What one thread has in one runtime.
@@ -93,7 +97,8 @@ class WorkspaceShare {
 
  private:
   std::shared_ptr<WorkspaceRegistry> registry_;
-  std::vector<DevicePool> pools_;  // few: the CPU, and sometimes one device in one stream
+  // few: the CPU, and sometimes one device in one stream
+  std::vector<DevicePool> pools_;
 };
 
 class Workspaces {

@@ -14,28 +14,42 @@ namespace gantry {
 
 // The way to a plugin in use. `trusted` and `probed` join it with the parts that decide them.
 enum class CandidateState {
-  found,       // a file of that name
-  parsed,      // its manifest is right
-  eligible,    // enabled, not filtered, not shadowed, made for this kind of host
-  inspected,   // its library and what that needs are there and right; no code of it has run
-  loaded,      // opened; its constructors have run
-  negotiated,  // its table is copied and checked
-  active,      // created
+  // a file of that name
+  found,
+  // its manifest is right
+  parsed,
+  // enabled, not filtered, not shadowed, made for this kind of host
+  eligible,
+  // its library and what that needs are there and right; no code of it has run
+  inspected,
+  // opened; its constructors have run
+  loaded,
+  // its table is copied and checked
+  negotiated,
+  // created
+  active,
 };
 std::string_view name_of(CandidateState state);
 
 struct Candidate {
-  std::string file;  // manifest; "(program)" for a table that the program gave
-  std::string name;  // file name
+  // manifest; "(program)" for a table that the program gave
+  std::string file;
+  // file name
+  std::string name;
   int tier = 1;
-  std::size_t place = 0;  // precedence: lower comes first
+  // precedence: lower comes first
+  std::size_t place = 0;
   std::string place_name;
-  std::optional<Manifest> manifest;  // from `parsed` on
+  // from `parsed` on
+  std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
-  bool was_eligible = false;  // when it was decided; opening it may have failed since
-  Reason reason;              // why it stopped there; number 0: it did not
-  std::string text;           // one sentence, then lines of place
+  // when it was decided; opening it may have failed since
+  bool was_eligible = false;
+  // why it stopped there; number 0: it did not
+  Reason reason;
+  // one sentence, then lines of place
+  std::string text;
 
   bool stopped() const { return static_cast<bool>(reason); }
   void stop(const Reason& why, std::string sentence) {

@@ -16,7 +16,8 @@
 namespace gantry {
 
 enum class OptionType { boolean, integer, number, text, path, choice };
-std::string_view name_of(OptionType type);  // as manifests spell it: "int"
+// as manifests spell it: "int"
+std::string_view name_of(OptionType type);
 
 using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
 
@@ -24,12 +25,17 @@ using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
 struct ConfigOption {
   std::string name;
   OptionType type = OptionType::text;
-  std::optional<ConfigScalar> fallback;  // `default`; of the option's type
-  std::optional<double> least, most;     // integer and number
-  std::vector<std::string> choices;      // choice
+  // `default`; of the option's type
+  std::optional<ConfigScalar> fallback;
+  // integer and number
+  std::optional<double> least, most;
+  // choice
+  std::vector<std::string> choices;
   std::string unit, doc;
-  bool live = false;    // can change without a restart
-  bool secret = false;  // never printed
+  // can change without a restart
+  bool live = false;
+  // never printed
+  bool secret = false;
 };
 
 // A value before it has a type. YAML is strict about spelling; an environment variable or a
@@ -40,11 +46,13 @@ struct ConfigText {
   Spelling spelling = Spelling::plain;
 };
 
-ConfigText to_config_text(std::string key, const YamlValue& value);  // precondition: a scalar
+// precondition: a scalar
+ConfigText to_config_text(std::string key, const YamlValue& value);
 
 // Values that come from one place: a manifest, a drop-in, the configuration, the environment, the program.
 struct ConfigLayer {
-  std::string source;  // as doctor prints it
+  // as doctor prints it
+  std::string source;
   std::vector<ConfigText> values;
 };
 

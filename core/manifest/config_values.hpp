@@ -19,7 +19,8 @@ namespace gantry {
 struct ConfigValue {
   std::string key;
   ConfigScalar value;
-  std::string source;  // the layer's; "default" for the schema's own
+  // the layer's; "default" for the schema's own
+  std::string source;
   bool secret = false;
   bool live = false;
 };

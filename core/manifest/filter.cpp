@@ -32,7 +32,8 @@ bool matches_class(std::string_view glob, std::size_t at, char c, std::size_t& e
 bool matches_glob(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0;
   std::size_t star = std::string_view::npos,
-              star_text = 0;  // where to go on when what follows a * fails
+              // where to go on when what follows a * fails
+      star_text = 0;
   while (t < text.size()) {
     if (g < glob.size() && glob[g] == '*') {
       star = g++;

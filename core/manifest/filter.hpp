@@ -10,9 +10,12 @@
 namespace gantry {
 
 struct PluginFilter {
-  std::string glob;     // case-sensitive: `*` any bytes, `?` one, `[abc]`, `[a-z]`, `[!a]`
-  bool select = false;  // false: disables; true: enables again what an earlier filter disabled
-  std::string source;   // "GANTRY_DISABLE", "plugins.disable of /etc/gantry/runtime.yaml"
+  // case-sensitive: `*` any bytes, `?` one, `[abc]`, `[a-z]`, `[!a]`
+  std::string glob;
+  // false: disables; true: enables again what an earlier filter disabled
+  bool select = false;
+  // "GANTRY_DISABLE", "plugins.disable of /etc/gantry/runtime.yaml"
+  std::string source;
 };
 
 // costs    O(|glob| * |text|), no recursion

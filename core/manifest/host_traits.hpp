@@ -11,10 +11,14 @@
 namespace gantry {
 
 struct HostTraits {
-  std::string arch;                     // "x86_64", "aarch64"
-  std::string os;                       // "linux"
-  std::string libc_name, libc_version;  // "glibc", "2.36"
-  std::vector<std::string> isa;         // levels that it has, lowest first
+  // "x86_64", "aarch64"
+  std::string arch;
+  // "linux"
+  std::string os;
+  // "glibc", "2.36"
+  std::string libc_name, libc_version;
+  // levels that it has, lowest first
+  std::vector<std::string> isa;
 };
 
 // This host. costs cpuid, once for each call

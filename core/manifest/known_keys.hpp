@@ -12,9 +12,12 @@ namespace gantry {
 
 struct KnownKey {
   std::string_view key;
-  std::string_view plugin;   // id, "gantry.cuda"; empty: none of this version's plugins serves it
-  std::string_view renamed;  // the name that newer compilers write for the same thing; empty: none
-  std::string_view what;     // "CUDA kernels"
+  // id, "gantry.cuda"; empty: none of this version's plugins serves it
+  std::string_view plugin;
+  // the name that newer compilers write for the same thing; empty: none
+  std::string_view renamed;
+  // "CUDA kernels"
+  std::string_view what;
 };
 std::span<const KnownKey> known_keys();
 // NULL for keys of vendors.

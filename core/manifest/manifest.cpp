@@ -36,7 +36,8 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
   const YamlValue* const least_written = document.root.find("schema_min");
   for (const YamlValue* value : {written, least_written}) {
     const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
-    if (!is_text) return ours;  // refused by read_record, which says it better
+    // refused by read_record, which says it better
+    if (!is_text) return ours;
   }
   const auto read = [&](std::string_view key, const YamlValue* value,
                         const Schema& absent) -> Result<Schema> {

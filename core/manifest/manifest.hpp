@@ -22,17 +22,22 @@ constexpr std::uint32_t kSchemaMajor = 1;
 constexpr std::uint32_t kSchemaMinor = 0;
 
 struct ManifestKey {
-  std::string key;  // type key, equal byte for byte to the one in the container
-  std::vector<std::string>
-      aliases;  // other type keys with the same payload: its loader serves them too
-  std::optional<PayloadLayout> payload;  // absent: the core knows it, or only the loader does
+  // type key, equal byte for byte to the one in the container
+  std::string key;
+  // other type keys with the same payload: its loader serves them too
+  std::vector<std::string> aliases;
+  // absent: the core knows it, or only the loader does
+  std::optional<PayloadLayout> payload;
 };
 
 struct ManifestDevice {
-  std::string name;  // [a-z][a-z0-9_]*
-  std::string kind;  // "gpu", "npu"; free text
+  // [a-z][a-z0-9_]*
+  std::string name;
+  // "gpu", "npu"; free text
+  std::string kind;
   std::vector<std::string> vendor_ids, pci_ids;
-  std::int32_t dlpack = 0;  // DLPack's number; 0: none (`ext`), the core assigns one
+  // DLPack's number; 0: none (`ext`), the core assigns one
+  std::int32_t dlpack = 0;
 };
 
 struct ManifestSoname {
@@ -43,12 +48,16 @@ struct ManifestDriver {
 };
 
 struct ManifestRequires {
-  std::vector<std::string> files, device_nodes;  // absolute paths
-  std::vector<ManifestSoname> libraries;         // that the plugin opens by itself
-  std::optional<ManifestDriver> driver;  // a statement: the plugin itself compares it at create
+  // absolute paths
+  std::vector<std::string> files, device_nodes;
+  // that the plugin opens by itself
+  std::vector<ManifestSoname> libraries;
+  // a statement: the plugin itself compares it at create
+  std::optional<ManifestDriver> driver;
 };
 
-struct ManifestTargets {  // empty lists: whatever the core was built for
+// empty lists: whatever the core was built for
+struct ManifestTargets {
   std::vector<std::string> arch, os, libc;
   std::string isa;
 };
@@ -60,27 +69,32 @@ struct ManifestAbi {
 enum class Probe { automatic, always, never };
 
 struct Manifest {
-  std::string file;  // path as found; empty: a table given by the program
+  // path as found; empty: a table given by the program
+  std::string file;
   std::uint32_t schema_minor = kSchemaMinor;
   std::string id;
   Version version;
   std::string display_name, vendor, license, homepage, support;
-  std::string library;       // as written
-  std::string library_path;  // absolute
+  // as written
+  std::string library;
+  // absolute
+  std::string library_path;
   std::string sha256, signature;
   bool self_contained = false;
   ManifestAbi abi;
   std::vector<ManifestKey> keys;
   std::vector<ManifestDevice> devices;
   ManifestTargets targets;
-  ManifestRequires needs;  // `requires` is a word of the language
+  // `requires` is a word of the language
+  ManifestRequires needs;
   bool enabled = true;
   bool required = false;
   std::int32_t priority = 0;
   Probe probe = Probe::automatic;
   std::int32_t probe_timeout_ms = 5000;
   std::vector<std::string> env_allow;
-  std::vector<ConfigLayer> config;  // the manifest's own, then drop-ins, lowest precedence first
+  // the manifest's own, then drop-ins, lowest precedence first
+  std::vector<ConfigLayer> config;
   std::vector<ConfigOption> config_schema;
   std::vector<std::string> warnings;
 

@@ -116,7 +116,8 @@ void Merge::find_candidates(const SearchResult& found) {
     const FoundManifest* manifest;
     bool mask;
   };
-  std::unordered_map<std::string_view, Named> highest;  // of each name
+  // of each name
+  std::unordered_map<std::string_view, Named> highest;
   for (const FoundManifest& manifest : found.manifests) {
     Result<std::string> text = std::string();
     bool mask = false;

@@ -63,11 +63,13 @@ class Merge {
   // What a candidate is decided from.
   struct Source {
     std::string text;
-    std::vector<DropIn> drop_ins;  // in the order they are applied
+    // in the order they are applied
+    std::vector<DropIn> drop_ins;
 
     bool can_say(std::string_view word) const;
   };
-  using Batch = std::map<std::size_t, Candidate>;  // holds all that can be of its ids
+  // holds all that can be of its ids
+  using Batch = std::map<std::size_t, Candidate>;
 
   void find_candidates(const SearchResult& found);
   void find_drop_ins(const SearchResult& found);
@@ -77,7 +79,8 @@ class Merge {
   void warn_of_filters();
 
   std::vector<Candidate> candidates_;
-  std::vector<std::optional<Source>> sources_;  // of the candidates that are not decided
+  // of the candidates that are not decided
+  std::vector<std::optional<Source>> sources_;
   std::size_t undecided_ = 0;
   std::vector<PluginFilter> filters_;
   std::vector<std::string> search_warnings_, drop_in_warnings_, filter_warnings_;

@@ -19,7 +19,8 @@
 namespace gantry {
 
 struct Reason {
-  std::uint16_t number = 0;  // 0: none
+  // 0: none
+  std::uint16_t number = 0;
   std::string_view tag;
 
   explicit operator bool() const { return number != 0; }
@@ -27,14 +28,20 @@ struct Reason {
 };
 
 namespace reason {
-constexpr Reason not_found{100, "NOT_FOUND"};    // a manifest named in a list is not there
-constexpr Reason unreadable{101, "UNREADABLE"};  // no permission, no regular file
-constexpr Reason manifest_folder{102, "MANIFEST_FOLDER"};  // a folder with several manifests
-constexpr Reason masked{110, "MASKED"};  // by an empty file or a link to /dev/null
-constexpr Reason replaced_by{111,
-                             "REPLACED_BY"};  // by a file of the same name in a higher directory
-constexpr Reason shadowed_by{120, "SHADOWED_BY"};    // same id, higher place or version
-constexpr Reason duplicate_of{121, "DUPLICATE_OF"};  // same id, same library
+// a manifest named in a list is not there
+constexpr Reason not_found{100, "NOT_FOUND"};
+// no permission, no regular file
+constexpr Reason unreadable{101, "UNREADABLE"};
+// a folder with several manifests
+constexpr Reason manifest_folder{102, "MANIFEST_FOLDER"};
+// by an empty file or a link to /dev/null
+constexpr Reason masked{110, "MASKED"};
+// by a file of the same name in a higher directory
+constexpr Reason replaced_by{111, "REPLACED_BY"};
+// same id, higher place or version
+constexpr Reason shadowed_by{120, "SHADOWED_BY"};
+// same id, same library
+constexpr Reason duplicate_of{121, "DUPLICATE_OF"};
 constexpr Reason yaml_syntax{150, "YAML_SYNTAX"};
 constexpr Reason yaml_duplicate_key{151, "YAML_DUPLICATE_KEY"};
 constexpr Reason yaml_too_large{152, "YAML_TOO_LARGE"};
@@ -79,7 +86,8 @@ constexpr Reason static_tls{321, "STATIC_TLS"};
 constexpr Reason lib_needed_missing{330, "LIB_NEEDED_MISSING"};
 constexpr Reason symbol_missing{331, "SYMBOL_MISSING"};
 constexpr Reason version_needed{332, "VERSION_NEEDED"};
-constexpr Reason linker{333, "LINKER"};  // whatever else the system's loader says
+// whatever else the system's loader says
+constexpr Reason linker{333, "LINKER"};
 constexpr Reason isa{350, "ISA"};
 constexpr Reason target{351, "TARGET"};
 constexpr Reason no_device_node{352, "NO_DEVICE_NODE"};
@@ -90,9 +98,10 @@ constexpr Reason filtered{410, "FILTERED"};
 constexpr Reason disabled{411, "DISABLED"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 constexpr Reason no_plugin{700, "NO_PLUGIN"};
-constexpr Reason not_chosen{701, "NOT_CHOSEN"};  // another candidate comes first
-constexpr Reason pin_unserved{
-    702, "PIN_UNSERVED"};  // the pin names a plugin that does not serve the key
+// another candidate comes first
+constexpr Reason not_chosen{701, "NOT_CHOSEN"};
+// the pin names a plugin that does not serve the key
+constexpr Reason pin_unserved{702, "PIN_UNSERVED"};
 }  // namespace reason
 
 // Every reason once, by number.

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostNames = 5;  // of a replaced place that a message lists
+// of a replaced place that a message lists
+constexpr std::size_t kMostNames = 5;
 
 bool is_manifest_name(std::string_view name) {
   return name.size() > 5 && name.ends_with(".yaml") && !name.starts_with('.');
@@ -138,7 +139,8 @@ class Search {
   }
 
   SearchResult result_;
-  std::vector<std::vector<FoundDropIn>> drop_in_groups_;  // one for each place
+  // one for each place
+  std::vector<std::vector<FoundDropIn>> drop_in_groups_;
 };
 
 bool is_directory(const std::string& path) {

@@ -23,49 +23,70 @@
 namespace gantry {
 
 struct PluginPlaces {
-  std::vector<std::string> manifests, directories;  // tier 1
-  bool exclusive = false;                           // stop after tier 1
-  std::string config_file;                          // for display; empty: no configuration
-  std::vector<std::string> config_manifests, config_directories;  // tier 2
-  std::optional<std::string> plugin_files, add_plugin_files;      // tier 3, values of the variables
-  std::string admin_directory = "/etc/gantry/plugins.d";          // tier 4
-  std::string core_directory;                                     // tier 8; empty: not searched
+  // tier 1
+  std::vector<std::string> manifests, directories;
+  // stop after tier 1
+  bool exclusive = false;
+  // for display; empty: no configuration
+  std::string config_file;
+  // tier 2
+  std::vector<std::string> config_manifests, config_directories;
+  // tier 3, values of the variables
+  std::optional<std::string> plugin_files, add_plugin_files;
+  // tier 4
+  std::string admin_directory = "/etc/gantry/plugins.d";
+  // tier 8; empty: not searched
+  std::string core_directory;
 };
 
 enum class PlaceState {
-  searched,  // there, and its entries count
-  absent,    // no such directory
-  unset,     // a variable that is not set
-  replaced,  // by GANTRY_PLUGIN_FILES or exclusive mode: looked at for the message, used for nothing
+  // there, and its entries count
+  searched,
+  // no such directory
+  absent,
+  // a variable that is not set
+  unset,
+  // by GANTRY_PLUGIN_FILES or exclusive mode: looked at for the message, used for nothing
+  replaced,
 };
 
 // One line of "search:".
 struct SearchPlace {
   int tier = 0;
-  std::string name;  // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
+  // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
+  std::string name;
   PlaceState state = PlaceState::absent;
-  std::vector<std::string>
-      files;  // manifests there, in order; for `replaced` those that would have been
+  // manifests there, in order; for `replaced` those that would have been
+  std::vector<std::string> files;
 };
 
 struct FoundManifest {
-  std::string file;       // path as composed, not canonical
-  std::string name;       // file name: what replaces and masks by
-  std::size_t place = 0;  // index of places
-  Reason reason;     // number 0, or why it is no manifest: not_found, unreadable, manifest_folder
-  std::string text;  // the sentence for it
+  // path as composed, not canonical
+  std::string file;
+  // file name: what replaces and masks by
+  std::string name;
+  // index of places
+  std::size_t place = 0;
+  // number 0, or why it is no manifest: not_found, unreadable, manifest_folder
+  Reason reason;
+  // the sentence for it
+  std::string text;
 };
 
 struct FoundDropIn {
-  std::string file, name;  // name of the manifest that it changes: "cuda.yaml"
+  // name of the manifest that it changes: "cuda.yaml"
+  std::string file, name;
   std::size_t place = 0;
 };
 
 struct SearchResult {
   std::vector<SearchPlace> places;
-  std::vector<FoundManifest> manifests;  // by place, then bytewise by path
-  std::vector<FoundDropIn> drop_ins;     // in the order they are applied: the highest place last
-  std::vector<std::string> warnings;     // relative entries, unreadable directories
+  // by place, then bytewise by path
+  std::vector<FoundManifest> manifests;
+  // in the order they are applied: the highest place last
+  std::vector<FoundDropIn> drop_ins;
+  // relative entries, unreadable directories
+  std::vector<std::string> warnings;
 };
 
 // Lists manifests; reads none. Directories are read once, links followed.

@@ -15,8 +15,10 @@ namespace gantry {
 
 struct Version {
   std::uint32_t major = 0, minor = 0, patch = 0;
-  std::vector<std::string> before;  // identifiers after "-"; empty: the release itself
-  std::string text;                 // as written
+  // identifiers after "-"; empty: the release itself
+  std::vector<std::string> before;
+  // as written
+  std::string text;
 
   // invalid: `version "1.4" has no patch number, expected major.minor.patch`
   static Result<Version> parse(std::string_view text);

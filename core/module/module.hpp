@@ -27,35 +27,53 @@ class TraceRecorder;
 struct ModuleNode;
 
 // tvm-ffi's function cell stands directly behind the header, so that the `ffi` dialect can call it.
-struct FunctionObject {  // GANTRY_FUNCTION
+// GANTRY_FUNCTION
+struct FunctionObject {
   gantry_object header;
-  void* safe_call = nullptr;  // ffi dialect; NULL until it is offered
+  // ffi dialect; NULL until it is offered
+  void* safe_call = nullptr;
   void* cpp_call = nullptr;
-  gantry_function target{};  // owned: destroyed once
-  std::int32_t device_type =
-      0;  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
-  Ref<ModuleNode> parent;  // NULL for globals
-  Pin pin;                 // what a global's code needs; empty for a module's
+  // owned: destroyed once
+  gantry_function target{};
+  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
+  std::int32_t device_type = 0;
+  // NULL for globals
+  Ref<ModuleNode> parent;
+  // what a global's code needs; empty for a module's
+  Pin pin;
 };
 
-struct ModuleNode {  // GANTRY_MODULE
+// GANTRY_MODULE
+struct ModuleNode {
   gantry_object header;
-  std::string type_key;  // as in the container; for run-time modules the table's type_name
-  std::string place;     // "entry 2 \"cuda\" of model.so", for messages
-  std::string plugin;    // id of the plugin that made the pair; empty: the core
-  std::atomic<const gantry_module_table*> table{nullptr};  // NULL: unbound; set once, after self
+  // as in the container; for run-time modules the table's type_name
+  std::string type_key;
+  // "entry 2 \"cuda\" of model.so", for messages
+  std::string place;
+  // id of the plugin that made the pair; empty: the core
+  std::string plugin;
+  // NULL: unbound; set once, after self
+  std::atomic<const gantry_module_table*> table{nullptr};
   void* self = nullptr;
-  std::int32_t device_type = 0;                    // given to its functions; set before table
-  std::vector<Ref<ModuleNode>> imports;            // fixed once linked
-  std::vector<Pin> pins;                           // released after self is destroyed, last first
-  std::shared_ptr<const GlobalFunctions> globals;  // of the runtime
-  TraceRecorder* trace = nullptr;  // the runtime's, which a pin keeps; NULL: calls are not recorded
-  std::string unbound_reason;      // while unbound: why, in full
-  Pin unbound_payload;             // of a placeholder: what its maker needs to bind it later
+  // given to its functions; set before table
+  std::int32_t device_type = 0;
+  // fixed once linked
+  std::vector<Ref<ModuleNode>> imports;
+  // released after self is destroyed, last first
+  std::vector<Pin> pins;
+  // of the runtime
+  std::shared_ptr<const GlobalFunctions> globals;
+  // the runtime's, which a pin keeps; NULL: calls are not recorded
+  TraceRecorder* trace = nullptr;
+  // while unbound: why, in full
+  std::string unbound_reason;
+  // of a placeholder: what its maker needs to bind it later
+  Pin unbound_payload;
   std::mutex bind_mutex;
 
   // Device numbers of the artifact that differ from the runtime's; empty: none does (nearly always).
-  std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;  // (artifact's, runtime's)
+  // (artifact's, runtime's)
+  std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;
   // The devices that ext_dev, 12, may be to its code: those of the modules that it reaches. A bit for each type from
   // kFirstAssignedType on, the highest for a device that is called ext_dev. They come, late ones too, and do not go.
   std::atomic<std::uint64_t> ext_devs{0};
@@ -77,7 +95,8 @@ class GlobalFunctions {
 
 // Who is at work in a node, for messages about its pair: "entry 2 \"cuda\" of model.so (plugin acme.npu)".
 std::string described(const ModuleNode& node);
-std::string described(const FunctionObject& function);  // "a function of entry 2 ..."
+// "a function of entry 2 ..."
+std::string described(const FunctionObject& function);
 
 // A node without imports, not yet bound to a pair. exhausted when memory is.
 Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place);

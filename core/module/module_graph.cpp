@@ -25,7 +25,8 @@ template <class Visit>
 void walk_imports(ModuleNode& root, Visit visit) {
   struct Step {
     ModuleNode* node;
-    std::size_t next;  // import to look at
+    // import to look at
+    std::size_t next;
   };
   std::unordered_set<const ModuleNode*> seen{&root};
   std::vector<Step> path{{&root, 0}};
@@ -207,7 +208,8 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   struct List {
     std::string subject;
     std::vector<std::string> names;
-    Status taken;  // the first refusal of a record: its giver may go on as if nothing were
+    // the first refusal of a record: its giver may go on as if nothing were
+    Status taken;
   };
   List list{concat("list_functions of ", described(module)), {}, {}};
   const gantry_visitor visitor{

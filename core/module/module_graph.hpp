@@ -47,7 +47,8 @@ namespace detail {
 gantry_code ended_badly(FunctionObject& function, gantry_code code, gantry_value* result,
                         gantry_status* status) noexcept;
 gantry_code thrown(FunctionObject& function, gantry_value* result,
-                   gantry_status* status) noexcept;  // in a catch block
+                   // in a catch block
+                   gantry_status* status) noexcept;
 }  // namespace detail
 
 // The same, where *result is none and *status, if there is one, as a caller of the ABI has it.
@@ -58,7 +59,8 @@ inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env
   try {
     const gantry_function& target = function.target;
     code = target.table->call(target.self, &env, args, count, result, status);
-  } catch (...) {  // a breach of the ABI, which must not end the process
+  } catch (...) {
+    // a breach of the ABI, which must not end the process
     return detail::thrown(function, result, status);
   }
   if (code == GANTRY_OK && is_owned_kind(result->kind)) [[likely]]

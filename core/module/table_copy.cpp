@@ -12,10 +12,14 @@ namespace {
 using AnyFunction = void (*)();
 
 enum class Rule : std::uint8_t {
-  required,  // empty is refused
-  optional,  // empty is filled with the stub
-  text,      // a C string that must be there
-  note,      // a C string that is for display: empty becomes ""
+  // empty is refused
+  required,
+  // empty is filled with the stub
+  optional,
+  // a C string that must be there
+  text,
+  // a C string that is for display: empty becomes ""
+  note,
 };
 
 // One pointer of a table.
@@ -54,7 +58,8 @@ template <class Function>
 struct Quiet;
 template <class Answer, class... Arguments>
 struct Quiet<Answer (*)(Arguments...)> {
-  static Answer call(Arguments...) { return Answer(); }  // void, GANTRY_OK or NULL
+  // void, GANTRY_OK or NULL
+  static Answer call(Arguments...) { return Answer(); }
 };
 
 // TABLE and MEMBER become offset, name and stub of the very same member.

@@ -11,7 +11,8 @@ namespace gantry {
 namespace {
 
 struct TracedFunction {
-  gantry_function target;  // owned
+  // owned
+  gantry_function target;
   std::string name;
   TraceRecorder* recorder;
 };

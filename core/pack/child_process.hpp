@@ -12,10 +12,14 @@
 namespace gantry {
 
 struct ProgramEnd {
-  int exit_status = 0;              // where `signal` is 0
-  int signal = 0;                   // that ended it; 0: it ended by itself
-  std::string output;               // both of its output streams, the first `most_output` bytes
-  std::uint64_t dropped_bytes = 0;  // of the output, past those
+  // where `signal` is 0
+  int exit_status = 0;
+  // that ended it; 0: it ended by itself
+  int signal = 0;
+  // both of its output streams, the first `most_output` bytes
+  std::string output;
+  // of the output, past those
+  std::uint64_t dropped_bytes = 0;
 };
 
 // words        [in]   program and arguments; a program without '/' is looked up in PATH.  No shell looks at them

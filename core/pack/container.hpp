@@ -13,8 +13,10 @@ namespace gantry {
 
 // A module to be written.
 struct ContainerModule {
-  std::string type_key;              // empty: host code, which is in the library and becomes `_lib`
-  std::vector<std::size_t> imports;  // places in the list of modules
+  // empty: host code, which is in the library and becomes `_lib`
+  std::string type_key;
+  // places in the list of modules
+  std::vector<std::size_t> imports;
   // Appends the payload; offset() counts from the container's first byte, so that a payload can align what is
   // in it.  Not called for host code.
   std::function<Status(Pieces&)> write_payload;

@@ -13,7 +13,8 @@ constexpr std::string_view spirv_magic("\x03\x02\x23\x07", 4);
 
 void write_kernel(const KernelSource& kernel, Pieces& out) {
   out.write_text(kernel.name);
-  out.write_text("");  // FunctionInfo's own name
+  // FunctionInfo's own name
+  out.write_text("");
   out.Write<std::uint64_t>(kernel.arguments.size());
   for (const gantry_dtype& dtype : kernel.arguments) {
     out.Write<std::uint8_t>(dtype.code);
@@ -65,7 +66,8 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
                        " bytes that are no SPIR-V");
   }
   out.write_text(kernel.name);
-  out.Write<std::uint32_t>(0);  // scalars are push constants
+  // scalars are push constants
+  out.Write<std::uint32_t>(0);
   out.Write<std::uint64_t>(spirv.size() / 4);
   out.append(FileRange{std::move(file), 0, spirv.size()});
   return {};

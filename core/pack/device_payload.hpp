@@ -16,9 +16,12 @@ namespace gantry {
 
 // What compiles GLSL.
 struct ShaderTools {
-  std::vector<std::string> glslang;  // a program, looked up in PATH, and words to give it first
-  std::filesystem::path folder;      // sources are relative to it
-  std::filesystem::path scratch;     // where SPIR-V is written; stays out of the bytes
+  // a program, looked up in PATH, and words to give it first
+  std::vector<std::string> glslang;
+  // sources are relative to it
+  std::filesystem::path folder;
+  // where SPIR-V is written; stays out of the bytes
+  std::filesystem::path scratch;
 };
 
 // Appends the payload of one device module; data stay in their files until the pieces are written. A module

@@ -19,9 +19,11 @@ constexpr std::string_view graph_factory_key = "GraphExecutorFactory";
 // One array, its data described and not held: see Pieces.
 struct Parameter {
   std::string name;
-  gantry_dtype dtype{};  // of one lane
+  // of one lane
+  gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::variant<std::string, FileRange, MadeBytes> data;  // compact, row-major, little-endian
+  // compact, row-major, little-endian
+  std::variant<std::string, FileRange, MadeBytes> data;
 };
 
 // Bytes that `data` describes.

@@ -21,7 +21,8 @@ struct Entry {
 
 struct Node {
   std::string name;
-  const GraphOperator* call = nullptr;  // borrowed; NULL: an argument
+  // borrowed; NULL: an argument
+  const GraphOperator* call = nullptr;
   std::vector<std::vector<std::size_t>> inputs = {};
 };
 
@@ -56,7 +57,8 @@ class GraphWriter {
 
   Status add_output(const std::string& name) {
     GANTRY_TRY(Entry* const entry, find(name, "outputs"));
-    entry->life.shared = false;  // a later operator must not write over it
+    // a later operator must not write over it
+    entry->life.shared = false;
     heads_.push_back(entry->place());
     return {};
   }

@@ -21,14 +21,18 @@ struct GraphTensor {
 // A call of a function in the host code, with the tensors in this order: all inputs, all outputs.
 struct GraphOperator {
   std::string function;
-  std::vector<std::string> inputs;   // names of inputs, parameters or outputs of earlier operators
-  std::vector<GraphTensor> outputs;  // at least one; the node is called as the first
+  // names of inputs, parameters or outputs of earlier operators
+  std::vector<std::string> inputs;
+  // at least one; the node is called as the first
+  std::vector<GraphTensor> outputs;
 };
 
 struct GraphDescription {
   std::vector<GraphTensor> inputs;
-  std::vector<GraphOperator> operators;  // in the order in which they run
-  std::vector<std::string> outputs;      // names of any tensors
+  // in the order in which they run
+  std::vector<GraphOperator> operators;
+  // names of any tensors
+  std::vector<std::string> outputs;
 };
 
 // parameters  [in]  arguments that come with the artifact; each stands in the graph, used or not

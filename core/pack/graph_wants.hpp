@@ -8,9 +8,10 @@
 namespace gantry {
 
 struct GraphWants {
-  std::vector<GraphTensor> arguments;  // inputs and parameters, in input-index order
-  std::vector<std::string>
-      functions;  // each once, sorted; without "__nop" and "__copy", which executors do
+  // inputs and parameters, in input-index order
+  std::vector<GraphTensor> arguments;
+  // each once, sorted; without "__nop" and "__copy", which executors do
+  std::vector<std::string> functions;
 };
 
 // json     [in]   a graph as executors read it

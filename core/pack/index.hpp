@@ -22,17 +22,22 @@ namespace gantry {
 
 // One node of the module graph; module 0 of a list is the root.
 struct IndexNode {
-  bool host_code = false;            // compiled into the shared library itself
-  std::vector<std::size_t> imports;  // places in the list, in import order; may repeat
+  // compiled into the shared library itself
+  bool host_code = false;
+  // places in the list, in import order; may repeat
+  std::vector<std::size_t> imports;
 };
 
 // The order in which a container lists its modules, and who imports whom, by that order.
 struct ModuleIndex {
-  std::vector<std::vector<std::size_t>>
-      entries;                         // modules behind each entry; several only for `_lib`
-  std::optional<std::size_t> library;  // the entry of the host code, where there is any
-  std::vector<std::uint64_t> row_ptr;  // entries.size() + 1
-  std::vector<std::uint64_t> child;    // sorted and unique for each entry, never itself
+  // modules behind each entry; several only for `_lib`
+  std::vector<std::vector<std::size_t>> entries;
+  // the entry of the host code, where there is any
+  std::optional<std::size_t> library;
+  // entries.size() + 1
+  std::vector<std::uint64_t> row_ptr;
+  // sorted and unique for each entry, never itself
+  std::vector<std::uint64_t> child;
 };
 
 // modules  [in]   at least the root; every import < modules.size()

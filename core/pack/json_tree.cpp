@@ -21,7 +21,8 @@ class JsonTreeReader final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t value) override { return add(JsonKind::count, value); }
   bool number_float(double, const std::string&) override { return add(JsonKind::fraction, 0); }
   bool string(std::string& value) override { return add(JsonKind::text, keep(value)); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }  // JSON has none
+  // JSON has none
+  bool binary(nlohmann::json::binary_t&) override { return false; }
 
   bool start_object(std::size_t) override { return open(JsonKind::object); }
   bool end_object() override { return close(); }
@@ -62,9 +63,11 @@ class JsonTreeReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   JsonTree& tree_;
-  std::size_t key_ = JsonTree::no_text;  // of the next value
+  // of the next value
+  std::size_t key_ = JsonTree::no_text;
   std::vector<std::size_t> waiting_;
-  std::vector<std::size_t> begins_;  // of each open container, in waiting_
+  // of each open container, in waiting_
+  std::vector<std::size_t> begins_;
 };
 
 std::string_view name_of(JsonKind kind) {

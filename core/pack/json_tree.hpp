@@ -65,14 +65,17 @@ class JsonTree {
 
   struct Value {
     JsonKind kind;
-    std::size_t key;  // of texts_; no_text: no member of an object
-    std::uint64_t
-        bits;          // a number's, a text's place in texts_, a container's first place in items_
-    std::size_t size;  // of a container
+    // of texts_; no_text: no member of an object
+    std::size_t key;
+    // a number's, a text's place in texts_, a container's first place in items_
+    std::uint64_t bits;
+    // of a container
+    std::size_t size;
   };
   static constexpr std::size_t no_text = SIZE_MAX;
 
-  std::vector<Value> values_;  // in the order in which they begin
+  // in the order in which they begin
+  std::vector<Value> values_;
   std::vector<std::size_t> items_;
   std::vector<std::string> texts_;
 };

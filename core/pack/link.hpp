@@ -13,14 +13,18 @@ namespace gantry {
 
 struct LinkJob {
   std::vector<std::string> compiler = {
-      "cc"};  // a program, looked up in PATH, and words to give it first
-  std::filesystem::path
-      folder;  // where it works: paths in `sources` and `flags` are relative to it
-  std::filesystem::path
-      scratch;  // where its own files are; stays out of the bytes, as does `folder`
-  std::vector<std::string> sources;    // whatever the compiler knows by suffix
-  std::vector<std::string> flags;      // before the sources, after ours: they win
-  std::vector<std::string> libraries;  // after the sources: "-lm"
+      // a program, looked up in PATH, and words to give it first
+      "cc"};
+  // where it works: paths in `sources` and `flags` are relative to it
+  std::filesystem::path folder;
+  // where its own files are; stays out of the bytes, as does `folder`
+  std::filesystem::path scratch;
+  // whatever the compiler knows by suffix
+  std::vector<std::string> sources;
+  // before the sources, after ours: they win
+  std::vector<std::string> flags;
+  // after the sources: "-lm"
+  std::vector<std::string> libraries;
   std::filesystem::path output;
 };
 

@@ -35,14 +35,10 @@ std::string container_assembly(std::string_view file, std::uint64_t size) {
       "#else\n"
       "\t.section .rodata, \"a\", %progbits\n"
       "#endif\n";
-  return concat(size > largest_small_data ? large : plain,                       //
-                "\t.globl ", container_symbol, "\n",                             //
-                "\t.type ", container_symbol, ", %object\n",                     //
-                "\t.balign 128\n",                                               //
-                container_symbol, ":\n",                                         //
-                "\t.incbin ", quoted_path(file), "\n",                           //
-                "\t.size ", container_symbol, ", . - ", container_symbol, "\n",  //
-                "\t.section .note.GNU-stack, \"\", %progbits\n");
+  return concat(size > largest_small_data ? large : plain, "\t.globl ", container_symbol, "\n",
+                "\t.type ", container_symbol, ", %object\n", "\t.balign 128\n", container_symbol,
+                ":\n", "\t.incbin ", quoted_path(file), "\n", "\t.size ", container_symbol,
+                ", . - ", container_symbol, "\n", "\t.section .note.GNU-stack, \"\", %progbits\n");
 }
 
 }  // namespace gantry

@@ -161,7 +161,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
                 recipe.flags,     recipe.libraries, library.native()};
     std::uint64_t container_bytes = 0;
-    if (modules.size() > 1) {  // host code alone needs no container
+    // host code alone needs no container
+    if (modules.size() > 1) {
       GANTRY_TRY(const Pieces container, write_container(modules));
       container_bytes = container.size();
       tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");

@@ -16,8 +16,10 @@ namespace gantry {
 
 struct PackOptions {
   std::vector<std::string> compiler = {
-      "cc"};  // a program, looked up in PATH, and words to give it first
-  std::vector<std::string> glslang = {"glslangValidator"};  // likewise
+      // a program, looked up in PATH, and words to give it first
+      "cc"};
+  // likewise
+  std::vector<std::string> glslang = {"glslangValidator"};
   // What happens next, in the words of a progress line: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
 };

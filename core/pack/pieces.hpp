@@ -42,7 +42,8 @@ class Pieces : public dmlc::Stream {
 
   using dmlc::Stream::Write;
   void Write(const void* data, std::size_t size) override;
-  std::size_t Read(void*, std::size_t) override { return 0; }  // write-only
+  // write-only
+  std::size_t Read(void*, std::size_t) override { return 0; }
 
   // u64 length, then the characters.
   void write_text(std::string_view text) { Write(std::string(text)); }
@@ -50,9 +51,12 @@ class Pieces : public dmlc::Stream {
   void append(MadeBytes made);
   void append(Pieces&& other);
 
-  std::uint64_t size() const { return size_; }            // bytes so far
-  std::uint64_t offset() const { return base_ + size_; }  // of the next byte
-  std::uint64_t memory_bytes() const;                     // how many of them are held here
+  // bytes so far
+  std::uint64_t size() const { return size_; }
+  // of the next byte
+  std::uint64_t offset() const { return base_ + size_; }
+  // how many of them are held here
+  std::uint64_t memory_bytes() const;
 
   // Writes all bytes in order to `out`, holding at most one made piece, and 1 MiB of a file, at a time.
   //

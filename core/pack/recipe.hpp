@@ -18,27 +18,37 @@ namespace gantry {
 // Where a parameter comes from.
 struct ParameterSource {
   std::string name;
-  std::filesystem::path file;      // .npy, .npz or .params
-  std::string member;              // of an .npz or .params file
-  bool transpose = false;          // swap the two axes of a matrix
-  std::optional<TensorType> type;  // what it must be, after that; none: whatever it is
-  std::string place;               // "digits.yaml:20:3: parameters.w0", for messages
+  // .npy, .npz or .params
+  std::filesystem::path file;
+  // of an .npz or .params file
+  std::string member;
+  // swap the two axes of a matrix
+  bool transpose = false;
+  // what it must be, after that; none: whatever it is
+  std::optional<TensorType> type;
+  // "digits.yaml:20:3: parameters.w0", for messages
+  std::string place;
 };
 
 // One function of a device module.
 struct KernelSource {
   std::string name;
   std::vector<gantry_dtype> arguments;
-  std::vector<std::string> launch;  // tags, one packed argument each: "blockIdx.x"
-  std::string source;               // OpenCL C or GLSL, as written; empty: the module has its code
-  std::string place;                // "digits.yaml:40:7: device_modules[0].kernels.dense"
+  // tags, one packed argument each: "blockIdx.x"
+  std::vector<std::string> launch;
+  // OpenCL C or GLSL, as written; empty: the module has its code
+  std::string source;
+  // "digits.yaml:40:7: device_modules[0].kernels.dense"
+  std::string place;
 };
 
 // A module for a device's loader: its kernels' table and code, or, without a format, a ready payload.
 struct DeviceModuleSource {
   std::string type_key;
-  std::string format;          // "ptx", "cl", "vulkan"; empty: `data` is the whole payload
-  std::filesystem::path data;  // empty: each kernel has a source
+  // "ptx", "cl", "vulkan"; empty: `data` is the whole payload
+  std::string format;
+  // empty: each kernel has a source
+  std::filesystem::path data;
   std::vector<KernelSource> kernels;
 };
 
@@ -46,7 +56,8 @@ struct DeviceModuleSource {
 using GraphSource = std::variant<std::monostate, GraphDescription, std::filesystem::path>;
 
 struct Recipe {
-  std::filesystem::path folder;  // of the recipe; the compiler works there
+  // of the recipe; the compiler works there
+  std::filesystem::path folder;
   std::string module_name = "default";
   std::vector<std::string> sources;
   std::vector<std::string> flags;

@@ -8,7 +8,8 @@ namespace {
 
 struct Slot {
   std::uint64_t bytes;
-  std::size_t busy_until;  // last operator that needs it
+  // last operator that needs it
+  std::size_t busy_until;
   bool shared;
 };
 

@@ -19,8 +19,10 @@ namespace gantry {
 struct TensorLife {
   std::uint64_t bytes = 0;
   std::size_t first = 0;
-  std::size_t last = 0;  // >= first
-  bool shared = true;    // false: inputs, parameters and outputs of the graph, whose content stays
+  // >= first
+  std::size_t last = 0;
+  // false: inputs, parameters and outputs of the graph, whose content stays
+  bool shared = true;
 };
 
 // tensors  [in]   in the order in which they are made: `first` never falls

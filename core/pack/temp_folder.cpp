@@ -24,7 +24,8 @@ Result<TempFolder> TempFolder::beside(const fs::path& target) {
   TempFolder made;
   std::string pattern = (failed ? name : whole).native();
   if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
-  made.name_ = std::move(pattern);  // from now on it is removed
+  // from now on it is removed
+  made.name_ = std::move(pattern);
   made.path_ = made.name_;
   return made;
 }
@@ -41,7 +42,8 @@ void remove_files_in(int folder) {
     for (ssize_t size = 0; (size = ::getdents64(folder, entries, sizeof entries)) > 0;) {
       for (ssize_t at = 0; at < size;) {
         const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
-        removed |= ::unlinkat(folder, entry->d_name, 0) == 0;  // "." and ".." stay
+        // "." and ".." stay
+        removed |= ::unlinkat(folder, entry->d_name, 0) == 0;
         at += entry->d_reclen;
       }
     }
@@ -53,7 +55,8 @@ void remove_files_in(int folder) {
 TempFolder::~TempFolder() {
   if (name_.empty()) return;
   for (int attempt = 0; attempt < 2;
-       ++attempt) {  // the second takes what a passing failure has left
+       // the second takes what a passing failure has left
+       ++attempt) {
     const int folder = ::open(name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0) continue;
     remove_files_in(folder);

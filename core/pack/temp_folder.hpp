@@ -30,7 +30,8 @@ class TempFolder {
 
  private:
   TempFolder() = default;
-  std::string name_;  // empty: nothing is to be removed
+  // empty: nothing is to be removed
+  std::string name_;
   std::filesystem::path path_;
 };
 

@@ -11,7 +11,8 @@ namespace gantry {
 
 struct TensorType {
   gantry_dtype dtype{};
-  std::vector<std::int64_t> shape;  // empty: a scalar
+  // empty: a scalar
+  std::vector<std::int64_t> shape;
 };
 
 bool same_type(const TensorType& a, const TensorType& b);

@@ -53,7 +53,8 @@ std::string advice_for_pin(const ExplainedWish& told, const std::vector<Candidat
       cure = ", which does not offer it: install a version that does";
     }
   }
-  for (const ExplainedCandidate& one : told.candidates) {  // in order of precedence
+  // in order of precedence
+  for (const ExplainedCandidate& one : told.candidates) {
     if (one.id != told.pin) continue;
     if (one.verdict == Verdict::refused) {
       cure = ", which cannot be used: repair that one";
@@ -105,7 +106,8 @@ ExplainedWish explain_wish(const PluginSet& plugins, const std::vector<Candidate
       wish.device ? plugins.choices_for_device(wish.what) : plugins.choices_for_key(wish.what);
   std::set<std::size_t> told;
   for (const Choice& choice : choices) {
-    if (choice.candidate >= candidates.size()) continue;  // it came after they were listed
+    // it came after they were listed
+    if (choice.candidate >= candidates.size()) continue;
     const Candidate& candidate = candidates[choice.candidate];
     ExplainedCandidate one = explained(candidate);
     if (!candidate.stopped()) {

@@ -14,17 +14,24 @@ namespace gantry {
 
 // Something that an artifact or a user asks for.
 struct Wish {
-  std::string what;  // type key, or device name
+  // type key, or device name
+  std::string what;
   bool device = false;
-  std::vector<std::string> wanted_by;  // "model.so[cuda#2]"; empty: nobody, shown for completeness
+  // "model.so[cuda#2]"; empty: nobody, shown for completeness
+  std::vector<std::string> wanted_by;
 };
 
 enum class Verdict {
-  chosen,    // serves it, or would
-  next,      // would serve it if those above failed
-  refused,   // cannot: broken, too old, something missing
-  shadowed,  // another manifest of the same id or file name counts
-  skipped,   // switched off: filtered, disabled, masked
+  // serves it, or would
+  chosen,
+  // would serve it if those above failed
+  next,
+  // cannot: broken, too old, something missing
+  refused,
+  // another manifest of the same id or file name counts
+  shadowed,
+  // switched off: filtered, disabled, masked
+  skipped,
 };
 std::string_view name_of(Verdict verdict);
 
@@ -41,20 +48,25 @@ struct ExplainedCandidate {
 struct ExplainedWish {
   Wish wish;
   bool served = false;
-  std::string pin;  // plugin id; empty: none
-  std::vector<ExplainedCandidate>
-      candidates;                 // in the order of choice, then those that do not count
-  std::vector<std::string> near;  // keys that are served and may have been meant
-  std::string advice;  // what to install, repair or change; empty: a candidate's reason says it
-  std::string tie;     // see PluginSet::tie_for
+  // plugin id; empty: none
+  std::string pin;
+  // in the order of choice, then those that do not count
+  std::vector<ExplainedCandidate> candidates;
+  // keys that are served and may have been meant
+  std::vector<std::string> near;
+  // what to install, repair or change; empty: a candidate's reason says it
+  std::string advice;
+  // see PluginSet::tie_for
+  std::string tie;
 };
 
 struct Explanation {
-  std::string core;  // "core 0.1.0  abi 1.0  schema 1.0  ..."
+  // "core 0.1.0  abi 1.0  schema 1.0  ..."
+  std::string core;
   std::vector<SearchPlace> places;
   std::vector<ExplainedWish> wishes;
-  std::vector<ExplainedCandidate>
-      unreadable;  // manifests that cannot be read: they may have offered anything
+  // manifests that cannot be read: they may have offered anything
+  std::vector<ExplainedCandidate> unreadable;
   std::vector<std::string> served_keys;
   std::vector<std::string> warnings;
 

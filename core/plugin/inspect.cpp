@@ -20,7 +20,8 @@ constexpr std::string_view kQuery = "gantry_plugin_query_v1";
 // source   glibc manual, tunable glibc.rtld.optional_static_tls, and elf/dl-tls.c
 constexpr std::uint64_t kStaticTlsReserve = 1664;
 constexpr std::size_t kWholeDepth = 64;
-constexpr std::size_t kMostNames = 5;  // that a message lists
+// that a message lists
+constexpr std::size_t kMostNames = 5;
 
 // The words of core/elf under the reasons of candidates.
 Error library_error(Error error, const Manifest& manifest) {

@@ -20,12 +20,15 @@
 namespace gantry {
 
 enum class Depth {
-  quick,  // the library itself and what it names: before every opening
-  full,  // also what those name, and the symbol versions they have: for doctor, and after a failed opening
+  // the library itself and what it names: before every opening
+  quick,
+  // also what those name, and the symbol versions they have: for doctor, and after a failed opening
+  full,
 };
 
 struct Inspection {
-  std::shared_ptr<const MappedFile> file;  // keeps the identity of what was looked at
+  // keeps the identity of what was looked at
+  std::shared_ptr<const MappedFile> file;
   std::vector<std::string> warnings;
 };
 

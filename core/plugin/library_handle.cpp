@@ -25,7 +25,8 @@ void keep(boost::dll::shared_library library) {
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::vector<boost::dll::shared_library>;
   const std::lock_guard lock(mutex);
-  for (const auto& other : kept) {  // one of each is enough, however many runtimes open it
+  // one of each is enough, however many runtimes open it
+  for (const auto& other : kept) {
     if (other.native() == library.native()) return;
   }
   kept.push_back(std::move(library));
@@ -95,7 +96,8 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
   dlerror();
   try {
     library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
-  } catch (...) {  // Boost's own, for want of memory: what a constructor throws ends the process
+  } catch (...) {
+    // Boost's own, for want of memory: what a constructor throws ends the process
     return exhausted(path, ": no memory to open it").because(reason::linker.tag);
   }
   if (failed || !library.is_loaded()) {

@@ -28,9 +28,11 @@ template <class Visit>
 Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   constexpr std::string_view magic = "glibc-ld.so.cache1.1";
 #if defined(__x86_64__)
-  constexpr std::uint32_t wanted_flags = 0x0303;  // libc6, x86-64
+  // libc6, x86-64
+  constexpr std::uint32_t wanted_flags = 0x0303;
 #else
-  constexpr std::uint32_t wanted_flags = 0x0a03;  // libc6, aarch64 little-endian
+  // libc6, aarch64 little-endian
+  constexpr std::uint32_t wanted_flags = 0x0a03;
 #endif
   ByteReader in(bytes);
   GANTRY_TRY(const auto found, in.read_bytes(magic.size(), "magic"));
@@ -146,7 +148,8 @@ std::vector<Linker::Place> Linker::places_of(const ElfFile* wanted_by,
     list.remove_prefix(std::min(colon + 1, list.size()));
     const std::string plain =
         replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
-    if (!plain.starts_with('/')) continue;  // relative to the working directory: not ours to search
+    // relative to the working directory: not ours to search
+    if (!plain.starts_with('/')) continue;
     places.push_back({plain == written ? plain : concat(written, "=", plain), plain});
   }
   return places;

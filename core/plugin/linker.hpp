@@ -43,8 +43,10 @@ class Linker {
   template <class Visit>
   void each_cached(Visit&& visit) const;
 
-  std::shared_ptr<const MappedFile> cache_;  // NULL: there is none
-  std::vector<std::string> directories_;     // LD_LIBRARY_PATH and the defaults
+  // NULL: there is none
+  std::shared_ptr<const MappedFile> cache_;
+  // LD_LIBRARY_PATH and the defaults
+  std::vector<std::string> directories_;
 };
 
 // One of the dependencies of a library, direct or not, that is not there; empty: all are.

@@ -13,11 +13,13 @@
 namespace gantry {
 namespace {
 
-constexpr std::size_t kMostLibraries = 512;  // of one walk; real chains stay under a hundred
+// of one walk; real chains stay under a hundred
+constexpr std::size_t kMostLibraries = 512;
 
 struct Visit {
   std::string path;
-  std::string chain;  // "libgantry_acme.so -> libacme_rt.so.2"
+  // "libgantry_acme.so -> libacme_rt.so.2"
+  std::string chain;
   std::size_t depth;
 };
 

@@ -31,11 +31,15 @@ constexpr std::size_t kLongestTypeKey = 256;
 struct LoadedPlugin {
   std::string id;
   Version version;
-  std::string library;          // path; empty: a table that the program gave
-  FileIdentity identity;        // of the mapped file; zero for the program's
-  std::uint32_t abi_minor = 0;  // negotiated
+  // path; empty: a table that the program gave
+  std::string library;
+  // of the mapped file; zero for the program's
+  FileIdentity identity;
+  // negotiated
+  std::uint32_t abi_minor = 0;
   gantry_plugin_table table{};
-  std::vector<gantry_loader_table> loaders;  // as offered; their addresses are stable
+  // as offered; their addresses are stable
+  std::vector<gantry_loader_table> loaders;
   std::vector<gantry_device_table> devices;
   std::vector<std::string> warnings;
 

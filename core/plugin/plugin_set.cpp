@@ -154,7 +154,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     {
       std::unique_lock lock(state_->mutex);
       const Candidate& failed = state_->slots[all[i].candidate]->candidate;
-      if (is_out(failed)) {  // the program has brought one of that id meanwhile
+      // the program has brought one of that id meanwhile
+      if (is_out(failed)) {
         lock.unlock();
         return serve(what, device);
       }
@@ -183,7 +184,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
-    if (is_out(slot->candidate)) {  // since it was chosen
+    // since it was chosen
+    if (is_out(slot->candidate)) {
       return unavailable(slot->candidate.text).because(slot->candidate.reason.tag);
     }
     slot->opening = true;

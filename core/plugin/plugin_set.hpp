@@ -28,7 +28,8 @@ namespace gantry {
 struct ActivePlugin {
   std::shared_ptr<const LoadedPlugin> plugin;
   Manifest manifest;
-  std::shared_ptr<void> instance;  // core/runtime's: host table, self, what destroys it
+  // core/runtime's: host table, self, what destroys it
+  std::shared_ptr<void> instance;
 };
 
 // Creates an opened plugin: core/runtime's part. Called without a lock held, once for each plugin that is opened.
@@ -36,15 +37,19 @@ using Activate = std::function<Result<std::shared_ptr<void>>(
     const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
 
 struct PluginSetOptions {
-  std::vector<std::pair<std::string, std::string>> pins;  // type key or device name -> plugin id
-  gantry_host_info core{};                                // static for the life of the set
+  // type key or device name -> plugin id
+  std::vector<std::pair<std::string, std::string>> pins;
+  // static for the life of the set
+  gantry_host_info core{};
   Activate activate;
-  const Log* log = nullptr;  // borrowed; NULL: silent
+  // borrowed; NULL: silent
+  const Log* log = nullptr;
 };
 
 // One way to serve a wish, in the order of choice.
 struct Choice {
-  std::size_t candidate = 0;  // index of candidates(), for good
+  // index of candidates(), for good
+  std::size_t candidate = 0;
   bool pinned = false;
 };
 
@@ -125,7 +130,8 @@ class PluginSet {
   struct State;
   // Has the manifests parsed that have a say about a word: about who offers or is called that, and who stands in
   // whose way there. Called before the slots are looked at for it, without a lock.
-  void know(std::optional<std::string_view> word) const;  // nothing: all
+  // nothing: all
+  void know(std::optional<std::string_view> word) const;
   void know_all() const;
   std::vector<Choice> choices(std::string_view what, bool device) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);

@@ -24,7 +24,8 @@ void PluginSet::know(std::optional<std::string_view> word) const {
     }
     if (!all) state_->known.emplace(*word);
   }
-  for (const std::string& warning : warnings) warn(warning);  // the log may be the program's
+  // the log may be the program's
+  for (const std::string& warning : warnings) warn(warning);
 }
 
 void PluginSet::know_all() const { know(std::nullopt); }
@@ -107,7 +108,8 @@ std::size_t PluginSet::fallback_count() const {
 }
 
 Status PluginSet::check_required() {
-  know("required");  // or its value cannot be set
+  // or its value cannot be set
+  know("required");
   std::vector<Candidate> required;
   {
     const std::lock_guard lock(state_->mutex);
@@ -122,7 +124,8 @@ Status PluginSet::check_required() {
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
     Error error = unavailable(candidate.text).because(why.tag);
     if (!candidate.stopped()) {
-      if (candidate.manifest->library_path.empty()) continue;  // part of the program
+      // part of the program
+      if (candidate.manifest->library_path.empty()) continue;
       const auto inspection = inspect_plugin(*candidate.manifest, options_.core.abi, Depth::quick);
       if (inspection.ok()) continue;
       error = inspection.error();
@@ -174,7 +177,8 @@ std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
 }
 
 void PluginSet::inspect_all() {
-  const std::size_t count = candidates().size();  // parses them
+  // parses them
+  const std::size_t count = candidates().size();
   for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
 }
 

@@ -26,9 +26,12 @@ struct Slot {
   explicit Slot(decltype(&gantry_plugin_query_v1) program)
       : own(std::make_unique<Candidate>()), candidate(*own), query(program) {}
 
-  std::unique_ptr<Candidate> own;                     // of the program's own
-  Candidate& candidate;                               // that, or one of State::merge
-  decltype(&gantry_plugin_query_v1) query = nullptr;  // of the program's own
+  // of the program's own
+  std::unique_ptr<Candidate> own;
+  // that, or one of State::merge
+  Candidate& candidate;
+  // of the program's own
+  decltype(&gantry_plugin_query_v1) query = nullptr;
   bool opening = false;
   std::thread::id opener;
   std::shared_ptr<const ActivePlugin> active;
@@ -38,12 +41,17 @@ struct PluginSet::State {
   State(const SearchResult& found, const std::vector<PluginFilter>& filters)
       : merge(found, filters) {}
 
-  mutable std::mutex mutex;  // guards all but load_mutex; never held while a plugin's code runs
-  std::condition_variable settled;  // an opening ended
-  std::mutex load_mutex;            // held during dlopen and query
+  // guards all but load_mutex; never held while a plugin's code runs
+  mutable std::mutex mutex;
+  // an opening ended
+  std::condition_variable settled;
+  // held during dlopen and query
+  std::mutex load_mutex;
   Merge merge;
-  std::set<std::string, std::less<>> known;  // words that were asked for
-  std::vector<std::unique_ptr<Slot>> slots;  // only grows: an index that somebody holds stays good
+  // words that were asked for
+  std::set<std::string, std::less<>> known;
+  // only grows: an index that somebody holds stays good
+  std::vector<std::unique_ptr<Slot>> slots;
   std::size_t fallbacks = 0;
 };
 

@@ -18,15 +18,24 @@ constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
 constexpr int kMostThreads = 1024;
 
 struct Config {
-  std::string file;                    // where it was read from; empty: defaults
-  std::vector<std::string> manifests;  // plugins.manifests, absolute
-  std::vector<std::string> dirs;       // plugins.dirs, absolute
-  std::vector<std::string> disable;    // plugins.disable, globs on id and file name
-  std::vector<std::string> select;     // plugins.select
-  std::vector<std::pair<std::string, std::string>> pins;  // plugins.pins: type key to plugin id
-  std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;  // backends.<id>.config
-  int threads = 0;    // of the pool, caller included; 0: all that this process may run on
-  std::string cache;  // folder, "none", or empty: the user's cache folder
+  // where it was read from; empty: defaults
+  std::string file;
+  // plugins.manifests, absolute
+  std::vector<std::string> manifests;
+  // plugins.dirs, absolute
+  std::vector<std::string> dirs;
+  // plugins.disable, globs on id and file name
+  std::vector<std::string> disable;
+  // plugins.select
+  std::vector<std::string> select;
+  // plugins.pins: type key to plugin id
+  std::vector<std::pair<std::string, std::string>> pins;
+  // backends.<id>.config
+  std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;
+  // of the pool, caller included; 0: all that this process may run on
+  int threads = 0;
+  // folder, "none", or empty: the user's cache folder
+  std::string cache;
   LogLevel log = LogLevel::warning;
 };
 

@@ -45,7 +45,8 @@ PayloadLayouts DeclaredLayouts::layouts_of(const Candidates& candidates) const {
       if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
       if (!layouts.knows(key.key)) continue;
       for (const std::string& alias : key.aliases) {
-        if (!layouts.knows(alias)) (void)layouts.alias(alias, key.key);  // known: cannot fail
+        // known: cannot fail
+        if (!layouts.knows(alias)) (void)layouts.alias(alias, key.key);
       }
     }
   }

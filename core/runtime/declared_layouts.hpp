@@ -38,9 +38,10 @@ class DeclaredLayouts {
   const PluginSet& plugins_;
   const PayloadLayouts built_in_;
   std::mutex mutex_;
-  std::map<std::string, std::vector<PayloadLayout>, std::less<>>
-      known_;              // by key, as asked before; never changed
-  bool complete_ = false;  // known_ holds every key that a manifest declares
+  // by key, as asked before; never changed
+  std::map<std::string, std::vector<PayloadLayout>, std::less<>> known_;
+  // known_ holds every key that a manifest declares
+  bool complete_ = false;
 };
 
 }  // namespace gantry

@@ -126,7 +126,8 @@ std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::strin
         auto text = attribute_of(*device, index, attribute);
         if (!text.ok()) {
           problems.push_back(text.error().message);
-          break;  // its table is broken: what else it says is not worth as many lines
+          // its table is broken: what else it says is not worth as many lines
+          break;
         }
         if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
       }

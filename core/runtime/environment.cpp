@@ -74,7 +74,8 @@ Environment read_environment() {
 }
 
 std::string core_directory() {
-  static const char anchor = 0;  // an address inside whatever the core is linked into
+  // an address inside whatever the core is linked into
+  static const char anchor = 0;
   Dl_info info{};
   if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
   char path[PATH_MAX];

@@ -16,17 +16,25 @@ namespace gantry {
 
 struct Environment {
   bool elevated = false;
-  std::vector<std::string> ignored;  // names of variables set but not honoured
+  // names of variables set but not honoured
+  std::vector<std::string> ignored;
 
-  std::optional<std::string> plugin_files;      // GANTRY_PLUGIN_FILES, colon-separated
-  std::optional<std::string> add_plugin_files;  // GANTRY_ADD_PLUGIN_FILES
-  std::optional<std::string> disable;           // GANTRY_DISABLE, globs
-  std::optional<std::string> select;            // GANTRY_SELECT
-  std::vector<std::pair<std::string, std::string>>
-      plugin_config;            // GANTRY_CONFIG_<ID>__<KEY>: ("ID__KEY", value)
-  std::string cache_directory;  // $XDG_CACHE_HOME/gantry, ~/.cache/gantry; empty: no home
-  std::string compiler;         // CC; empty: not set
-  std::string glslang;          // GLSLANG; empty: not set
+  // GANTRY_PLUGIN_FILES, colon-separated
+  std::optional<std::string> plugin_files;
+  // GANTRY_ADD_PLUGIN_FILES
+  std::optional<std::string> add_plugin_files;
+  // GANTRY_DISABLE, globs
+  std::optional<std::string> disable;
+  // GANTRY_SELECT
+  std::optional<std::string> select;
+  // GANTRY_CONFIG_<ID>__<KEY>: ("ID__KEY", value)
+  std::vector<std::pair<std::string, std::string>> plugin_config;
+  // $XDG_CACHE_HOME/gantry, ~/.cache/gantry; empty: no home
+  std::string cache_directory;
+  // CC; empty: not set
+  std::string compiler;
+  // GLSLANG; empty: not set
+  std::string glslang;
 
   // One variable, for ${env:NAME} in a plugin's configuration; the caller has checked that it may be asked for.
   static std::optional<std::string> variable(const std::string& name);

@@ -18,9 +18,12 @@ struct RuntimeState;
 // The table comes first: a `const gantry_host*` that a plugin hands back is this.
 struct PluginHost {
   gantry_host table{};
-  RuntimeState* state = nullptr;                            // outlives the plugin
-  std::string plugin;                                       // id, for messages
-  std::vector<std::pair<std::string, OwnedValue>> options;  // config_get's answers, typed
+  // outlives the plugin
+  RuntimeState* state = nullptr;
+  // id, for messages
+  std::string plugin;
+  // config_get's answers, typed
+  std::vector<std::pair<std::string, OwnedValue>> options;
 
   static PluginHost& of(const gantry_host* host) {
     return *reinterpret_cast<PluginHost*>(const_cast<gantry_host*>(host));

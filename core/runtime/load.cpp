@@ -56,7 +56,8 @@ class Loading {
   // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
   // manifest declares no layout), that loader runs now, and what it has consumed says where the next entry begins.
   Status read() {
-    std::optional<PayloadLayouts> informed;  // copied only where a loader has to say something
+    // copied only where a loader has to say something
+    std::optional<PayloadLayouts> informed;
     for (;;) {
       GANTRY_TRY(container_, read_container(*elf_, informed ? *informed : state_.layouts));
       const auto& entries = container_.entries;
@@ -193,7 +194,8 @@ class Loading {
 
   Status load_with(TypeKey& key, std::size_t index) {
     const Entry& entry = container_.entries[index];
-    if (!is_delimited(entry)) {  // no two of them alike
+    // no two of them alike
+    if (!is_delimited(entry)) {
       GANTRY_CHECK(load_payload(state_, key.server, payload_of(index), pin_, *nodes_[index]));
       return {};
     }
@@ -250,14 +252,19 @@ class Loading {
 
   RuntimeState& state_;
   std::shared_ptr<const MappedFile> file_;
-  std::shared_ptr<const ElfFile> elf_;  // of file_
+  // of file_
+  std::shared_ptr<const ElfFile> elf_;
   const LoadOptions options_;
   const std::string name_;
   Container container_;
-  ObjectPtr pin_;                                    // the mapping, for plugins that keep a payload
-  const Pin life_;                                   // of the runtime
-  std::optional<TypeKeys> keys_;                     // of container_, once it is read
-  std::map<std::uint64_t, Ref<ModuleNode>> loaded_;  // early, by payload offset: see read()
+  // the mapping, for plugins that keep a payload
+  ObjectPtr pin_;
+  // of the runtime
+  const Pin life_;
+  // of container_, once it is read
+  std::optional<TypeKeys> keys_;
+  // early, by payload offset: see read()
+  std::map<std::uint64_t, Ref<ModuleNode>> loaded_;
   std::vector<Ref<ModuleNode>> nodes_;
 };
 
@@ -267,7 +274,8 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
   if (path.empty()) return invalid("an empty path names no file");
-  std::error_code failed;  // the working folder may be gone, which an absolute path does not need
+  // the working folder may be gone, which an absolute path does not need
+  std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).failure().at("while loading ", path);
@@ -278,12 +286,14 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   });
   if (!root.ok()) {
     Error error = std::move(root).error();
-    if (error.reason == "NO_PLUGIN") return error;  // says what and where in its first line
+    // says what and where in its first line
+    if (error.reason == "NO_PLUGIN") return error;
     return std::move(error).at("while loading ", path);
   }
   state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
                         (*root)->imports.size()));
-  if (!options.allow_missing && !here) {  // it may have been loaded by somebody who allowed it
+  // it may have been loaded by somebody who allowed it
+  if (!options.allow_missing && !here) {
     GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
   }
   return root;

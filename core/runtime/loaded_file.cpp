@@ -36,7 +36,8 @@ class LoadedFiles::Ticket {
 
  private:
   const std::shared_ptr<const MappedFile> file_;
-  std::shared_ptr<Slot> slot_;  // NULL until the root is in it
+  // NULL until the root is in it
+  std::shared_ptr<Slot> slot_;
 };
 
 Result<Ref<ModuleNode>> LoadedFiles::get(std::shared_ptr<const MappedFile> file,

@@ -27,15 +27,17 @@ class LoadedFiles {
  private:
   // One file. `root` is borrowed: a pin in the root's node takes it back before the node goes.
   struct Slot {
-    std::mutex loading;  // held by who loads
-    std::mutex mutex;    // guards root
+    // held by who loads
+    std::mutex loading;
+    // guards root
+    std::mutex mutex;
     ModuleNode* root = nullptr;
   };
   class Ticket;
 
   std::mutex mutex_;
-  std::map<FileIdentity, std::weak_ptr<Slot>>
-      slots_;  // a slot lives while a load or a root holds it
+  // a slot lives while a load or a root holds it
+  std::map<FileIdentity, std::weak_ptr<Slot>> slots_;
 };
 
 }  // namespace gantry

@@ -19,7 +19,8 @@ namespace {
 // What a loader has handed over, until a node owns it.
 struct NewModule {
   gantry_module pair{};
-  const gantry_module_table* table = nullptr;  // our copy; NULL: nothing is to be destroyed
+  // our copy; NULL: nothing is to be destroyed
+  const gantry_module_table* table = nullptr;
 
   NewModule() = default;
   NewModule(const NewModule&) = delete;
@@ -130,7 +131,8 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
     device_type = *type;
   }
   GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id, device_type));
-  made.table = nullptr;  // the node's from now on
+  // the node's from now on
+  made.table = nullptr;
   return consumed;
 }
 
@@ -143,7 +145,8 @@ Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const Ac
 
 Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject) {
   std::vector<Wish> unserved;
-  std::optional<Error> failure;  // the first of a plugin
+  // the first of a plugin
+  std::optional<Error> failure;
   for (ModuleNode* node : reachable(root)) {
     if (!is_unbound(*node)) continue;
     const auto* payload = static_cast<const Payload*>(node->unbound_payload.get());
@@ -163,14 +166,15 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
     }
     GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
     auto loaded = load_payload(state, *server, *payload, pin, *node);
-    if (!loaded.ok() && is_unbound(*node)) {  // another thread may have been faster
+    // another thread may have been faster
+    if (!loaded.ok() && is_unbound(*node)) {
       return std::move(loaded).failure().at("while binding ", node->place);
     }
   }
   if (unserved.empty()) return {};
   const Explanation told = explain(*state.plugins, unserved);
-  if (told.all_served())
-    return std::move(*failure);  // a plugin that asks for itself while it is created
+  // a plugin that asks for itself while it is created
+  if (told.all_served()) return std::move(*failure);
   return unserved_error(told, subject);
 }
 

@@ -25,10 +25,14 @@ constexpr bool is_up_to_v0_7(std::int32_t generation) { return generation >= 0 &
 // What a loader is told. A placeholder keeps one, so that it can be bound when its plugin is there.
 struct Payload {
   std::shared_ptr<const MappedFile> file;
-  std::string type_key;                 // as in the container, be it an alias
-  std::span<const std::uint8_t> bytes;  // exactly the payload, or as far as it could go
-  bool exact = true;                    // bytes end where it does
-  std::int32_t generation = -1;         // 0 to 5, -1 unknown
+  // as in the container, be it an alias
+  std::string type_key;
+  // exactly the payload, or as far as it could go
+  std::span<const std::uint8_t> bytes;
+  // bytes end where it does
+  bool exact = true;
+  // 0 to 5, -1 unknown
+  std::int32_t generation = -1;
 };
 
 // What a plugin loads a type key with, be it an alias of its manifest; NULL: it has no loader for it.

@@ -86,7 +86,8 @@ class ReservedDevices {
   ReservedDevices& operator=(const ReservedDevices&) = delete;
 
   Status add(const gantry_device_table& device, const std::string& plugin) {
-    types_.reserve(types_.size() + 1);  // what is reserved is also given back
+    // what is reserved is also given back
+    types_.reserve(types_.size() + 1);
     GANTRY_TRY(const std::int32_t type, devices_.reserve(device.name, &device, plugin));
     types_.push_back(type);
     return {};

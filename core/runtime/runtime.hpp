@@ -30,7 +30,8 @@
 
 namespace gantry {
 
-struct RuntimeState;  // core/runtime/state.hpp
+// core/runtime/state.hpp
+struct RuntimeState;
 class Function;
 class Module;
 class Runtime;
@@ -65,7 +66,8 @@ class GANTRY_EXPORT Object {
 class GANTRY_EXPORT Tensor : public Object {
  public:
   Tensor() = default;
-  explicit Tensor(Object object) : Object(std::move(object)) {}  // precondition: a tensor
+  // precondition: a tensor
+  explicit Tensor(Object object) : Object(std::move(object)) {}
 
   // Precondition of all: not empty.
   gantry_tensor* dlpack() const;
@@ -74,12 +76,14 @@ class GANTRY_EXPORT Tensor : public Object {
     return {dlpack()->shape, static_cast<std::size_t>(dlpack()->ndim)};
   }
   std::uint64_t byte_size() const;
-  std::string describe() const;  // "float32[1, 64] on cpu:0"
+  // "float32[1, 64] on cpu:0"
+  std::string describe() const;
 
   // First element, where the CPU can read it: device "cpu", else NULL.
   void* data() const;
+  // precondition: data() is not NULL, T has the element's size
   template <class T>
-  std::span<T> elements() const {  // precondition: data() is not NULL, T has the element's size
+  std::span<T> elements() const {
     return {static_cast<T*>(data()), byte_size() / sizeof(T)};
   }
   // Row `index` of the first axis, as a tensor of the other axes. A view.
@@ -101,7 +105,8 @@ class GANTRY_EXPORT Any {
   }
 
   const gantry_value& value() const { return value_; }
-  gantry_value* slot() { return &value_; }  // for a call's result; precondition: is_none()
+  // for a call's result; precondition: is_none()
+  gantry_value* slot() { return &value_; }
   bool is_none() const { return value_.kind == GANTRY_NONE; }
   // invalid: "value is a tensor, expected an integer"
   Result<std::int64_t> integer() const;
@@ -119,7 +124,8 @@ class GANTRY_EXPORT Any {
     any.value_ = value;
     return any;
   }
-  static Any share(const gantry_value& value);  // adds one
+  // adds one
+  static Any share(const gantry_value& value);
 
  private:
   gantry_value value_{};
@@ -129,7 +135,8 @@ class GANTRY_EXPORT Any {
 class GANTRY_EXPORT Function : public Object {
  public:
   Function() = default;
-  explicit Function(Object object) : Object(std::move(object)) {}  // precondition: a function
+  // precondition: a function
+  explicit Function(Object object) : Object(std::move(object)) {}
 
   // env      [in]   where it runs; NULL: the CPU, default stream
   // thread   any, in parallel; an executor's functions one at a time
@@ -172,7 +179,8 @@ class GANTRY_EXPORT Function : public Object {
 class GANTRY_EXPORT Module : public Object {
  public:
   Module() = default;
-  explicit Module(Object object) : Object(std::move(object)) {}  // precondition: a module
+  // precondition: a module
+  explicit Module(Object object) : Object(std::move(object)) {}
 
   std::string type_key() const;
   std::vector<Module> imports() const;
@@ -200,7 +208,8 @@ class GANTRY_EXPORT Executor {
     return run(std::span(inputs.begin(), inputs.size()));
   }
   Result<Tensor> output(
-      std::int64_t index) const;  // the executor's own memory: the next run() writes it
+      // the executor's own memory: the next run() writes it
+      std::int64_t index) const;
   Result<std::int64_t> output_count() const;
   const Module& module() const { return module_; }
 
@@ -222,25 +231,37 @@ class Task {
 };
 
 struct LoadOptions {
-  bool allow_missing = false;  // keep modules that nobody serves as unbound placeholders
+  // keep modules that nobody serves as unbound placeholders
+  bool allow_missing = false;
 };
 
 struct RuntimeOptions {
-  std::string config_file;                // empty: /etc/gantry/runtime.yaml where present
-  std::vector<std::string> plugin_dirs;   // before all other places
-  std::vector<std::string> plugin_files;  // manifests, before plugin_dirs
-  bool only_these_plugins = false;        // search no other place
-  int threads = 0;  // of the pool, caller included; 0: the configuration's, else all allowed CPUs
-  std::string log_level;  // "error" "warning" "info" "debug"; empty: the configuration's
-  std::function<void(std::int32_t level, std::string_view line)> log_sink;  // empty: stderr
-  bool trace = false;  // record spans for trace_json()
+  // empty: /etc/gantry/runtime.yaml where present
+  std::string config_file;
+  // before all other places
+  std::vector<std::string> plugin_dirs;
+  // manifests, before plugin_dirs
+  std::vector<std::string> plugin_files;
+  // search no other place
+  bool only_these_plugins = false;
+  // of the pool, caller included; 0: the configuration's, else all allowed CPUs
+  int threads = 0;
+  // "error" "warning" "info" "debug"; empty: the configuration's
+  std::string log_level;
+  // empty: stderr
+  std::function<void(std::int32_t level, std::string_view line)> log_sink;
+  // record spans for trace_json()
+  bool trace = false;
 };
 
 struct DeviceInfo {
-  std::string name;   // "cpu"
-  std::int32_t type;  // its number
+  // "cpu"
+  std::string name;
+  // its number
+  std::int32_t type;
   std::int32_t index;
-  std::string plugin;  // id; empty: the core
+  // id; empty: the core
+  std::string plugin;
   std::vector<std::pair<std::string, std::string>> attributes;
 };
 

@@ -35,7 +35,8 @@ PluginPlaces places_of(const RuntimeOptions& options, const Config& config,
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
     for (const std::string& path : paths) {
-      std::error_code failed;  // the working folder may be gone
+      // the working folder may be gone
+      std::error_code failed;
       const std::filesystem::path whole = std::filesystem::absolute(path, failed);
       all.push_back(failed ? path : whole.lexically_normal().string());
     }
@@ -111,7 +112,8 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
 }
 
 RuntimeState::~RuntimeState() {
-  workspaces.close();  // blocks on devices go while the plugins of those are there
+  // blocks on devices go while the plugins of those are there
+  workspaces.close();
 }
 
 Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
@@ -159,7 +161,8 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
 
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
-  if (weak_from_this().expired()) {  // a plugin asks while it is destroyed
+  // a plugin asks while it is destroyed
+  if (weak_from_this().expired()) {
     return unavailable("device ", quoted(kind), " is not there, the runtime ends")
         .because("RUNTIME_ENDS");
   }

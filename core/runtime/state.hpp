@@ -52,20 +52,25 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   const RuntimeOptions options;
   const Config config;
   const Environment environment;
-  const std::string cache_directory;  // empty: no cache
+  // empty: no cache
+  const std::string cache_directory;
   const Log log;
-  const std::unique_ptr<TraceRecorder> trace;  // NULL: nothing is recorded
+  // NULL: nothing is recorded
+  const std::unique_ptr<TraceRecorder> trace;
 
   DeviceSet devices;
   const std::shared_ptr<GlobalFunctions> globals;
   Workspaces workspaces;
   ThreadPool pool;
   HostServices host;
-  PayloadLayouts layouts;  // the built-in ones, and on demand those of the manifests
+  // the built-in ones, and on demand those of the manifests
+  PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
-  std::unique_ptr<DeclaredLayouts> declared;  // what layouts asks
-  std::unique_ptr<PluginSet> plugins;         // last: its plugins are destroyed first
+  // what layouts asks
+  std::unique_ptr<DeclaredLayouts> declared;
+  // last: its plugins are destroyed first
+  std::unique_ptr<PluginSet> plugins;
 };
 
 }  // namespace gantry

@@ -25,8 +25,8 @@ Wish wish_of(const TypeKey& key, std::string_view file_name) {
 std::string why_missing(const RuntimeState& state, const Wish& wish, const Error& failure) {
   const ExplainedWish told = explain(*state.plugins, {wish}).wishes.front();
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-  if (told.served)
-    return std::string(sentence(failure.message));  // nothing against it but this one try
+  // nothing against it but this one try
+  if (told.served) return std::string(sentence(failure.message));
   std::string why;
   for (const ExplainedCandidate& candidate : told.candidates) {
     why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
@@ -83,7 +83,8 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   bool usable = true;
   for (TypeKey& key : keys_) {
     if (key.name == library_key) continue;
-    if (key.name.empty()) {  // lost behind one that nobody serves, which is told of
+    // lost behind one that nobody serves, which is told of
+    if (key.name.empty()) {
       key.missing = "it lies behind a payload of unknown length";
       continue;
     }
@@ -105,7 +106,8 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   }
   if (!failure) return {};
   GANTRY_CHECK(check_served(state, wanted));
-  return std::move(*failure);  // a plugin that asks for itself while it is created
+  // a plugin that asks for itself while it is created
+  return std::move(*failure);
 }
 
 }  // namespace gantry

@@ -28,12 +28,18 @@ std::string place_of_entry(std::size_t index, std::string_view place_end);
 
 // What all entries of one type key have in common.
 struct TypeKey {
-  std::string_view name;  // the container's; empty: lost behind a payload that nobody can measure
-  std::string place_end;  // see place_end_of()
-  std::vector<std::size_t> entries;            // by index
-  std::shared_ptr<const ActivePlugin> server;  // NULL: host code, or missing
-  std::string missing;                  // why nobody serves it, in full; empty: somebody does
-  std::optional<PayloadLoader> loader;  // made for the first payload
+  // the container's; empty: lost behind a payload that nobody can measure
+  std::string_view name;
+  // see place_end_of()
+  std::string place_end;
+  // by index
+  std::vector<std::size_t> entries;
+  // NULL: host code, or missing
+  std::shared_ptr<const ActivePlugin> server;
+  // why nobody serves it, in full; empty: somebody does
+  std::string missing;
+  // made for the first payload
+  std::optional<PayloadLoader> loader;
 };
 
 class TypeKeys {
@@ -56,7 +62,8 @@ class TypeKeys {
 
   std::string file_name_;
   std::vector<TypeKey> keys_;
-  std::vector<std::uint32_t> key_of_;  // by entry, into keys_
+  // by entry, into keys_
+  std::vector<std::uint32_t> key_of_;
 };
 
 }  // namespace gantry

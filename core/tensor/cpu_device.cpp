@@ -30,8 +30,10 @@ gantry_code refuse(gantry_status* status, gantry_code code, const char* form, Pa
   return gantry_fail(status, code, "", text);
 }
 
-constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 21;  // a huge page
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;      // what a process can address
+// a huge page
+constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 21;
+// what a process can address
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
 
 // Attribute 1000 of every runtime in the process: the table has no self. As the allocator rounds
 // blocks, so that free() finds the same number without a header or a map.
@@ -62,19 +64,24 @@ std::int64_t attribute_number(std::int32_t kind) {
     return number < 0 ? -1 : std::int64_t{number} * sysconf(_SC_PAGESIZE);
   };
   switch (kind) {
-    case 0:  // exists
+    // exists
+    case 0:
       return 1;
-    case 7: {  // multiprocessors: hardware threads that this process may use
+    // multiprocessors: hardware threads that this process may use
+    case 7: {
       const unsigned threads = std::thread::hardware_concurrency();
       return threads == 0 ? -1 : std::int64_t{threads};
     }
-    case 13: {  // L2 cache, bytes
+    // L2 cache, bytes
+    case 13: {
       const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
       return bytes <= 0 ? -1 : bytes;
     }
-    case 14:  // memory, bytes
+    // memory, bytes
+    case 14:
       return pages(_SC_PHYS_PAGES);
-    case 15:  // memory free now, bytes
+    // memory free now, bytes
+    case 15:
       return pages(_SC_AVPHYS_PAGES);
     case 1000:
       return allocated_bytes.load(std::memory_order_relaxed);
@@ -87,7 +94,8 @@ gantry_code attribute(void*, std::int32_t i, std::int32_t kind, gantry_value* ou
                       gantry_status* status) {
   std::int64_t number = 0;
   if (i != 0 && kind == 0) {
-    number = 0;  // to ask whether a device exists is never wrong
+    // to ask whether a device exists is never wrong
+    number = 0;
   } else if (const gantry_code code = check_index(i, status); code != GANTRY_OK) {
     return code;
   } else if (number = attribute_number(kind); number < 0) {

@@ -145,7 +145,8 @@ void DeviceSet::serve(std::int32_t type, void* self) {
   Device served = *slots_[at];
   served.self = self;
   slots_[at] = std::make_shared<const Device>(std::move(served));
-  present_[at].store(true, std::memory_order_release);  // find() may look from now on
+  // find() may look from now on
+  present_[at].store(true, std::memory_order_release);
 }
 
 void DeviceSet::withdraw(std::int32_t type) {

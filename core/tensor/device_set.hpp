@@ -22,7 +22,8 @@
 namespace gantry {
 
 constexpr std::int32_t kCpu = 1;
-constexpr std::int32_t kExtDev = 12;  // DLPack's one number for the devices of everybody else
+// DLPack's one number for the devices of everybody else
+constexpr std::int32_t kExtDev = 12;
 constexpr std::int32_t kFirstAssignedType = 64;
 constexpr std::int32_t kDeviceTypeCount = 128;
 
@@ -31,8 +32,10 @@ struct Device {
   std::string name;
   std::int32_t type = 0;
   void* self = nullptr;
-  const gantry_device_table* table = nullptr;  // complete: empty places hold stubs
-  std::string plugin;                          // id; empty: the core
+  // complete: empty places hold stubs
+  const gantry_device_table* table = nullptr;
+  // id; empty: the core
+  std::string plugin;
 };
 
 // "device npu (plugin acme.npu)", for messages about its table.

@@ -12,7 +12,8 @@
 namespace gantry {
 Result<NewFile> NewFile::beside(const std::filesystem::path& path) {
   GANTRY_CHECK(check_replaceable(path));
-  NewFile made(path);  // owns what is made below as soon as it is there
+  // owns what is made below as soon as it is there
+  NewFile made(path);
   int descriptor = -1;
   // open() and not mkstemp(): the file gets the permissions that umask leaves.
   for (int attempt = 0; attempt < 100; ++attempt) {

@@ -35,7 +35,8 @@ class NewFile {
 
   std::filesystem::path path_;
   std::string beside_;
-  std::FILE* stream_ = nullptr;  // NULL: there is no file
+  // NULL: there is no file
+  std::FILE* stream_ = nullptr;
 };
 
 }  // namespace gantry

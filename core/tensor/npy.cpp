@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint64_t kDataAlignment = 64;
-constexpr std::uint32_t kMostHeader =
-    most_npy_front - 12;  // all that version 1.0 can have; plain types need 200
+// all that version 1.0 can have; plain types need 200
+constexpr std::uint32_t kMostHeader = most_npy_front - 12;
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
@@ -124,7 +124,8 @@ struct Header {
   std::optional<gantry_dtype> dtype;
   std::optional<bool> fortran_order;
   std::vector<std::int64_t> shape;
-  bool has_shape = false;  // of no extents, a shape is a number's
+  // of no extents, a shape is a number's
+  bool has_shape = false;
 };
 
 Result<gantry_dtype> read_descr(HeaderText& in) {
@@ -244,7 +245,8 @@ Result<std::vector<std::uint8_t>> npy_header(gantry_dtype dtype,
     text.append(concat(axis == 0 ? "" : ", ", shape[axis]));
   }
   text.append(shape.size() == 1 ? ",), }" : "), }");
-  const std::uint64_t before = kMagic.size() + 4;  // version and length
+  // version and length
+  const std::uint64_t before = kMagic.size() + 4;
   const std::uint64_t rest = (before + text.size() + 1) % kDataAlignment;
   text.append(rest == 0 ? 0 : kDataAlignment - rest, ' ').push_back('\n');
 

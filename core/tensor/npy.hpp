@@ -25,15 +25,19 @@ namespace gantry {
 struct NpyArray {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::span<const std::uint8_t> data;  // view into the bytes read, unaligned
-  std::uint64_t data_at = 0;           // offset of data
+  // view into the bytes read, unaligned
+  std::span<const std::uint8_t> data;
+  // offset of data
+  std::uint64_t data_at = 0;
 };
 
 struct NpyHeader {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::uint64_t data_at = 0;     // offset of the data
-  std::uint64_t data_bytes = 0;  // as dtype and shape say
+  // offset of the data
+  std::uint64_t data_at = 0;
+  // as dtype and shape say
+  std::uint64_t data_bytes = 0;
 };
 
 // Longest front of a file that its header can need.

@@ -22,12 +22,17 @@ namespace gantry {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr std::uint64_t kMostDeflateRatio = 1032;   // source: zlib's technical notes
-constexpr std::uint64_t kLeastArchive = 98;         // of one member: its two headers, end record
-constexpr std::uint64_t kLeastDirectoryEntry = 46;  // without a name
+// source: zlib's technical notes
+constexpr std::uint64_t kMostDeflateRatio = 1032;
+// of one member: its two headers, end record
+constexpr std::uint64_t kLeastArchive = 98;
+// without a name
+constexpr std::uint64_t kLeastDirectoryEntry = 46;
 constexpr unsigned kStored = 0, kDeflated = 8;
-constexpr unsigned kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;  // flags: plain, strong, directory
-constexpr unsigned kMostAtOnce = 1u << 30;                     // minizip counts in 32 bits
+// flags: plain, strong, directory
+constexpr unsigned kEncrypted = 1u << 0 | 1u << 6 | 1u << 13;
+// minizip counts in 32 bits
+constexpr unsigned kMostAtOnce = 1u << 30;
 
 template <class... Parts>
 Failure refuse(const Parts&... parts) {
@@ -109,12 +114,14 @@ Status check_member(const unz_file_info64& info, std::string_view file_name,
 }  // namespace
 
 struct NpzReader::Archive {
-  File file;  // before zip: closed after it
+  // before zip: closed after it
+  File file;
   ZipStream stream;
   Zip zip;
   std::uint64_t bytes = 0;
   std::vector<NpzMember> members;
-  std::vector<unz64_file_pos> places;  // of members, same order
+  // of members, same order
+  std::vector<unz64_file_pos> places;
 };
 
 NpzReader::NpzReader(std::unique_ptr<Archive> archive) : archive_(std::move(archive)) {}

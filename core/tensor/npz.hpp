@@ -15,19 +15,23 @@ namespace gantry {
 
 struct NpzLimits {
   std::uint64_t members = 65536;
-  std::uint64_t bytes = std::uint64_t{16} << 30;  // of all members together, unpacked
+  // of all members together, unpacked
+  std::uint64_t bytes = std::uint64_t{16} << 30;
 };
 
 struct NpzMember {
-  std::string name;  // without ".npy"; any bytes, as the archive has them
+  // without ".npy"; any bytes, as the archive has them
+  std::string name;
   std::uint64_t packed_bytes = 0;
-  std::uint64_t bytes = 0;  // unpacked, with the .npy header
+  // unpacked, with the .npy header
+  std::uint64_t bytes = 0;
 };
 
 // An array with its memory. Moves, and array.data stays valid.
 struct NpzArray {
   std::string name;
-  NpyArray array;  // data views `storage`
+  // data views `storage`
+  NpyArray array;
   std::unique_ptr<std::uint8_t[]> storage;
 };
 
@@ -53,7 +57,8 @@ class NpzReader {
   NpzReader& operator=(NpzReader&&) noexcept;
   ~NpzReader();
 
-  const std::vector<NpzMember>& members() const;  // in the archive's order
+  // in the archive's order
+  const std::vector<NpzMember>& members() const;
 
   // What the member's header says; only so much of it is unpacked, and its sum is not checked.
   //

@@ -14,11 +14,16 @@
 namespace gantry {
 namespace {
 
-constexpr std::size_t kMostName = 1024;             // minizip does not bound what it copies
-constexpr uLong kFirstDay = 0x00210000;             // 1980-01-01 00:00, the first a zip can name
-constexpr uLong kNamesAreUtf8 = 1u << 11;           // flag of a member
-constexpr std::uint64_t kSmallMember = 0xffff0000;  // from here on, sizes take 64 bits
-constexpr unsigned kMostAtOnce = 1u << 30;          // minizip counts in 32 bits
+// minizip does not bound what it copies
+constexpr std::size_t kMostName = 1024;
+// 1980-01-01 00:00, the first a zip can name
+constexpr uLong kFirstDay = 0x00210000;
+// flag of a member
+constexpr uLong kNamesAreUtf8 = 1u << 11;
+// from here on, sizes take 64 bits
+constexpr std::uint64_t kSmallMember = 0xffff0000;
+// minizip counts in 32 bits
+constexpr unsigned kMostAtOnce = 1u << 30;
 
 struct CloseZip {
   void operator()(zipFile zip) const { zipClose(zip, nullptr); }

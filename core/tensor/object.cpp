@@ -105,7 +105,8 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
   for (std::size_t i = 0; i < items.size(); ++i) {
     GANTRY_TRY(OwnedValue item, keep_item(items[i], i));
     object->items[i] = item.take();
-    object->count = i + 1;  // so that a failure at a later item releases what is kept by now
+    // so that a failure at a later item releases what is kept by now
+    object->count = i + 1;
   }
   return kept;
 }

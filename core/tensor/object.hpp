@@ -19,7 +19,8 @@ namespace gantry {
 
 // counts: strong references in the low half, weak ones (always 1 here, ours) in the high half.
 constexpr std::uint64_t kFreshCounts = (std::uint64_t{1} << 32) | 1;
-constexpr std::int32_t kDeleteBoth = 3;  // deleter flags: strong and weak count reached zero
+// deleter flags: strong and weak count reached zero
+constexpr std::int32_t kDeleteBoth = 3;
 
 inline void retain(gantry_object* object) {
   std::atomic_ref(object->counts).fetch_add(1, std::memory_order_relaxed);
@@ -145,18 +146,23 @@ class OwnedValue {
   gantry_value value_{};
 };
 
-struct TextObject {  // GANTRY_STRING, GANTRY_BYTES
+// GANTRY_STRING, GANTRY_BYTES
+struct TextObject {
   gantry_object header;
-  gantry_bytes text;  // into this allocation, NUL behind it for debuggers
+  // into this allocation, NUL behind it for debuggers
+  gantry_bytes text;
 };
-struct ShapeObject {  // GANTRY_SHAPE
+// GANTRY_SHAPE
+struct ShapeObject {
   gantry_object header;
   const std::int64_t* dims;
   std::uint64_t count;
 };
-struct ItemsObject {  // GANTRY_ARRAY; GANTRY_MAP: key, value, key, value, in the order given
+// GANTRY_ARRAY; GANTRY_MAP: key, value, key, value, in the order given
+struct ItemsObject {
   gantry_object header;
-  gantry_value* items;  // one reference each, into this allocation
+  // one reference each, into this allocation
+  gantry_value* items;
   std::uint64_t count;
 };
 

@@ -11,7 +11,8 @@
 namespace gantry {
 namespace {
 
-constexpr std::uint64_t kLeastName = 8;  // an empty one: its length
+// an empty one: its length
+constexpr std::uint64_t kLeastName = 8;
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
@@ -56,7 +57,8 @@ Status check(const Param& param) {
 void write_record(dmlc::Stream& out, const ArrayRecord& array) {
   out.Write<std::uint64_t>(array_record_magic);
   out.Write<std::uint64_t>(0);
-  out.Write<std::int32_t>(1);  // the CPU, whatever device the data came from
+  // the CPU, whatever device the data came from
+  out.Write<std::int32_t>(1);
   out.Write<std::int32_t>(0);
   out.Write<std::int32_t>(static_cast<std::int32_t>(array.shape.size()));
   out.Write<std::uint8_t>(array.dtype.code);

@@ -19,7 +19,8 @@ namespace gantry {
 constexpr std::uint64_t params_magic = 0xF7E58D4F05049CB7;
 
 struct Param {
-  std::string_view name;  // as the file has it; both view the file's bytes
+  // as the file has it; both view the file's bytes
+  std::string_view name;
   ArrayRecord array;
 };
 

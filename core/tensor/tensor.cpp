@@ -38,7 +38,8 @@ void destroy_tensor(void* self, std::int32_t) {
 // what     [in]   checked by data_bytes()
 Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
   const auto rank = static_cast<std::size_t>(what.ndim);
-  const std::size_t words = what.strides != nullptr ? 2 * rank : rank;  // rank is below 2^31
+  // rank is below 2^31
+  const std::size_t words = what.strides != nullptr ? 2 * rank : rank;
   void* const block = std::malloc(sizeof(TensorObject) + words * sizeof(std::int64_t));
   if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
   auto* const object = new (block) TensorObject{};
@@ -149,7 +150,8 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
     return invalid("tensor of rank ", tensor.ndim, " has no shape");
   }
   Result<std::uint64_t> bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
-  if (!bytes.ok()) return invalid("tensor ", bytes.error().message);  // a caller's shape, no file's
+  // a caller's shape, no file's
+  if (!bytes.ok()) return invalid("tensor ", bytes.error().message);
   return bytes;
 }
 
@@ -159,7 +161,8 @@ bool is_compact(const gantry_tensor& tensor) {
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     const std::int64_t extent = tensor.shape[axis];
-    if (extent == 1) continue;  // its stride is never used
+    // its stride is never used
+    if (extent == 1) continue;
     if (tensor.strides[axis] != expected) return false;
     if (__builtin_mul_overflow(expected, extent, &expected)) return false;
   }
@@ -211,7 +214,8 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
     return std::move(data).failure().at("while making tensor ", describe(compact, devices));
   }
   object->tensor.data = *data;
-  object->device = std::move(device);  // from now on destroy_tensor frees the memory
+  // from now on destroy_tensor frees the memory
+  object->device = std::move(device);
   object->bytes = bytes;
   return object;
 }

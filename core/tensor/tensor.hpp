@@ -13,12 +13,17 @@
 
 namespace gantry {
 
-struct TensorObject {  // GANTRY_TENSOR
+// GANTRY_TENSOR
+struct TensorObject {
   gantry_object header;
-  gantry_tensor tensor;  // directly behind the header, as gantry_value_tensor() expects
-  ObjectPtr owner;       // a view: who keeps the memory
-  std::shared_ptr<const Device> device;  // an allocation: who frees it; a view: empty
-  std::uint64_t bytes;                   // of the data: product of the shape times the element
+  // directly behind the header, as gantry_value_tensor() expects
+  gantry_tensor tensor;
+  // a view: who keeps the memory
+  ObjectPtr owner;
+  // an allocation: who frees it; a view: empty
+  std::shared_ptr<const Device> device;
+  // of the data: product of the shape times the element
+  std::uint64_t bytes;
 };
 
 // Bytes of the data that `tensor` describes; invalid for a negative extent, a negative rank, a missing shape, or a

@@ -24,9 +24,12 @@
 namespace gantry {
 
 struct JsonStyle {
-  bool lines = true;       // one value a line, indented by two; false: no blanks at all
-  bool ascii = false;      // other characters as \uXXXX
-  bool ends_line = false;  // a line break behind the document
+  // one value a line, indented by two; false: no blanks at all
+  bool lines = true;
+  // other characters as \uXXXX
+  bool ascii = false;
+  // a line break behind the document
+  bool ends_line = false;
 };
 
 class JsonWriter {

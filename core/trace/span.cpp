@@ -24,9 +24,9 @@ void TraceRecorder::add(std::string_view name, std::string_view category, std::i
   if (known == threads_.end()) known = threads_.insert(threads_.end(), id);
   events_.push_back({std::string(name), std::string(category), start_ns, duration_ns,
                      static_cast<std::uint64_t>(known - threads_.begin())});
-} catch (
-    const std::
-        bad_alloc&) {  // one interval less: a span ends in destructors, which have nobody to tell
+} catch (const std::
+             // one interval less: a span ends in destructors, which have nobody to tell
+         bad_alloc&) {
 }
 
 std::vector<TraceEvent> TraceRecorder::events() const {

@@ -16,10 +16,13 @@ namespace gantry {
 
 struct TraceEvent {
   std::string name;
-  std::string category;   // "load", "plugin", "call", "op"
-  std::int64_t start_ns;  // steady clock, since the recorder was made
+  // "load", "plugin", "call", "op"
+  std::string category;
+  // steady clock, since the recorder was made
+  std::int64_t start_ns;
   std::int64_t duration_ns;
-  std::uint64_t thread;  // small number, in order of first appearance
+  // small number, in order of first appearance
+  std::uint64_t thread;
 };
 
 class TraceRecorder {

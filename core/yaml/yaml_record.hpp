@@ -34,18 +34,28 @@
 namespace gantry {
 
 enum class YamlType {
-  text,  // any scalar that cannot be mistaken for a number, a truth value or nothing; else in
-         // quotes
-  quoted_text,  // a scalar in quotes: versions, where 1.10 must not become 1.1
-  integer,      // decimal, no leading zero, no quotes
-  number,       // decimal, with or without a fraction and an exponent
-  boolean,      // true or false
-  choice,       // one of `choices`
-  scalar,       // text, number, boolean as written; the caller decides: see YamlField::check
-  list,         // of `items`
-  record,       // a map with the keys of `fields`
-  map,          // a map with any keys and values of type `items`; of records where items is record
-  any,          // not looked at
+  // any scalar that cannot be mistaken for a number, a truth value or nothing; else in quotes
+  text,
+  // a scalar in quotes: versions, where 1.10 must not become 1.1
+  quoted_text,
+  // decimal, no leading zero, no quotes
+  integer,
+  // decimal, with or without a fraction and an exponent
+  number,
+  // true or false
+  boolean,
+  // one of `choices`
+  choice,
+  // text, number, boolean as written; the caller decides: see YamlField::check
+  scalar,
+  // of `items`
+  list,
+  // a map with the keys of `fields`
+  record,
+  // a map with any keys and values of type `items`; of records where items is record
+  map,
+  // not looked at
+  any,
 };
 
 // One key of a map. `check` is for what a type cannot say; it is asked last.
@@ -54,12 +64,14 @@ struct YamlField {
   YamlType type = YamlType::text;
   bool required = false;
   YamlType items = YamlType::text;
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integer: the value
+  // integer: the value
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  std::size_t longest =
-      std::numeric_limits<std::size_t>::max();  // text: bytes; list and map: items
+  // text: bytes; list and map: items
+  std::size_t longest = std::numeric_limits<std::size_t>::max();
   std::span<const std::string_view> choices = {};
-  std::span<const YamlField> fields = {};  // of the record, or of the items that are records
+  // of the record, or of the items that are records
+  std::span<const YamlField> fields = {};
   // returns  empty: fine; else what is expected: "expected <this>, found ..."
   std::string (*check)(const YamlValue& value) = nullptr;
   // list: the same for each item, which is told of at its own place
@@ -70,7 +82,8 @@ struct YamlField {
 // tools keep notes.
 struct YamlUnknown {
   bool skip_x_keys = false;
-  std::vector<std::string>* warnings = nullptr;  // NULL: unknown keys are refused
+  // NULL: unknown keys are refused
+  std::vector<std::string>* warnings = nullptr;
 };
 
 // A map that passed the check, or an absent one: then every getter gives its fallback. Borrows the
@@ -89,10 +102,14 @@ class YamlRecord {
   std::int64_t integer(std::string_view key, std::int64_t fallback = 0) const;
   double number(std::string_view key, double fallback = 0) const;
   bool boolean(std::string_view key, bool fallback = false) const;
-  std::vector<std::string> texts(std::string_view key) const;         // a list of scalars
-  YamlRecord record(std::string_view key) const;                      // absent: an empty one
-  std::vector<YamlRecord> records(std::string_view key) const;        // a list of records
-  const std::vector<YamlEntry>& entries(std::string_view key) const;  // a map, in file order
+  // a list of scalars
+  std::vector<std::string> texts(std::string_view key) const;
+  // absent: an empty one
+  YamlRecord record(std::string_view key) const;
+  // a list of records
+  std::vector<YamlRecord> records(std::string_view key) const;
+  // a map, in file order
+  const std::vector<YamlEntry>& entries(std::string_view key) const;
 
   // The value as written, or NULL.
   const YamlValue* find(std::string_view key) const { return value_ ? value_->find(key) : nullptr; }

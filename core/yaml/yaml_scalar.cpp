@@ -8,7 +8,8 @@
 namespace gantry {
 namespace {
 
-constexpr std::size_t kLongestQuote = 60;  // bytes of a found value that an error repeats
+// bytes of a found value that an error repeats
+constexpr std::size_t kLongestQuote = 60;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -12,9 +12,12 @@
 namespace gantry {
 
 // Each returns whether the value is of the type; only then `out` means something. Quoted scalars are text only.
-bool yaml_integer(const YamlValue& value, std::int64_t& out);  // -?(0|[1-9][0-9]*), 64 bits
-bool yaml_number(const YamlValue& value, double& out);  // with or without fraction and exponent
-bool yaml_boolean(const YamlValue& value, bool& out);   // true, false
+// -?(0|[1-9][0-9]*), 64 bits
+bool yaml_integer(const YamlValue& value, std::int64_t& out);
+// with or without fraction and exponent
+bool yaml_number(const YamlValue& value, double& out);
+// true, false
+bool yaml_boolean(const YamlValue& value, bool& out);
 // Anything quoted, and whatever no reader takes for a number, a truth value or nothing.
 bool yaml_text(const YamlValue& value);
 

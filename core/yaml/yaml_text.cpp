@@ -43,7 +43,8 @@ class Lines {
 // Everything that can be said before yaml-cpp sees a byte: it takes invalid UTF-8, guesses UTF-16
 // from NUL bytes, and ends silently at 0x04.
 Status check_characters(std::string_view text, std::string_view file, const Lines& lines) {
-  bool in_front = true;  // only white space since the line began
+  // only white space since the line began
+  bool in_front = true;
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
     const std::size_t size = utf8_size(text, at);
@@ -124,7 +125,8 @@ class Builder final : public YAML::EventHandler {
   struct Frame {
     YamlValue value;
     std::string path;
-    std::optional<std::string> key;  // map: read, its value is awaited
+    // map: read, its value is awaited
+    std::optional<std::string> key;
     YamlPlace key_place;
     std::unordered_map<std::string, std::uint32_t> key_lines;
   };

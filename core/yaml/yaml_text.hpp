@@ -21,7 +21,8 @@ namespace gantry {
 
 struct YamlLimits {
   std::size_t bytes = 64 * 1024;
-  std::size_t depth = 16;  // lists and maps inside one another; the outermost counts 1
+  // lists and maps inside one another; the outermost counts 1
+  std::size_t depth = 16;
 };
 
 // Line and column count from 1, columns in characters; offset in bytes.
@@ -39,10 +40,14 @@ struct YamlEntry;
 struct YamlValue {
   YamlKind kind = YamlKind::nothing;
   YamlPlace place;
-  std::string text;                // scalar: without its quotes
-  bool quoted = false;             // scalar: '...', "...", or a block after | or >
-  std::vector<YamlValue> items;    // list
-  std::vector<YamlEntry> entries;  // map, in file order, keys unique
+  // scalar: without its quotes
+  std::string text;
+  // scalar: '...', "...", or a block after | or >
+  bool quoted = false;
+  // list
+  std::vector<YamlValue> items;
+  // map, in file order, keys unique
+  std::vector<YamlEntry> entries;
 
   // The value under `key`, or NULL where this is no map or has no such key.
   const YamlValue* find(std::string_view key) const;
@@ -55,8 +60,10 @@ struct YamlEntry {
 };
 
 struct YamlDocument {
-  std::string file;  // as errors name it
-  YamlValue root;    // nothing for an empty document
+  // as errors name it
+  std::string file;
+  // nothing for an empty document
+  YamlValue root;
 };
 
 // Reads one document.

@@ -7,7 +7,8 @@ namespace gantry::cuda {
 namespace {
 
 constexpr std::uint16_t elf_machine_cuda = 190;
-constexpr std::uint32_t section_without_bytes = 8;  // SHT_NOBITS
+// SHT_NOBITS
+constexpr std::uint32_t section_without_bytes = 8;
 
 // Fields of an ELF header and of a section, by their names in elf.h.
 struct ElfTable {

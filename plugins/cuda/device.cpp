@@ -71,7 +71,8 @@ Result<bool> Device::is_staged(const void* host_memory, std::uint64_t size, CUst
   CUmemorytype type{};
   const CUresult known = driver.pointer_get_attribute.function(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host_memory));
-  if (known == CUDA_SUCCESS) return false;  // page-locked or managed
+  // page-locked or managed
+  if (known == CUDA_SUCCESS) return false;
   if (known != CUDA_ERROR_INVALID_VALUE) {
     return driver.failed(driver.pointer_get_attribute.name, known);
   }

@@ -72,7 +72,8 @@ class Device {
   std::string name_;
   Staging staging_;
   std::atomic<std::uint64_t> copied_by_{
-      0};  // one bit for each device whose streams may have memory here in use
+      // one bit for each device whose streams may have memory here in use
+      0};
 };
 
 class Devices {

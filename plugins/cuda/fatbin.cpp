@@ -43,7 +43,8 @@ Result<Image> read_fatbin(ByteReader in) {
           .because("BLOB_TRUNCATED");
     }
     GANTRY_CHECK(entries.skip(entry_header - 32 + size, "fatbin entry"));
-    if (kind != 1 && kind != 2) continue;  // for linkers, not for loading
+    // for linkers, not for loading
+    if (kind != 1 && kind != 2) continue;
     part.is_ptx = kind == 1;
     part.target = architecture_of(number);
     if (!part.is_ptx) part.language = {};

@@ -34,10 +34,12 @@ struct Architecture {
 // One piece of code for one architecture.
 struct ImagePart {
   bool is_ptx = false;
-  Architecture target;  // {0, 0}: the code does not say
-  char variant =
-      0;  // of PTX: 'a' runs on its target alone, 'f' on its target's major version, 0 on all later
-  Architecture language;  // of PTX: the version of the language
+  // {0, 0}: the code does not say
+  Architecture target;
+  // of PTX: 'a' runs on its target alone, 'f' on its target's major version, 0 on all later
+  char variant = 0;
+  // of PTX: the version of the language
+  Architecture language;
   friend bool operator==(const ImagePart&, const ImagePart&) = default;
 };
 
@@ -46,7 +48,8 @@ struct Image {
   Kind kind = Kind::ptx;
   // What the driver reads: of PTX the text without NULs at its end, to which the caller adds one.
   std::span<const std::uint8_t> code;
-  std::vector<ImagePart> parts;  // in the order of the bytes; a fatbin may have none
+  // in the order of the bytes; a fatbin may have none
+  std::vector<ImagePart> parts;
 
   // "PTX 8.4 for sm_75", "cubin for sm_90", "fatbin with cubin for sm_75, PTX 9.0 for sm_90"
   std::string text() const;

@@ -26,7 +26,8 @@ class Parameters {
   void set(std::size_t i, const KernelArgument& argument) {
     addresses_[i] = &slots_[i];
     if (argument.kind == ParameterKind::tensor_map) {
-      addresses_[i] = argument.data;  // its 128 bytes are the parameter
+      // its 128 bytes are the parameter
+      addresses_[i] = argument.data;
     } else if (argument.is_pointer()) {
       slots_[i] = reinterpret_cast<std::uint64_t>(argument.data) + argument.byte_offset;
     } else {
@@ -52,7 +53,8 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
            static_cast<std::uint64_t>(loaded.dynamic_shared_limit.load(std::memory_order_acquire));
   };
   if (is_allowed()) return {};
-  const std::lock_guard lock(loaded.raising);  // the limit only grows, whoever comes last
+  // the limit only grows, whoever comes last
+  const std::lock_guard lock(loaded.raising);
   if (is_allowed()) return {};
   const Driver& driver = device.driver;
   const auto wanted = static_cast<int>(bytes);

@@ -10,7 +10,8 @@
 namespace gantry::cuda {
 namespace {
 
-constexpr std::uint64_t driver_alignment = 256;  // of everything that cuMemAlloc gives
+// of everything that cuMemAlloc gives
+constexpr std::uint64_t driver_alignment = 256;
 
 }  // namespace
 

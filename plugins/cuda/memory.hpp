@@ -39,7 +39,8 @@ class Memory {
 
  private:
   struct Block {
-    CUdeviceptr base;  // what the driver gave: alignment may lie between it and the address
+    // what the driver gave: alignment may lie between it and the address
+    CUdeviceptr base;
     std::uint64_t size;
   };
   void release(const Block& block);

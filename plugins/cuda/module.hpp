@@ -17,14 +17,16 @@ class Module;
 // A kernel on one device.
 struct LoadedKernel {
   CUfunction function = nullptr;
-  std::atomic<int> dynamic_shared_limit{0};  // bytes that a launch may ask for as things stand
+  // bytes that a launch may ask for as things stand
+  std::atomic<int> dynamic_shared_limit{0};
   std::mutex raising;
 };
 
 // A function of a module. Lives in it.
 struct Kernel {
   Module* module;
-  std::size_t index;  // in the payload's table
+  // in the payload's table
+  std::size_t index;
   const KernelCall* call;
 };
 
@@ -68,6 +70,7 @@ class Module {
 };
 
 extern const gantry_module_table module_table;
-extern const gantry_function_table launch_table;  // launch.cpp; self is a Kernel
+// launch.cpp; self is a Kernel
+extern const gantry_function_table launch_table;
 
 }  // namespace gantry::cuda

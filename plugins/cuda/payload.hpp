@@ -24,10 +24,14 @@ namespace gantry::cuda {
 struct Payload {
   std::string_view format;
   KernelTable kernels;
-  std::vector<KernelCall> calls;  // one for each kernel of the table
-  std::string_view code;          // as in the file
-  Image image;                    // of the code
-  ObjectRef pin;                  // keeps the bytes that all views above look into
+  // one for each kernel of the table
+  std::vector<KernelCall> calls;
+  // as in the file
+  std::string_view code;
+  // of the code
+  Image image;
+  // keeps the bytes that all views above look into
+  ObjectRef pin;
 };
 
 // Reads a payload.

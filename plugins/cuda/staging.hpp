@@ -41,7 +41,8 @@ class Staging {
   struct Piece {
     void* memory = nullptr;
     CUevent done = nullptr;
-    void* host = nullptr;  // of a copy from the device: where it goes
+    // of a copy from the device: where it goes
+    void* host = nullptr;
     std::size_t size = 0;
   };
   Result<Piece*> next_piece();

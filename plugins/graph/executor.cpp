@@ -77,8 +77,8 @@ Status Executor::make_ops(const Source& source) {
     const auto add = [&](std::uint32_t entry) {
       args_.push_back(
           tensor_ref_value(node.flatten ? &memory_.flat_cell(entry) : &memory_.cell(entry)));
-      op.device =
-          memory_.cell(entry).device;  // the last argument's: an output's where there is one
+      // the last argument's: an output's where there is one
+      op.device = memory_.cell(entry).device;
     };
     for (const std::uint32_t entry : node.inputs) add(entry);
     for (std::uint32_t i = 0; i < node.output_count; ++i) add(node.first_entry + i);

@@ -65,8 +65,8 @@ class Executor {
 
  private:
   struct Op {
-    gantry_object*
-        function;  // NULL: a copy from its first argument to its second; kept by functions_
+    // NULL: a copy from its first argument to its second; kept by functions_
+    gantry_object* function;
     std::uint32_t first_arg;
     std::int32_t arg_count;
     gantry_device_id device;
@@ -97,7 +97,8 @@ class Executor {
   std::vector<Op> ops_;
   std::vector<gantry_value> args_;
   const gantry_trace* trace_ = nullptr;
-  std::unique_ptr<Replay> replay_;  // NULL: every run is a plain one
+  // NULL: every run is a plain one
+  std::unique_ptr<Replay> replay_;
 };
 
 // Here, so that the loops over operators hold it: all that is ours of a call is in these lines.

@@ -168,7 +168,8 @@ Result<Value> remove_params(const Source& source, const Call& call) {
   const gantry_code code =
       host->module_new(host, source.node, {factory.get(), &factory_table}, &made, status.get());
   if (code != GANTRY_OK) return status.error(code, "host function module_new");
-  (void)factory.release();  // the host's from now on
+  // the host's from now on
+  (void)factory.release();
   return Value::adopt(host, made);
 }
 

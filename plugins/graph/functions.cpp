@@ -56,7 +56,8 @@ constexpr char get_output_info_usage[] = "get_output_info()";
 constexpr char debug_get_output_usage[] = "debug_get_output(node name or index[, tensor])";
 constexpr char profile_usage[] = "profile()";
 
-constexpr std::size_t debug_count = 2;  // at the end
+// at the end
+constexpr std::size_t debug_count = 2;
 constexpr Named functions[] = {
     {"run", "run()", {sizeof(gantry_function_table), 0, nullptr, call_run}},
     named<set_input, set_input_usage>(),
@@ -117,7 +118,8 @@ Result<Value> new_executor_module(std::unique_ptr<Executor> executor, gantry_obj
   StatusBuffer status;
   const gantry_code code = host->module_new(host, parent, module, &made, status.get());
   if (code != GANTRY_OK) return status.error(code, "host function module_new");
-  (void)executor.release();  // the host's from now on
+  // the host's from now on
+  (void)executor.release();
   return Value::adopt(host, made);
 }
 

@@ -207,13 +207,15 @@ Status Builder::read_call(std::size_t n, Node& node) {
 Status Builder::check_nop(std::size_t n, const Node& node) const {
   struct Inputs {
     const Entry* first;
-    const Entry* other_size;  // the first that is not as large as `first`; NULL: all are
+    // the first that is not as large as `first`; NULL: all are
+    const Entry* other_size;
   };
   const std::uint64_t at = json_.nodes.items[n].at;
   std::map<std::int64_t, Inputs> by_storage;
   for (const std::uint32_t e : node.inputs) {
     const Entry& input = graph_.entries[e];
-    if (input.storage_id < 0) continue;  // shares with none
+    // shares with none
+    if (input.storage_id < 0) continue;
     Inputs& there = by_storage.try_emplace(input.storage_id, Inputs{&input, nullptr}).first->second;
     if (there.other_size == nullptr && input.bytes != there.first->bytes) there.other_size = &input;
   }

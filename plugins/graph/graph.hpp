@@ -26,42 +26,56 @@ namespace gantry::graph {
 struct Entry {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::uint64_t bytes = 0;          // of a compact tensor
-  std::int64_t storage_id = 0;      // entries with the same one share memory; -1: shares with none
-  std::int64_t device_number = -1;  // the artifact's number of a device type; -1: not given
-  std::string scope;                // memory scope, empty: global
+  // of a compact tensor
+  std::uint64_t bytes = 0;
+  // entries with the same one share memory; -1: shares with none
+  std::int64_t storage_id = 0;
+  // the artifact's number of a device type; -1: not given
+  std::int64_t device_number = -1;
+  // memory scope, empty: global
+  std::string scope;
 };
 
 enum class Act : std::uint8_t {
-  input,  // a value from outside: an input or a parameter
-  call,   // a function of the library
-  nop,    // a reshape: the output is the input's memory
-  copy,   // from one device to another
+  // a value from outside: an input or a parameter
+  input,
+  // a function of the library
+  call,
+  // a reshape: the output is the input's memory
+  nop,
+  // from one device to another
+  copy,
 };
 
 struct Node {
   Act act = Act::input;
-  bool flatten = false;  // its function wants every argument with rank 1
+  // its function wants every argument with rank 1
+  bool flatten = false;
   std::uint32_t first_entry = 0;
   std::uint32_t output_count = 0;
   std::string name;
-  std::string function;               // of a call
-  std::vector<std::uint32_t> inputs;  // entries
+  // of a call
+  std::string function;
+  // entries
+  std::vector<std::uint32_t> inputs;
 };
 
 struct Head {
   std::uint32_t node = 0;
-  std::uint32_t index = 0;  // which of the node's outputs
+  // which of the node's outputs
+  std::uint32_t index = 0;
   std::uint32_t entry = 0;
 };
 
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Entry> entries;
-  std::vector<std::uint32_t> inputs;  // nodes, in input order: parameters too
-  std::vector<Head> heads;            // in output order
-  std::map<std::string, std::uint32_t, std::less<>>
-      input_by_name;  // index into inputs; the last of equal names
+  // nodes, in input order: parameters too
+  std::vector<std::uint32_t> inputs;
+  // in output order
+  std::vector<Head> heads;
+  // index into inputs; the last of equal names
+  std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 
   const Node& input(std::uint32_t index) const { return nodes[inputs[index]]; }
   std::uint32_t input_entry(std::uint32_t index) const { return input(index).first_entry; }

@@ -20,7 +20,8 @@ struct Cursor {
   using reference = const char&;
 
   const char* here = nullptr;
-  const char** seen = nullptr;  // one past the last character taken
+  // one past the last character taken
+  const char** seen = nullptr;
 
   reference operator*() const { return *here; }
   Cursor& operator++() {

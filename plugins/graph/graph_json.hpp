@@ -29,12 +29,14 @@ struct JsonEntry {
 template <class T>
 struct JsonList {
   std::vector<T> items;
-  std::uint64_t at = no_offset;  // of its '['; no_offset: the graph has no such key
+  // of its '['; no_offset: the graph has no such key
+  std::uint64_t at = no_offset;
   bool there() const { return at != no_offset; }
 };
 
 struct JsonNode {
-  std::uint64_t at = 0;  // of its '{'
+  // of its '{'
+  std::uint64_t at = 0;
   std::string op, name;
   JsonList<JsonEntry> inputs;
   // Of a call: texts, as they stand in the file.
@@ -42,7 +44,8 @@ struct JsonNode {
 };
 
 struct JsonGraph {
-  std::uint64_t at = 0;  // of its '{'
+  // of its '{'
+  std::uint64_t at = 0;
   JsonList<JsonNode> nodes;
   JsonList<std::uint64_t> arg_nodes;
   JsonList<std::uint64_t> node_row_ptr;
@@ -51,8 +54,10 @@ struct JsonGraph {
   JsonList<std::string> dltype;
   JsonList<std::int64_t> storage_id;
   JsonList<std::vector<std::int64_t>> shape;
-  JsonList<std::int64_t> device_index;  // optional
-  JsonList<std::string> storage_scope;  // optional
+  // optional
+  JsonList<std::int64_t> device_index;
+  // optional
+  JsonList<std::string> storage_scope;
 };
 
 // Reads the text.

@@ -43,7 +43,8 @@ std::string path_of(std::span<const Frame> frames) {
     }
   }
   if (path.empty()) return "graph";
-  const std::string shown = quoted(path, 120);  // keys come from the file
+  // keys come from the file
+  const std::string shown = quoted(path, 120);
   return shown.substr(1, shown.size() - 2);
 }
 

@@ -16,27 +16,42 @@ namespace gantry::graph {
 
 // What a bracket is.
 enum class In : std::uint8_t {
-  graph,        // object
-  nodes,        // list of node
-  node,         // object
-  node_attrs,   // object
-  entries,      // list of entry: a node's inputs, the graph's heads
-  entry,        // list of two or three numbers
-  numbers,      // arg_nodes, node_row_ptr
-  graph_attrs,  // object of graph_attr
-  graph_attr,   // list of a tag and one of the next three
+  // object
+  graph,
+  // list of node
+  nodes,
+  // object
+  node,
+  // object
+  node_attrs,
+  // list of entry: a node's inputs, the graph's heads
+  entries,
+  // list of two or three numbers
+  entry,
+  // arg_nodes, node_row_ptr
+  numbers,
+  // object of graph_attr
+  graph_attrs,
+  // list of a tag and one of the next three
+  graph_attr,
   texts,
   integers,
-  shapes,   // list of shape
-  shape,    // list of numbers
-  skipped,  // whatever the reader steps over
+  // list of shape
+  shapes,
+  // list of numbers
+  shape,
+  // whatever the reader steps over
+  skipped,
 };
 
 struct Frame {
   In in;
-  std::uint64_t at;         // of the bracket
-  std::uint64_t count = 0;  // items or keys begun
-  std::string key;          // of an object: the one being read
+  // of the bracket
+  std::uint64_t at;
+  // items or keys begun
+  std::uint64_t count = 0;
+  // of an object: the one being read
+  std::string key;
 };
 
 constexpr bool is_object(In in) {

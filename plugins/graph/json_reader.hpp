@@ -91,10 +91,14 @@ class JsonReader {
   const char* seen_;
   std::uint64_t base_;
   std::vector<Frame> frames_;
-  JsonList<JsonEntry>* entries_ = nullptr;      // being filled; ends with its node
-  JsonList<std::uint64_t>* numbers_ = nullptr;  // likewise
-  std::uint32_t graph_keys_ = 0, node_keys_ = 0, node_attr_keys_ = 0, graph_attr_keys_ = 0;  // seen
-  std::string tag_;  // of the graph attribute being read
+  // being filled; ends with its node
+  JsonList<JsonEntry>* entries_ = nullptr;
+  // likewise
+  JsonList<std::uint64_t>* numbers_ = nullptr;
+  // seen
+  std::uint32_t graph_keys_ = 0, node_keys_ = 0, node_attr_keys_ = 0, graph_attr_keys_ = 0;
+  // of the graph attribute being read
+  std::string tag_;
 };
 
 }  // namespace gantry::graph

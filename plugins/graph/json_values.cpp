@@ -28,7 +28,8 @@ bool JsonReader::key(std::string& name) {
       return refuse("node ", graph.nodes.items.size() - 1, " has key ", quoted(frame.key),
                     ", known are op, name, inputs, attrs, attr, control_deps");
     }
-    return true;  // an attribute that is not ours to read
+    // an attribute that is not ours to read
+    return true;
   }
   // "attr" is an old name of "attrs": the two are one key.
   const int slot = frame.in == In::node && index == 4 ? 3 : index;

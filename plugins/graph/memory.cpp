@@ -31,7 +31,8 @@ bool is_compact(const gantry_tensor& tensor) {
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     if (tensor.shape[axis] == 0) return true;
-    if (tensor.shape[axis] == 1) continue;  // its stride is never used
+    // its stride is never used
+    if (tensor.shape[axis] == 1) continue;
     if (tensor.strides[axis] != expected) return false;
     if (__builtin_mul_overflow(expected, tensor.shape[axis], &expected)) return false;
   }
@@ -247,7 +248,8 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
     GANTRY_TRY(Value view, host_.tensor_view(part, keeper));
     views.push_back(std::move(view));
   }
-  for (std::size_t i = 0; i < views.size(); ++i) {  // nothing fails from here on
+  // nothing fails from here on
+  for (std::size_t i = 0; i < views.size(); ++i) {
     const std::uint32_t e = value.entries[i];
     const Entry& entry = graph().entries[e];
     tensors_[e] = std::move(views[i]);
@@ -259,8 +261,8 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
                  nullptr,
                  0};
     flat_extents_[e] = 1;
-    for (const std::int64_t extent : entry.shape)
-      flat_extents_[e] *= extent;  // read_graph() proved that it fits
+    // read_graph() proved that it fits
+    for (const std::int64_t extent : entry.shape) flat_extents_[e] *= extent;
     flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
   }
   bindings_[v] = binding;

@@ -17,22 +17,28 @@ namespace gantry::graph {
 // What an executor is made from.
 struct Source {
   Host host;
-  gantry_object* node;  // the factory's own: imports hold the functions; borrowed
+  // the factory's own: imports hold the functions; borrowed
+  gantry_object* node;
   std::shared_ptr<const Payload> payload;
   bool with_parameters = true;
 };
 
 // Whose memory an entry lies in.
 enum class Owner : std::uint8_t {
-  executor,  // ours: anything may be written
-  lender,    // a parameter in place, another executor's: never written by set_input
-  input,     // the caller's, bound by set_input_zero_copy: never written by set_input either
-  output,    // the caller's, bound by set_output_zero_copy: written by operators and by set_input
+  // ours: anything may be written
+  executor,
+  // a parameter in place, another executor's: never written by set_input
+  lender,
+  // the caller's, bound by set_input_zero_copy: never written by set_input either
+  input,
+  // the caller's, bound by set_output_zero_copy: written by operators and by set_input
+  output,
 };
 
 struct Binding {
   Owner owner = Owner::executor;
-  std::uint32_t key = 0;  // of an input or an output: which one; else 0
+  // of an input or an output: which one; else 0
+  std::uint32_t key = 0;
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
@@ -97,14 +103,19 @@ class Memory {
   Host host_;
   gantry_object* node_;
   std::shared_ptr<const Payload> payload_;
-  std::vector<gantry_device_id> devices_;  // by entry
+  // by entry
+  std::vector<gantry_device_id> devices_;
   StoragePlan plan_;
-  std::vector<Value> tensors_;        // by entry
-  std::vector<gantry_tensor> cells_;  // by entry; their shapes are the graph's
+  // by entry
+  std::vector<Value> tensors_;
+  // by entry; their shapes are the graph's
+  std::vector<gantry_tensor> cells_;
   std::vector<gantry_tensor> flat_cells_;
   std::vector<std::int64_t> flat_extents_;
-  std::vector<Binding> bindings_;  // by value
-  std::vector<bool> linked_;       // by value
+  // by value
+  std::vector<Binding> bindings_;
+  // by value
+  std::vector<bool> linked_;
   std::uint64_t moves_ = 0;
 };
 

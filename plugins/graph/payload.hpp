@@ -23,15 +23,19 @@ namespace gantry::graph {
 
 struct Parameter {
   std::string_view name;
-  ArrayRecord array;  // its data lie in the payload
+  // its data lie in the payload
+  ArrayRecord array;
 };
 
 struct Payload {
   std::string_view graph_json;
-  std::vector<Parameter> parameters;  // as in the file, without fillers
+  // as in the file, without fillers
+  std::vector<Parameter> parameters;
   std::string_view module_name;
-  mutable Graph graph;  // empty until prove()
-  ObjectRef pin;        // keeps the bytes that all views above look into
+  // empty until prove()
+  mutable Graph graph;
+  // keeps the bytes that all views above look into
+  ObjectRef pin;
 
   // Reads and proves the graph, once. Left to the first executor, so that loading a file costs no more than the file.
   //

@@ -58,7 +58,8 @@ Status Replay::end(std::uint64_t moves) {
 }
 
 void Replay::abandon() {
-  (void)end(0);  // there may be nothing to end any more: what went wrong is told already
+  // there may be nothing to end any more: what went wrong is told already
+  (void)end(0);
   forget();
 }
 

@@ -23,7 +23,8 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
 
   gantry_device_id device() const { return device_.id; }
-  void* stream() const { return stream_; }  // where operators are recorded
+  // where operators are recorded
+  void* stream() const { return stream_; }
 
   Status begin();
   // moves    [in]   Memory::moves() of what was recorded
@@ -35,7 +36,8 @@ class Replay {
   Status launch(void* stream);
   Status wait(void* stream) const;
 
-  bool is_warm = false;  // has there been a plain run?
+  // has there been a plain run?
+  bool is_warm = false;
 
  private:
   explicit Replay(const gantry_device& device) : device_(device) {}
@@ -43,7 +45,8 @@ class Replay {
   Status call(std::string_view name, Make&& make) const;
   void forget();
 
-  gantry_device device_;  // the host's, which outlives every executor
+  // the host's, which outlives every executor
+  gantry_device device_;
   void* stream_ = nullptr;
   void* graph_ = nullptr;
   std::uint64_t moves_ = 0;

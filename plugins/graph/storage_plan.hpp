@@ -14,22 +14,28 @@
 namespace gantry::graph {
 
 struct Slot {
-  std::int64_t storage_id = 0;  // -1: of one entry that shares with none
+  // -1: of one entry that shares with none
+  std::int64_t storage_id = 0;
   gantry_device_id device{};
-  std::uint64_t bytes = 0;  // largest of its entries
-  bool written = false;     // by a call or a copy
+  // largest of its entries
+  std::uint64_t bytes = 0;
+  // by a call or a copy
+  bool written = false;
 };
 
 struct StoredValue {
   std::uint32_t slot = 0;
-  std::uint32_t inputs = 0;            // how many of its entries come from outside
-  std::vector<std::uint32_t> entries;  // empty: became part of another value
+  // how many of its entries come from outside
+  std::uint32_t inputs = 0;
+  // empty: became part of another value
+  std::vector<std::uint32_t> entries;
 };
 
 struct StoragePlan {
   std::vector<Slot> slots;
   std::vector<StoredValue> values;
-  std::vector<std::uint32_t> value_of;  // by entry
+  // by entry
+  std::vector<std::uint32_t> value_of;
 
   const Slot& slot_of(std::uint32_t entry) const { return slots[values[value_of[entry]].slot]; }
 };

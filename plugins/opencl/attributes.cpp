@@ -78,7 +78,8 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
       return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
     case GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT: {
       const auto pixels = number<cl_uint>(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
-      return pixels && *pixels > 0 ? pixels : std::nullopt;  // 0: no images of buffers
+      // 0: no images of buffers
+      return pixels && *pixels > 0 ? pixels : std::nullopt;
     }
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       return device.allocated_bytes.load();

@@ -45,7 +45,8 @@ Status allocate(Plugin& plugin, std::int32_t i, const gantry_alloc& what, void**
                        ", and textures are not supported: export the model without them")
         .because("MEMORY_SCOPE");
   }
-  const std::uint64_t size = what.size == 0 ? 1 : what.size;  // the driver has no empty buffers
+  // the driver has no empty buffers
+  const std::uint64_t size = what.size == 0 ? 1 : what.size;
   if (size > device->most_bytes) {
     return exhausted(what.size, " bytes on ", device->described(), ", most in one allocation is ",
                      device->most_bytes)
@@ -121,7 +122,8 @@ Status copy_bytes(Plugin& plugin, std::int32_t i, const gantry_copy& what, void*
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(*device, stream));
   const bool blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;
   cl_int error = CL_SUCCESS;
-  if (what.size == 0) {  // the driver refuses empty copies; a blocking one still waits
+  // the driver refuses empty copies; a blocking one still waits
+  if (what.size == 0) {
     if (blocking) error = clFinish(queue);
   } else if (from == nullptr) {
     const auto* bytes = static_cast<const std::uint8_t*>(what.from.data) + what.from.byte_offset;

@@ -23,20 +23,24 @@ struct Plugin {
 
   Host host;
   Driver driver;
-  Programs programs;                          // before the driver ends: it waits for launches
-  std::atomic<std::uint64_t> last_buffer{0};  // Buffer::number
+  // before the driver ends: it waits for launches
+  Programs programs;
+  // Buffer::number
+  std::atomic<std::uint64_t> last_buffer{0};
 };
 
 // What `data` of a tensor on this device points at.
 struct Buffer {
-  static constexpr std::uint64_t mark_of_ours = 0x6c637972746e6167;  // "gantrycl"
+  // "gantrycl"
+  static constexpr std::uint64_t mark_of_ours = 0x6c637972746e6167;
 
   std::uint64_t mark = mark_of_ours;
   OwnedBuffer memory;
   std::uint64_t size = 0;
   Platform* platform = nullptr;
   Device* device = nullptr;
-  std::uint64_t number = 0;  // of no other buffer; 0 of none
+  // of no other buffer; 0 of none
+  std::uint64_t number = 0;
 };
 
 // returns  INVALID  data is NULL, or what no alloc of this plugin returned (DEVICE_DATA)

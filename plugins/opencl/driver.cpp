@@ -12,11 +12,13 @@ namespace gantry::opencl {
 namespace {
 
 constexpr char vendor_folder[] = "/etc/OpenCL/vendors";
-constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR, of the loader
+// CL_PLATFORM_NOT_FOUND_KHR, of the loader
+constexpr cl_int no_platform = -1001;
 
 // What of the loader's own search can be seen: the files that name drivers.
 Error no_driver() {
-  const char* const said = std::getenv("OCL_ICD_VENDORS");  // the loader's own variable
+  // the loader's own variable
+  const char* const said = std::getenv("OCL_ICD_VENDORS");
   const std::string folder = said != nullptr && *said != 0 ? said : vendor_folder;
   std::error_code error;
   std::string files;
@@ -59,7 +61,8 @@ int rank_of(cl_device_id device) {
 clCreateProgramWithILKHR_fn create_from_il(const Platform& platform) {
   const int version = version_in(platform.version);
   if (version >= 210) return clCreateProgramWithIL;
-  if (version < 120) return nullptr;  // nor one to ask for extensions
+  // nor one to ask for extensions
+  if (version < 120) return nullptr;
   return reinterpret_cast<clCreateProgramWithILKHR_fn>(
       clGetExtensionFunctionAddressForPlatform(platform.id, "clCreateProgramWithILKHR"));
 }
@@ -180,8 +183,9 @@ Status Driver::start() {
   std::vector<std::pair<cl_device_id, Platform*>> found;
   for (const cl_platform_id id : ids) {
     cl_uint count = 0;
+    // a driver whose hardware is not there
     if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0)
-      continue;  // a driver whose hardware is not there
+      continue;
     auto platform = std::make_unique<Platform>();
     platform->id = id;
     platform->name = platform_text(id, CL_PLATFORM_NAME);

@@ -28,7 +28,8 @@
 
 namespace gantry::opencl {
 
-constexpr std::int32_t device_type = 4;  // DLPack's
+// DLPack's
+constexpr std::int32_t device_type = 4;
 
 // One reference to an object of the driver.
 template <class T, cl_int(CL_API_CALL* Release)(T)>
@@ -84,9 +85,12 @@ struct Device {
   cl_device_id id = nullptr;
   std::int32_t index = 0;
   std::string name, version, driver;
-  std::uint64_t most_bytes = 0;       // of one allocation
-  std::uint64_t alignment_bytes = 1;  // of a part of a buffer
-  std::size_t most_threads = 0;       // of one work-group
+  // of one allocation
+  std::uint64_t most_bytes = 0;
+  // of a part of a buffer
+  std::uint64_t alignment_bytes = 1;
+  // of one work-group
+  std::size_t most_threads = 0;
   std::atomic<std::int64_t> allocated_bytes{0};
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};

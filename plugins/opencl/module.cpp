@@ -16,7 +16,8 @@ void destroy(void* self) { delete static_cast<Module*>(self); }
 constexpr gantry_function_table function_table = {
     .struct_size = sizeof(gantry_function_table),
     .flags = 0,
-    .destroy = nullptr,  // a kernel belongs to its module
+    // a kernel belongs to its module
+    .destroy = nullptr,
     .call = call,
 };
 
@@ -106,7 +107,8 @@ constinit const gantry_loader_table loader_table = {
 
 Slot& Module::slot(std::size_t index, const Device& device) {
   std::call_once(sized_, [&] {
-    const auto devices = static_cast<std::size_t>(*plugin->driver.count());  // there is one
+    // there is one
+    const auto devices = static_cast<std::size_t>(*plugin->driver.count());
     slots_ = std::make_unique<Slot[]>(payload.calls.size() * devices);
     programs_ = std::make_unique<ProgramSlot[]>(payload.programs.size() * devices);
     device_count_ = devices;

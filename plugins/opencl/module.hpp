@@ -23,13 +23,15 @@ struct Slot {
   // comparing. NONE: what is there is not known.
   struct Held {
     gantry_value value{};
-    std::uint64_t buffer = 0;  // Buffer::number: a new buffer may have an old one's address
+    // Buffer::number: a new buffer may have an old one's address
+    std::uint64_t buffer = 0;
   };
 
   std::mutex mutex;
   OwnedKernel kernel;
   bool launched = false;
-  std::vector<Held> held;  // parameters, then extents
+  // parameters, then extents
+  std::vector<Held> held;
   std::array<std::size_t, 3> global{};
   std::array<std::size_t, 3> local{};
 };
@@ -44,7 +46,8 @@ struct Kernel {
 
 struct Module {
   Plugin* plugin = nullptr;
-  ObjectRef pin;  // keeps the payload's bytes
+  // keeps the payload's bytes
+  ObjectRef pin;
   Payload payload;
   std::vector<Kernel> kernels;
 
@@ -71,8 +74,10 @@ struct Module {
 
   std::once_flag sized_;
   std::size_t device_count_ = 0;
-  std::unique_ptr<Slot[]> slots_;            // kernel by kernel, device by device
-  std::unique_ptr<ProgramSlot[]> programs_;  // likewise
+  // kernel by kernel, device by device
+  std::unique_ptr<Slot[]> slots_;
+  // likewise
+  std::unique_ptr<ProgramSlot[]> programs_;
 };
 
 extern const gantry_loader_table loader_table;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view marker = "// Function: ";
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
-using Named = std::map<std::string_view, std::size_t>;  // kernel name to index in programs
+// kernel name to index in programs
+using Named = std::map<std::string_view, std::size_t>;
 
 // The common layout begins with a short word, the other one with a count and the length of a name.
 bool begins_with_format(const ByteReader& in) {

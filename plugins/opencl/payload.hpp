@@ -26,24 +26,31 @@ enum class CodeForm { source, binary, spirv };
 // What is built at once.
 struct Program {
   CodeForm form = CodeForm::source;
-  std::string_view code;  // text, or the bytes of a binary or of SPIR-V words
+  // text, or the bytes of a binary or of SPIR-V words
+  std::string_view code;
 };
 
 struct Shader {
   std::string_view name;
-  std::uint32_t flag = 0;  // never used; kept for writing
+  // never used; kept for writing
+  std::uint32_t flag = 0;
   std::string_view words;
 };
 
 // Views into the bytes that were read.
 struct Payload {
-  std::optional<std::string_view> format;  // nullopt: the SPIR-V layout
+  // nullopt: the SPIR-V layout
+  std::optional<std::string_view> format;
   KernelTable table;
-  std::vector<KernelCall> calls;        // as table.kernels()
-  std::vector<std::size_t> program_of;  // likewise: index in programs
+  // as table.kernels()
+  std::vector<KernelCall> calls;
+  // likewise: index in programs
+  std::vector<std::size_t> program_of;
   std::vector<Program> programs;
-  std::string_view data;        // of the common layout
-  std::vector<Shader> shaders;  // of the SPIR-V layout
+  // of the common layout
+  std::string_view data;
+  // of the SPIR-V layout
+  std::vector<Shader> shaders;
 
   // The index of a kernel; nullopt: there is none of that name.
   std::optional<std::size_t> find(std::string_view name) const;

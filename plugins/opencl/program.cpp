@@ -47,7 +47,8 @@ cl_program create(cl_context context, const Device& device, const Program& progr
     return clCreateProgramWithSource(context, 1, &text, &size, &error);
   if (program.form == CodeForm::binary)
     return clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, nullptr, &error);
-  std::vector<std::uint32_t> words(size / 4);  // drivers read words; a payload lies anywhere
+  // drivers read words; a payload lies anywhere
+  std::vector<std::uint32_t> words(size / 4);
   std::memcpy(words.data(), text, 4 * words.size());
   return device.platform->create_from_il(context, words.data(), 4 * words.size(), &error);
 }
@@ -65,7 +66,8 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
                        nullptr) != 0)
     return {};
   std::vector<std::uint8_t> binary;
-  std::vector<unsigned char*> places(count, nullptr);  // NULL: this one is not wanted
+  // NULL: this one is not wanted
+  std::vector<unsigned char*> places(count, nullptr);
   for (cl_uint i = 0; i < count; ++i) {
     if (devices[i] != device) continue;
     binary.resize(sizes[i]);

@@ -25,7 +25,8 @@ namespace gantry::opencl {
 // A program, ready for clCreateKernel.
 struct Built {
   OwnedProgram program;
-  std::string key;  // under which its binary is to be kept; empty: it is there, or none is kept
+  // under which its binary is to be kept; empty: it is there, or none is kept
+  std::string key;
 };
 
 class Programs {

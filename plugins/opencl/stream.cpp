@@ -106,7 +106,8 @@ gantry_code event_wait(void* self, std::int32_t i, void* event, void* stream,
   return wall(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
     const OwnedEvent marker = marker_of(event);
-    if (!marker) return {};  // nothing is before a mark that was never set
+    // nothing is before a mark that was never set
+    if (!marker) return {};
     GANTRY_TRY(const cl_command_queue queue, plugin_of(self).driver.queue(*device, stream));
     const cl_event awaited = marker.get();
     const cl_int error = clEnqueueBarrierWithWaitList(queue, 1, &awaited, nullptr);

@@ -77,7 +77,8 @@ struct Block {
   VkDeviceMemory memory;
   std::uint32_t type;
   std::uint64_t size;
-  bool is_alone;  // for one part only
+  // for one part only
+  bool is_alone;
   FreeRanges free;
   std::uint8_t* mapped = nullptr;
 };
@@ -126,7 +127,8 @@ Result<Part> Blocks::take(const PartRequest& what) {
 
 Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartRequest& what) {
   Part part;
-  part.owner_ = nullptr;  // until it is whole: giving back takes the mutex
+  // until it is whole: giving back takes the mutex
+  part.owner_ = nullptr;
   part.block_ = &block;
   part.offset_ = offset;
   part.size_ =

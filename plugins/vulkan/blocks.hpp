@@ -52,8 +52,10 @@ class FreeRanges {
 
   std::uint64_t size_;
   std::uint64_t granule_;
-  std::map<std::uint64_t, std::uint64_t> by_offset_;           // offset to size
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // {size, offset}
+  // offset to size
+  std::map<std::uint64_t, std::uint64_t> by_offset_;
+  // {size, offset}
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;
 };
 
 // Where blocks come from: the driver, or a test.
@@ -63,7 +65,8 @@ class BlockSource {
   // returns  EXHAUSTED  memory, or the number of allocations
   virtual Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) = 0;
   virtual Result<std::uint8_t*> map(VkDeviceMemory memory) = 0;
-  virtual void free(VkDeviceMemory memory) = 0;  // unmaps
+  // unmaps
+  virtual void free(VkDeviceMemory memory) = 0;
 };
 
 class Blocks;
@@ -101,19 +104,23 @@ class Part {
 struct PartRequest {
   std::uint32_t type = 0;
   std::uint64_t size = 0;
-  std::uint64_t alignment = 1;  // a power of two
+  // a power of two
+  std::uint64_t alignment = 1;
   bool is_mapped = false;
 };
 
 class Blocks {
  public:
   struct Options {
-    std::vector<std::uint64_t> largest;  // bytes of a block, by memory type; powers of two
-    std::uint64_t granule = 256;         // a power of two; nonCoherentAtomSize at least
+    // bytes of a block, by memory type; powers of two
+    std::vector<std::uint64_t> largest;
+    // a power of two; nonCoherentAtomSize at least
+    std::uint64_t granule = 256;
   };
   // source   borrowed
   Blocks(BlockSource& source, Options options);
-  ~Blocks();  // of every part
+  // of every part
+  ~Blocks();
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
@@ -138,7 +145,8 @@ class Blocks {
   BlockSource& source_;
   Options options_;
   mutable std::mutex mutex_;
-  std::vector<std::vector<std::unique_ptr<Block>>> blocks_;  // by type
+  // by type
+  std::vector<std::vector<std::unique_ptr<Block>>> blocks_;
 };
 
 // Bytes of the largest block in a heap of this size: 64 MiB, or an eighth of a small heap.

@@ -143,7 +143,8 @@ Status Device::dispatch(const Dispatch& what) {
     VkWriteDescriptorSet& one = writes[write_count++];
     one.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     one.dstBinding = binding;
-    one.descriptorCount = static_cast<std::uint32_t>(count);  // runs over into the next bindings
+    // runs over into the next bindings
+    one.descriptorCount = static_cast<std::uint32_t>(count);
     one.descriptorType = type;
     one.pBufferInfo = buffers;
   };

@@ -14,7 +14,8 @@
 
 namespace gantry::vulkan {
 
-constexpr std::int32_t vulkan_type = 7;  // DLPack's
+// DLPack's
+constexpr std::int32_t vulkan_type = 7;
 constexpr std::int32_t host_type = 1;
 
 // A kernel as one device runs it.
@@ -26,8 +27,10 @@ struct Pipeline final : Resource {
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkPipeline handle = VK_NULL_HANDLE;
   bool pushes_descriptors = false;
-  bool has_uniform_buffer = false;        // at the binding behind the last buffer
-  std::uint32_t push_constant_bytes = 0;  // a multiple of 4
+  // at the binding behind the last buffer
+  bool has_uniform_buffer = false;
+  // a multiple of 4
+  std::uint32_t push_constant_bytes = 0;
 };
 
 // A buffer as an argument of a dispatch.
@@ -38,8 +41,10 @@ struct Bound {
 
 struct Dispatch {
   const Pipeline* pipeline;
-  std::span<const Bound> buffers;         // by binding
-  std::span<const std::uint8_t> scalars;  // the block
+  // by binding
+  std::span<const Bound> buffers;
+  // the block
+  std::span<const std::uint8_t> scalars;
   std::array<std::uint32_t, 3> grid;
 };
 
@@ -48,8 +53,10 @@ struct Event final : Resource {
   ~Event() override;
 
   VkDevice device = VK_NULL_HANDLE;
-  VkQueryPool query = VK_NULL_HANDLE;  // NULL: the queue has no clock
-  std::uint64_t value = 0;             // Recorder's, of the last record; 0: none
+  // NULL: the queue has no clock
+  VkQueryPool query = VK_NULL_HANDLE;
+  // Recorder's, of the last record; 0: none
+  std::uint64_t value = 0;
 };
 
 class Device {
@@ -58,7 +65,8 @@ class Device {
   // returns  what the driver says
   static Result<std::unique_ptr<Device>> create(const Gpu& gpu, std::int32_t index,
                                                 const Options& options);
-  ~Device();  // waits
+  // waits
+  ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -102,15 +110,17 @@ class Device {
   const Gpu& gpu_;
   std::int32_t index_;
   VkDevice device_ = VK_NULL_HANDLE;
-  PFN_vkCmdPushDescriptorSetKHR push_descriptors_ = nullptr;  // NULL: descriptor sets
+  // NULL: descriptor sets
+  PFN_vkCmdPushDescriptorSetKHR push_descriptors_ = nullptr;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Recorder> recorder_;
   std::atomic<std::int64_t> allocated_bytes_{0};
-  std::mutex staging_mutex_;  // taken before the recorder's
+  // taken before the recorder's
+  std::mutex staging_mutex_;
   std::array<std::unique_ptr<Buffer>, 2> uploads_;
   std::size_t upload_turn_ = 0;
-  std::uint64_t upload_used_ =
-      0;  // bytes of the one whose turn it is, since it was last waited for
+  // bytes of the one whose turn it is, since it was last waited for
+  std::uint64_t upload_used_ = 0;
   std::array<std::unique_ptr<Buffer>, 2> downloads_;
 };
 

@@ -31,15 +31,18 @@ struct Gpu {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceMemoryProperties memory{};
-  std::string driver;  // name and version as the driver tells them
+  // name and version as the driver tells them
+  std::string driver;
   std::uint64_t most_allocation_bytes = 0;
   std::uint32_t subgroup_size = 1;
   std::uint32_t queue_family = 0;
-  std::uint32_t timestamp_bits = 0;         // 0: the queue has no clock
-  std::uint32_t most_push_descriptors = 0;  // 0: no VK_KHR_push_descriptor
+  // 0: the queue has no clock
+  std::uint32_t timestamp_bits = 0;
+  // 0: no VK_KHR_push_descriptor
+  std::uint32_t most_push_descriptors = 0;
   bool has_memory_budget = false;
-  std::vector<std::uint32_t>
-      capabilities;  // of SPIR-V, those that the device is created with; sorted
+  // of SPIR-V, those that the device is created with; sorted
+  std::vector<std::uint32_t> capabilities;
 
   bool has_capability(std::uint32_t capability) const;
 };

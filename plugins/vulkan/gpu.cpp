@@ -68,9 +68,12 @@ std::vector<std::uint32_t> capabilities_of(const Features& features,
     std::uint32_t capability;
     bool has;
   } all[] = {
-      {0, true},   // Matrix
-      {1, true},   // Shader
-      {50, true},  // ImageQuery
+      // Matrix
+      {0, true},
+      // Shader
+      {1, true},
+      // ImageQuery
+      {50, true},
       {5345, features.v12.vulkanMemoryModel == VK_TRUE},
       {5346, features.v12.vulkanMemoryModelDeviceScope == VK_TRUE},
       {9, features.v12.shaderFloat16 == VK_TRUE},

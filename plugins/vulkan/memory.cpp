@@ -108,7 +108,8 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   buffer->device = device_;
   buffer->size = size;
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
-  info.size = std::max<std::uint64_t>((size + 3) / 4 * 4, 4);  // kernels may work in words
+  // kernels may work in words
+  info.size = std::max<std::uint64_t>((size + 3) / 4 * 4, 4);
   info.usage = usage_of(use);
   if (const VkResult made = vkCreateBuffer(device_, &info, nullptr, &buffer->handle);
       made != VK_SUCCESS) {

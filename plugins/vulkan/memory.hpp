@@ -33,31 +33,41 @@ struct Buffer;
 struct Handle {
   static constexpr std::uint32_t live = 0x46554256;
 
-  std::uint32_t magic = 0;  // `live` for what alloc gave and free has not got back
+  // `live` for what alloc gave and free has not got back
+  std::uint32_t magic = 0;
   Buffer* buffer = nullptr;
 };
 
 struct Buffer final : Resource {
   ~Buffer() override;
 
-  Handle cell;  // of memory for kernels' arguments
+  // of memory for kernels' arguments
+  Handle cell;
   bool is_coherent = false;
-  bool is_cached = false;  // the host's reads are fast
+  // the host's reads are fast
+  bool is_cached = false;
   VkDevice device = VK_NULL_HANDLE;
   VkBuffer handle = VK_NULL_HANDLE;
   Part memory;
-  std::uint8_t* mapped = nullptr;  // NULL: the host cannot reach it
-  std::uint64_t size = 0;          // bytes, as asked for
+  // NULL: the host cannot reach it
+  std::uint8_t* mapped = nullptr;
+  // bytes, as asked for
+  std::uint64_t size = 0;
   const Device* owner = nullptr;
-  std::uint64_t last_use = 0;  // Recorder's value of the last work with it
+  // Recorder's value of the last work with it
+  std::uint64_t last_use = 0;
 };
 
 // What a buffer is for; which memory it gets.
 enum class BufferUse {
-  data,      // kernels' arguments
-  upload,    // host to device, through it
-  download,  // device to host: the host reads it fast
-  scalars    // kernels' uniform buffers
+  // kernels' arguments
+  data,
+  // host to device, through it
+  upload,
+  // device to host: the host reads it fast
+  download,
+  // kernels' uniform buffers
+  scalars
 };
 
 class Memory : private BlockSource {

@@ -121,7 +121,8 @@ gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t devic
   return wall(status, [&]() -> Status {
     GANTRY_TRY(const Payload payload, read_payload(*blob));
     GANTRY_TRY(const Gpu* const gpu, static_cast<Plugin*>(self)->gpu(device));
-    std::int32_t found = GANTRY_VERDICT_RECOMPILE;  // SPIR-V is compiled by every driver
+    // SPIR-V is compiled by every driver
+    std::int32_t found = GANTRY_VERDICT_RECOMPILE;
     for (const KernelInfo& info : payload.table.kernels()) {
       const auto kernel = make_kernel(info, *payload.shader_of(info.name));
       if (!kernel.ok() && kernel.error().code != Code::unsupported) return kernel.error();

@@ -23,7 +23,8 @@ class Module;
 struct LoadedKernel {
   explicit LoadedKernel(Result<Kernel> made) : kernel(std::move(made)) {}
 
-  Result<Kernel> kernel;  // an error: it is in the payload and cannot be had
+  // an error: it is in the payload and cannot be had
+  Result<Kernel> kernel;
   Module* module = nullptr;
   std::string_view name;
   std::mutex building;
@@ -37,7 +38,8 @@ class Module {
   // returns  MALFORMED  the payload, or a shader; see read_payload() and make_kernel()
   static Result<std::unique_ptr<Module>> load(Plugin& plugin, const gantry_blob& blob,
                                               std::uint64_t* consumed);
-  ~Module();  // kernels may still run: the devices keep what these need
+  // kernels may still run: the devices keep what these need
+  ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
@@ -60,7 +62,8 @@ class Module {
   Plugin& plugin_;
   ObjectRef pin_;
   std::span<const std::uint8_t> bytes_;
-  std::vector<std::unique_ptr<LoadedKernel>> kernels_;  // in the order of the payload
+  // in the order of the payload
+  std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::map<std::string_view, LoadedKernel*> by_name_;
   std::mutex mutex_;
   std::array<std::unique_ptr<PipelineCache>, most_devices> caches_;

@@ -17,7 +17,8 @@ enum class MemoryChoice { automatic, mapped, staged };
 enum class DescriptorChoice { automatic, push, sets };
 
 struct Options {
-  bool validation = false;  // the validation layer, its messages in the host's log
+  // the validation layer, its messages in the host's log
+  bool validation = false;
   bool software_devices = true;
   bool pipeline_cache = true;
   MemoryChoice memory = MemoryChoice::automatic;

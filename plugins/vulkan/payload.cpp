@@ -163,7 +163,8 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
     return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
                   kernel.buffer_count);
   }
-  constexpr std::uint32_t most_bytes = 1 << 14;  // every device has uniform buffers of that size
+  // every device has uniform buffers of that size
+  constexpr std::uint32_t most_bytes = 1 << 14;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (offsets[i] > most_bytes - 8 || offsets[i] % 4 != 0) {
       return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", most_bytes - 8,

@@ -24,10 +24,12 @@
 namespace gantry::vulkan {
 
 struct Shader {
-  std::string_view kernel;  // views look into the payload
+  // views look into the payload
+  std::string_view kernel;
   std::uint32_t flags = 0;
   ShaderBytes words;
-  std::uint64_t words_at = 0;  // offset in the payload
+  // offset in the payload
+  std::uint64_t words_at = 0;
 };
 
 // A kernel that can be launched: its record and its shader agree.
@@ -36,7 +38,8 @@ struct Kernel {
   ShaderFacts shader;
   ShaderBytes words;
   std::uint32_t buffer_count = 0;
-  std::uint32_t scalar_bytes = 0;  // of the block: push constants or uniform buffer
+  // of the block: push constants or uniform buffer
+  std::uint32_t scalar_bytes = 0;
 
   Kernel(KernelCall call_in, ShaderFacts shader_in, ShaderBytes words_in)
       : call(std::move(call_in)), shader(std::move(shader_in)), words(words_in) {}
@@ -44,9 +47,12 @@ struct Kernel {
 
 struct Payload {
   KernelTable table;
-  std::vector<Shader> shaders;                        // in the order of the file
-  std::map<std::string_view, std::size_t> by_kernel;  // to shaders
-  std::uint64_t size = 0;                             // bytes
+  // in the order of the file
+  std::vector<Shader> shaders;
+  // to shaders
+  std::map<std::string_view, std::size_t> by_kernel;
+  // bytes
+  std::uint64_t size = 0;
 
   // NULL where there is none.
   const Shader* shader_of(std::string_view kernel) const;

@@ -32,7 +32,8 @@ class PipelineCache {
   // disk     [in]   borrowed; NULL: nothing is kept
   // module   [in]   a digest of its kernels
   PipelineCache(const Device& device, DiskCache* disk, std::string_view module);
-  ~PipelineCache();  // saves
+  // saves
+  ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
   PipelineCache& operator=(const PipelineCache&) = delete;
 

@@ -46,7 +46,8 @@ class Plugin {
   Options options_;
   DiskCache disk_;
   std::mutex mutex_;
-  std::unique_ptr<Instance> instance_;  // outlives the devices
+  // outlives the devices
+  std::unique_ptr<Instance> instance_;
   std::array<std::unique_ptr<Device>, most_devices> owned_;
   std::array<std::atomic<Device*>, most_devices> devices_{};
 };

@@ -30,12 +30,15 @@ struct Batch {
   VkCommandBuffer commands = VK_NULL_HANDLE;
   std::uint64_t value = 0;
   std::uint32_t command_count = 0;
-  VkPipeline bound = VK_NULL_HANDLE;  // while it is open
+  // while it is open
+  VkPipeline bound = VK_NULL_HANDLE;
   std::vector<VkDescriptorPool> pools;
   std::size_t pools_used = 0;
-  std::vector<std::unique_ptr<Buffer>> scalars;  // uniform buffers, filled one after the other
+  // uniform buffers, filled one after the other
+  std::vector<std::unique_ptr<Buffer>> scalars;
   std::size_t scalars_used = 0;
-  std::uint64_t scalars_at = 0;  // in the one that is being filled
+  // in the one that is being filled
+  std::uint64_t scalars_at = 0;
 };
 
 class Recorder {
@@ -45,7 +48,8 @@ class Recorder {
   // device, memory   borrowed
   Recorder(VkDevice device, const Gpu& gpu, Memory& memory)
       : device_(device), gpu_(gpu), memory_(memory) {}
-  ~Recorder();  // waits
+  // waits
+  ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 

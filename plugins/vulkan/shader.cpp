@@ -51,9 +51,11 @@ struct Pointer {
 };
 struct Variable {
   std::uint32_t id;
-  std::uint32_t type;  // of the pointer
+  // of the pointer
+  std::uint32_t type;
   std::uint32_t storage;
-  std::uint64_t at;  // in the payload, for messages
+  // in the payload, for messages
+  std::uint64_t at;
 };
 
 class ShaderReader {
@@ -251,7 +253,8 @@ class ShaderReader {
     return {};
   }
 
-  using Key = std::pair<std::uint32_t, std::uint32_t>;  // id, decoration or member
+  // id, decoration or member
+  using Key = std::pair<std::uint32_t, std::uint32_t>;
 
   ShaderBytes bytes_;
   std::uint64_t at_;
@@ -263,7 +266,8 @@ class ShaderReader {
   std::map<Key, std::uint32_t> offsets_;
   std::map<std::uint32_t, std::uint32_t> struct_sizes_;
   std::set<std::uint32_t> arrays_;
-  std::set<std::uint32_t> bound_;  // bindings of storage buffers
+  // bindings of storage buffers
+  std::set<std::uint32_t> bound_;
   std::map<std::uint32_t, Pointer> pointers_;
   std::vector<Variable> variables_;
 };

@@ -29,14 +29,20 @@ using ShaderBytes = std::span<const std::uint8_t>;
 enum class ScalarPlace : std::uint8_t { none, push_constants, uniform_buffer };
 
 struct ShaderFacts {
-  std::uint32_t version = 0;  // 0x00010300 is 1.3
+  // 0x00010300 is 1.3
+  std::uint32_t version = 0;
   std::string entry_point;
-  std::array<std::uint32_t, 3> local_size{};    // 0, 0, 0 where it is no literal
-  std::vector<std::uint32_t> storage_bindings;  // of descriptor set 0, rising
-  std::vector<std::uint32_t> capabilities;      // SPIR-V's numbers, in the shader's order
+  // 0, 0, 0 where it is no literal
+  std::array<std::uint32_t, 3> local_size{};
+  // of descriptor set 0, rising
+  std::vector<std::uint32_t> storage_bindings;
+  // SPIR-V's numbers, in the shader's order
+  std::vector<std::uint32_t> capabilities;
   ScalarPlace scalar_place = ScalarPlace::none;
-  std::uint32_t scalar_binding = 0;           // of the uniform buffer
-  std::vector<std::uint32_t> scalar_offsets;  // bytes; 8 apart since v0.8, 4 before
+  // of the uniform buffer
+  std::uint32_t scalar_binding = 0;
+  // bytes; 8 apart since v0.8, 4 before
+  std::vector<std::uint32_t> scalar_offsets;
 };
 
 // Reads one shader.

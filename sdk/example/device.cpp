@@ -10,7 +10,8 @@
 namespace abacus {
 namespace {
 
-constexpr std::int32_t host_memory = 1;  // DLPack's number of the CPU
+// DLPack's number of the CPU
+constexpr std::int32_t host_memory = 1;
 
 Plugin& plugin_of(void* self) { return *static_cast<Plugin*>(self); }
 
@@ -19,7 +20,8 @@ gantry::Result<std::int64_t> option(const gantry_host* host, std::string_view ke
   gantry::StatusBuffer status;
   const gantry_code code = host->config_get(host, gantry::bytes_of(key), &value, status.get());
   if (code != GANTRY_OK) return status.error(code, "host function config_get");
-  return value.i;  // of the type in the manifest's config_schema
+  // of the type in the manifest's config_schema
+  return value.i;
 }
 
 // ---- what there is -------------------------------------------------------------------------------------------------
@@ -34,7 +36,8 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
   return gantry::wall(status, [&]() -> gantry::Status {
     const Plugin& plugin = plugin_of(self);
     const auto found = plugin.device(i);
-    if (kind == GANTRY_ATTRIBUTE_EXISTS) {  // to ask is never wrong
+    // to ask is never wrong
+    if (kind == GANTRY_ATTRIBUTE_EXISTS) {
       *out = gantry::int_value(found.ok());
       return {};
     }
@@ -90,7 +93,8 @@ void free_memory(void* self, std::int32_t i, void* data) {
 // One side of a copy, kept as long as the copy is under way.
 struct Side {
   std::byte* bytes = nullptr;
-  std::shared_ptr<Buffer> buffer;  // NULL: host memory, which the host keeps
+  // NULL: host memory, which the host keeps
+  std::shared_ptr<Buffer> buffer;
 };
 
 gantry::Result<Side> side_of(const Plugin& plugin, const gantry_place& place, std::uint64_t size) {
@@ -196,7 +200,8 @@ gantry_code event_wait(void* self, std::int32_t i, void* event, void* in, gantry
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     GANTRY_CHECK(not_captured(*stream));
     const std::shared_ptr<Mark> mark = static_cast<Event*>(event)->now();
-    if (mark == nullptr) return {};  // never recorded: nothing to wait for
+    // never recorded: nothing to wait for
+    if (mark == nullptr) return {};
     return stream->push([mark]() -> gantry::Status {
       mark->wait();
       return {};
@@ -281,7 +286,8 @@ const gantry_device_table device_table = {
     .struct_size = sizeof(gantry_device_table),
     .flags = GANTRY_DEVICE_OPAQUE_DATA,
     .name = "abacus",
-    .type = 0,  // DLPack has no number for it: the host assigns one
+    // DLPack has no number for it: the host assigns one
+    .type = 0,
     .zero = 0,
     .count = count,
     .attribute = attribute,

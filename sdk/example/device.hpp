@@ -41,7 +41,8 @@ class Plugin {
   explicit Plugin(const gantry_host* host) : host_(host) {}
 
   const gantry_host* host_;
-  std::int32_t type_ = 0;  // the host assigns it
+  // the host assigns it
+  std::int32_t type_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

@@ -11,10 +11,12 @@ namespace {
 
 // A parameter as the steps use it.
 struct Bound {
-  std::shared_ptr<Buffer> buffer;  // NULL: a number
+  // NULL: a number
+  std::shared_ptr<Buffer> buffer;
   std::uint64_t byte_offset = 0;
   float number = 0;
-  std::int64_t limit = 0;  // the same number, for below
+  // the same number, for below
+  std::int64_t limit = 0;
 };
 
 double number_of(const gantry::KernelArgument& argument) {

@@ -42,7 +42,8 @@ gantry::Result<void*> Memory::alloc(std::uint64_t size) {
 }
 
 void Memory::free(void* handle) {
-  std::shared_ptr<Buffer> last;  // goes without the lock
+  // goes without the lock
+  std::shared_ptr<Buffer> last;
   const std::lock_guard lock(mutex_);
   const auto found = buffers_.find(handle);
   if (found == buffers_.end()) return;

@@ -16,8 +16,10 @@ struct Callable {
 
 struct Module {
   std::vector<Callable> callables;
-  std::span<const std::uint8_t> bytes;  // of the payload
-  gantry::ObjectRef pin;                // keeps them
+  // of the payload
+  std::span<const std::uint8_t> bytes;
+  // keeps them
+  gantry::ObjectRef pin;
 };
 
 gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,

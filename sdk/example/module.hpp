@@ -7,6 +7,7 @@
 
 namespace abacus {
 
-extern const gantry_loader_table loader;  // the plugin's self is a Plugin*
+// the plugin's self is a Plugin*
+extern const gantry_loader_table loader;
 
 }  // namespace abacus

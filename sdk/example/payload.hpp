@@ -21,7 +21,8 @@ struct Kernel {
 
 struct Payload {
   std::vector<Kernel> kernels;
-  std::uint64_t size = 0;  // bytes read
+  // bytes read
+  std::uint64_t size = 0;
 };
 
 // returns  MALFORMED    at the field, or at the line of a program

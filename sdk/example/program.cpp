@@ -157,7 +157,8 @@ class Reader {
   std::uint64_t at_;
   const gantry::KernelTable& kernels_;
   std::uint64_t line_at_ = 0;
-  const gantry::KernelInfo* kernel_ = nullptr;  // of the program that is being read
+  // of the program that is being read
+  const gantry::KernelInfo* kernel_ = nullptr;
   int depth_ = 0;
   std::vector<Program> programs_;
 };

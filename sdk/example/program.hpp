@@ -44,8 +44,10 @@ enum class Word : std::uint8_t {
 
 struct Step {
   Word word;
-  std::uint32_t parameter = 0;  // of get, put, scalar, below
-  float number = 0;             // of constant
+  // of get, put, scalar, below
+  std::uint32_t parameter = 0;
+  // of constant
+  float number = 0;
 };
 
 struct Program {

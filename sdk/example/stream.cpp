@@ -113,7 +113,8 @@ void Stream::work() {
     busy_ = true;
     lock.unlock();
     gantry::Status done = gantry::guard(next);
-    next = nullptr;  // gives back the memory that it held
+    // gives back the memory that it held
+    next = nullptr;
     lock.lock();
     busy_ = false;
     if (!done.ok() && failed_.ok()) failed_ = std::move(done);

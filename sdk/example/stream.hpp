@@ -29,7 +29,8 @@ class Mark {
  public:
   using Clock = std::chrono::steady_clock;
   void reach();
-  Clock::time_point wait() const;  // when it was reached
+  // when it was reached
+  Clock::time_point wait() const;
 
  private:
   mutable std::mutex mutex_;

@@ -16,13 +16,15 @@
 
 // One for each runtime that uses the plugin.
 typedef struct {
-  const gantry_host* host;  // lent until destroy
+  // lent until destroy
+  const gantry_host* host;
 } null_plugin;
 
 // One for each payload.
 typedef struct {
   const gantry_host* host;
-  gantry_object* pin;  // keeps the payload's bytes: the note is not copied
+  // keeps the payload's bytes: the note is not copied
+  gantry_object* pin;
   gantry_bytes note;
 } null_module;
 
@@ -42,10 +44,12 @@ static gantry_code echo(void* self, const gantry_env* env, const gantry_value* a
   }
   gantry_bytes text;
   switch (args[0].kind) {
-    case GANTRY_TENSOR_REF:  // borrowed for this call: cannot be given back
+    // borrowed for this call: cannot be given back
+    case GANTRY_TENSOR_REF:
       return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
                          "null backend: echo cannot return a tensor that is passed by reference");
-    case GANTRY_CSTRING:  // borrowed too, but a text can be copied
+    // borrowed too, but a text can be copied
+    case GANTRY_CSTRING:
     case GANTRY_BYTES_REF:
       gantry_value_bytes(&args[0], &text);
       return module->host->text_new(module->host,
@@ -94,7 +98,8 @@ static gantry_code get_function(void* self, gantry_bytes name, gantry_function* 
     out->table = functions[i].table;
     return GANTRY_OK;
   }
-  return GANTRY_NOT_FOUND;  // normal, and needs no text
+  // normal, and needs no text
+  return GANTRY_NOT_FOUND;
 }
 
 static gantry_code list_functions(void* self, const gantry_visitor* visitor,
@@ -167,7 +172,8 @@ static gantry_code load_binary(void* self, const gantry_blob* blob, gantry_objec
                                gantry_module* module_out, uint64_t* consumed,
                                gantry_status* status) {
   const null_plugin* plugin = self;
-  (void)self_module;  // for host->find: this backend looks nothing up
+  // for host->find: this backend looks nothing up
+  (void)self_module;
   gantry_bytes text;
   const gantry_code code = read_note(blob, &text, status);
   if (code != GANTRY_OK) return code;
@@ -183,12 +189,12 @@ static gantry_code load_binary(void* self, const gantry_blob* blob, gantry_objec
   return GANTRY_OK;
 }
 
-static const gantry_loader_table loader = {
-    .struct_size = sizeof loader,
-    .flags = GANTRY_LOADER_PARALLEL,
-    .type_key = "example.null",
-    .device = NULL,  // the host; a device backend names its kind
-    .load_binary = load_binary};
+static const gantry_loader_table loader = {.struct_size = sizeof loader,
+                                           .flags = GANTRY_LOADER_PARALLEL,
+                                           .type_key = "example.null",
+                                           // the host; a device backend names its kind
+                                           .device = NULL,
+                                           .load_binary = load_binary};
 
 // ---- the plugin ----------------------------------------------------------------------------------------------------
 

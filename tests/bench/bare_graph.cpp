@@ -29,7 +29,8 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
   const auto types = graph["attrs"]["dltype"][1].get<std::vector<std::string>>();
   shapes_ = graph["attrs"]["shape"][1].get<std::vector<std::vector<std::int64_t>>>();
 
-  std::map<std::size_t, std::size_t> bytes;  // of each storage
+  // of each storage
+  std::map<std::size_t, std::size_t> bytes;
   for (std::size_t e = 0; e < shapes_.size(); ++e) {
     const gantry_dtype dtype = or_fail(parse_dtype(types[e]));
     std::size_t size = (dtype.bits * dtype.lanes + 7) / 8;
@@ -62,7 +63,8 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
   }
   for (std::size_t e = 0; e < tensors_.size(); ++e) tensors_[e].data = memory[storage_of[e]];
 
-  values_.reserve(argument_count);  // calls point into it
+  // calls point into it
+  values_.reserve(argument_count);
   codes_.assign(argument_count, kPackedTensor);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Json& node = nodes[n];

@@ -26,7 +26,8 @@ class BareGraph {
   std::int64_t call_count() const { return static_cast<std::int64_t>(calls_.size()); }
 
  private:
-  struct OperatorCall {  // as kernels.c has it
+  // as kernels.c has it
+  struct OperatorCall {
     PackedCall call;
     PackedValue* args;
     int* codes;

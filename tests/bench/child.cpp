@@ -42,7 +42,8 @@ std::vector<double> numbers_of(const std::vector<std::string>& words) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw Failed("no pipe");
   std::string text(4096, '\0');
   try {
-    run(words, ends[1]);  // a pipe holds what it prints
+    // a pipe holds what it prints
+    run(words, ends[1]);
   } catch (...) {
     close(ends[0]), close(ends[1]);
     throw;

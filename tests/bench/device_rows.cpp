@@ -65,7 +65,8 @@ void add_pair(Suite& suite, const Pair& pair) {
           Way ours = is_even ? pair.ours() : Way();
           const Way raw = pair.raw();
           if (!is_even) ours = pair.ours();
-          ours(), raw();  // what is built on first use
+          // what is built on first use
+          ours(), raw();
           bool ours_first = false;
           const auto time = [&](const Way& way, std::vector<double>& to) {
             const double begun = now(pair.clock);
@@ -83,7 +84,8 @@ void add_pair(Suite& suite, const Pair& pair) {
       ->UseManualTime()
       ->MinTime(0.1);
   suite.figure(pair.what, [pair, samples](const Times& times) {
-    times.median(pair.name);  // throws where it did not run
+    // throws where it did not run
+    times.median(pair.name);
     const double raw = median_of(samples->raw);
     return Row{
         pair.limit, median_of(samples->ours) / raw, pair.unit,
@@ -204,7 +206,8 @@ void add_cycles(Suite& suite, const std::string& what, const std::string& artifa
       ->Iterations(1)
       ->Repetitions(1);
   const auto read = [=](const Times& times) {
-    times.median(name);  // throws where it did not run
+    // throws where it did not run
+    times.median(name);
     if (numbers->size() != 4)
       throw Failed("gantry_bench_memory cycles does not print four numbers");
     return *numbers;

@@ -19,7 +19,8 @@ constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
 
 // A device of a plugin, and the golden artifact that computes c = a + 2 b on it.
 struct OnDevice {
-  std::string name;  // "opencl:0"
+  // "opencl:0"
+  std::string name;
   Runtime runtime;
   Module model;
   gantry_device_id id{};

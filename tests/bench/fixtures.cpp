@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kParameters = 16;
-constexpr std::int64_t kParameterSide = 4096;  // float32[4096, 4096] is 64 MiB
+// float32[4096, 4096] is 64 MiB
+constexpr std::int64_t kParameterSide = 4096;
 constexpr int kManifests = 500;
 
 const gantry_dtype kFloat32{static_cast<std::uint8_t>(TypeCode::float_), 32, 1};

@@ -13,7 +13,8 @@ typedef int (*packed)(value* args, int* codes, int count, value* result, int* re
                       void* resource);
 typedef struct {
   void* data;
-} tensor;  // DLTensor's first member
+  // DLTensor's first member
+} tensor;
 
 // Two integers and two floats to one integer.
 int sum4(value* args, int* codes, int count, value* result, int* result_code, void* resource) {

@@ -26,7 +26,8 @@ struct Library {
 // <name>/gantry and <name>/dlopen, both of a file that nobody else has open.
 void add_load(Runtime& runtime, const std::string& name, const std::string& file) {
   bench(name + "/gantry", [runtime, file](benchmark::State& state) mutable {
-    or_fail(runtime.load(file));  // opens the plugins
+    // opens the plugins
+    or_fail(runtime.load(file));
     timed(state, [&] { return or_fail(runtime.load(file)); });
   })->UseManualTime();
   bench(name + "/dlopen", [file](benchmark::State& state) {

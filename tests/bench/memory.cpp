@@ -62,7 +62,8 @@ int cycles(gantry::Runtime& runtime, const char* file, const std::string& device
       if (!runtime.copy(output, host).ok()) return 1;
     }
     if (i == 1 || i == count) {
-      const long long on_device = device_bytes(runtime, id);  // first: asking starts every driver
+      // first: asking starts every driver
+      const long long on_device = device_bytes(runtime, id);
       std::printf("%lld %lld\n", on_device, anonymous_bytes());
     }
   }

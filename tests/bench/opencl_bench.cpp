@@ -105,14 +105,16 @@ void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_opencl.so").string()));
   const auto executor =
       std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"opencl:0"})));
-  const auto parts = std::make_shared<std::vector<double>>();  // not the device's, of each run
+  // not the device's, of each run
+  const auto parts = std::make_shared<std::vector<double>>();
   bench("opencl/resnet20",
         [ours, executor, parts](benchmark::State& state) {
           const auto run = [&] {
             or_fail(executor->run());
             ours->synchronize();
           };
-          run();  // kernels are built
+          // kernels are built
+          run();
           for ([[maybe_unused]] auto _ : state) {
             OpenclKernels kernels;
             const auto begun = std::chrono::steady_clock::now();

@@ -11,7 +11,8 @@ namespace gantry::bench {
 namespace {
 
 constexpr double kMs = 1e6, kMb = 1e6;
-constexpr std::size_t kManifests = 500;  // fixtures.cpp
+// fixtures.cpp
+constexpr std::size_t kManifests = 500;
 
 int open_libraries() {
   int count = 0;

@@ -74,7 +74,8 @@ int print_figures(const Suite& suite, const Times& times) {
       std::printf("| %s | %.4g %s | %.4g %s | %s | %s |\n", figure.what.c_str(), row.limit,
                   row.unit.c_str(), row.measured, row.unit.c_str(), met ? "met" : "MISSED",
                   row.beside.c_str());
-    } catch (const std::exception& failed) {  // Failed, or a file that is not there
+    } catch (const std::exception& failed) {
+      // Failed, or a file that is not there
       ++missed;
       std::printf("| %s | - | - | FAILED | %s |\n", figure.what.c_str(), failed.what());
     }

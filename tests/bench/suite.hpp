@@ -56,9 +56,12 @@ struct Figure {
 };
 
 struct Suite {
-  std::filesystem::path fixtures;    // what fixtures.cpp has made
-  std::filesystem::path golden;      // tests/golden/data
-  std::filesystem::path build_tree;  // bin, lib, share
+  // what fixtures.cpp has made
+  std::filesystem::path fixtures;
+  // tests/golden/data
+  std::filesystem::path golden;
+  // bin, lib, share
+  std::filesystem::path build_tree;
   std::vector<Figure> figures;
 
   void figure(std::string what, std::function<Row(const Times&)> row) {
@@ -71,9 +74,12 @@ void add_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
-void add_opencl(Suite& suite);  // where the plugin is built
-void add_vulkan(Suite& suite);  // likewise
-void add_cuda(Suite& suite);    // likewise; where there is no GPU it says so and adds nothing
+// where the plugin is built
+void add_opencl(Suite& suite);
+// likewise
+void add_vulkan(Suite& suite);
+// likewise; where there is no GPU it says so and adds nothing
+void add_cuda(Suite& suite);
 
 // Runs what the command line selects.
 Times run_benchmarks();

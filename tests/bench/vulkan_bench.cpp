@@ -39,7 +39,8 @@ std::vector<std::uint32_t> shader_of(const std::filesystem::path& artifact) {
 struct RawBuffer {
   VkBuffer handle = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  void* mapped = nullptr;  // NULL where the device does not show its memory
+  // NULL where the device does not show its memory
+  void* mapped = nullptr;
 };
 
 // The same device, kernel and kind of memory by the driver's own functions. All of it lives as long as the program.
@@ -267,13 +268,15 @@ void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours,
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_vulkan.so").string()));
   const auto executor =
       std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"vulkan:0"})));
-  const auto parts = std::make_shared<std::vector<double>>();  // not the device's, of each run
+  // not the device's, of each run
+  const auto parts = std::make_shared<std::vector<double>>();
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(raw->gpu, &properties);
   const double period = static_cast<double>(properties.limits.timestampPeriod);
   bench("vulkan/resnet20",
         [ours, executor, parts, period](benchmark::State& state) {
-          if (parts->empty()) {  // pipelines are compiled
+          // pipelines are compiled
+          if (parts->empty()) {
             or_fail(executor->run());
             ours->synchronize();
           }

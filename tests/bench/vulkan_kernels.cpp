@@ -18,9 +18,12 @@ constexpr std::uint32_t most_dispatches = 1024;
 
 struct State {
   std::mutex mutex;
-  std::map<VkCommandBuffer, VkDevice> devices;  // of every command buffer
-  VkDevice device = VK_NULL_HANDLE;             // the one that is watched
-  VkQueryPool pool = VK_NULL_HANDLE;            // lives as long as the program
+  // of every command buffer
+  std::map<VkCommandBuffer, VkDevice> devices;
+  // the one that is watched
+  VkDevice device = VK_NULL_HANDLE;
+  // lives as long as the program
+  VkQueryPool pool = VK_NULL_HANDLE;
   std::uint32_t count = 0;
 };
 State& state() {

@@ -234,7 +234,8 @@ TEST_P(DeviceCall, FunctionsAndTensorsOutliveTheRuntime) {
   Function function = axpy2();
   Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
   device = nullptr;
-  runtime = Runtime::create();  // the first one's last handle is gone
+  // the first one's last handle is gone
+  runtime = Runtime::create();
 
   const auto called = function(a, b, c);
 

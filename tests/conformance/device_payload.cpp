@@ -27,7 +27,8 @@ Guarded::Guarded(std::span<const std::uint8_t> bytes, std::size_t before_the_end
 Guarded::~Guarded() { munmap(base_, size_); }
 
 std::vector<std::uint8_t> payload_of(Runtime& runtime, const UnderTest& device) {
-  runtime.state().plugins->candidates();  // layouts of all manifests are known
+  // layouts of all manifests are known
+  runtime.state().plugins->candidates();
   const auto elf = ElfFile::parse(MappedFile::open(path_of(device)).value()).value();
   const Container container = read_container(elf, runtime.state().layouts).value();
   for (const Entry& entry : container.entries) {

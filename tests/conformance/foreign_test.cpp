@@ -80,7 +80,8 @@ TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
   const auto said =
       std::search(cubin - 64, cubin, std::begin(architecture), std::end(architecture));
   ASSERT_NE(said, cubin) << "the golden file was compiled for sm_90";
-  *said = cubin[49] = 52;  // which no device of today is
+  // which no device of today is
+  *said = cubin[49] = 52;
   test::write_file(folder / "sm_52.so", artifact);
 
   const auto verdict = verdict_of(
@@ -102,7 +103,8 @@ INSTANTIATE_TEST_SUITE_P(Every, ForeignPayload, ::testing::ValuesIn(devices), na
 // 55, the CPU: host code for another machine, judged from its bytes before anything is opened.
 TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
-  artifact[18] = artifact[18] == 62 ? 183 : 62;  // e_machine: x86-64 and aarch64
+  // e_machine: x86-64 and aarch64
+  artifact[18] = artifact[18] == 62 ? 183 : 62;
   const test::TempDir folder;
   test::write_file(folder / "other.so", artifact);
 

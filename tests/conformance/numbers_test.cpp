@@ -126,7 +126,8 @@ device_modules:
   }
   // What abacus.so has for its accelerator; the other's modules are read alike.
   std::vector<std::uint8_t> payload() {
-    runtime.state().plugins->candidates();  // layouts of all manifests are known
+    // layouts of all manifests are known
+    runtime.state().plugins->candidates();
     const auto elf = ElfFile::parse(MappedFile::open(path_of(abacus)).value()).value();
     const Container container = read_container(elf, runtime.state().layouts).value();
     for (const Entry& entry : container.entries) {

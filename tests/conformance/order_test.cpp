@@ -230,7 +230,8 @@ TEST_P(DeviceOrder, ARecordingRunsAsOftenAsItIsLaunched) {
   const TestStream stream(*device);
   void* graph = nullptr;
   const auto first = alloc(cell_bytes),
-             second = alloc(cell_bytes);  // while it is captured nothing is allocated
+             // while it is captured nothing is allocated
+      second = alloc(cell_bytes);
   const auto begin = [&](const auto& t, void* self, gantry_status* said) {
     return t.capture_begin(self, 0, stream.get(), said);
   };

@@ -94,7 +94,8 @@ TEST_P(DevicePayload, IsThereAsLongAsTheModuleWantsIt) {
   {
     const auto loaded = load(view, pin.get());
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-    pin = ObjectPtr();  // unmapped, unless the module has kept it
+    // unmapped, unless the module has kept it
+    pin = ObjectPtr();
     const std::vector<std::string> names = kernels(*loaded);
     EXPECT_FALSE(names.empty());
     for (const std::string& name : names) {
@@ -118,7 +119,8 @@ TEST_P(DevicePayload, LoadsAgainAndAgainOnManyThreads) {
   const auto load_often = [&] {
     for (int k = 0; k < 100; ++k) failed += load(payload, pin.get()).ok() ? 0 : 1;
   };
-  load_often();  // whatever is kept for good is there
+  // whatever is kept for good is there
+  load_often();
   const std::size_t before = mallinfo2().uordblks;
 
   load_often();

@@ -20,10 +20,12 @@
 namespace gantry::conformance {
 
 struct UnderTest {
-  const char* kind;  // as people write it: "opencl"
+  // as people write it: "opencl"
+  const char* kind;
   // Has a function axpy2(a, b, c), c = a + 2 b, float32[n]; golden, the build tree's, or an absolute path.
   const char* artifact;
-  const char* type_key;  // of the module that runs on the device; empty: the host's own code
+  // of the module that runs on the device; empty: the host's own code
+  const char* type_key;
 };
 
 constexpr UnderTest devices[] = {

@@ -13,34 +13,49 @@
 namespace gantry::test {
 
 struct Breaker {
-  std::string throws_in;  // the function that throws: "create", "load_binary", "call", ...
-  std::string says;  // what create, load_binary or call say when they fail; empty: they succeed
-  gantry_code code = GANTRY_UNAVAILABLE;                  // with which they fail
-  std::string fails_in;                                   // the function that fails so
-  const gantry_module_table* module_table = nullptr;      // instead of the right one
-  const gantry_function_table* function_table = nullptr;  // instead of the right one
+  // the function that throws: "create", "load_binary", "call", ...
+  std::string throws_in;
+  // what create, load_binary or call say when they fail; empty: they succeed
+  std::string says;
+  // with which they fail
+  gantry_code code = GANTRY_UNAVAILABLE;
+  // the function that fails so
+  std::string fails_in;
+  // instead of the right one
+  const gantry_module_table* module_table = nullptr;
+  // instead of the right one
+  const gantry_function_table* function_table = nullptr;
   bool function_without_table = false;
-  const gantry_device_table* device_table = nullptr;  // instead of the right one
-  const char* loader_device = nullptr;                // the kind of device that the loader names
+  // instead of the right one
+  const gantry_device_table* device_table = nullptr;
+  // the kind of device that the loader names
+  const char* loader_device = nullptr;
   std::uint32_t loader_flags = 0;
-  bool writes_although_it_fails = false;  // the function of fails_in fills its output
-  std::optional<const gantry_function_info*>
-      function_info;           // list_functions gives it as its only one
-  std::int64_t consumed = -1;  // instead of the payload's size; below 0: the truth
-  std::string text;            // call returns it as a string of the host
+  // the function of fails_in fills its output
+  bool writes_although_it_fails = false;
+  // list_functions gives it as its only one
+  std::optional<const gantry_function_info*> function_info;
+  // instead of the payload's size; below 0: the truth
+  std::int64_t consumed = -1;
+  // call returns it as a string of the host
+  std::string text;
   // What call and attribute answer instead.
   std::function<gantry_code(gantry_value*result, gantry_status*)> call, attribute;
-  bool keeps_pin = false;   // beside the address of the bytes, which it always keeps
-  bool reads_kept = false;  // call returns the byte at that address
+  // beside the address of the bytes, which it always keeps
+  bool keeps_pin = false;
+  // call returns the byte at that address
+  bool reads_kept = false;
 
-  std::function<void(const char* where)>
-      inside;  // called in every function of every table, on any thread
+  // called in every function of every table, on any thread
+  std::function<void(const char* where)> inside;
   const gantry_host* host = nullptr;
   gantry_object* self_module = nullptr;
-  const std::uint8_t* kept = nullptr;  // the newest payload's first byte
+  // the newest payload's first byte
+  const std::uint8_t* kept = nullptr;
 };
 
-Breaker& breaker();  // one for the process; a test begins with a new one
+// one for the process; a test begins with a new one
+Breaker& breaker();
 
 // The tables that break nothing, to be changed in a place.
 gantry_device_table right_device_table();

@@ -107,7 +107,8 @@ int disturbed(const Paths& paths, unsigned long nth, bool& fired) {
 }
 
 int every(const Paths& paths, unsigned long step) {
-  for (int i = 0; i < 3; ++i) {  // whatever is made once, is made now
+  // whatever is made once, is made now
+  for (int i = 0; i < 3; ++i) {
     if (const int told = judge(turn(paths)); told != 0) return told;
   }
   unsigned long refused = 0, survived = 0;
@@ -131,7 +132,8 @@ int main(int argc, char** argv) {
   Paths paths;
   try {
     paths = paths_of(argv);
-  } catch (const std::bad_alloc&) {  // the program's own, before it meets the library
+  } catch (const std::bad_alloc&) {
+    // the program's own, before it meets the library
     std::fputs("exhausted: out of memory for the arguments\n", stderr);
     return 1;
   }

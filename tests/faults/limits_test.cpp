@@ -81,7 +81,8 @@ TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
 TEST(DiskFull, IsToldOfStandardOutput) {
   const Scene scene;
   Job job = scene.run();
-  job.words.resize(job.words.size() - 2);  // without --output
+  // without --output
+  job.words.resize(job.words.size() - 2);
   job.out = "/dev/full";
 
   const Ending run = test::run_with(job, {});

@@ -22,7 +22,8 @@ struct Wrong {
   void (*breaks)(Breaker&);
   Code code;
   const char* reason;
-  const char* says;  // beside the plugin's name
+  // beside the plugin's name
+  const char* says;
 };
 
 class PluginThatIsWrong : public Plugin, public testing::WithParamInterface<Wrong> {};

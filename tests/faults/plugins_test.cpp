@@ -160,12 +160,14 @@ TEST_F(Plugin, MayCallTheHostFromEverywhere) {
   bool within = false;
   breaker().inside = [&](const char* where) {
     ++seen[where];
-    if (within) return;  // the host may come back to the plugin
+    // the host may come back to the plugin
+    if (within) return;
     within = true;
     call_the_host(where);
     within = false;
   };
-  alarm(60);  // a lock that nobody gives back ends the test
+  // a lock that nobody gives back ends the test
+  alarm(60);
 
   const Status done = work();
 
@@ -194,7 +196,8 @@ class PluginThatKeepsThePayload : public Plugin {
     breaker().kept = kept;
     breaker().reads_kept = true;
     const std::int64_t byte = other.function("call").value()()->integer().value();
-    std::exit(byte == 7 ? 0 : 1);  // the low byte of the payload's length
+    // the low byte of the payload's length
+    std::exit(byte == 7 ? 0 : 1);
   }
 };
 using PluginThatKeepsThePayloadDeathTest = PluginThatKeepsThePayload;

@@ -15,14 +15,17 @@ class Scene {
  public:
   Scene();
 
-  Job run() const;  // gantry run: writes the output
+  // gantry run: writes the output
+  Job run() const;
   Job run_json() const;
   // gantry pack: writes the output; its compiler copies what the real one has made once.
   Job pack() const;
   Job pack_for_real() const;
-  Job inspect() const;  // these two with --json; they write nothing
+  // these two with --json; they write nothing
+  Job inspect() const;
   Job list() const;
-  Job embedding() const;  // an application of libgantry.so; writes nothing
+  // an application of libgantry.so; writes nothing
+  Job embedding() const;
   Job embedding_again_and_again(unsigned long step) const;
 
   // The output file is what it was before the run.
@@ -43,7 +46,8 @@ class Scene {
   Job gantry(std::vector<std::string> words) const;
 
   TempDir dir_;
-  std::vector<std::uint8_t> packed_;  // by an undisturbed run
+  // by an undisturbed run
+  std::vector<std::uint8_t> packed_;
   std::vector<std::uint8_t> array_;
 };
 

@@ -23,7 +23,8 @@
 namespace gantry::test {
 namespace {
 
-constexpr unsigned kLongestSeconds = 300;  // a program that waits for ever ends with SIGALRM
+// a program that waits for ever ends with SIGALRM
+constexpr unsigned kLongestSeconds = 300;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -71,7 +72,8 @@ class Tracer {
       if (signal == (SIGTRAP | 0x80)) {
         at_system_call(thread);
         signal = 0;
-      } else if (stopped >> 16 != 0 || signal == SIGSTOP) {  // a new thread, a program that begins
+      } else if (stopped >> 16 != 0 || signal == SIGSTOP) {
+        // a new thread, a program that begins
         signal = 0;
       }
       ptrace(PTRACE_SYSCALL, thread, nullptr, signal);
@@ -81,8 +83,8 @@ class Tracer {
  private:
   void at_system_call(pid_t thread) {
     user_regs_struct registers{};
-    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0)
-      return;  // it was killed meanwhile
+    // it was killed meanwhile
+    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;
     if (inside_[thread]) {
       inside_[thread] = false;
       if (const auto spoiled = spoiled_.find(thread); spoiled != spoiled_.end()) {
@@ -110,7 +112,8 @@ class Tracer {
     run_.call = call->name;
     if (call->path_argument == 1) run_.path = text_at(thread, registers.rdi);
     if (call->path_argument == 2) run_.path = text_at(thread, registers.rsi);
-    registers.orig_rax = ~0ull;  // no call at all
+    // no call at all
+    registers.orig_rax = ~0ull;
     ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
     spoiled_[thread] = call->error;
   }
@@ -140,7 +143,8 @@ class Tracer {
   Fault fault_;
   Ending& run_;
   bool counting_ = false;
-  bool mapping_ = false;  // the next mmap is of the file that shrinks
+  // the next mmap is of the file that shrinks
+  bool mapping_ = false;
   std::map<pid_t, bool> inside_;
   std::map<pid_t, int> spoiled_;
 };
@@ -213,7 +217,8 @@ Ending run_with(const Job& job, const Fault& fault) {
   run.err = text_in(temp / "err");
   if (allocations) {
     long live = 0;
-    int fired = 1;  // a program that was killed writes no report
+    // a program that was killed writes no report
+    int fired = 1;
     if (std::filesystem::exists(temp / "report")) {
       const std::string report = text_in(temp / "report");
       if (std::sscanf(report.c_str(), "allocations %lu live %ld fired %d", &run.counted, &live,

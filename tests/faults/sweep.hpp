@@ -23,25 +23,37 @@ struct Fault {
   // memory: the nth allocation and all that follow it
   enum Kind { none, allocation, memory, system_call, shrinking_file };
   Kind kind = none;
-  unsigned long nth = 0;            // from 1
-  std::filesystem::path file = {};  // that is cut to nothing as soon as it is mapped
+  // from 1
+  unsigned long nth = 0;
+  // that is cut to nothing as soon as it is mapped
+  std::filesystem::path file = {};
 };
 
 struct Job {
-  std::vector<std::string> words;        // the program and its arguments
-  std::vector<std::string> environment;  // "NAME=value", all of it
-  std::filesystem::path folder;          // where it runs
-  std::filesystem::path out = {};        // where its standard output goes; empty: to Ending::out
-  std::function<void()> prepare = {};    // in the child, before it becomes the program
+  // the program and its arguments
+  std::vector<std::string> words;
+  // "NAME=value", all of it
+  std::vector<std::string> environment;
+  // where it runs
+  std::filesystem::path folder;
+  // where its standard output goes; empty: to Ending::out
+  std::filesystem::path out = {};
+  // in the child, before it becomes the program
+  std::function<void()> prepare = {};
 };
 
 // How a program has ended.
 struct Ending {
-  int status = -1;            // exit status; 128 + n after signal n
-  bool fired = false;         // the fault has happened
-  unsigned long counted = 0;  // of system calls, up to the end
-  std::string call;           // the system call that failed: "openat"
-  std::string path;           // its first argument, where that is a text
+  // exit status; 128 + n after signal n
+  int status = -1;
+  // the fault has happened
+  bool fired = false;
+  // of system calls, up to the end
+  unsigned long counted = 0;
+  // the system call that failed: "openat"
+  std::string call;
+  // its first argument, where that is a text
+  std::string path;
   std::string out, err;
 };
 

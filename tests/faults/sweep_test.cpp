@@ -33,7 +33,8 @@ struct Sweep {
   Job (Scene::*job)() const;
   Fault::Kind kind;
   unsigned long step;
-  bool writes = true;  // an output file
+  // an output file
+  bool writes = true;
   // How many runs of a whole sweep may end by SIGSEGV. minizip writes the header of an archive's member through a NULL
   // where malloc() gives none: one place for each member, and the output has one. README.md has the measurement.
   unsigned long crashes = 0;

@@ -16,8 +16,10 @@ namespace gantry::test {
 struct SystemCall {
   long number;
   const char* name;
-  int error;          // what it fails with
-  int path_argument;  // which argument is a path, from 1; 0: none
+  // what it fails with
+  int error;
+  // which argument is a path, from 1; 0: none
+  int path_argument;
 };
 
 constexpr long kPrctl = SYS_prctl;

@@ -29,16 +29,26 @@ using Bytes = std::vector<std::uint8_t>;
 using Piece = std::span<const std::uint8_t>;
 
 enum class Bulk {
-  bytes,        // the piece itself
-  entries_one,  // entries of layout one, the piece their payload
-  entries_two,  // the same of layout two
-  items,        // one payload: the head of the piece, a count, and as many of the rest
-  libraries,    // entries without payload
-  edges,        // every module imports all that follow
-  chain,        // every module imports the next
-  keys,         // an unknown payload that looks like known keys
-  functions,    // symbols of an ELF file
-  names,        // symbols that share one long name
+  // the piece itself
+  bytes,
+  // entries of layout one, the piece their payload
+  entries_one,
+  // the same of layout two
+  entries_two,
+  // one payload: the head of the piece, a count, and as many of the rest
+  items,
+  // entries without payload
+  libraries,
+  // every module imports all that follow
+  edges,
+  // every module imports the next
+  chain,
+  // an unknown payload that looks like known keys
+  keys,
+  // symbols of an ELF file
+  functions,
+  // symbols that share one long name
+  names,
   kinds
 };
 

@@ -14,18 +14,24 @@ namespace gantry::fuzz {
 struct FormEntry {
   std::string key;
   std::vector<std::uint8_t> payload;
-  std::optional<std::uint64_t> length;  // written instead of payload.size(); layout two only
+  // written instead of payload.size(); layout two only
+  std::optional<std::uint64_t> length;
 };
 
 struct ContainerForm {
-  bool tree_first = false;  // layout two
-  bool has_tree = true;     // layout one may come without
+  // layout two
+  bool tree_first = false;
+  // layout one may come without
+  bool has_tree = true;
   std::vector<FormEntry> entries;
   std::vector<std::uint64_t> rows;
   std::vector<std::uint64_t> children;
-  std::optional<std::uint64_t> header;  // written instead of the length
-  std::optional<std::uint64_t> count;   // written instead of the entry count; layout one only
-  std::vector<std::uint8_t> behind;     // trailing bytes, inside the container
+  // written instead of the length
+  std::optional<std::uint64_t> header;
+  // written instead of the entry count; layout one only
+  std::optional<std::uint64_t> count;
+  // trailing bytes, inside the container
+  std::vector<std::uint8_t> behind;
 
   // Nothing for bytes that the reader refuses.
   static std::optional<ContainerForm> read(std::span<const std::uint8_t> bytes);

@@ -17,7 +17,8 @@ using namespace gantry::fuzz;
 namespace {
 
 struct Module {
-  std::string key;  // empty: host code
+  // empty: host code
+  std::string key;
   std::vector<std::size_t> imports;
   std::string content;
 };

@@ -110,7 +110,8 @@ int main(int count, char** arguments) {
   std::size_t runs = 0;
   for (const auto& file : files) {
     const Bytes whole = read(file);
-    std::fprintf(stderr, "%s\n", file.c_str());  // the last one named is the one that failed
+    // the last one named is the one that failed
+    std::fprintf(stderr, "%s\n", file.c_str());
     run(whole);
     Bytes bytes = whole;
     for (unsigned i = 0; i < mutations; ++i) {

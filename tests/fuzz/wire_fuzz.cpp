@@ -142,7 +142,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     kinds.push_back(kind);
   }
   const auto bytes = choices.rest();
-  if (bytes.empty()) return 0;  // dmlc's stream wants an address
+  // dmlc's stream wants an address
+  if (bytes.empty()) return 0;
   Pair pair(bytes);
   for (const std::uint8_t kind : kinds) {
     if (!pair.read(kind)) break;

@@ -118,7 +118,8 @@ Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
   if (child < 0) cannot_start(words);
   std::string shown;
   char buffer[4096];
-  for (;;) {  // ends with EIO when the program has closed its side
+  // ends with EIO when the program has closed its side
+  for (;;) {
     const ssize_t count = read(terminal, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;

@@ -9,7 +9,8 @@
 namespace gantry::test {
 
 struct Outcome {
-  int status = -1;  // exit status; 128 + n after signal n
+  // exit status; 128 + n after signal n
+  int status = -1;
   std::string out, err;
 };
 

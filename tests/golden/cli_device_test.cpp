@@ -21,7 +21,8 @@ using ::testing::Not;
 using Args = std::vector<std::string>;
 
 struct Kind {
-  std::string name;  // of plugin, device, cache folder; artifacts are called like it
+  // of plugin, device, cache folder; artifacts are called like it
+  std::string name;
   // Environment in which the driver's loader finds nothing, and what is said then.
   Args nowhere;
   std::string not_found;

@@ -204,7 +204,8 @@ TEST(Inspect, ReadsALibraryForAnotherMachine) {
   const TempDir temp;
   auto library = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
   const std::uint16_t aarch64 = 183;
-  library[18] = aarch64 & 0xff, library[19] = aarch64 >> 8;  // e_machine
+  // e_machine
+  library[18] = aarch64 & 0xff, library[19] = aarch64 >> 8;
   write_file(temp / "arm.so", library);
 
   const Outcome inspect = run_gantry({"inspect", (temp / "arm.so").string()});

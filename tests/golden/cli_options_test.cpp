@@ -90,7 +90,8 @@ TEST(Quiet, LeavesResultsOnStdoutAndNoWarningOnStderr) {
 
   EXPECT_EQ(quiet.status, 0);
   EXPECT_THAT(quiet.err, IsEmpty());
-  const auto results = loud.out.substr(0, loud.out.find(" run, "));  // then times
+  // then times
+  const auto results = loud.out.substr(0, loud.out.find(" run, "));
   EXPECT_THAT(quiet.out, StartsWith(results));
 }
 

@@ -72,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(Plugin, InspectServedBy,
                                                   [](const fs::path& folder) {
                                                     auto library =
                                                         read_file(folder / "libgantry_graph.so");
-                                                    library[18] = 183;  // e_machine: aarch64
+                                                    // e_machine: aarch64
+                                                    library[18] = 183;
                                                     fs::remove(folder / "libgantry_graph.so");
                                                     write_file(folder / "libgantry_graph.so",
                                                                library);
@@ -149,7 +150,8 @@ TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
 TEST(DoctorHostCode, OfAnotherMachineIsRefused) {
   const TempDir temp;
   auto library = read_file(golden(model));
-  library[18] = 183;  // e_machine: aarch64
+  // e_machine: aarch64
+  library[18] = 183;
   write_file(temp / "arm.so", library);
 
   const Outcome doctor = run_gantry({"--plugins", built_plugins() + "/graph", "plugins", "doctor",

@@ -30,13 +30,16 @@ struct Module {
 };
 
 struct Artifact {
-  std::string file;  // below tests/golden/data
+  // below tests/golden/data
+  std::string file;
   Generation generation;
   Dialect dialect;
-  std::string context_symbol;  // without its leading "__tvm_"
+  // without its leading "__tvm_"
+  std::string context_symbol;
   std::uint64_t container_bytes;
   std::vector<Module> modules;
-  std::vector<std::vector<std::uint64_t>> imports;  // of each module
+  // of each module
+  std::vector<std::vector<std::uint64_t>> imports;
 };
 
 void PrintTo(const Artifact& artifact, std::ostream* out) { *out << artifact.file; }
@@ -478,7 +481,8 @@ struct Damaged {
   }
 
   std::vector<std::string> names_;
-  mutable std::uint64_t reads_ = 0;  // that were not refused
+  // that were not refused
+  mutable std::uint64_t reads_ = 0;
 };
 
 // Small enough for all there is; the largest is a whole model, 30 KB of container and 245,512 bits.

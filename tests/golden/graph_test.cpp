@@ -124,9 +124,9 @@ TEST_F(GraphRun, SharesParametersBetweenExecutorsOfOneModule) {
   const Function get_first = first.module().function("get_input").value();
   const Function get_second = second.module().function("get_input").value();
   const Tensor p0 = get_first("p0")->tensor().value();
-  EXPECT_NE(
-      p0.data(),
-      get_second("p0")->tensor()->data());  // TVM's records lie anywhere, so each has its copy
+  EXPECT_NE(p0.data(),
+            // TVM's records lie anywhere, so each has its copy
+            get_second("p0")->tensor()->data());
 
   // A parameter list with only the name and the array: share_params reads the names.
   std::string list;

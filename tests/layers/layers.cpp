@@ -233,7 +233,8 @@ class Checker {
 
   fs::path root_;
   RoomTable rooms_;
-  std::string path_;  // of the file being checked, from the root
+  // of the file being checked, from the root
+  std::string path_;
   std::vector<std::string> breaches_;
 };
 

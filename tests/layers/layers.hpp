@@ -23,7 +23,8 @@ using RoomTable = std::map<std::string, std::set<std::string>>;
 RoomTable read_rooms(std::string_view cmake);
 
 struct Include {
-  int line;  // from 1
+  // from 1
+  int line;
   bool is_quoted;
   std::string path;
 };

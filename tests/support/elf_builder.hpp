@@ -23,10 +23,14 @@ class ElfBuilder {
   enum class Hash { gnu, sysv, both, none, gnu_empty };
   static constexpr std::uint64_t base_address = 0x10000;
 
-  ElfBuilder& machine(std::uint16_t number);  // default: this machine
-  ElfBuilder& type(std::uint16_t number);     // default: 3, shared
-  ElfBuilder& hash(Hash kind);                // default: gnu
-  ElfBuilder& sections();                     // adds a section table: null, .dynsym, .dynstr
+  // default: this machine
+  ElfBuilder& machine(std::uint16_t number);
+  // default: 3, shared
+  ElfBuilder& type(std::uint16_t number);
+  // default: gnu
+  ElfBuilder& hash(Hash kind);
+  // adds a section table: null, .dynsym, .dynstr
+  ElfBuilder& sections();
 
   // A symbol with bytes behind it; `size` other than the bytes' for tests that lie.
   ElfBuilder& object(std::string_view name, std::span<const std::uint8_t> content);
@@ -43,10 +47,12 @@ class ElfBuilder {
   ElfBuilder& version_need(std::string_view library, std::vector<std::string> versions);
   ElfBuilder& note(std::string_view owner, std::uint32_t type,
                    std::span<const std::uint8_t> content);
-  ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);  // as it stands, before the end
+  // as it stands, before the end
+  ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);
   ElfBuilder& executable_stack();
   ElfBuilder& tls(std::uint64_t size);
-  ElfBuilder& memory_behind(std::uint64_t size);  // the segment's memory exceeds its file part
+  // the segment's memory exceeds its file part
+  ElfBuilder& memory_behind(std::uint64_t size);
 
   std::vector<std::uint8_t> build() const;
 
@@ -55,7 +61,8 @@ class ElfBuilder {
     std::string name;
     std::vector<std::uint8_t> content;
     std::uint64_t size = 0;
-    std::uint8_t type = 0;  // STT_*
+    // STT_*
+    std::uint8_t type = 0;
     bool defined = false;
   };
   struct VersionNeed {

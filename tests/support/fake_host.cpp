@@ -57,7 +57,8 @@ struct Tensor {
   gantry_tensor cell;
   std::vector<std::int64_t> shape;
   gantry_object* owner;
-  std::uint8_t* memory;  // of its own
+  // of its own
+  std::uint8_t* memory;
   Counted counted;
   ~Tensor() {
     release_object(owner);
@@ -367,7 +368,8 @@ FakeHost::FakeHost() {
   gantry_value made{};
   Entries::module_new(table(), nullptr, {nullptr, nullptr}, &made, nullptr);
   node_ = made.object;
-  *live_ = 0;  // the node is not counted
+  // the node is not counted
+  *live_ = 0;
 }
 
 FakeHost::~FakeHost() {

@@ -36,7 +36,8 @@ class FakeHost {
                                          gantry_value*, gantry_status*)>;
 
   FakeHost();
-  ~FakeHost();  // every object must be gone
+  // every object must be gone
+  ~FakeHost();
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
@@ -79,7 +80,8 @@ class FakeHost {
     gantry_host table;
     FakeHost* owner;
   };
-  struct Entries;  // the host table's functions, in the .cpp
+  // the host table's functions, in the .cpp
+  struct Entries;
   friend struct Entries;
 
   Lent lent_{};

@@ -70,10 +70,12 @@ class ManifestSet {
   std::string spelled(std::string_view text) {
     std::string out;
     switch (below(4)) {
-      case 0:  // plain, where nothing in it means something
+      // plain, where nothing in it means something
+      case 0:
         if (text.find_first_of("'\"") == std::string_view::npos) return std::string(text);
         [[fallthrough]];
-      case 1:  // blanks may be line ends
+      // blanks may be line ends
+      case 1:
         for (const char c : text)
           out += c == '\'' ? "''" : c == ' ' ? "\n     " : std::string(1, c);
         return "'" + out + "'";

@@ -9,15 +9,18 @@
 
 namespace gantry::demo {
 
-constexpr std::size_t side = 8;  // pixels of an image
+// pixels of an image
+constexpr std::size_t side = 8;
 constexpr std::size_t digits = 10;
 
 // What the network says about one image.
 struct Guess {
   std::size_t image;
-  std::int64_t is;  // the label
+  // the label
+  std::int64_t is;
   std::int64_t taken_for;
-  float probability;  // of that, by the network
+  // of that, by the network
+  float probability;
 
   bool right() const { return is == taken_for; }
 };

@@ -19,7 +19,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 std::vector<Device> find_devices(Runtime& runtime) {
-  std::vector<std::string> problems;  // of all devices; ours are asked for below
+  // of all devices; ours are asked for below
+  std::vector<std::string> problems;
   const std::vector<DeviceInfo> all = runtime.devices(problems);
   std::vector<Device> found;
   for (const char* kind : {"cpu", "opencl", "vulkan"}) {

@@ -10,9 +10,12 @@ namespace gantry::demo {
 
 // Those of a device that is there, or why it is not.
 struct Device {
-  std::string name;     // "opencl:0"
-  std::string called;   // by its driver
-  std::string missing;  // empty: it is there
+  // "opencl:0"
+  std::string name;
+  // by its driver
+  std::string called;
+  // empty: it is there
+  std::string missing;
 };
 
 // The CPU, and every OpenCL and Vulkan device; a kind that has none is one line that says why.
@@ -20,11 +23,16 @@ std::vector<Device> find_devices(Runtime& runtime);
 
 struct Measured {
   Device device;
-  std::vector<Guess> guesses;  // empty where the device is missing, as all that follows
-  std::vector<float> outputs;  // digits for each image
-  double create_us = 0;        // the executor: memory, and parameters on their device
-  std::vector<double> run_us;  // image by image: to the device, through the network, back
-  double off_by = 0;           // the largest difference from the CPU's outputs, relative to those
+  // empty where the device is missing, as all that follows
+  std::vector<Guess> guesses;
+  // digits for each image
+  std::vector<float> outputs;
+  // the executor: memory, and parameters on their device
+  double create_us = 0;
+  // image by image: to the device, through the network, back
+  std::vector<double> run_us;
+  // the largest difference from the CPU's outputs, relative to those
+  double off_by = 0;
 
   std::size_t right() const;
 };

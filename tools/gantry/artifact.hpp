@@ -17,7 +17,8 @@
 namespace gantry::cli {
 
 struct Artifact {
-  std::shared_ptr<const MappedFile> file;  // what views in the others point into
+  // what views in the others point into
+  std::shared_ptr<const MappedFile> file;
   ElfFile elf;
   Container container;
 };

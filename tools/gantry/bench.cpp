@@ -30,16 +30,19 @@
 namespace gantry::cli {
 namespace {
 
-constexpr double enough_ns = 1e9;  // of steady runs, where --repeat does not say how many
+// of steady runs, where --repeat does not say how many
+constexpr double enough_ns = 1e9;
 constexpr std::size_t fewest_runs = 20;
 constexpr std::size_t most_runs = 100000;
-constexpr int profiles = 10;  // whose mean the operator table shows
+// whose mean the operator table shows
+constexpr int profiles = 10;
 
 struct BenchOptions {
   std::string file;
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
-  std::size_t repeat = 0;  // 0: until enough_ns
+  // 0: until enough_ns
+  std::size_t repeat = 0;
   bool capture = false;
   bool json = false;
 };
@@ -50,13 +53,15 @@ struct OperatorTime {
 };
 struct DeviceMemory {
   std::string name;
-  std::uint64_t bytes = 0;  // allocated now
+  // allocated now
+  std::uint64_t bytes = 0;
 };
 
 struct Measured {
   double load_ns = 0, create_ns = 0, first_ns = 0;
   std::vector<double> steady_ns;
-  std::vector<OperatorTime> operators;  // the slowest first
+  // the slowest first
+  std::vector<OperatorTime> operators;
   std::vector<DeviceMemory> devices;
   std::uint64_t file_bytes = 0;
   ProcessMemory before, after;
@@ -197,7 +202,8 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_CHECK(executor.run());
   GANTRY_CHECK(synchronize(runtime, devices));
   measured.first_ns = first.nanoseconds();
-  if (options.capture) GANTRY_CHECK(executor.run());  // what is recorded is replayed from then on
+  // what is recorded is replayed from then on
+  if (options.capture) GANTRY_CHECK(executor.run());
   GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
   measured.devices = memory_of(runtime, devices);
   measured.after = process_memory();

@@ -17,13 +17,15 @@ struct Globals {
   std::string config;
   std::vector<std::string> plugins;
   int threads = 0;
-  std::string log;  // level; empty: the configuration's
+  // level; empty: the configuration's
+  std::string log;
   bool quiet = false;
 };
 
 struct Invocation {
   Globals globals;
-  std::function<int()> action;  // returns the exit status; set by the sub-command that was named
+  // returns the exit status; set by the sub-command that was named
+  std::function<int()> action;
 };
 
 void add_inspect(CLI::App& app, Invocation& invocation);

@@ -18,7 +18,8 @@ namespace gantry::cli {
 
 struct HostArray {
   std::string name;
-  Tensor tensor;  // on the CPU, compact
+  // on the CPU, compact
+  Tensor tensor;
 };
 
 // A copy of a tensor, from wherever it is.

@@ -17,8 +17,10 @@ namespace {
 
 struct ReportOptions {
   std::string file;
-  std::string tree;     // "text", "dot" or "mermaid": only the import tree
-  std::string extract;  // folder
+  // "text", "dot" or "mermaid": only the import tree
+  std::string tree;
+  // folder
+  std::string extract;
   bool json = false;
 };
 

@@ -72,7 +72,8 @@ void digest_payloads(InspectReport& report, const InspectOptions& options) {
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
   GANTRY_CHECK(elf.check_complete());
-  if (elf.flags().pie) report.kind = FileKind::program;  // its ELF type says "shared"
+  // its ELF type says "shared"
+  if (elf.flags().pie) report.kind = FileKind::program;
   report.machine = name_of(elf.machine());
   report.soname = elf.soname();
   report.needed.assign(elf.needed().begin(), elf.needed().end());

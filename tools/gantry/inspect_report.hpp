@@ -31,9 +31,11 @@ namespace gantry::cli {
 using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
 
 struct InspectOptions {
-  const PayloadLayouts* layouts = nullptr;  // built in and from manifests
+  // built in and from manifests
+  const PayloadLayouts* layouts = nullptr;
   ServedBy served_by;
-  bool quiet = false;  // no progress bar
+  // no progress bar
+  bool quiet = false;
 };
 
 // One array of a parameter or numpy file.
@@ -41,30 +43,38 @@ struct ArrayReport {
   std::string name;
   std::string dtype;
   std::vector<std::int64_t> shape;
-  std::uint64_t size = 0;  // bytes of data
+  // bytes of data
+  std::uint64_t size = 0;
 };
 
 // What is the same for the whole file. What there is to tell of one module is made when it is written: a file of a
 // megabyte can hold 40,000 of them.
 struct InspectReport {
-  std::string file;  // as it was given
+  // as it was given
+  std::string file;
   std::uint64_t size = 0;
   FileKind kind = FileKind::unknown;
-  std::shared_ptr<const MappedFile> bytes;  // what views in here point into
+  // what views in here point into
+  std::shared_ptr<const MappedFile> bytes;
 
-  std::string machine;  // empty: none
+  // empty: none
+  std::string machine;
   std::string soname;
   std::vector<std::string_view> needed;
-  std::optional<std::string> entry;  // the text of __tvm_main__
+  // the text of __tvm_main__
+  std::optional<std::string> entry;
 
   Container container;
-  std::vector<Sha256> digests;              // of each entry's payload; zeros where it has none
-  std::vector<std::string_view> functions;  // sorted
+  // of each entry's payload; zeros where it has none
+  std::vector<Sha256> digests;
+  // sorted
+  std::vector<std::string_view> functions;
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
 
   bool has_modules() const { return !container.entries.empty(); }
-  ImportGraph import_graph() const;  // points into the report
+  // points into the report
+  ImportGraph import_graph() const;
 };
 
 // Are the entry's bytes its payload? `_lib` has none, and where nothing says where a payload ends, the bytes are those of

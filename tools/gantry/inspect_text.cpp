@@ -170,7 +170,8 @@ class Writer {
     const std::string margin(indent, ' ');
     const bool few = detail.children.size() <= 8;
     bool one_line = leaf(detail) || (shallow(detail) && few);
-    if (!one_line && few && detail.kind == Detail::Kind::record) {  // a kernel: lists of leaves
+    // a kernel: lists of leaves
+    if (!one_line && few && detail.kind == Detail::Kind::record) {
       one_line = true;
       for (const Detail& child : detail.children) {
         one_line = one_line && (leaf(child) || shallow(child));

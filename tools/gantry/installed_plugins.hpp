@@ -26,7 +26,8 @@ class InstalledPlugins {
 
  private:
   Runtime runtime_;
-  std::map<std::string, std::string, std::less<>> serving_;  // id by type key, as asked before
+  // id by type key, as asked before
+  std::map<std::string, std::string, std::less<>> serving_;
 };
 
 }  // namespace gantry::cli

@@ -31,7 +31,8 @@ std::string describe(std::span<const InputInfo> inputs);
 
 struct ModelInput {
   std::string name;
-  Tensor tensor;  // on the CPU; with `each` one more first axis
+  // on the CPU; with `each` one more first axis
+  Tensor tensor;
 };
 
 // Reads the files and matches them with what is wanted.

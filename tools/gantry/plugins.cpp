@@ -147,23 +147,27 @@ void write_candidates(std::string_view key, const std::vector<ExplainedCandidate
 
 // The code of the artifact itself, which no plugin serves.
 struct HostCode {
-  std::string file;  // its name alone
+  // its name alone
+  std::string file;
   std::string machine;
   std::string dialect;
-  Status runs;  // on this host
+  // on this host
+  Status runs;
 };
 
 // What plugins say when they are opened and asked for their devices: a driver that they open by themselves is not seen
 // before that.
 struct Probe {
-  std::vector<std::string> devices;  // "opencl:0"
+  // "opencl:0"
+  std::vector<std::string> devices;
   std::vector<std::string> problems;
 };
 
 struct Diagnosis {
   Explanation plugins;
   std::optional<Probe> probe;
-  std::optional<HostCode> host_code;  // where an artifact was asked about
+  // where an artifact was asked about
+  std::optional<HostCode> host_code;
 
   bool good() const { return plugins.all_served() && (!host_code || host_code->runs.ok()); }
 };
@@ -288,7 +292,8 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
     std::string text = to_text(diagnosis->plugins);
     if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
     if (diagnosis->probe) text += probe_text(*diagnosis->probe);
-    print(escaped_lines(text));  // names in it come from files
+    // names in it come from files
+    print(escaped_lines(text));
   }
   return diagnosis->good() ? kDone : kFailed;
 }

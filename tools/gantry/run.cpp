@@ -23,7 +23,8 @@ struct Finished {
   double load_ns = 0;
   std::vector<std::string> plugins;
   std::vector<std::string> missing;
-  Status expected;  // what --expect found
+  // what --expect found
+  Status expected;
 };
 
 std::string run_text(const RunOptions& options, const Finished& done) {
@@ -98,7 +99,8 @@ std::string run_json(const RunOptions& options, const Finished& done) {
 
 Result<Finished> run(const RunOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, !options.trace.empty()));
-  std::optional<ExpectedArrays> expected;  // read first: a file that is wrong costs no run
+  // read first: a file that is wrong costs no run
+  std::optional<ExpectedArrays> expected;
   if (!options.expect.empty()) {
     GANTRY_TRY(expected, ExpectedArrays::read(runtime, options.expect));
   }

@@ -16,8 +16,10 @@ namespace {
 // The arguments of one call, and what keeps them alive.
 struct Arguments {
   std::vector<gantry_value> values;
-  std::vector<std::pair<std::size_t, Tensor>> arrays;  // by position
-  std::vector<ArgSpec> specs;                          // hold the texts
+  // by position
+  std::vector<std::pair<std::size_t, Tensor>> arrays;
+  // hold the texts
+  std::vector<ArgSpec> specs;
 };
 
 Result<Tensor> place(Runtime& runtime, Tensor array, const std::string& device) {
@@ -31,7 +33,8 @@ Result<Tensor> place(Runtime& runtime, Tensor array, const std::string& device) 
 struct MakeValue {
   Runtime& runtime;
   const std::string& device;
-  Tensor& array;  // out: stays empty for anything else
+  // out: stays empty for anything else
+  Tensor& array;
 
   Result<gantry_value> of_array(Result<Tensor> made) const {
     GANTRY_TRY(Tensor on_cpu, std::move(made));

@@ -13,12 +13,17 @@ namespace gantry::cli {
 
 struct RunOptions {
   std::string file;
-  std::vector<std::string> devices;  // empty: the CPU
-  std::vector<std::string> inputs;   // NAME=FILE
+  // empty: the CPU
+  std::vector<std::string> devices;
+  // NAME=FILE
+  std::vector<std::string> inputs;
   bool each = false;
-  bool capture = false;           // the device records a run and replays it
-  std::string function;           // empty: the graph
-  std::vector<std::string> args;  // of the function
+  // the device records a run and replays it
+  bool capture = false;
+  // empty: the graph
+  std::string function;
+  // of the function
+  std::vector<std::string> args;
   std::string output;
   std::string expect;
   Tolerance tolerance;
@@ -29,10 +34,14 @@ struct RunOptions {
 };
 
 struct RunOutcome {
-  std::vector<HostArray> arrays;      // outputs; of a function: array arguments and the result
-  std::optional<std::string> result;  // of a function that returns no array, in words
-  std::vector<double> run_ns;         // of each run
-  double create_ns = 0;               // of the executor
+  // outputs; of a function: array arguments and the result
+  std::vector<HostArray> arrays;
+  // of a function that returns no array, in words
+  std::optional<std::string> result;
+  // of each run
+  std::vector<double> run_ns;
+  // of the executor
+  double create_ns = 0;
 };
 
 // Creates an executor, gives it its inputs, runs it, fetches the outputs.

@@ -23,7 +23,8 @@
 
 namespace gantry {
 
-constexpr std::uint64_t record_data_alignment = 128;  // from the container's first byte
+// from the container's first byte
+constexpr std::uint64_t record_data_alignment = 128;
 constexpr std::string_view filler_prefix = "__gantry_fill_";
 
 constexpr bool is_filler(std::string_view name) { return name.starts_with(filler_prefix); }
@@ -48,7 +49,8 @@ void write_record_header(Stream& out, gantry_dtype dtype, std::span<const std::i
                          std::uint64_t nbytes) {
   out.template Write<std::uint64_t>(array_record_magic);
   out.template Write<std::uint64_t>(0);
-  out.template Write<std::int32_t>(1);  // the CPU
+  // the CPU
+  out.template Write<std::int32_t>(1);
   out.template Write<std::int32_t>(0);
   out.template Write<std::int32_t>(static_cast<std::int32_t>(shape.size()));
   out.template Write<std::uint8_t>(dtype.code);

@@ -36,8 +36,10 @@ constexpr std::int32_t most_array_dimensions = 32;
 struct ArrayRecord {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::span<const std::uint8_t> data;  // view into what the reader reads, unaligned
-  std::uint64_t data_at = 0;           // offset of data, as the reader counts
+  // view into what the reader reads, unaligned
+  std::span<const std::uint8_t> data;
+  // offset of data, as the reader counts
+  std::uint64_t data_at = 0;
 };
 
 // May an array in a file have elements of this type? An address may not, nor a width that no compiler has.

@@ -20,7 +20,8 @@ namespace gantry {
 template <class T>
 struct NumberArray {
   std::vector<T> value;
-  std::uint64_t at = 0;  // offset of element 0
+  // offset of element 0
+  std::uint64_t at = 0;
   std::uint64_t offset_of(std::size_t i) const { return at + i * sizeof(T); }
 };
 using U64Array = NumberArray<std::uint64_t>;

@@ -48,12 +48,14 @@ namespace gantry {
 class DiskCache {
  public:
   struct Options {
-    std::string
-        folder;  // made when the first file is written, for this user alone; empty: no cache
-    std::uint64_t most_file_bytes = std::uint64_t{64} << 20;  // of one content: more is not kept
-    std::uint64_t most_bytes = std::uint64_t{1}
-                               << 30;  // of all files: the oldest go when one is added
-    std::function<void(std::string_view)> log = {};  // one line, for a person; may be empty
+    // made when the first file is written, for this user alone; empty: no cache
+    std::string folder;
+    // of one content: more is not kept
+    std::uint64_t most_file_bytes = std::uint64_t{64} << 20;
+    // of all files: the oldest go when one is added
+    std::uint64_t most_bytes = std::uint64_t{1} << 30;
+    // one line, for a person; may be empty
+    std::function<void(std::string_view)> log = {};
   };
 
   explicit DiskCache(Options options) : options_(std::move(options)) {}
@@ -243,7 +245,8 @@ class DiskCache {
     for (std::filesystem::directory_iterator at(options_.folder, error), end; !error && at != end;
          at.increment(error)) {
       const std::string name = at->path().filename().string();
-      std::error_code gone;  // by another process, meanwhile
+      // by another process, meanwhile
+      std::error_code gone;
       const auto written = std::filesystem::last_write_time(at->path(), gone);
       if (gone) continue;
       if (name.ends_with(unfinished)) {

@@ -62,7 +62,8 @@ namespace detail {
 struct TypeName {
   std::string_view text;
   TypeCode code;
-  std::uint8_t bits;  // 0: the width follows in the text
+  // 0: the width follows in the text
+  std::uint8_t bits;
 };
 
 // A name with a width of its own comes before the base that it begins with. For equal code and

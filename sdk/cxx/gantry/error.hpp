@@ -45,11 +45,16 @@ constexpr std::uint64_t no_offset = UINT64_MAX;
 
 struct Error {
   Code code = Code::bug;
-  std::string message;  // one sentence, present tense, no full stop; then lines of place
-  std::uint64_t offset = no_offset;  // into the bytes that the message is about
-  std::string reason;  // stable tag for machines: "BLOB_TRUNCATED"; empty: the code says it all
-  std::int64_t native_code = 0;  // the driver's or the system's own number
-  std::string native_domain;     // "errno", "CUDA", "OPENCL"; empty: none
+  // one sentence, present tense, no full stop; then lines of place
+  std::string message;
+  // into the bytes that the message is about
+  std::uint64_t offset = no_offset;
+  // stable tag for machines: "BLOB_TRUNCATED"; empty: the code says it all
+  std::string reason;
+  // the driver's or the system's own number
+  std::int64_t native_code = 0;
+  // "errno", "CUDA", "OPENCL"; empty: none
+  std::string native_domain;
 
   // Out of line: they stand at every return of a function that can fail.
   [[gnu::noinline]] Error() noexcept {}

@@ -20,7 +20,8 @@ namespace gantry {
 namespace detail {
 struct KeptError {
   Error error;
-  std::atomic<bool>* place = nullptr;  // what says that its place is taken; NULL: it is on the heap
+  // what says that its place is taken; NULL: it is on the heap
+  std::atomic<bool>* place = nullptr;
 };
 
 // Places for errors while memory is out. Each thread in that need takes one until its error has been told. Every library
@@ -37,7 +38,8 @@ inline constinit Spare spares[8];
     if (!spare.taken.exchange(true))
       return new (spare.room) KeptError{std::move(error), &spare.taken};
   }
-  std::terminate();  // nine errors at once for which there is no memory
+  // nine errors at once for which there is no memory
+  std::terminate();
 }
 
 [[gnu::noinline, gnu::cold]] inline void drop(KeptError* kept) noexcept {
@@ -135,7 +137,8 @@ namespace detail {
   try {
     append(made.message, kinds, parts);
   } catch (...) {
-    made = Error(Code::exhausted, "out of memory");  // short texts: nothing is allocated
+    // short texts: nothing is allocated
+    made = Error(Code::exhausted, "out of memory");
     made.reason = "MEMORY";
   }
   va_end(parts);

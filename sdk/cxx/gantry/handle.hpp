@@ -76,8 +76,8 @@ inline std::optional<std::string_view> value_text(const gantry_value& value) {
   if (!gantry_value_bytes(&value, &bytes)) return std::nullopt;
   return std::string_view(bytes.data, bytes.size);
 }
-std::optional<std::string_view> value_text(const gantry_value&&) =
-    delete;  // would view a value that is gone
+// would view a value that is gone
+std::optional<std::string_view> value_text(const gantry_value&&) = delete;
 inline std::optional<std::int64_t> value_int(const gantry_value& value) {
   if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL) return std::nullopt;
   return value.i;

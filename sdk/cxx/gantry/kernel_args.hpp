@@ -46,12 +46,15 @@ enum class ParameterKind : std::uint8_t {
 // One argument as a driver wants it.
 struct KernelArgument {
   ParameterKind kind = ParameterKind::pointer;
-  std::uint8_t size = 0;  // bytes of a scalar: 4 or 8; 0 for the others
+  // bytes of a scalar: 4 or 8; 0 for the others
+  std::uint8_t size = 0;
   alignas(
-      8) std::array<std::uint8_t, 8> bytes{};  // of a scalar, little-endian; zero behind its size
-  void* data =
-      nullptr;  // what the device's alloc returned, or NULL: the kernel gets a null pointer
-  std::uint64_t byte_offset = 0;  // from data, of a tensor that is a part of another
+      // of a scalar, little-endian; zero behind its size
+      8) std::array<std::uint8_t, 8> bytes{};
+  // what the device's alloc returned, or NULL: the kernel gets a null pointer
+  void* data = nullptr;
+  // from data, of a tensor that is a part of another
+  std::uint64_t byte_offset = 0;
 
   bool is_pointer() const { return kind == ParameterKind::pointer; }
   bool is_scalar() const { return size != 0; }

@@ -45,7 +45,8 @@ struct KernelInfo {
   std::string stored_name;
   std::vector<gantry_dtype> parameters;
   std::vector<std::string> launch_tags;
-  std::optional<std::vector<std::int32_t>> argument_tags;  // nullopt: the file has no such field
+  // nullopt: the file has no such field
+  std::optional<std::vector<std::int32_t>> argument_tags;
 
   bool is_tensor_map(std::size_t parameter) const {
     return argument_tags && parameter < argument_tags->size() && (*argument_tags)[parameter] == 1;

@@ -65,7 +65,8 @@ struct LaunchTags {
     LaunchExtents out;
     std::array<std::uint32_t, 3>* const ranks[] = {&out.grid, &out.block, &out.cluster,
                                                    &out.preferred_cluster};
-    std::uint32_t seen = 0;  // one bit for each axis
+    // one bit for each axis
+    std::uint32_t seen = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const gantry_value& argument = arguments[i];
       const std::size_t rank = axes[i] / 3u;
@@ -164,7 +165,8 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
       out.is_programmatic_dependent = true;
     } else if (flag == "use_cooperative_launch") {
       out.is_cooperative = true;
-    } else if (!tag.starts_with("paramWriteAccess:")) {  // of webgpu: says nothing about the launch
+    } else if (!tag.starts_with("paramWriteAccess:")) {
+      // of webgpu: says nothing about the launch
       return unsupported("kernel ", quoted(kernel), ": launch tag ", quoted(tag), " is unknown")
           .because("LAUNCH_TAG");
     }

@@ -25,7 +25,8 @@ namespace gantry {
 // One function pointer to fill in.
 struct LibrarySymbol {
   const char* name;
-  void* slot;  // of a function pointer
+  // of a function pointer
+  void* slot;
   bool is_required;
 };
 

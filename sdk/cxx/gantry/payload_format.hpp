@@ -9,7 +9,8 @@
 
 namespace gantry {
 
-constexpr std::size_t most_format_bytes = 16;  // tells a format from a count
+// tells a format from a count
+constexpr std::size_t most_format_bytes = 16;
 
 // Not empty, not longer, and printable.
 inline bool is_format(std::string_view text) {

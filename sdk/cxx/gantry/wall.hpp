@@ -80,9 +80,11 @@ inline Failure error_in_flight() noexcept {
     } catch (...) {
       return bug("exception that is no std::exception").because("EXCEPTION");
     }
-  } catch (...) {  // no memory for the text
+  } catch (...) {
+    // no memory for the text
   }
-  return exhausted("out of memory").because("MEMORY");  // short texts: nothing is allocated
+  // short texts: nothing is allocated
+  return exhausted("out of memory").because("MEMORY");
 }
 
 // Runs the body of a C++ function that promises a Result: no exception passes.
@@ -119,7 +121,8 @@ gantry_code wall(gantry_status* status, Body&& body) noexcept {
 // A status with room for a text, for calls into a table of the other side.
 class StatusBuffer {
  public:
-  StatusBuffer() {}  // call() and get() fill what a call needs: nothing is cleared twice
+  // call() and get() fill what a call needs: nothing is cleared twice
+  StatusBuffer() {}
   StatusBuffer(const StatusBuffer&) = delete;
   StatusBuffer& operator=(const StatusBuffer&) = delete;
 

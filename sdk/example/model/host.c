@@ -73,7 +73,8 @@ static int launch(const char* kernel, DLTensor** vectors, int count) {
   TVMValue args[8];
   int codes[8];
   for (int i = 0; i < count; ++i) {
-    args[i].v_handle = vectors[i]->data;  // what the device's alloc returned: never looked behind
+    // what the device's alloc returned: never looked behind
+    args[i].v_handle = vectors[i]->data;
     codes[i] = CODE_HANDLE;
   }
   const int64_t numbers[3] = {n, (n + BLOCK - 1) / BLOCK, BLOCK};

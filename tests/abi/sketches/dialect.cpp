@@ -14,7 +14,8 @@ union TVMValue {
   gantry_device_id device;
 };
 struct Runtime;
-struct Node;  // core/runtime, core/module
+// core/runtime, core/module
+struct Node;
 struct Function {
   gantry_object header;
   gantry_function target;
@@ -24,12 +25,16 @@ struct Function {
 gantry_object* find_from(Node*, gantry_bytes) {
   return nullptr;
 }  // imports, then globals; borrowed
-int32_t to_runtime(Node*, int32_t number) { return number; }  // artifact's number -> runtime's
+// artifact's number -> runtime's
+int32_t to_runtime(Node*, int32_t number) { return number; }
 int32_t to_artifact(Node*, int32_t type) { return type; }
 
-struct Thread {             // one thread_local, set by every call into host code
-  gantry_env env{};         // of the call we are in
-  int32_t index[128] = {};  // by device type: TVM keeps one current device for each API
+// one thread_local, set by every call into host code
+struct Thread {
+  // of the call we are in
+  gantry_env env{};
+  // by device type: TVM keeps one current device for each API
+  int32_t index[128] = {};
   char text[1024] = "";
 } thread_local here;
 constexpr int32_t to_kind[] = {
@@ -50,7 +55,8 @@ extern "C" int TVMBackendGetFuncFromEnv(void* mod, const char* name, void** out)
   return *out ? 0 : -1;
 }
 extern "C" int TVMFuncCall(void* handle, TVMValue* a, int* codes, int n, TVMValue* ret,
-                           int* ret_code) {  // host code -> plugin
+                           // host code -> plugin
+                           int* ret_code) {
   auto* f = static_cast<Function*>(handle);
   Few<gantry_value> room;
   gantry_value* v = room.get(n);
@@ -63,15 +69,16 @@ extern "C" int TVMFuncCall(void* handle, TVMValue* a, int* codes, int n, TVMValu
   gantry_env env{at, same ? here.env.stream : nullptr, here.env.task};
   gantry_status st{sizeof st, 0, 0, "", "", UINT64_MAX, here.text, sizeof here.text, 0};
   gantry_value result{};
-  if (f->target.table->call(f->target.self, &env, v, n, &result, &st))
-    return -1;  // here.text is the last error already
+  // here.text is the last error already
+  if (f->target.table->call(f->target.self, &env, v, n, &result, &st)) return -1;
   ret->i = result.i, *ret_code = result.kind == GANTRY_NONE      ? 4
                                  : result.kind == GANTRY_FLOAT   ? 2
                                  : result.kind == GANTRY_POINTER ? 3
                                                                  : 0;
   return 0;
 }
-extern "C" int set_device(Node* node, int64_t number, int64_t index) {  // "__tvm_set_device"
+// "__tvm_set_device"
+extern "C" int set_device(Node* node, int64_t number, int64_t index) {
   here.index[to_runtime(node, int32_t(number)) & 127] = int32_t(index);
   return 0;
 }

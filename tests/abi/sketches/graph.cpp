@@ -6,9 +6,11 @@
 #include <vector>
 #include "gantry/gantry.h"
 namespace {
-const gantry_host* host;  // sketch only: the real one sits in the plugin's self
+// sketch only: the real one sits in the plugin's self
+const gantry_host* host;
 
-struct Value {  // owns one reference
+// owns one reference
+struct Value {
   gantry_value v{};
   Value() = default;
   Value(const Value& o) : v(o.v) {
@@ -51,7 +53,8 @@ struct Factory {
 struct Executor {
   const Graph* graph;
   std::vector<Value> slots,
-      entries;  // entries: views on slots; get_output retains one, no allocation
+      // entries: views on slots; get_output retains one, no allocation
+      entries;
   std::vector<Op> ops;
   std::vector<gantry_value> args;
   ~Executor() {
@@ -61,7 +64,8 @@ struct Executor {
   gantry_code create(Factory& f, const gantry_value* devices, int32_t n, gantry_status* st) {
     graph = &f.graph;
     for (auto& e : graph->entries) {
-      int32_t type = devices[0].device.type;  // numbers in the graph are the artifact's
+      // numbers in the graph are the artifact's
+      int32_t type = devices[0].device.type;
       if (gantry_code c = host->device_type_in(host, f.node, e.number, &type, st)) return c;
       gantry_device_id at = devices[0].device;
       for (int32_t i = n; i-- > 0;)
@@ -80,7 +84,8 @@ struct Executor {
       if (gantry_code c = host->tensor_view(host, &view, slot.v.object, &entries.back().v, st))
         return c;
     }
-    for (auto& [entry, data] : f.params) {  // in place: a view that keeps the file; else one copy
+    // in place: a view that keeps the file; else one copy
+    for (auto& [entry, data] : f.params) {
       Value& to = entries[entry];
       bool in_place =
           to.tensor()->device.type == 1 && uintptr_t(data.data) % uintptr_t(f.alignment) == 0;
@@ -109,7 +114,8 @@ struct Executor {
     return GANTRY_OK;
   }
   gantry_code run(const gantry_env* env,
-                  gantry_status* st) {  // the hot loop: no allocation, no branch per argument
+                  // the hot loop: no allocation, no branch per argument
+                  gantry_status* st) {
     gantry_env at = *env;
     for (auto& op : ops) {
       at.device = op.device;
@@ -165,8 +171,8 @@ struct Executor {
   }
 };
 enum Which { kRun, kSetInput, kGetOutput, kInputInfo, kShareParams };
-template <
-    Which W>  // one table per function: self is the executor, nothing is allocated by get_function
+// one table per function: self is the executor, nothing is allocated by get_function
+template <Which W>
 gantry_code call(void* self, const gantry_env* env, const gantry_value* a, int32_t n,
                  gantry_value* out, gantry_status* st) try {
   auto& x = *static_cast<Executor*>(self);
@@ -220,7 +226,8 @@ gantry_code make(void* self, const gantry_env*, const gantry_value* a, int32_t n
   auto* x = new (std::nothrow) Executor;
   if (gantry_code c = x->create(f, a, n, st)) return delete x, c;
   gantry_code c = host->module_new(host, f.node, {x, &executor_table}, out, st);
-  if (c) delete x;  // a pair passes to the host only on OK
+  // a pair passes to the host only on OK
+  if (c) delete x;
   return c;
 }
 const gantry_function_table make_table{sizeof make_table, 0, nullptr, make};

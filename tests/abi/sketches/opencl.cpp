@@ -57,7 +57,8 @@ gantry_code launch(void* self, const gantry_env* env, const gantry_value* a, int
   auto& axes = f.kernel->axes;
   if (size_t(n) != args.size() + axes.size())
     return gantry_fail(st, GANTRY_INVALID, "ARGUMENT_COUNT", f.kernel->name.c_str());
-  int32_t i = env->device.index;  // core promise: env is there, and its device is one of ours
+  // core promise: env is there, and its device is one of ours
+  int32_t i = env->device.index;
   cl_kernel k = kernel_for(f, i);
   cl_uint at = 0;
   for (auto& t : args) {

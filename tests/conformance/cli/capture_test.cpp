@@ -20,7 +20,8 @@ using Args = std::vector<std::string>;
 class RunCaptured : public ::testing::Test {
  protected:
   const std::string folder = (build_tree() / "tests/conformance").string();
-  const std::string model = folder + "/abacus.so";  // z = max(x + 2 w, 0)
+  // z = max(x + 2 w, 0)
+  const std::string model = folder + "/abacus.so";
 
   Outcome gantry(Args args) {
     args.insert(args.begin(), {"--plugins", folder + "/plugins.d/abacus", "--plugins",

@@ -23,8 +23,10 @@ using Args = std::vector<std::string>;
 
 struct Driver {
   const char* plugin;
-  const char* library;  // as the plugin names it
-  const char* renamed;  // equally long
+  // as the plugin names it
+  const char* library;
+  // equally long
+  const char* renamed;
   const char* artifact;
   // What the linker's search, or the plugin that opens it by itself, says of it.
   const char* sought;

@@ -72,7 +72,8 @@ struct Bad {
   const char* name;
   Words words;
   Code code;
-  std::int64_t line_at;  // from the text's first byte; -1: no line is named
+  // from the text's first byte; -1: no line is named
+  std::int64_t line_at;
   const char* message;
 };
 

@@ -13,7 +13,8 @@ typedef union {
 } value;
 typedef struct {
   void* data;
-} tensor;  // DLTensor's first member
+  // DLTensor's first member
+} tensor;
 
 enum { code_handle = 3, code_null = 4 };
 

@@ -53,7 +53,8 @@ TEST(Details, TellFormatKernelsAndSizeOfDeviceCode) {
 // Formats have been seen to lie: what the first bytes say is told beside them.
 struct Data {
   std::string bytes;
-  std::string format;  // empty: not told
+  // empty: not told
+  std::string format;
 };
 
 class DetailsOfData : public ::testing::TestWithParam<Data> {};
@@ -204,10 +205,14 @@ Words relay_head(std::string_view version) {
 }
 
 Words relay_tail() {
-  Words words = Words().u64(1).i64(0);                                   // constant devices
-  words.strs({"fused_add"}).u64(1).u64(0).u64(1).str("hash").str("12");  // op attributes
-  words.u64(1).strs({"main", "3", "2"}).strs({"x"}).u64(1).i64(0);       // one function
-  return words.u64(3).i64(1).i64(2).i64(3).u64(2).i64(4).i64(1);         // two instructions
+  // constant devices
+  Words words = Words().u64(1).i64(0);
+  // op attributes
+  words.strs({"fused_add"}).u64(1).u64(0).u64(1).str("hash").str("12");
+  // one function
+  words.u64(1).strs({"main", "3", "2"}).strs({"x"}).u64(1).i64(0);
+  // two instructions
+  return words.u64(3).i64(1).i64(2).i64(3).u64(2).i64(4).i64(1);
 }
 
 Words inside(const Words& code) {

@@ -172,7 +172,8 @@ TEST(ImportTree, WalksDepthFirstAndVisitsOnce) {
 }
 
 TEST(ImportTree, OrdersChildrenBeforeParents) {
-  const ImportTree tree = tree_of({0, 1, 2, 2}, {2, 0});  // 1 -> 0 -> 2
+  // 1 -> 0 -> 2
+  const ImportTree tree = tree_of({0, 1, 2, 2}, {2, 0});
 
   EXPECT_THAT(tree.children_first(), ElementsAre(2, 0, 1));
 }
@@ -205,7 +206,8 @@ TEST(ImportTree, VisitsLayeredDiamondsOnce) {
 
   const ImportTree tree = tree_of(row, child);
 
-  EXPECT_EQ(tree.reachable_from(0).size(), 2 * layers - 1);  // 1 is beside the root
+  // 1 is beside the root
+  EXPECT_EQ(tree.reachable_from(0).size(), 2 * layers - 1);
   EXPECT_EQ(tree.children_first().size(), 2 * layers);
 }
 

@@ -39,7 +39,8 @@ struct Payload {
   std::string name;
   std::string key;
   Words bytes;
-  std::string layout;  // the alternative that fits
+  // the alternative that fits
+  std::string layout;
   PayloadContext context = legacy();
 };
 
@@ -164,10 +165,12 @@ TEST_P(EveryPayload, IsMeasuredToItsLastByte) {
 // Some keys have a shorter way to write them that a cut can leave behind; the same way it is not.
 TEST_P(EveryPayload, IsNotReadTheSameWayWhenItIsCut) {
   const Payload& payload = GetParam();
-  if (payload.layout.ends_with("rest")) return;  // any length is right
+  // any length is right
+  if (payload.layout.ends_with("rest")) return;
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   PayloadContext context = payload.context;
-  context.layout = ContainerLayout::two;  // nothing follows
+  // nothing follows
+  context.layout = ContainerLayout::two;
   const auto whole = layouts.measure(payload.key, ByteReader(payload.bytes.bytes()), context);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   for (std::size_t size = 0; size < payload.bytes.size(); ++size) {

@@ -81,7 +81,8 @@ TEST_P(MemoriesRefuse, AWrongRequest) {
   EXPECT_EQ(error.message, GetParam().message + "\n  on device 1 (Fake T4)");
   EXPECT_EQ(data, &what);
   EXPECT_EQ(world->live_bytes(1), 0);
-  world->free(world->alloc(16, 1).value(), 1);  // the device is still usable
+  // the device is still usable
+  world->free(world->alloc(16, 1).value(), 1);
 }
 INSTANTIATE_TEST_SUITE_P(
     Requests, MemoriesRefuse,
@@ -202,7 +203,8 @@ TEST_F(Copies, OfOneDeviceToAnotherAreWaitedForByBothWhoFree) {
   const std::size_t before = fake.count_of("cuCtxSynchronize");
 
   ASSERT_TRUE(world->copy(on_cuda(a, 0, 0), on_cuda(b, 0, 1), 16, 0).ok());
-  world->free(b, 1);  // the copy is in a stream of device 0
+  // the copy is in a stream of device 0
+  world->free(b, 1);
 
   EXPECT_EQ(fake.count_of("cuCtxSynchronize"), before + 1);
   world->free(a, 0);
@@ -218,7 +220,8 @@ TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
 
   ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
   ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size, 0).ok());
-  EXPECT_NE(received, sent);  // nobody waited yet
+  // nobody waited yet
+  EXPECT_NE(received, sent);
   ASSERT_TRUE(world->synchronize().ok());
 
   EXPECT_EQ(received, sent);
@@ -252,7 +255,8 @@ TEST_F(Copies, InACaptureAreNotStaged) {
   ASSERT_EQ(device.capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
   ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
   ASSERT_EQ(device.capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
-  std::fill(sent.begin(), sent.end(), 9);  // a replay copies what lies there then
+  // a replay copies what lies there then
+  std::fill(sent.begin(), sent.end(), 9);
   ASSERT_EQ(device.capture_launch(world->self(), 0, graph, nullptr, nullptr), GANTRY_OK);
   ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size).ok());
 

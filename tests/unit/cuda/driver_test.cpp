@@ -152,7 +152,8 @@ TEST_F(Attributes, TellWhatTheDriverTells) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_L2_CACHE_SIZE), "10038");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), "4294967296");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), "0");
-  EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 0u);  // none of these needs a context
+  // none of these needs a context
+  EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 0u);
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY), "4294967296");
 }
 

@@ -108,7 +108,8 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (ordinal < 0 || ordinal >= static_cast<int>(fake_driver().gpus.size())) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
-  *device = 100 + ordinal;  // a handle, no index
+  // a handle, no index
+  *device = 100 + ordinal;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice device) {

@@ -52,7 +52,8 @@ struct FakeDriver {
   std::size_t fail_at = SIZE_MAX;
   std::string fail_function;
   CUresult fail_result = CUDA_ERROR_UNKNOWN;
-  std::string failed;  // the function that did
+  // the function that did
+  std::string failed;
 
   // What happened, since reset().
   std::vector<std::string> calls;

@@ -17,8 +17,10 @@ struct CUctx_st {
 struct CUevent_st {
   CUctx_st* context;
   unsigned flags;
-  CUstream_st* stream = nullptr;  // where it was recorded
-  std::uint64_t ticket = 0;       // the commands of that stream that come before it
+  // where it was recorded
+  CUstream_st* stream = nullptr;
+  // the commands of that stream that come before it
+  std::uint64_t ticket = 0;
   std::uint64_t time_us = 0;
 };
 using Command = std::function<void()>;
@@ -57,7 +59,8 @@ struct Allocation {
 };
 
 inline std::recursive_mutex mutex;
-inline std::map<int, std::pair<CUctx_st, int>> contexts;  // by GPU: and how often retained
+// by GPU: and how often retained
+inline std::map<int, std::pair<CUctx_st, int>> contexts;
 inline std::map<CUdeviceptr, Allocation> memory;
 inline std::map<char*, std::size_t> pinned;
 inline std::set<CUstream_st*> streams;

@@ -113,7 +113,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   stream->captures = false;
   std::vector<Command> commands = std::move(stream->captured);
   stream->captured.clear();
-  CHECK_FAULT();  // a capture that fails is over, and there is no graph
+  // a capture that fails is over, and there is no graph
+  CHECK_FAULT();
   *graph = new CUgraph_st{std::move(commands)};
   graphs.insert(*graph);
   return CUDA_SUCCESS;

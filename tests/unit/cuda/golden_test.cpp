@@ -14,10 +14,12 @@ namespace gantry::cuda::test {
 namespace {
 
 struct Golden {
-  std::string file;  // below tests/golden/data
+  // below tests/golden/data
+  std::string file;
   std::string name;
   std::string image;
-  std::vector<std::string> kernels;  // name, parameters and launch extents
+  // name, parameters and launch extents
+  std::vector<std::string> kernels;
   friend void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.file; }
 };
 

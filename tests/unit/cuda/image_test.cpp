@@ -10,7 +10,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr std::uint64_t base = 1000;  // where the code begins in the payload
+// where the code begins in the payload
+constexpr std::uint64_t base = 1000;
 
 Result<Image> read(const Bytes& bytes) { return read_image(ByteReader(bytes, base)); }
 
@@ -93,7 +94,8 @@ TEST(FatbinImage, KeepsTheOrderOfItsParts) {
 struct Bad {
   std::string name;
   Bytes bytes;
-  std::uint64_t offset;  // from the code's first byte
+  // from the code's first byte
+  std::uint64_t offset;
   std::string reason;
   std::string message;
   friend void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }

@@ -28,7 +28,8 @@ inline std::string ptx_text(std::string_view version = "8.4", std::string_view t
 
 struct CubinFields {
   std::uint8_t elf_class = 2;
-  std::uint8_t elf_version = 7;  // of CUDA's ELF
+  // of CUDA's ELF
+  std::uint8_t elf_version = 7;
   std::uint16_t machine = 190;
   std::uint32_t flags = 90;
   std::uint64_t section_at = 64 + 56;

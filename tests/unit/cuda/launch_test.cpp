@@ -181,7 +181,8 @@ TEST_F(Launches, RefuseAWrongCount) {
   ASSERT_FALSE(called.ok());
   EXPECT_EQ(called.error().code, Code::invalid);
   EXPECT_EQ(called.error().reason, "ARGUMENT_COUNT");
-  EXPECT_EQ(fake.calls.size(), 0u);  // before any driver is asked
+  // before any driver is asked
+  EXPECT_EQ(fake.calls.size(), 0u);
 }
 
 TEST_F(Launches, RefuseWhatThisVersionDoesNotLaunch) {
@@ -217,7 +218,8 @@ TEST_F(Launches, GoToTheStreamThatTheCallNames) {
 
   EXPECT_EQ(fake.launches[0].stream, stream);
   EXPECT_NE(fake.launches[1].stream, stream);
-  EXPECT_NE(fake.launches[1].stream, nullptr);  // the legacy stream cannot be captured
+  // the legacy stream cannot be captured
+  EXPECT_NE(fake.launches[1].stream, nullptr);
   world->device().stream_destroy(world->self(), 0, stream);
 }
 
@@ -242,7 +244,8 @@ TEST_F(Launches, AreCaptured) {
   }
   ASSERT_TRUE(world->download(value, memory).ok());
 
-  EXPECT_EQ(value[0], 27);  // x + 2x, three times
+  // x + 2x, three times
+  EXPECT_EQ(value[0], 27);
   EXPECT_EQ(fake.launches.size(), 1u);
   device.capture_destroy(world->self(), 0, graph);
   world->free(memory);

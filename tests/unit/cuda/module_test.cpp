@@ -154,7 +154,8 @@ struct Misfit {
   std::string name;
   Bytes code;
   std::int32_t device;
-  std::string driver_fails;  // empty: it need not be asked
+  // empty: it need not be asked
+  std::string driver_fails;
   CUresult result;
   Code whose;
   std::string reason, message;

@@ -22,8 +22,8 @@ namespace gantry::cuda::test {
 // Code and parameters of one kernel in a payload.
 struct KernelFields {
   std::string_view name = "axpy2_kernel0";
-  std::string_view parameters =
-      "pppiiii";  // p handle, i int32, l int64, u uint32, f float32, d float64, m tensor map
+  // p handle, i int32, l int64, u uint32, f float32, d float64, m tensor map
+  std::string_view parameters = "pppiiii";
   std::vector<std::string_view> tags = {"blockIdx.x", "threadIdx.x"};
 };
 Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code);

@@ -104,7 +104,8 @@ class FakeHost : public gantry_host {
     gantry_host::call = [](const gantry_host*, gantry_object* function, const gantry_env*,
                            const gantry_value* args, std::int32_t count, gantry_value* result,
                            gantry_status*) {
-      if (count == 0) return gantry_code{GANTRY_UNAVAILABLE};  // says nothing: a defect
+      // says nothing: a defect
+      if (count == 0) return gantry_code{GANTRY_UNAVAILABLE};
       *result = args[count - 1];
       if (result->kind >= GANTRY_OBJECT) ++result->object->counts;
       (void)function;
@@ -113,7 +114,8 @@ class FakeHost : public gantry_host {
   }
 
   std::int64_t alive = 0;
-  std::int64_t room = INT64_MAX;  // objects that may still be made
+  // objects that may still be made
+  std::int64_t room = INT64_MAX;
   std::vector<std::string> logged;
 
  private:

@@ -37,7 +37,8 @@ TEST(Concat, JoinsWordsNumbersAndAddresses) {
   EXPECT_EQ(concat(std::uint8_t{200}, ' ', std::int8_t{-3}, ' ', INT64_MIN, ' ', UINT64_MAX),
             "200 -3 -9223372036854775808 18446744073709551615");
   const char* const literal = "a";
-  const char array[] = "b\0c";  // up to its end, as text of C is
+  // up to its end, as text of C is
+  const char array[] = "b\0c";
   EXPECT_EQ(concat(literal, array, 0.1f, ' ', 0.1, std::string("\0", 1)),
             std::string("ab0.1 0.1\0", 10));
   EXPECT_EQ(concat(0.5, ' ', Hex{0}, ' ', Hex{UINT64_MAX}), "0.5 0x0 0xffffffffffffffff");
@@ -137,7 +138,8 @@ TEST(Result, HandsItsErrorOnAsItIs) {
 
   ASSERT_FALSE(outer.ok());
   EXPECT_EQ(&outer.error(), where);
-  EXPECT_FALSE(inner.ok());  // it does not become a value
+  // it does not become a value
+  EXPECT_FALSE(inner.ok());
 }
 
 // What a call that succeeds carries for one that does not.

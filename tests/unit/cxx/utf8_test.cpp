@@ -21,14 +21,22 @@ INSTANTIATE_TEST_SUITE_P(
     Forms, Utf8,
     ::testing::Values(Utf8Case{"", true}, Utf8Case{"a\0b"sv, true}, Utf8Case{"\xc2\x80", true},
                       Utf8Case{"\xe2\x82\xac", true}, Utf8Case{"\xf0\x9f\x98\x80", true},
-                      Utf8Case{"\x80", false},              // a tail alone
-                      Utf8Case{"\xc1\x81", false},          // overlong
-                      Utf8Case{"\xe0\x9f\xbf", false},      // overlong
-                      Utf8Case{"\xf0\x8f\xbf\xbf", false},  // overlong
-                      Utf8Case{"\xed\xa0\x80", false},      // surrogate
-                      Utf8Case{"\xf4\x90\x80\x80", false},  // past U+10FFFF
-                      Utf8Case{"\xf5\x80\x80\x80", false}, Utf8Case{"\xe2\x82", false},  // cut
-                      Utf8Case{"\xe2\x28\xa1", false}));                                 // no tail
+                      // a tail alone
+                      Utf8Case{"\x80", false},
+                      // overlong
+                      Utf8Case{"\xc1\x81", false},
+                      // overlong
+                      Utf8Case{"\xe0\x9f\xbf", false},
+                      // overlong
+                      Utf8Case{"\xf0\x8f\xbf\xbf", false},
+                      // surrogate
+                      Utf8Case{"\xed\xa0\x80", false},
+                      // past U+10FFFF
+                      Utf8Case{"\xf4\x90\x80\x80", false},
+                      // cut
+                      Utf8Case{"\xf5\x80\x80\x80", false}, Utf8Case{"\xe2\x82", false},
+                      // no tail
+                      Utf8Case{"\xe2\x28\xa1", false}));
 
 TEST(ShownUtf8, ShowsTheBytesThatAreNone) {
   EXPECT_EQ(shown_utf8("caf\xc3\xa9\n"), "caf\xc3\xa9\n");

@@ -129,7 +129,8 @@ TEST(ToStatus, CutsWhatIsTooLongAndTerminatesIt) {
   status.struct_size = sizeof status;
   status.text = text;
   status.text_capacity = sizeof text;
-  const Error error = invalid("abcde\xc3\xa9\xc3\xa9")  // e-acute twice: only one fits whole
+  // e-acute twice: only one fits whole
+  const Error error = invalid("abcde\xc3\xa9\xc3\xa9")
                           .because("A_REASON_OF_MORE_THAN_THIRTY_ONE_CHARACTERS")
                           .native("A_DOMAIN_OF_MORE_THAN_FIFTEEN", 1);
 

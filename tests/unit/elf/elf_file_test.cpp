@@ -290,8 +290,10 @@ TEST(ElfFile, NeedsNoSectionHeadersInALibrary) {
   auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_opencl.so"));
   const auto whole = ElfFile::parse(bytes);
   auto stripped_bytes = bytes;
-  std::memset(stripped_bytes.data() + 0x28, 0, 8);  // e_shoff
-  std::memset(stripped_bytes.data() + 0x3c, 0, 4);  // e_shnum, e_shstrndx
+  // e_shoff
+  std::memset(stripped_bytes.data() + 0x28, 0, 8);
+  // e_shnum, e_shstrndx
+  std::memset(stripped_bytes.data() + 0x3c, 0, 4);
 
   const auto stripped = ElfFile::parse(stripped_bytes);
 

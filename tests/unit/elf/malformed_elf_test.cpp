@@ -312,7 +312,8 @@ TEST(ElfFile, SaysThatTheSectionTableIsCut) {
 
   const auto file = ElfFile::parse(bytes);
 
-  ASSERT_TRUE(file.ok()) << file.error().message;  // a loader does not mind
+  // a loader does not mind
+  ASSERT_TRUE(file.ok()) << file.error().message;
   const Status complete = file->check_complete();
   ASSERT_FALSE(complete.ok());
   EXPECT_EQ(complete.error().message,

@@ -162,7 +162,8 @@ TEST(SymbolTable, IsRefusedAtAPlaceOfTheFileWhereItsStringTableHasNoBytes) {
   std::uint64_t sections_at, strings_at;
   std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
   std::memcpy(&strings_at, bytes.data() + sections_at + 3 * 64 + 24, sizeof strings_at);
-  put(bytes, sections_at + 3 * 64 + 4, std::uint32_t{8});  // SHT_NOBITS
+  // SHT_NOBITS
+  put(bytes, sections_at + 3 * 64 + 4, std::uint32_t{8});
 
   const auto file = ElfFile::parse(bytes);
 

@@ -14,8 +14,10 @@ namespace {
 // One node that is an input with many outputs, and one operator that reads all of them.
 struct Wide {
   std::string name, function;
-  std::size_t inputs, outputs;                  // of the operator
-  std::uint64_t (*storage)(std::size_t index);  // of its input or output of that number
+  // of the operator
+  std::size_t inputs, outputs;
+  // of its input or output of that number
+  std::uint64_t (*storage)(std::size_t index);
   friend void PrintTo(const Wide& wide, std::ostream* out) { *out << wide.name; }
 };
 

@@ -28,7 +28,8 @@ TEST_F(Executing, LeavesNothingBehind) {
     run(executor);
     EXPECT_GT(fake.live_objects(), 1);
   }
-  EXPECT_EQ(fake.live_objects(), 1);  // the blob's pin, which the test holds
+  // the blob's pin, which the test holds
+  EXPECT_EQ(fake.live_objects(), 1);
 }
 
 // Storage 2 is planned for two entries, storage 0 and 1 for one each.

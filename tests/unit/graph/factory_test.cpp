@@ -124,7 +124,8 @@ TEST_F(Factories, GiveParametersAsCopies) {
 
 TEST_F(Factories, WithoutParametersKeepTheGraph) {
   const Value bare = call(factory, "remove_params").value();
-  factory = Value();  // the new one keeps what it needs
+  // the new one keeps what it needs
+  factory = Value();
 
   const Value executor = call(bare, "resnet", {device_value(cpu)}).value();
   Floats ones({2, 2}, {1, 1, 1, 1});

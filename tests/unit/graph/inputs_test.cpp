@@ -217,7 +217,8 @@ TEST_F(ZeroCopyRefuses, AnInputThatIsBoundAsAnOutput) {
 }
 
 TEST_F(ZeroCopyRefuses, AnAddressOffTheAlignment) {
-  Floats x({2, 2}, {}, 64);  // enough for most compilers' code, not for all
+  // enough for most compilers' code, not for all
+  Floats x({2, 2}, {}, 64);
   EXPECT_EQ(refusal(x),
             concat("tensor is at ", Hex{reinterpret_cast<std::uintptr_t>(x.tensor.data)},
                    ", 64 bytes past a multiple of 128"));
@@ -260,7 +261,8 @@ TEST_F(Inputs, OnHandlesAreNotMeasured) {
   const Value executor = call(factory, "default", {device_value(gantry::test::handles)}).value();
   Floats shape({2, 2});
   shape.tensor.device = gantry::test::handles;
-  const Value tensor = host.tensor_new(shape.tensor).value();  // its handle is odd
+  // its handle is odd
+  const Value tensor = host.tensor_new(shape.tensor).value();
 
   EXPECT_TRUE(call(executor, "set_input_zero_copy", {int_value(0), tensor.get()}).ok());
   EXPECT_EQ(tensor_of(executor, "get_input", 0).data, tensor.tensor()->data);

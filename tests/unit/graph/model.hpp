@@ -69,7 +69,8 @@ class Model : public ::testing::Test {
                      std::vector<gantry_value> args = {}, const gantry_env* env = nullptr);
   // Loads and creates; the test fails where either does.
   Value executor(const std::string& graph, const std::vector<FloatParameter>& parameters);
-  Value aligned_executor();  // of the small graph, p0 in place
+  // of the small graph, p0 in place
+  Value aligned_executor();
   Value created(const Value& factory);
   // Runs, and gives output 0.
   std::vector<float> run(const Value& executor);
@@ -78,7 +79,8 @@ class Model : public ::testing::Test {
 
   gantry::test::FakeHost fake;
   Host host;
-  std::vector<gantry_env> calls;  // of add and negate
+  // of add and negate
+  std::vector<gantry_env> calls;
 
  private:
   struct Kept;

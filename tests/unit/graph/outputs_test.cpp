@@ -153,7 +153,8 @@ TEST_F(Outputs, ThatAreABoundInputAreNotBound) {
   EXPECT_EQ(bound.error().message,
             "input \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
             "one memory\n  while binding output \"x\" float32[2, 2]");
-  EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));  // nothing moved
+  // nothing moved
+  EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));
 }
 
 // An output that is an input is written by set_input, not by an operator.

@@ -38,8 +38,10 @@ TEST_F(Parameters, ThatAreAlignedStayWhereTheyLie) {
   const Value executor = aligned_executor();
   set_x(executor);
 
-  EXPECT_THAT(fake.allocations, ElementsAre(16, 16));  // none for p0's slot
-  EXPECT_THAT(fake.copies, SizeIs(1));                 // x
+  // none for p0's slot
+  EXPECT_THAT(fake.allocations, ElementsAre(16, 16));
+  // x
+  EXPECT_THAT(fake.copies, SizeIs(1));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor_of(executor, "get_input", 1).data) % 128, 0u);
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
 }
@@ -50,7 +52,8 @@ TEST_F(Parameters, InPlaceKeepTheFile) {
     const Value executor = aligned_executor();
     parameter = *call(executor, "get_input", {text_value("p0")});
   }
-  EXPECT_EQ(fake.live_objects(), 3);  // two pins of the test, the parameter
+  // two pins of the test, the parameter
+  EXPECT_EQ(fake.live_objects(), 3);
   EXPECT_THAT(floats_of(*parameter.tensor()), ElementsAre(10, 20, 30, 40));
 }
 
@@ -62,7 +65,8 @@ TEST_F(Parameters, InPlaceAreLeftForOwnMemoryWhenSet) {
 
   ASSERT_TRUE(call(executor, "set_input", {text_value("p0"), other.value()}).ok());
 
-  EXPECT_THAT(floats_of(*before.tensor()), ElementsAre(10, 20, 30, 40));  // the file's
+  // the file's
+  EXPECT_THAT(floats_of(*before.tensor()), ElementsAre(10, 20, 30, 40));
   EXPECT_THAT(run(executor), ElementsAre(1, 2, 3, 5));
 }
 
@@ -182,7 +186,8 @@ TEST_F(Parameters, AreSharedWithoutMemoryOfTheirOwn) {
 
   ASSERT_TRUE(shared.ok()) << shared.error().message;
   EXPECT_EQ(tensor_of(second, "get_input", 1).data, tensor_of(first, "get_input", 1).data);
-  EXPECT_EQ(fake.live_objects(), objects - 1);  // the second one's slot is gone
+  // the second one's slot is gone
+  EXPECT_EQ(fake.live_objects(), objects - 1);
   set_x(second);
   EXPECT_THAT(run(second), ElementsAre(11, 22, 33, 44));
 }

@@ -99,7 +99,8 @@ TEST_F(SeveralOutputs, AreNamedByTheirNumber) {
 
   EXPECT_THAT(floats_of(named("get_output", "parts:0")), ElementsAre(1));
   EXPECT_THAT(integers_of(named("get_output", "parts:1")), ElementsAre(2, 3, 4));
-  EXPECT_THAT(floats_of(named("get_output", "parts")), ElementsAre(1));  // the first
+  // the first
+  EXPECT_THAT(floats_of(named("get_output", "parts")), ElementsAre(1));
   EXPECT_THAT(integers_of(named("get_output", "back:0")), ElementsAre(-2, -3, -4));
 
   const Result<Value> third = call(model, "get_output", {text_value("parts:2")});
@@ -128,7 +129,8 @@ TEST_F(SeveralOutputs, AreBoundOneByOne) {
 TEST_F(SeveralOutputs, LeaveTheDebuggersNodesRight) {
   EXPECT_THAT(integers_of(named("debug_get_output", "back")), ElementsAre(-2, -3, -4));
   EXPECT_THAT(floats_of(tensor_of(model, "debug_get_output", 4)), ElementsAre(10, 12));
-  EXPECT_THAT(floats_of(tensor_of(model, "debug_get_output", 2)), ElementsAre(5, 6));  // b
+  // b
+  EXPECT_THAT(floats_of(tensor_of(model, "debug_get_output", 2)), ElementsAre(5, 6));
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class HostLibraryTest : public ::testing::Test {
 };
 
 TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
-  const Error error = refusal_of(patched(18, {183, 0}));  // e_machine
+  // e_machine
+  const Error error = refusal_of(patched(18, {183, 0}));
 
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "BLOB_ARCH");
@@ -50,7 +51,8 @@ TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
 }
 
 TEST_F(HostLibraryTest, RefusesAProgram) {
-  const Error error = refusal_of(patched(16, {2, 0}));  // e_type
+  // e_type
+  const Error error = refusal_of(patched(16, {2, 0}));
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.message, (folder / "patched.so").native() + " is no shared library");

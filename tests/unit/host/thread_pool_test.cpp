@@ -21,14 +21,16 @@ namespace {
 struct Tasks {
   std::atomic<int> begun{0};
   std::atomic<std::int32_t> tasks{0};
-  std::atomic<std::uint64_t> seen{0};  // bit of each task
+  // bit of each task
+  std::atomic<std::uint64_t> seen{0};
 
   static void run(void* data, std::int32_t task, std::int32_t tasks) {
     auto& self = *static_cast<Tasks*>(data);
     self.seen |= std::uint64_t{1} << task;
     self.tasks = tasks;
     ++self.begun;
-    while (self.begun < tasks) std::this_thread::yield();  // ends only if all run at the same time
+    // ends only if all run at the same time
+    while (self.begun < tasks) std::this_thread::yield();
   }
 };
 

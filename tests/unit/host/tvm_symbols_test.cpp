@@ -119,9 +119,12 @@ TEST_F(TvmSymbols, ConvertsEveryHalfThereAndBack) {
 
 TEST_F(TvmSymbols, RoundsToNearestAndTiesToEvenInOneStep) {
   auto* to_half = get<std::uint16_t(double)>("__truncdfhf2");
-  EXPECT_EQ(to_half(1.0 + 1.0 / 2048), 0x3c00);                       // a tie, down to even
-  EXPECT_EQ(to_half(1.0 + 3.0 / 2048), 0x3c02);                       // a tie, up to even
-  EXPECT_EQ(to_half(1.0 + 1.0 / 2048 + std::ldexp(1, -40)), 0x3c01);  // by way of float: a tie
+  // a tie, down to even
+  EXPECT_EQ(to_half(1.0 + 1.0 / 2048), 0x3c00);
+  // a tie, up to even
+  EXPECT_EQ(to_half(1.0 + 3.0 / 2048), 0x3c02);
+  // by way of float: a tie
+  EXPECT_EQ(to_half(1.0 + 1.0 / 2048 + std::ldexp(1, -40)), 0x3c01);
   EXPECT_EQ(to_half(65519.999), 0x7bff);
   EXPECT_EQ(to_half(65520.0), 0x7c00);
   EXPECT_EQ(to_half(1e300), 0x7c00);
@@ -130,7 +133,8 @@ TEST_F(TvmSymbols, RoundsToNearestAndTiesToEvenInOneStep) {
   EXPECT_EQ(to_half(std::ldexp(1.001, -25)), 0x0001);
   EXPECT_EQ(to_half(std::ldexp(1, -26)), 0x0000);
   EXPECT_EQ(to_half(-0.0), 0x8000);
-  EXPECT_EQ(to_half(std::ldexp(2047, -25)), 0x0400);  // carries out of the small range
+  // carries out of the small range
+  EXPECT_EQ(to_half(std::ldexp(2047, -25)), 0x0400);
 }
 
 #if defined(__FLT16_MAX__)

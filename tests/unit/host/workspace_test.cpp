@@ -30,8 +30,10 @@ struct FakeDevice {
   std::vector<std::uint64_t> allocated;
   std::uint64_t least_alignment = UINT64_MAX;
   bool full = false;
-  bool absent = false;  // says that there is memory, and gives none
-  bool gone = false;    // whoever still asks has kept it too long
+  // says that there is memory, and gives none
+  bool absent = false;
+  // whoever still asks has kept it too long
+  bool gone = false;
 };
 const gantry_device_table* fake_table() {
   static const gantry_device_table table = [] {
@@ -217,7 +219,8 @@ TEST_F(WorkspacesTest, GoWithTheThread) {
   std::thread([&] {
     void* block = *workspaces->alloc(id, 1);
     ASSERT_TRUE(workspaces->free(id, block).ok());
-    ASSERT_TRUE(workspaces->alloc(id, 1).ok());  // still in use at the end
+    // still in use at the end
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
     EXPECT_EQ(fake.live.size(), 1u);
   }).join();
 
@@ -322,7 +325,8 @@ TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
 // What calls of host code leave, on a device that counts.
 class LeftWorkspaces : public ::testing::Test {
  protected:
-  FakeDevice fake;  // outlives the world, which frees what is left on it
+  // outlives the world, which frees what is left on it
+  FakeDevice fake;
   HostWorld world{4};
   std::int64_t type = *world.devices.add("fake", &fake, fake_table());
   Ref<ModuleNode> node = world.load_whole(fixture("packed.so"));
@@ -376,7 +380,8 @@ TEST_F(LeftWorkspaces, AreTakenBackFromTasksThatFail) {
     ASSERT_FALSE(call_named(node, "leave_in_parallel", {int_value(type), int_value(4)}).ok());
   }
 
-  EXPECT_EQ(fake.allocated.size(), 4u);  // one for each thread
+  // one for each thread
+  EXPECT_EQ(fake.allocated.size(), 4u);
 }
 
 TEST(HostWorkspace, TellsHostCodeWhyItFails) {

@@ -131,7 +131,8 @@ struct BadManifest {
   std::string name;
   ManifestBuilder manifest;
   std::string reason;
-  std::string message;  // without the file's name in front
+  // without the file's name in front
+  std::string message;
 };
 
 class ManifestRefuses : public ::testing::TestWithParam<BadManifest> {};

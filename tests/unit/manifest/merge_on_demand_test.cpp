@@ -50,7 +50,8 @@ void expect_enough(Merge& merge, const std::vector<Candidate>& all,
   ASSERT_EQ(merge.candidates().size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Candidate& one = merge.candidates()[i];
-    if (decided[i] || one.stopped()) {  // the latter without its manifest: replaced, not readable
+    // the latter without its manifest: replaced, not readable
+    if (decided[i] || one.stopped()) {
       EXPECT_EQ(told(one), told(all[i]));
       continue;
     }
@@ -77,7 +78,8 @@ TEST(MergeOnDemand, DecidesAboutAWordAsIfEverythingWereParsed) {
       left += static_cast<std::size_t>(std::count(decided.begin(), decided.end(), false));
     }
   }
-  EXPECT_GT(left, kSets);  // or everything was parsed each time
+  // or everything was parsed each time
+  EXPECT_GT(left, kSets);
 }
 
 TEST(MergeOnDemand, DecidesInAnyOrderAndAtLastAsIfAtOnce) {

@@ -19,7 +19,8 @@ struct FakeModule {
   std::string name;
   std::map<std::string, std::int64_t> functions;
   Journal* journal = nullptr;
-  gantry_code look_up_fails_with = GANTRY_OK;  // for every name
+  // for every name
+  gantry_code look_up_fails_with = GANTRY_OK;
 };
 
 struct FakeFunction {

@@ -13,12 +13,17 @@
 namespace gantry::opencl::test {
 
 struct Between {
-  int source_programs = 0;  // clCreateProgramWithSource
-  int binary_programs = 0;  // clCreateProgramWithBinary
-  int contexts = 0;         // clCreateContext
-  int arguments_set = 0;    // clSetKernelArg
+  // clCreateProgramWithSource
+  int source_programs = 0;
+  // clCreateProgramWithBinary
+  int binary_programs = 0;
+  // clCreateContext
+  int contexts = 0;
+  // clSetKernelArg
+  int arguments_set = 0;
   bool no_platform = false;
-  cl_int buffer_error = CL_SUCCESS;  // of clCreateBuffer
+  // of clCreateBuffer
+  cl_int buffer_error = CL_SUCCESS;
   // A device that takes SPIR-V: what it says, what it was given, and the text that is built in its place.
   std::string il_version;
   std::vector<std::uint32_t> il_words;

@@ -182,7 +182,8 @@ cl_int CL_API_CALL release_program(cl_program program) {
   return CL_SUCCESS;
 }
 cl_int CL_API_CALL program_info(cl_program, cl_program_info, size_t, void*, size_t*) {
-  return CL_INVALID_VALUE;  // no binaries
+  // no binaries
+  return CL_INVALID_VALUE;
 }
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char*, cl_int* error) {

@@ -20,13 +20,18 @@
 namespace gantry::opencl::test {
 
 struct FakeDriver {
-  std::string version;         // of platform and device
-  std::string il_version;      // what the device answers; empty: it knows no such question
-  bool has_extension = false;  // gives the address of clCreateProgramWithILKHR
+  // of platform and device
+  std::string version;
+  // what the device answers; empty: it knows no such question
+  std::string il_version;
+  // gives the address of clCreateProgramWithILKHR
+  bool has_extension = false;
   cl_int il_error = CL_SUCCESS;
 
-  std::string created_by;        // the function that was called
-  std::vector<std::uint8_t> il;  // what it was given
+  // the function that was called
+  std::string created_by;
+  // what it was given
+  std::vector<std::uint8_t> il;
 };
 
 struct FakeIcd {
@@ -43,6 +48,7 @@ struct FakeIcd {
   }
 };
 
-using FakeIcdFunction = FakeIcd*();  // "gantry_fake_icd"
+// "gantry_fake_icd"
+using FakeIcdFunction = FakeIcd*();
 
 }  // namespace gantry::opencl::test

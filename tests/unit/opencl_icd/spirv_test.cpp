@@ -38,7 +38,8 @@ std::vector<std::uint8_t> bytes_of_words() {
 class SpirvDriver : public ::testing::Test {
  protected:
   void SetUp() override {
-    setenv("OCL_ICD_VENDORS", GANTRY_FAKE_VENDORS, 1);  // before the loader looks
+    // before the loader looks
+    setenv("OCL_ICD_VENDORS", GANTRY_FAKE_VENDORS, 1);
     void* const library = dlopen(GANTRY_FAKE_ICD, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
     icd = reinterpret_cast<FakeIcdFunction*>(dlsym(library, "gantry_fake_icd"))();

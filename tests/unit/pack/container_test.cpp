@@ -106,7 +106,8 @@ TEST(Container, TellsAPayloadWhereItStands) {
 
   ASSERT_TRUE(write_container(modules).ok());
 
-  EXPECT_EQ(at, 8u + 8 + 12 + 12);  // length, count, "_lib", "cuda"
+  // length, count, "_lib", "cuda"
+  EXPECT_EQ(at, 8u + 8 + 12 + 12);
 }
 
 // Many random graphs: what we write, our reader finds, down to the payloads' bytes.
@@ -122,7 +123,8 @@ TEST(Container, IsReadBackAsItWasWritten) {
         if (random() % 2 == 0) modules[m].imports.push_back(child);
       }
       const bool host_code = random() % 3 == 0;
-      if (!host_code) modules[m].type_key = "VMExecutable";  // a payload that is one text
+      // a payload that is one text
+      if (!host_code) modules[m].type_key = "VMExecutable";
       modules[m].write_payload = [m](Pieces& out) -> Status {
         out.write_text(std::string(m * m, static_cast<char>('a' + m)));
         return {};

@@ -46,7 +46,8 @@ struct Launched {
 };
 inline std::vector<Launched> launched;
 inline int launch_result = 0;
-inline std::vector<std::string> lent;  // names, in the order in which they were asked for
+// names, in the order in which they were asked for
+inline std::vector<std::string> lent;
 inline int lend(void* context, const char* name, void** function) {
   EXPECT_EQ(context, &launched);
   if (std::string_view(name).starts_with("softmax")) {
@@ -54,13 +55,15 @@ inline int lend(void* context, const char* name, void** function) {
     return -1;
   }
   lent.emplace_back(name);
-  *function = reinterpret_cast<void*>(lent.size());  // NULL is none
+  // NULL is none
+  *function = reinterpret_cast<void*>(lent.size());
   return 0;
 }
 inline int call_lent(void* function, Argument* args, int* codes, int n, Argument* ret,
                      int* ret_code) {
   EXPECT_NE(ret, nullptr);
-  EXPECT_EQ(*ret_code, 4);  // nothing is returned
+  // nothing is returned
+  EXPECT_EQ(*ret_code, 4);
   Launched& call = launched.emplace_back();
   call.function = lent.at(reinterpret_cast<std::uintptr_t>(function) - 1);
   for (int i = 0; i < n; ++i) call.args.push_back(args[i].integer);
@@ -93,7 +96,8 @@ class DemoKernels : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TempDir;
     Recipe recipe = read_recipe(golden("../../../tools/demo/digits.yaml")).value();
-    recipe.device_modules.clear();  // the host code does not know the difference
+    // the host code does not know the difference
+    recipe.device_modules.clear();
     const Status packed = pack(recipe, *folder_ / "digits.so");
     ASSERT_TRUE(packed.ok()) << packed.error().message;
     library_ = ::dlopen((*folder_ / "digits.so").c_str(), RTLD_NOW | RTLD_LOCAL);

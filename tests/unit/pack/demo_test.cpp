@@ -170,7 +170,8 @@ TEST_F(DemoKernels, ComputeWhatTvmComputed) {
   NpzReader outputs = NpzReader::open(golden("tvm-0.12/digits_mlp_llvm.expected.npz")).value();
   const auto x = load(inputs, "x");
   const auto expected = load(outputs, "output");
-  x->shape = {360, 64};  // all at once
+  // all at once
+  x->shape = {360, 64};
   x->tensor.shape = x->shape.data();
   x->tensor.ndim = 2;
   Matrix hidden0({360, 64}), hidden1({360, 32}), scores({360, 10}), digits({360, 10});

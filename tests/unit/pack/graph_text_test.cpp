@@ -149,8 +149,10 @@ TEST(GraphWants, LeavesOutWhatIsNoFunction) {
 
 struct BadJson {
   std::string name;
-  std::string pointer;  // of the value to be replaced
-  std::string value;    // empty: removed
+  // of the value to be replaced
+  std::string pointer;
+  // empty: removed
+  std::string value;
   std::string message;
 };
 class GraphWantsRefuses : public ::testing::TestWithParam<BadJson> {};

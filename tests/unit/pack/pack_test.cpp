@@ -159,11 +159,13 @@ TEST_F(Pack, TakesAReadyGraph) {
 // Every failure leaves the target as it was and nothing beside it.
 struct Failure {
   std::string name;
-  std::string before;  // in the recipe
+  // in the recipe
+  std::string before;
   std::string after;
   std::vector<std::string> compiler;
   Code code;
-  std::string message;  // a part of it
+  // a part of it
+  std::string message;
 };
 class PackFails : public Pack, public ::testing::WithParamInterface<Failure> {};
 

@@ -122,7 +122,8 @@ TEST(DescriptorStream, KeepsTheFirstFailure) {
   DescriptorStream stream(descriptor, "the disk");
   stream.Write("abc", 3);
   ::close(descriptor);
-  stream.Write("abc", 3);  // now the descriptor is bad as well
+  // now the descriptor is bad as well
+  stream.Write("abc", 3);
 
   ASSERT_FALSE(stream.status().ok());
   EXPECT_EQ(stream.status().error().code, Code::unavailable);

@@ -113,7 +113,8 @@ TEST(Recipe, SaysThatItIsNotThere) {
 
 struct Refused {
   std::string name;
-  std::string text;  // behind the schema's line
+  // behind the schema's line
+  std::string text;
   std::string message;
 };
 class RecipeRefuses : public ::testing::TestWithParam<Refused> {};

@@ -223,10 +223,12 @@ TEST(InspectPlugin, RefusesAnExecutableStackOnEveryHost) {
 TEST(InspectPlugin, RefusesALibraryThatSaysNothingOfItsStack) {
   if (host_machine() != ElfMachine::x86_64) GTEST_SKIP() << "the default differs on this machine";
   std::vector<std::uint8_t> bytes = plugin_elf().build();
-  const std::uint8_t type[] = {0x51, 0xe5, 0x74, 0x64};  // PT_GNU_STACK
+  // PT_GNU_STACK
+  const std::uint8_t type[] = {0x51, 0xe5, 0x74, 0x64};
   const auto at = std::search(bytes.begin(), bytes.end(), std::begin(type), std::end(type));
   ASSERT_NE(at, bytes.end());
-  std::fill_n(at, sizeof type, std::uint8_t{0});  // PT_NULL
+  // PT_NULL
+  std::fill_n(at, sizeof type, std::uint8_t{0});
   World world;
   world.add("x", "");
   test::write_file(world.library("x"), bytes);

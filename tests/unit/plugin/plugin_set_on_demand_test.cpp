@@ -61,7 +61,8 @@ TEST(PluginSetOnDemand, ChoosesAsIfEverythingWereParsed) {
     for (const std::string& word : ManifestSet::words()) {
       SCOPED_TRACE(concat("set ", seed, " word ", word));
       PluginSet all(found, {}, options(pins)), fresh(found, {}, options(pins));
-      (void)all.candidates();  // parses them
+      // parses them
+      (void)all.candidates();
       const std::vector<std::string> expected = answers(all, word);
       choices += all.choices_for_key(word).size();
 

@@ -76,7 +76,8 @@ struct Broken {
   Code code;
   std::uint16_t number;
   std::string reason;
-  std::string text;  // part of the message
+  // part of the message
+  std::string text;
 };
 
 class OpenPluginRefuses : public ::testing::TestWithParam<Broken> {};

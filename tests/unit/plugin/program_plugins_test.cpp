@@ -182,7 +182,8 @@ TEST(ProgramPlugins, AreAddedWhileOtherThreadsAsk) {
     });
     for (std::thread& thread : threads) thread.join();
 
-    EXPECT_LE(refused, 1);  // only that of the id in use
+    // only that of the id in use
+    EXPECT_LE(refused, 1);
     for (const auto& mine : active) {
       ASSERT_TRUE(mine.ok()) << mine.error().message;
       EXPECT_EQ((*mine)->plugin->id, "test.fake");

@@ -43,7 +43,8 @@ class World {
     PluginPlaces places;
     places.directories = {dir_.path().string()};
     places.exclusive = true;
-    places.admin_directory.clear();  // whatever this host has
+    // whatever this host has
+    places.admin_directory.clear();
     return search_plugins(places);
   }
   const std::filesystem::path& path() const { return dir_.path(); }

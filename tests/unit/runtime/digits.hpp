@@ -32,8 +32,10 @@ inline std::string digits_file(const char* target = "llvm") {
 }
 
 struct Digits {
-  Tensor inputs;    // float32[360, 1, 64]
-  Tensor expected;  // float32[360, 1, 10]
+  // float32[360, 1, 64]
+  Tensor inputs;
+  // float32[360, 1, 10]
+  Tensor expected;
 
   explicit Digits(Runtime& runtime, const char* target = "llvm") {
     inputs = read(runtime, golden("tvm-0.12/digits_mlp.input.npz").string());

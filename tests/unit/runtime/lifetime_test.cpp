@@ -173,7 +173,8 @@ void expect_flat(std::int64_t cycles, Cycle cycle) {
   const Holdings after;
   EXPECT_EQ(after.descriptors, before.descriptors);
   EXPECT_EQ(after.threads, before.threads);
-  if (kSanitized) return;  // which keeps what is freed, and mappings of every thread there ever was
+  // which keeps what is freed, and mappings of every thread there ever was
+  if (kSanitized) return;
   EXPECT_LE(after.memory_kib, before.memory_kib + slack_kib);
   // The allocator's own come and go; what a cycle leaves would be hundreds.
   EXPECT_LE(after.mappings, before.mappings + 8);
@@ -213,7 +214,8 @@ TEST(LifetimeDeathTest, OfTheProcessEndsCleanlyWithEverythingAlive) {
               runtime->executor(runtime->load(digits_file()).value(), {"cpu"}).value());
           const Digits digits(*runtime);
           if (!digits.run(*executor, 0)) std::exit(9);
-          static Tensor output = executor->output(0).value();  // destroyed during exit
+          // destroyed during exit
+          static Tensor output = executor->output(0).value();
           if (from_worker) {
             std::thread([] { std::exit(0); }).join();
           }

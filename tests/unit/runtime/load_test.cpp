@@ -161,7 +161,8 @@ TEST(Load, RefusesEveryTruncationOfALibraryBeforeItIsOpened) {
 TEST(Load, RefusesALibraryForAnotherMachine) {
   Runtime runtime = make_runtime();
   auto bytes = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
-  bytes[18] = 183;  // e_machine: EM_AARCH64
+  // e_machine: EM_AARCH64
+  bytes[18] = 183;
   const test::TempDir dir;
   test::write_file(dir / "arm.so", bytes);
 

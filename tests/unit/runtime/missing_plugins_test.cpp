@@ -56,7 +56,8 @@ class MissingPlugins : public testing::Test {
   static ManifestBuilder npu() {
     return ManifestBuilder().id("acme.npu").set("keys", "[{key: acme.npu, payload: [bytes]}]");
   }
-  static ManifestBuilder block() {  // delimits the payloads of the program's plugin
+  // delimits the payloads of the program's plugin
+  static ManifestBuilder block() {
     return ManifestBuilder()
         .id("test.declared")
         .set("keys", "[{key: test.block, payload: [bytes]}]");

@@ -33,7 +33,8 @@ class Packed : public testing::Test {
   Packed() {
     auto recipe = read_recipe(GANTRY_SOURCE_DIR "/tools/demo/digits.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
-    recipe->device_modules.clear();  // here only the graph's plugin is there
+    // here only the graph's plugin is there
+    recipe->device_modules.clear();
     const Status packed = pack(*recipe, file());
     EXPECT_TRUE(packed.ok()) << packed.error().message;
   }

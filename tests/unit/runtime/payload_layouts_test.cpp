@@ -117,7 +117,8 @@ TEST_F(DeclaredLayouts, OfAUsablePluginStandAloneForItsKey) {
 
   EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1"));
 
-  add_manifest("b", ManifestBuilder().id("acme.b").key("acme.npu"));  // only its loader knows
+  // only its loader knows
+  add_manifest("b", ManifestBuilder().id("acme.b").key("acme.npu"));
   EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1 of unknown extent"));
 }
 

@@ -263,7 +263,8 @@ TEST_F(PluginInUse, HoldsTensorsThatOutliveTheRuntime) {
 
 TEST_F(PluginInUse, AppearsAmongTheDevices) {
   RuntimeOptions options;
-  options.only_these_plugins = true;  // no driver's
+  // no driver's
+  options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
   std::vector<std::string> problems;
 

@@ -16,17 +16,26 @@ const gantry_plugin_table* query_program_plugin(const gantry_host_info* host,
 
 // What the plugin saw and is told to do; reset() before each test. One thread.
 struct ProgramPlugin {
-  const gantry_host* host = nullptr;  // of the newest instance
-  int instances = 0;                  // alive now
-  int modules = 0;                    // alive now
+  // of the newest instance
+  const gantry_host* host = nullptr;
+  // alive now
+  int instances = 0;
+  // alive now
+  int modules = 0;
   int loads = 0;
   bool last_was_exact = false;
-  std::int32_t device_number = 0;  // host->device_type("test_npu") at create
-  std::uint64_t lie = 0;           // added to `consumed`
-  bool no_module = false;          // success without one
-  int refusals = 0;                // so many times create() fails
-  int blocks = 0;                  // on its device, in use now
-  int late_frees = 0;              // blocks freed after the last instance was destroyed
+  // host->device_type("test_npu") at create
+  std::int32_t device_number = 0;
+  // added to `consumed`
+  std::uint64_t lie = 0;
+  // success without one
+  bool no_module = false;
+  // so many times create() fails
+  int refusals = 0;
+  // on its device, in use now
+  int blocks = 0;
+  // blocks freed after the last instance was destroyed
+  int late_frees = 0;
   // The function "call" of a "test.block" module.
   std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                             gantry_status*)>

@@ -40,13 +40,17 @@ class FakeDevice {
   // "alloc 16 bytes at 256, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on 0", "record on 0", "wait on 1",
   // "synchronize on 0".
   std::vector<std::string> calls;
-  gantry_code fails_with = GANTRY_OK;  // every alloc and copy, with "the fake is told to fail"
-  bool gives_null = false;             // alloc succeeds without memory
+  // every alloc and copy, with "the fake is told to fail"
+  gantry_code fails_with = GANTRY_OK;
+  // alloc succeeds without memory
+  bool gives_null = false;
   bool has_events = true;
-  bool copies_between = true;  // devices of its kind
+  // devices of its kind
+  bool copies_between = true;
   void* last_stream = nullptr;
   std::uint32_t last_flags = 0;
-  int blocks = 0;  // allocated now
+  // allocated now
+  int blocks = 0;
 
  private:
   struct Block {

@@ -69,7 +69,8 @@ TEST(Npz, TellsAHeaderWithoutTheDataAndReadsThemToTheirPlace) {
 
 TEST(Npz, ReadsAHeaderThatIsLongerThanMost) {
   Bytes file = npy("x");
-  const std::size_t more = 4096;  // spaces before the header's line break
+  // spaces before the header's line break
+  const std::size_t more = 4096;
   file.insert(file.begin() + 127, more, ' ');
   const std::size_t length = 128 - 10 + more;
   file[8] = static_cast<std::uint8_t>(length);
@@ -297,7 +298,8 @@ TEST(Npz, RefusesPackedDataThatEndEarly) {
 
 TEST(Npz, RefusesALocalHeaderThatSaysSomethingElse) {
   Bytes archive = zip_of({{"a.npy", npy("x")}});
-  archive[8] = 8;  // the method, in the local header only
+  // the method, in the local header only
+  archive[8] = 8;
 
   const Result<NpzArray> array = NpzReader::over(archive)->read("a");
 

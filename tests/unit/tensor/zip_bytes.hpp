@@ -33,7 +33,8 @@ inline Bytes deflated(std::span<const std::uint8_t> bytes) {
 // A member as local header and directory say it; what is not set is right for `bytes`.
 struct ZipMember {
   std::string name;
-  Bytes bytes;  // unpacked
+  // unpacked
+  Bytes bytes;
   std::uint16_t method = 0;
   std::uint16_t flags = 0;
   std::int64_t size = -1;
@@ -45,7 +46,8 @@ inline Bytes zip_of(const std::vector<ZipMember>& members) {
   Words archive, directory;
   for (const ZipMember& member : members) {
     const Bytes packed = member.method == 8 ? deflated(member.bytes) : member.bytes;
-    Words fields;  // as both headers have them
+    // as both headers have them
+    Words fields;
     fields.u16(20).u16(member.flags).u16(member.method).u32(0x00210000);
     const uLong crc = crc32(0, member.bytes.data(), static_cast<uInt>(member.bytes.size()));
     fields.u32(static_cast<std::uint32_t>(member.crc < 0 ? crc : member.crc));

@@ -10,8 +10,10 @@
 namespace gantry::vulkan::test {
 
 struct Between {
-  std::atomic<std::size_t> allocations{0};                     // of vkAllocateMemory that are alive
-  std::atomic<std::size_t> most_allocations{~std::size_t{0}};  // then VK_ERROR_TOO_MANY_OBJECTS
+  // of vkAllocateMemory that are alive
+  std::atomic<std::size_t> allocations{0};
+  // then VK_ERROR_TOO_MANY_OBJECTS
+  std::atomic<std::size_t> most_allocations{~std::size_t{0}};
 };
 extern Between between;
 

@@ -117,7 +117,8 @@ TEST_F(Devices, SayWhatTheyAllocateAtMost) {
 // What the host gives back twice, or never got, harms nobody else.
 TEST_F(Devices, LogWhatIsNotTheirsToFree) {
   alignas(64) std::array<char, 1024> foreign{};
-  ASSERT_NE(&device(), nullptr);  // started
+  // started
+  ASSERT_NE(&device(), nullptr);
 
   free(foreign.data());
 
@@ -156,7 +157,8 @@ TEST_P(Copies, WithinADeviceKeepTheirPlaceInTheOrder) {
 
   ASSERT_TRUE(copy(on_device(a, 5), on_device(b, 100), 1000).ok());
   const std::vector<std::uint8_t> zeros(4096);
-  ASSERT_TRUE(copy(on_host(zeros.data()), on_device(a), 4096).ok());  // behind the copy from a
+  // behind the copy from a
+  ASSERT_TRUE(copy(on_host(zeros.data()), on_device(a), 4096).ok());
 
   const std::vector<std::uint8_t> back = read<std::uint8_t>(b, 4096);
   EXPECT_TRUE(std::equal(first.begin() + 5, first.begin() + 1005, back.begin() + 100));
@@ -171,7 +173,8 @@ TEST_P(Copies, OfMemoryThatIsFreedAtOnceAreMade) {
   for (int round = 0; round < 50; ++round) {
     void* const passing = holding(bytes);
     ASSERT_TRUE(copy(on_device(passing), on_device(kept), bytes.size()).ok());
-    free(passing);  // the copy is in flight
+    // the copy is in flight
+    free(passing);
   }
 
   EXPECT_EQ(read<std::uint8_t>(kept, bytes.size()), bytes);
@@ -289,7 +292,8 @@ TEST_F(Marks, OrderStreams) {
   what.from = on_device(b);
   what.to = on_device(c);
   ASSERT_EQ(device_table.copy(plugin.get(), 0, &what, streams[1], nullptr), GANTRY_OK);
-  device_table.event_destroy(plugin.get(), 0, event);  // with work in flight, as the streams
+  // with work in flight, as the streams
+  device_table.event_destroy(plugin.get(), 0, event);
   device_table.stream_destroy(plugin.get(), 0, streams[0]);
   EXPECT_TRUE(synchronize(streams[1]).ok());
   device_table.stream_destroy(plugin.get(), 0, streams[1]);
@@ -320,7 +324,8 @@ TEST_F(SoftwareDevices, CanBeLeftOut) {
 TEST_F(Devices, AreWatchedByTheValidationLayer) {
   if (!is_watched) GTEST_SKIP() << "the validation layer is not installed";
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;  // of no bytes
+  // of no bytes
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   VkBuffer buffer = VK_NULL_HANDLE;
 
   (void)vkCreateBuffer(device().handle(), &info, nullptr, &buffer);

@@ -157,7 +157,8 @@ TEST_F(Launches, SurviveTheirModuleAndTheirMemory) {
   void* const b = holding(values);
 
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(call(*module, axpy2, axpy2_args(c, a, b, 1 << 16)).ok());
-  module.reset();  // nothing has been submitted yet
+  // nothing has been submitted yet
+  module.reset();
   free(a);
   free(b);
 

@@ -40,14 +40,16 @@ TEST_F(Allocations, AreFewForManyBuffers) {
 }
 
 TEST_F(Allocations, AreWaitedForWhereTheDriverHasNoMore) {
-  constexpr std::uint64_t size = 40 << 20;  // an allocation of its own
+  // an allocation of its own
+  constexpr std::uint64_t size = 40 << 20;
   void* const one = alloc(size).value();
   void* const other = alloc(size).value();
   between.most_allocations = between.allocations.load();
   ASSERT_TRUE(copy(on_device(one), on_device(other), size).ok());
 
   const auto refused = alloc(size);
-  free(one);  // the copy is in flight
+  // the copy is in flight
+  free(one);
   const auto given = alloc(size);
 
   ASSERT_FALSE(refused.ok());

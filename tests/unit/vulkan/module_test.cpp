@@ -123,7 +123,8 @@ TEST_F(Modules, GiveTheirKernelsAndSayWhyOneCannotBeHad) {
 
 TEST_F(Modules, WithABrokenShaderAreRefusedWhenTheyAreLoaded) {
   KernelSpec kernel = add_kernel();
-  kernel.words[kernel.words.size() - 7] = 0xffff0011;  // in place of OpFunction
+  // in place of OpFunction
+  kernel.words[kernel.words.size() - 7] = 0xffff0011;
   const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, Form::bare);
 
   const auto module = load(bytes);

@@ -93,7 +93,8 @@ TEST(Payloads, WithUnknownFlagsAreUnsupported) {
 struct BadPayload {
   std::string name;
   std::function<std::vector<std::uint8_t>()> make;
-  std::size_t from_end;  // where the fault lies, from the end of the payload
+  // where the fault lies, from the end of the payload
+  std::size_t from_end;
   std::string message;
 };
 void PrintTo(const BadPayload& bad, std::ostream* out) { *out << bad.name; }
@@ -114,7 +115,8 @@ TEST_P(PayloadsRefuse, AtTheWrongField) {
 }
 
 const std::size_t shader_bytes = 4 * add_kernel().words.size();
-const std::size_t record_bytes = 8 + 3 + 12 + shader_bytes;  // name, flags and count, words
+// name, flags and count, words
+const std::size_t record_bytes = 8 + 3 + 12 + shader_bytes;
 
 INSTANTIATE_TEST_SUITE_P(
     All, PayloadsRefuse,

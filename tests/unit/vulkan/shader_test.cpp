@@ -90,8 +90,10 @@ TEST(Shaders, MayLieAtAnyAddress) {
 
 struct BadShader {
   std::string name;
-  std::function<void(Spirv&)> make;  // after it the last words are at fault
-  std::size_t word;                  // the one at fault
+  // after it the last words are at fault
+  std::function<void(Spirv&)> make;
+  // the one at fault
+  std::size_t word;
   std::string message;
   Code code = Code::malformed;
 };

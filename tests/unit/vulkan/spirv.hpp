@@ -65,9 +65,12 @@ struct KernelSpec {
 KernelSpec add_kernel();
 
 enum class Form {
-  bare,   // up to v0.20: no argument tags, no length in front of a shader
-  tags,   // v0.21 to v0.23: argument tags
-  sized,  // v0.24 and later: both
+  // up to v0.20: no argument tags, no length in front of a shader
+  bare,
+  // v0.21 to v0.23: argument tags
+  tags,
+  // v0.24 and later: both
+  sized,
 };
 std::vector<std::uint8_t> payload_bytes(const std::vector<KernelSpec>& kernels, Form form);
 

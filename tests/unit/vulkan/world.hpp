@@ -68,7 +68,8 @@ class World : public ::testing::Test {
 
   gantry::test::FakeHost host;
   std::unique_ptr<Plugin> plugin;
-  bool is_watched = false;  // by the validation layer
+  // by the validation layer
+  bool is_watched = false;
 
  private:
   gantry_object* pin_ = nullptr;

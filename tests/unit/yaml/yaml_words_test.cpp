@@ -88,7 +88,8 @@ TEST(YamlWords, FindsWhateverTheParserFinds) {
       ASSERT_TRUE(yaml_can_say(text, word)) << "\"" << word << "\" of\n" << text;
     }
   }
-  EXPECT_GT(words, 5000);  // or the texts are no YAML
+  // or the texts are no YAML
+  EXPECT_GT(words, 5000);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ typedef struct device {
 
 // A row-major matrix of floats; a vector is one row.
 typedef struct matrix {
-  float* at;  // on a device: what it calls the memory, not to be looked into
+  // on a device: what it calls the memory, not to be looked into
+  float* at;
   int64_t rows;
   int64_t columns;
 } matrix;

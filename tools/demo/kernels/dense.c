@@ -77,7 +77,8 @@ static int run(const char* function, const TVMValue* args, const int* type_codes
 
   layer all = {m[X], m[WEIGHT], m[BIAS], m[OUT], relu};
   if (__TVMBackendParallelLaunch && elements * all.x.columns >= worth_sharing) {
-    return __TVMBackendParallelLaunch(run_task, &all, 0);  // 0: as many tasks as there are workers
+    // 0: as many tasks as there are workers
+    return __TVMBackendParallelLaunch(run_task, &all, 0);
   }
   run_part(&all, 0, elements);
   return 0;

@@ -6,13 +6,16 @@
 
 #include "arguments.h"
 
-enum { GROUP_THREADS = 32 };  // of each work-group; the kernels say the same
+// of each work-group; the kernels say the same
+enum { GROUP_THREADS = 32 };
 
 // One kernel in each language. Looked up once, for which the runtime keeps it as long as this file is loaded.
 typedef struct kernel {
-  const char* opencl;  // its name in the device module
+  // its name in the device module
+  const char* opencl;
   const char* vulkan;
-  _Atomic(void*) opencl_function;  // NULL: not looked up yet
+  // NULL: not looked up yet
+  _Atomic(void*) opencl_function;
   _Atomic(void*) vulkan_function;
 } kernel;
 

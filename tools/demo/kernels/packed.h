@@ -24,13 +24,17 @@ typedef union TVMValue {
 enum packed_code {
   PACKED_INT = 0,
   PACKED_FLOAT = 2,
-  PACKED_HANDLE = 3,  // what a device calls its memory
+  // what a device calls its memory
+  PACKED_HANDLE = 3,
   PACKED_NULL = 4,
-  PACKED_TENSOR = 7,   // DLTensor*
-  PACKED_NDARRAY = 13  // begins as a DLTensor does
+  // DLTensor*
+  PACKED_TENSOR = 7,
+  // begins as a DLTensor does
+  PACKED_NDARRAY = 13
 };
 
-enum { DL_CPU = 1, DL_OPENCL = 4, DL_VULKAN = 7 };  // device types
+// device types
+enum { DL_CPU = 1, DL_OPENCL = 4, DL_VULKAN = 7 };
 enum { DL_FLOAT = 2 };
 
 typedef struct DLTensor {
@@ -42,7 +46,8 @@ typedef struct DLTensor {
   uint8_t dtype_bits;
   uint16_t dtype_lanes;
   int64_t* shape;
-  int64_t* strides;  // in elements; NULL: compact, row-major
+  // in elements; NULL: compact, row-major
+  int64_t* strides;
   uint64_t byte_offset;
 } DLTensor;
 
@@ -76,6 +81,7 @@ __attribute__((weak)) int (*__TVMBackendGetFuncFromEnv)(void* context, const cha
 PACKED_EXPORT
 __attribute__((weak)) int (*__TVMFuncCall)(void* function, TVMValue* args, int* type_codes, int n,
                                            TVMValue* ret, int* ret_code);
-PACKED_EXPORT __attribute__((weak)) void* __tvm_module_ctx;  // of this file, for look-ups
+// of this file, for look-ups
+PACKED_EXPORT __attribute__((weak)) void* __tvm_module_ctx;
 
 #endif

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t ar_magic_bytes = 8;
 constexpr std::uint64_t tar_block = 512;
-constexpr std::uint64_t most_long_name = 64 * 1024;  // a GNU long name, a pax header
+// a GNU long name, a pax header
+constexpr std::uint64_t most_long_name = 64 * 1024;
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -76,7 +77,8 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   const std::string_view text = text_of(block);
   if (text.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
 
-  std::uint64_t sum = 8 * ' ';  // the checksum's own field counts as blanks
+  // the checksum's own field counts as blanks
+  std::uint64_t sum = 8 * ' ';
   for (std::size_t i = 0; i < block.size(); ++i) sum += i >= 148 && i < 156 ? 0 : block[i];
   const auto stored = number_in(text.substr(148, 8), 8);
   if (!stored || *stored != sum) {
@@ -85,7 +87,8 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   }
   TarHeader header;
   header.type = text[156];
-  if (block[124] == 0x80) {  // GNU: too large for octal, big-endian binary
+  // GNU: too large for octal, big-endian binary
+  if (block[124] == 0x80) {
     for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
   } else if (const auto size = number_in(text.substr(124, 12), 8)) {
     header.size = *size;
@@ -154,8 +157,8 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
                        most_long_name);
     }
-    const bool has_content =
-        header->type < '1' || header->type > '6';  // links and devices have none
+    // links and devices have none
+    const bool has_content = header->type < '1' || header->type > '6';
     const std::uint64_t size = has_content ? header->size : 0;
     GANTRY_TRY(const auto content, in.read_bytes(size, "tar member"));
     const std::uint64_t padding = (tar_block - size % tar_block) % tar_block;

@@ -13,7 +13,8 @@
 namespace gantry::cli {
 
 struct ArchiveMember {
-  std::string name;  // as it stands in the archive
+  // as it stands in the archive
+  std::string name;
   std::uint64_t size = 0;
 };
 

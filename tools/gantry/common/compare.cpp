@@ -18,9 +18,12 @@ namespace {
 struct Difference {
   std::uint64_t elements = 0;
   std::uint64_t different = 0;
-  std::uint64_t first = 0;   // of the different ones, in row-major order
-  long double absolute = 0;  // largest among the different ones
-  long double relative = 0;  // to |expected|; infinite where that is 0
+  // of the different ones, in row-major order
+  std::uint64_t first = 0;
+  // largest among the different ones
+  long double absolute = 0;
+  // to |expected|; infinite where that is 0
+  long double relative = 0;
 };
 
 // NaN is larger than anything: it must not hide behind a small difference.

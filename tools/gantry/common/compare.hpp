@@ -24,7 +24,8 @@ struct ArrayView {
   std::string name;
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  std::span<const std::uint8_t> bytes;  // borrowed; as many as dtype and shape say
+  // borrowed; as many as dtype and shape say
+  std::span<const std::uint8_t> bytes;
 };
 
 // Compares one array. Elements with the same bits are equal whatever they are, NaN included; without

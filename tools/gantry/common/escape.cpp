@@ -65,7 +65,8 @@ std::string dot_text(std::string_view name) {
 std::string mermaid_text(std::string_view name) {
   std::string out;
   for (const char c : escaped(name)) {
-    switch (c) {  // entity codes of Mermaid, which also keep HTML out
+    // entity codes of Mermaid, which also keep HTML out
+    switch (c) {
       case '"':
         out += "#quot;";
         break;

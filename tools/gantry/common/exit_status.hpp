@@ -9,9 +9,12 @@ namespace gantry::cli {
 
 enum ExitStatus : int {
   kDone = 0,
-  kFailed = 1,      // the thing asked for failed
-  kWrongUsage = 2,  // the command line says nothing that can be done
-  kOurError = 3,    // an error of gantry
+  // the thing asked for failed
+  kFailed = 1,
+  // the command line says nothing that can be done
+  kWrongUsage = 2,
+  // an error of gantry
+  kOurError = 3,
 };
 
 // "gantry: <message> (offset 0x1f40)", where it has one; its lines of place below it. Line breaks stay, anything else that could

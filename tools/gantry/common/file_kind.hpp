@@ -14,14 +14,19 @@ enum class FileKind {
   shared_library,
   program,
   object,
-  elf,      // any other ELF file
-  archive,  // of the linker (ar)
+  // any other ELF file
+  elf,
+  // of the linker (ar)
+  archive,
   tar,
-  model_library,  // a tar with metadata.json at its top
+  // a tar with metadata.json at its top
+  model_library,
   parameters,
   npy,
-  npz,        // any ZIP archive
-  container,  // without a library around it
+  // any ZIP archive
+  npz,
+  // without a library around it
+  container,
   unknown,
 };
 

@@ -12,7 +12,8 @@
 namespace gantry::cli {
 namespace {
 
-constexpr std::size_t deepest = 20;  // levels printed before a part is continued at the margin
+// levels printed before a part is continued at the margin
+constexpr std::size_t deepest = 20;
 
 class TextWriter {
  public:
@@ -37,7 +38,8 @@ class TextWriter {
   enum class State : unsigned char { fresh, delayed, printed };
   struct Level {
     std::size_t node;
-    std::size_t next = 0;  // place in its imports
+    // place in its imports
+    std::size_t next = 0;
   };
 
   std::string label(std::size_t node) const {

@@ -23,7 +23,8 @@ namespace gantry::cli {
 // Modules by index, asked for when they are written. Node 0 is the root.
 struct ImportGraph {
   std::size_t size = 0;
-  std::function<std::string_view(std::size_t node)> name;  // from the file, not yet escaped
+  // from the file, not yet escaped
+  std::function<std::string_view(std::size_t node)> name;
   // Every one < size; may hold anything else, loops included.
   std::function<std::span<const std::uint64_t>(std::size_t node)> imports;
 };

@@ -13,7 +13,8 @@
 namespace gantry::cli {
 namespace {
 
-constexpr int most_tries = 100;  // for a free temporary name
+// for a free temporary name
+constexpr int most_tries = 100;
 
 Error cannot(std::string_view verb, const std::filesystem::path& path, int number) {
   const Code code = number == ENOENT ? Code::not_found : Code::unavailable;

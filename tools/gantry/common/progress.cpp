@@ -39,8 +39,8 @@ std::string progress_text(std::string_view label, std::uint64_t done, std::uint6
   const std::string count = unit == ProgressUnit::steps
                                 ? concat(" ", done, "/", total)
                                 : concat(" ", human_size(done), "/", human_size(total));
-  const int room =
-      width - static_cast<int>(label.size() + count.size()) - 4;  // " [" "]" and the edge
+  // " [" "]" and the edge
+  const int room = width - static_cast<int>(label.size() + count.size()) - 4;
   if (room < 4) return concat(label, count).substr(0, static_cast<std::size_t>(std::max(width, 0)));
   const auto bar = static_cast<std::size_t>(std::min(room, most_bar));
   const double share =

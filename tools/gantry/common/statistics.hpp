@@ -13,7 +13,8 @@ namespace gantry::cli {
 struct Statistics {
   double least = 0;
   double median = 0;
-  double p99 = 0;  // nearest rank: the smallest value that 99 of 100 do not exceed
+  // nearest rank: the smallest value that 99 of 100 do not exceed
+  double p99 = 0;
   double most = 0;
 };
 

@@ -28,7 +28,8 @@ class StatusLine {
  private:
   Terminal terminal_;
   bool enabled_;
-  std::size_t shown_ = 0;  // columns
+  // columns
+  std::size_t shown_ = 0;
 };
 
 // What puts a text over `before` columns of another: cut where it would reach the terminal's edge, for behind that it

@@ -11,9 +11,11 @@ namespace gantry::cli {
 enum class Tone { plain, heading, faint, good, warning, bad };
 
 struct Terminal {
-  bool present = false;  // is it a terminal at all?
+  // is it a terminal at all?
+  bool present = false;
   bool colour = false;
-  int width = 0;  // columns; 0: no limit
+  // columns; 0: no limit
+  int width = 0;
 
   // The text in its colour, or as it is.
   std::string paint(std::string_view text, Tone tone) const;

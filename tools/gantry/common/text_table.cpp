@@ -7,8 +7,10 @@
 namespace gantry::cli {
 namespace {
 
-constexpr std::size_t gap = 2;         // columns between two columns
-constexpr std::size_t least_cut = 12;  // a column is never cut below this
+// columns between two columns
+constexpr std::size_t gap = 2;
+// a column is never cut below this
+constexpr std::size_t least_cut = 12;
 
 }  // namespace
 
@@ -44,7 +46,8 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
 
   const auto write_line = [&](const Row& row) {
     std::string line(static_cast<std::size_t>(indent), ' ');
-    std::size_t owed = 0;  // blanks that are written only if something follows
+    // blanks that are written only if something follows
+    std::size_t owed = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       std::string cell = row[i].text;
       if (i + 1 == row.size() && cell.size() > most_last) {

@@ -27,7 +27,8 @@ class TextTable {
     Cell(std::string cell_text, Tone cell_tone = Tone::plain)  // NOLINT: implicit by design
         : text(std::move(cell_text)), tone(cell_tone) {}
     Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: implicit by design
-    std::string text;  // printable ASCII: escape names from files first
+    // printable ASCII: escape names from files first
+    std::string text;
     Tone tone = Tone::plain;
   };
   using Row = std::vector<Cell>;

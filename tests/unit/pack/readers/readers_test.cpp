@@ -97,7 +97,8 @@ TEST_F(DemoPayloads, OfVulkanAreShadersThatFitTheirKernels) {
     EXPECT_EQ(shader->flags, 0u);
     const auto kernel = vulkan::make_kernel(*read->table.find(wanted.name), *shader);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    EXPECT_EQ(kernel->shader.version, 0x00010000u);  // any device takes it
+    // any device takes it
+    EXPECT_EQ(kernel->shader.version, 0x00010000u);
     EXPECT_EQ(kernel->shader.entry_point, wanted.name);
     EXPECT_THAT(kernel->shader.local_size, ElementsAre(32, 1, 1));
     EXPECT_EQ(kernel->shader.storage_bindings, wanted.bindings);
