@@ -48,7 +48,7 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
   if (!dynamic.hash && !dynamic.gnu_hash) {
     return malformed(dynamic.symbols->at,
                      "dynamic symbols cannot be counted: neither DT_HASH nor DT_GNU_HASH is there")
-        .because("ELF_HASH");
+        .with_reason("ELF_HASH");
   }
   std::optional<std::uint64_t> count;
   if (dynamic.hash) {
@@ -61,7 +61,7 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
     if (count && hashed.end > *count) {
       return malformed(image.offset_in_file(table), "DT_GNU_HASH counts ", hashed.end,
                        " symbols, DT_HASH counts ", *count)
-          .because("ELF_HASH");
+          .with_reason("ELF_HASH");
     }
     if (!count) {
       // 1: the null symbol alone

@@ -10,9 +10,9 @@
 //                   -> elf_symbols.hpp, elf_dynamic.hpp -> elf_file.hpp (symbols, needs)
 #pragma once
 
+#include "core/base/mapped_file.hpp"
 #include "core/elf/elf_image.hpp"
 #include "core/elf/elf_types.hpp"
-#include "core/elf/mapped_file.hpp"
 
 #include <gantry/result.hpp>
 

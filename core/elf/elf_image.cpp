@@ -33,22 +33,25 @@ Status check_identity(std::span<const std::uint8_t> bytes) {
   constexpr std::uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
   if (bytes.size() < sizeof magic ||
       !std::equal(std::begin(magic), std::end(magic), bytes.begin())) {
-    return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes)).because("NOT_ELF");
+    return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes))
+        .with_reason("NOT_ELF");
   }
   if (bytes.size() < header_bytes) {
     return malformed(0, "ELF header needs ", header_bytes, " bytes, file has ", bytes.size())
-        .because("ELF_TRUNCATED");
+        .with_reason("ELF_TRUNCATED");
   }
-  if (bytes[4] == 1) return unsupported("ELF file is 32-bit, expected 64-bit").because("ELF_CLASS");
+  if (bytes[4] == 1)
+    return unsupported("ELF file is 32-bit, expected 64-bit").with_reason("ELF_CLASS");
   if (bytes[4] != 2) {
-    return malformed(4, "ELF class is ", bytes[4], ", expected 2 (64-bit)").because("ELF_CLASS");
+    return malformed(4, "ELF class is ", bytes[4], ", expected 2 (64-bit)")
+        .with_reason("ELF_CLASS");
   }
   if (bytes[5] == 2) {
-    return unsupported("ELF file is big-endian, expected little-endian").because("ELF_DATA");
+    return unsupported("ELF file is big-endian, expected little-endian").with_reason("ELF_DATA");
   }
   if (bytes[5] != 1) {
     return malformed(5, "ELF data encoding is ", bytes[5], ", expected 1 (little-endian)")
-        .because("ELF_DATA");
+        .with_reason("ELF_DATA");
   }
   if (bytes[6] != 1) return malformed(6, "ELF version is ", bytes[6], ", expected 1");
   return {};
@@ -75,11 +78,11 @@ Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> 
     if (table.count < (std::uint64_t{1} << 58) && table.offset <= UINT64_MAX - size) {
       return malformed(bytes.size(), name, " ends at ", Hex{table.offset + size}, ", file ends at ",
                        Hex{bytes.size()})
-          .because("ELF_TRUNCATED");
+          .with_reason("ELF_TRUNCATED");
     }
     return malformed(bytes.size(), name, " of ", table.count, " entries at ", Hex{table.offset},
                      " leaves the file, which ends at ", Hex{bytes.size()})
-        .because("ELF_TRUNCATED");
+        .with_reason("ELF_TRUNCATED");
   }
   return bytes.subspan(table.offset, table.count * entry_bytes);
 }
@@ -147,11 +150,11 @@ Failure cut_segment(std::size_t index, const ElfSegment& segment, std::uint64_t 
   if (segment.offset > UINT64_MAX - segment.file_size) {
     return malformed(file_size, "segment ", index, " of ", segment.file_size, " bytes at ",
                      Hex{segment.offset}, " leaves the file, which ends at ", Hex{file_size})
-        .because("ELF_TRUNCATED");
+        .with_reason("ELF_TRUNCATED");
   }
   return malformed(file_size, "segment ", index, " ends at ",
                    Hex{segment.offset + segment.file_size}, ", file ends at ", Hex{file_size})
-      .because("ELF_TRUNCATED");
+      .with_reason("ELF_TRUNCATED");
 }
 
 bool inside(std::uint64_t offset, std::uint64_t size, std::uint64_t file_size) {
@@ -230,7 +233,7 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t ind
   if (!inside(section.offset, section.size, bytes_.size())) {
     return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes at ",
                      Hex{section.offset}, " leaves the file, which ends at ", Hex{bytes_.size()})
-        .because("ELF_TRUNCATED");
+        .with_reason("ELF_TRUNCATED");
   }
   return bytes_.subspan(section.offset, section.size);
 }

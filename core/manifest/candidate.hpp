@@ -38,8 +38,8 @@ struct Candidate {
   std::string name;
   int tier = 1;
   // precedence: lower comes first
-  std::size_t place = 0;
-  std::string place_name;
+  std::size_t location = 0;
+  std::string location_name;
   // from `parsed` on
   std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;

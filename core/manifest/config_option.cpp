@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/config_option.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/manifest/reason.hpp"
-#include "core/yaml/near_name.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <algorithm>
@@ -26,12 +26,12 @@ std::string number_text(double number) {
 
 std::string expected(const ConfigOption& option) {
   std::string text(name_of(option.type));
-  if (option.least && option.most) {
-    text += concat(" ", number_text(*option.least), " to ", number_text(*option.most));
-  } else if (option.least) {
-    text += concat(", at least ", number_text(*option.least));
-  } else if (option.most) {
-    text += concat(", at most ", number_text(*option.most));
+  if (option.min && option.max) {
+    text += concat(" ", number_text(*option.min), " to ", number_text(*option.max));
+  } else if (option.min) {
+    text += concat(", at least ", number_text(*option.min));
+  } else if (option.max) {
+    text += concat(", at most ", number_text(*option.max));
   }
   for (std::size_t i = 0; i < option.choices.size(); ++i) {
     text.append(i == 0 ? " " : ", ").append(option.choices[i]);
@@ -40,7 +40,7 @@ std::string expected(const ConfigOption& option) {
 }
 
 bool in_range(const ConfigOption& option, double number) {
-  return !(option.least && number < *option.least) && !(option.most && number > *option.most);
+  return !(option.min && number < *option.min) && !(option.max && number > *option.max);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& tex
       const std::vector<std::string_view> choices(option.choices.begin(), option.choices.end());
       message += concat(", found \"", text.text, "\"", did_you_mean(text.text, choices));
     }
-    return invalid(message).because(reason::config_value.tag);
+    return invalid(message).with_reason(reason::config_value.tag);
   };
   const YamlValue value = to_yaml(text, text.spelling == Spelling::quoted);
   switch (option.type) {

@@ -28,7 +28,7 @@ struct ConfigOption {
   // `default`; of the option's type
   std::optional<ConfigScalar> fallback;
   // integer and number
-  std::optional<double> least, most;
+  std::optional<double> min, max;
   // choice
   std::vector<std::string> choices;
   std::string unit, doc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/config_values.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/manifest/reason.hpp"
-#include "core/yaml/near_name.hpp"
 
 #include <algorithm>
 
@@ -21,16 +21,16 @@ struct Text {
                  const Rest&... rest) const {
     return invalid(secret ? "the secret value" : concat("\"", whole, "\""), " ", says,
                    secret ? unnamed : part, rest...)
-        .because(reason::config_value.tag);
+        .with_reason(reason::config_value.tag);
   }
   Failure refuse(std::string_view says) const { return refuse(says, "", ""); }
 };
 
 Result<std::string> expand_name(std::string_view name, const Text& text, const Manifest& manifest,
-                                const ConfigPlaces& places) {
-  if (name == "manifest_dir") return places.manifest_dir;
-  if (name == "library_dir") return places.library_dir;
-  if (name == "state_dir") return places.state_dir;
+                                const ConfigLocations& locations) {
+  if (name == "manifest_dir") return locations.manifest_dir;
+  if (name == "library_dir") return locations.library_dir;
+  if (name == "state_dir") return locations.state_dir;
   if (!name.starts_with("env:")) {
     return text.refuse("asks for ", concat("${", name, "}"), "something unknown in ${}",
                        ", known are env:NAME, manifest_dir, library_dir and state_dir");
@@ -44,14 +44,14 @@ Result<std::string> expand_name(std::string_view name, const Text& text, const M
                        "an environment variable", ", which env_allow lacks");
   }
   const std::optional<std::string> value =
-      places.environment ? places.environment(variable) : std::nullopt;
+      locations.environment ? locations.environment(variable) : std::nullopt;
   if (value) return *value;
   if (dash != std::string_view::npos) return std::string(rest.substr(dash + 2));
   return text.refuse(concat("asks for the environment variable ", variable, ", which is not set"));
 }
 
 Result<std::string> expand(const Text& value, const Manifest& manifest,
-                           const ConfigPlaces& places) {
+                           const ConfigLocations& locations) {
   const std::string_view text = value.whole;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -68,7 +68,7 @@ Result<std::string> expand(const Text& value, const Manifest& manifest,
     if (end == std::string_view::npos) return value.refuse("has ${ without }");
     const std::string_view name = text.substr(dollar + 2, end - dollar - 2);
     if (name.find('$') != std::string_view::npos) return value.refuse("nests ${ inside ${");
-    GANTRY_TRY(const std::string expanded, expand_name(name, value, manifest, places));
+    GANTRY_TRY(const std::string expanded, expand_name(name, value, manifest, locations));
     out += expanded;
     at = end + 1;
   }
@@ -91,13 +91,14 @@ Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::strin
     for (std::size_t i = 0; i < names.size(); ++i) near += concat(i == 0 ? " " : ", ", names[i]);
   }
   return invalid(source, ": plugin ", manifest.id, " has no option \"", text.key, "\"", near)
-      .because(reason::config_key.tag);
+      .with_reason(reason::config_key.tag);
 }
 
 class Resolver {
  public:
-  Resolver(const Manifest& manifest, const ConfigPlaces& places, std::vector<std::string>& warnings)
-      : manifest_(manifest), places_(places), warnings_(warnings) {}
+  Resolver(const Manifest& manifest, const ConfigLocations& locations,
+           std::vector<std::string>& warnings)
+      : manifest_(manifest), locations_(locations), warnings_(warnings) {}
 
   void add_defaults() {
     for (const ConfigOption& option : manifest_.config_schema) {
@@ -116,7 +117,7 @@ class Resolver {
       }
       Result<ConfigScalar> value =
           option ? to_scalar(*option, text) : Result<ConfigScalar>(guess_scalar(text));
-      if (!value.ok()) return place(std::move(value).error(), layer.source, text.key);
+      if (!value.ok()) return location(std::move(value).error(), layer.source, text.key);
       set(text.key, std::move(*value), layer.source, option);
     }
     return {};
@@ -129,15 +130,15 @@ class Resolver {
       const ConfigOption* option = find_option(manifest_, value.key);
       auto* text = std::get_if<std::string>(&value.value);
       if (!text || (option && option->type == OptionType::choice)) continue;
-      Result<std::string> expanded = expand({*text, value.secret}, manifest_, places_);
-      if (!expanded.ok()) return place(std::move(expanded).error(), value.source, value.key);
+      Result<std::string> expanded = expand({*text, value.secret}, manifest_, locations_);
+      if (!expanded.ok()) return location(std::move(expanded).error(), value.source, value.key);
       *text = std::move(*expanded);
     }
     return std::move(values_);
   }
 
  private:
-  Error place(Error error, std::string_view source, std::string_view key) const {
+  Error location(Error error, std::string_view source, std::string_view key) const {
     error.message =
         concat(source, ": option \"", key, "\" of plugin ", manifest_.id, ": ", error.message);
     return error;
@@ -155,7 +156,7 @@ class Resolver {
   }
 
   const Manifest& manifest_;
-  const ConfigPlaces& places_;
+  const ConfigLocations& locations_;
   std::vector<std::string>& warnings_;
   std::vector<ConfigValue> values_;
 };
@@ -164,9 +165,9 @@ class Resolver {
 
 Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
-                                                const ConfigPlaces& places,
+                                                const ConfigLocations& locations,
                                                 std::vector<std::string>& warnings) {
-  Resolver resolver(manifest, places, warnings);
+  Resolver resolver(manifest, locations, warnings);
   resolver.add_defaults();
   for (const ConfigLayer& layer : manifest.config) GANTRY_CHECK(resolver.add(layer, true));
   for (const ConfigLayer& layer : layers) GANTRY_CHECK(resolver.add(layer, false));

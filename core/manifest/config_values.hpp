@@ -27,7 +27,7 @@ struct ConfigValue {
 
 // What ${...} in text values stands for: ${manifest_dir}, ${library_dir}, ${state_dir}, ${env:NAME},
 // ${env:NAME:-text}, $$. One pass, no nesting; NAME must stand in the manifest's env_allow.
-struct ConfigPlaces {
+struct ConfigLocations {
   std::string manifest_dir, library_dir, state_dir;
   std::function<std::optional<std::string>(const std::string& name)> environment;
 };
@@ -38,7 +38,7 @@ struct ConfigPlaces {
 //          option and source
 Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
-                                                const ConfigPlaces& places,
+                                                const ConfigLocations& locations,
                                                 std::vector<std::string>& warnings);
 
 // "GANTRY_CONFIG_ACME_NPU__CACHE_MB" for acme.npu and cache_mb.

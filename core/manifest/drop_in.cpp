@@ -41,10 +41,10 @@ Status apply_drop_in(std::string_view text, const std::string& file, Manifest& m
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
   for (const YamlEntry& entry : document.root.entries) {
     if (is_field(manifest_fields(), entry.key) && !is_field(drop_in_fields(), entry.key)) {
-      return yaml_error(document.file, entry.place, entry.key,
+      return yaml_error(document.file, entry.location, entry.key,
                         "a drop-in may set enabled, required, priority, probe, env_allow and "
                         "config, nothing else")
-          .because(reason::drop_in_key.tag);
+          .with_reason(reason::drop_in_key.tag);
     }
   }
   GANTRY_TRY(const YamlRecord root, read_record(document, drop_in_fields(), {.skip_x_keys = true}));

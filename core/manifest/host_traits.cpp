@@ -59,22 +59,22 @@ HostTraits host_traits() {
 Status check_targets(const ManifestTargets& targets, const HostTraits& host) {
   if (!targets.arch.empty() && !contains(targets.arch, host.arch)) {
     return unsupported("plugin is made for ", join(targets.arch), ", this host is ", host.arch)
-        .because(reason::target.tag);
+        .with_reason(reason::target.tag);
   }
   if (!targets.os.empty() && !contains(targets.os, host.os)) {
     return unsupported("plugin is made for ", join(targets.os), ", this host is ", host.os)
-        .because(reason::target.tag);
+        .with_reason(reason::target.tag);
   }
   const auto fits = [&](const std::string& wanted) { return libc_fits(wanted, host); };
   if (!targets.libc.empty() && std::none_of(targets.libc.begin(), targets.libc.end(), fits)) {
     return unsupported("plugin is made for ", join(targets.libc), ", this host has ",
                        host.libc_name, " ", host.libc_version)
-        .because(reason::target.tag);
+        .with_reason(reason::target.tag);
   }
   if (!targets.isa.empty() && !contains(host.isa, targets.isa)) {
     return unsupported("plugin needs a CPU of level ", targets.isa, ", this one has ",
                        join(host.isa))
-        .because(reason::isa.tag);
+        .with_reason(reason::isa.tag);
   }
   return {};
 }

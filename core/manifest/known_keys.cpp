@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/known_keys.hpp"
 
-#include "core/yaml/near_name.hpp"
+#include "core/base/near_name.hpp"
 
 #include <algorithm>
 

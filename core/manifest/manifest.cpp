@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/manifest.hpp"
 
+#include "core/base/text_file.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/manifest_fields.hpp"
 #include "core/manifest/reason.hpp"
-#include "core/yaml/text_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ bool parse_schema(std::string_view text, Schema& schema) {
 Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warning) {
   constexpr Schema ours{kSchemaMajor, kSchemaMinor};
   const YamlValue* const written = document.root.find("schema");
-  const YamlValue* const least_written = document.root.find("schema_min");
-  for (const YamlValue* value : {written, least_written}) {
+  const YamlValue* const min_written = document.root.find("schema_min");
+  for (const YamlValue* value : {written, min_written}) {
     const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
     // refused by read_record, which says it better
     if (!is_text) return ours;
@@ -44,35 +44,35 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
     Schema schema;
     if (!value) return absent;
     if (parse_schema(value->text, schema)) return schema;
-    return yaml_error(document.file, value->place, key,
+    return yaml_error(document.file, value->location, key,
                       yaml_expected("major.minor as in \"1.0\"", *value))
-        .because("YAML_TYPE");
+        .with_reason("YAML_TYPE");
   };
   const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& wanted) {
-    return yaml_error(document.file, value.place, key, "manifest needs schema ", wanted.major, ".",
-                      wanted.minor, ", this core reads ", ours.major, ".", ours.minor, ": ",
+    return yaml_error(document.file, value.location, key, "manifest needs schema ", wanted.major,
+                      ".", wanted.minor, ", this core reads ", ours.major, ".", ours.minor, ": ",
                       wanted.major < ours.major ? "update the plugin" : "update the core")
-        .because(reason::schema_version.tag);
+        .with_reason(reason::schema_version.tag);
   };
   GANTRY_TRY(const Schema schema, read("schema", written, ours));
   // No `schema_min` makes a file of another major readable.
   if (schema.major != ours.major) return refusal("schema", *written, schema);
-  GANTRY_TRY(const Schema least, read("schema_min", least_written, schema));
-  if (least.major != ours.major || least.minor > ours.minor) {
-    return least_written ? refusal("schema_min", *least_written, least)
-                         : refusal("schema", *written, schema);
+  GANTRY_TRY(const Schema min, read("schema_min", min_written, schema));
+  if (min.major != ours.major || min.minor > ours.minor) {
+    return min_written ? refusal("schema_min", *min_written, min)
+                       : refusal("schema", *written, schema);
   }
   unknown_is_warning = schema.minor > ours.minor;
   return schema;
 }
 
 Failure value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
-  return record.error(key, what).because(reason::manifest_value.tag);
+  return record.error(key, what).with_reason(reason::manifest_value.tag);
 }
 
 Failure item_error(const YamlRecord& record, std::string_view key, std::size_t index,
                    std::string_view what) {
-  return record.item_error(key, index, what).because(reason::manifest_value.tag);
+  return record.item_error(key, index, what).with_reason(reason::manifest_value.tag);
 }
 
 Status read_abi(const YamlRecord& root, Manifest& manifest) {
@@ -163,18 +163,18 @@ Result<ConfigOption> read_option(const YamlDocument& document, const YamlEntry& 
   ConfigOption option;
   option.name = entry.key;
   option.type = option_type(record.text("type"));
-  if (record.has("min")) option.least = record.number("min");
-  if (record.has("max")) option.most = record.number("max");
+  if (record.has("min")) option.min = record.number("min");
+  if (record.has("max")) option.max = record.number("max");
   option.choices = record.texts("enum");
   option.unit = record.text("unit");
   option.doc = record.text("doc");
   option.live = record.boolean("live");
   option.secret = record.boolean("secret");
   const bool numeric = option.type == OptionType::integer || option.type == OptionType::number;
-  if ((option.least || option.most) && !numeric) {
-    return value_error(record, option.least ? "min" : "max", "only int and float have a range");
+  if ((option.min || option.max) && !numeric) {
+    return value_error(record, option.min ? "min" : "max", "only int and float have a range");
   }
-  if (option.least && option.most && *option.least > *option.most) {
+  if (option.min && option.max && *option.min > *option.max) {
     return value_error(record, "max", "max is less than min");
   }
   if ((option.type == OptionType::choice) == option.choices.empty()) {
@@ -247,10 +247,10 @@ Result<std::string> resolve_library(std::string_view written, const std::string&
                      "; it is an absolute path or one relative to the manifest's directory ",
                      directory,
                      ", without \"..\"; the working directory and search paths play no part")
-        .because(reason::library_path.tag);
+        .with_reason(reason::library_path.tag);
   };
   if (written.empty()) return wrong("is empty");
-  if (written.ends_with('/')) return wrong("is a folder");
+  if (written.ends_with('/')) return wrong("is a directory");
   for (const std::filesystem::path& part : std::filesystem::path(written)) {
     if (part == "..") return wrong("leads through \"..\"");
   }
@@ -306,7 +306,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
       (failed ? std::filesystem::path(file) : real).parent_path().string();
   Result<std::string> library = resolve_library(manifest.library, directory);
   if (!library.ok())
-    return root.error("library", library.error().message).because(library.error().reason);
+    return root.error("library", library.error().message).with_reason(library.error().reason);
   manifest.library_path = std::move(*library);
   return manifest;
 }

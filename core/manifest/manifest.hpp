@@ -3,7 +3,7 @@
 // A plugin's manifest, schema gantry.plugin/v1: what a plugin claims about itself. MANIFEST.md is the vendor's page.
 #pragma once
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 #include "core/manifest/config_option.hpp"
 #include "core/manifest/version.hpp"
 
@@ -112,7 +112,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file);
 // The same from disk; not_found, unavailable or malformed as read_text_file.
 Result<Manifest> open_manifest(const std::string& file);
 
-// Absolute, or relative to `directory`; no "..", no folder. Whether it exists is not asked, and neither the working
+// Absolute, or relative to `directory`; no "..", no directory. Whether it exists is not asked, and neither the working
 // directory nor any search path plays a part.
 //
 // returns  malformed, reason LIBRARY_PATH, without a place: the rules and what was written

@@ -8,10 +8,10 @@
 namespace gantry {
 namespace {
 
-constexpr std::size_t kLongestText = 256;
-constexpr std::size_t kLongestPath = 4096;
-constexpr std::size_t kLongestKey = 256;
-constexpr std::size_t kMostItems = 256;
+constexpr std::size_t kMaxLengthText = 256;
+constexpr std::size_t kMaxLengthPath = 4096;
+constexpr std::size_t kMaxLengthKey = 256;
+constexpr std::size_t kMaxItems = 256;
 
 std::string check_id(const YamlValue& value) { return check_plugin_id(value.text); }
 
@@ -48,7 +48,7 @@ std::string check_absolute(const YamlValue& value) {
 
 std::string check_soname(const YamlValue& value) {
   const bool fine = !value.text.empty() && value.text.find('/') == std::string::npos;
-  return fine ? "" : "a soname without a folder";
+  return fine ? "" : "a soname without a directory";
 }
 
 std::string check_environment_name(const YamlValue& value) {
@@ -66,50 +66,47 @@ constexpr std::string_view kIsa[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86
 constexpr std::string_view kOptionTypes[] = {"bool", "int", "float", "string", "path", "enum"};
 
 constexpr YamlField kAbi[] = {
-    {.name = "major", .type = YamlType::integer, .required = true, .least = 1, .most = 1000},
-    {.name = "min_minor", .type = YamlType::integer, .required = true, .least = 0, .most = 1000000},
-    {.name = "max_minor", .type = YamlType::integer, .required = true, .least = 0, .most = 1000000},
+    {.name = "major", .type = YamlType::integer, .required = true, .min = 1, .max = 1000},
+    {.name = "min_minor", .type = YamlType::integer, .required = true, .min = 0, .max = 1000000},
+    {.name = "max_minor", .type = YamlType::integer, .required = true, .min = 0, .max = 1000000},
 };
 constexpr YamlField kKey[] = {
-    {.name = "key", .required = true, .longest = kLongestKey, .check = check_type_key},
-    {.name = "aliases",
-     .type = YamlType::list,
-     .longest = kMostItems,
-     .check_item = check_type_key},
-    {.name = "payload", .type = YamlType::list, .longest = kMostItems},
+    {.name = "key", .required = true, .longest = kMaxLengthKey, .check = check_type_key},
+    {.name = "aliases", .type = YamlType::list, .longest = kMaxItems, .check_item = check_type_key},
+    {.name = "payload", .type = YamlType::list, .longest = kMaxItems},
 };
 constexpr YamlField kDevice[] = {
     {.name = "name", .required = true, .longest = 64, .check = check_device_name},
-    {.name = "kind", .longest = kLongestText},
-    {.name = "vendor_ids", .type = YamlType::list, .longest = kMostItems},
-    {.name = "pci_ids", .type = YamlType::list, .longest = kMostItems},
+    {.name = "kind", .longest = kMaxLengthText},
+    {.name = "vendor_ids", .type = YamlType::list, .longest = kMaxItems},
+    {.name = "pci_ids", .type = YamlType::list, .longest = kMaxItems},
     {.name = "dlpack", .type = YamlType::scalar, .check = check_dlpack},
 };
 constexpr YamlField kTargets[] = {
-    {.name = "arch", .type = YamlType::list, .longest = kMostItems},
-    {.name = "os", .type = YamlType::list, .longest = kMostItems},
-    {.name = "libc", .type = YamlType::list, .longest = kMostItems},
+    {.name = "arch", .type = YamlType::list, .longest = kMaxItems},
+    {.name = "os", .type = YamlType::list, .longest = kMaxItems},
+    {.name = "libc", .type = YamlType::list, .longest = kMaxItems},
     {.name = "isa", .type = YamlType::choice, .choices = kIsa},
 };
 constexpr YamlField kLibrary[] = {
-    {.name = "soname", .required = true, .longest = kLongestText, .check = check_soname},
-    {.name = "min_version", .type = YamlType::quoted_text, .longest = kLongestText},
+    {.name = "soname", .required = true, .longest = kMaxLengthText, .check = check_soname},
+    {.name = "min_version", .type = YamlType::quoted_text, .longest = kMaxLengthText},
 };
 constexpr YamlField kDriver[] = {
-    {.name = "name", .required = true, .longest = kLongestText},
-    {.name = "min", .type = YamlType::quoted_text, .required = true, .longest = kLongestText},
-    {.name = "max", .type = YamlType::quoted_text, .longest = kLongestText},
+    {.name = "name", .required = true, .longest = kMaxLengthText},
+    {.name = "min", .type = YamlType::quoted_text, .required = true, .longest = kMaxLengthText},
+    {.name = "max", .type = YamlType::quoted_text, .longest = kMaxLengthText},
 };
 constexpr YamlField kRequires[] = {
-    {.name = "files", .type = YamlType::list, .longest = kMostItems, .check_item = check_absolute},
+    {.name = "files", .type = YamlType::list, .longest = kMaxItems, .check_item = check_absolute},
     {.name = "device_nodes",
      .type = YamlType::list,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .check_item = check_absolute},
     {.name = "libraries",
      .type = YamlType::list,
      .items = YamlType::record,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .fields = kLibrary},
     {.name = "driver", .type = YamlType::record, .fields = kDriver},
 };
@@ -118,9 +115,9 @@ constexpr YamlField kOption[] = {
     {.name = "default", .type = YamlType::scalar},
     {.name = "min", .type = YamlType::number},
     {.name = "max", .type = YamlType::number},
-    {.name = "enum", .type = YamlType::list, .longest = kMostItems},
-    {.name = "unit", .longest = kLongestText},
-    {.name = "doc", .longest = kLongestPath},
+    {.name = "enum", .type = YamlType::list, .longest = kMaxItems},
+    {.name = "unit", .longest = kMaxLengthText},
+    {.name = "doc", .longest = kMaxLengthPath},
     {.name = "live", .type = YamlType::boolean},
     {.name = "secret", .type = YamlType::boolean},
 };
@@ -135,44 +132,44 @@ constexpr YamlField kFields[] = {
      .required = true,
      .longest = 128,
      .check = check_version},
-    {.name = "display_name", .longest = kLongestText},
-    {.name = "vendor", .longest = kLongestText},
-    {.name = "license", .longest = kLongestText},
-    {.name = "homepage", .longest = kLongestPath},
-    {.name = "support", .longest = kLongestPath},
-    {.name = "library", .required = true, .longest = kLongestPath},
+    {.name = "display_name", .longest = kMaxLengthText},
+    {.name = "vendor", .longest = kMaxLengthText},
+    {.name = "license", .longest = kMaxLengthText},
+    {.name = "homepage", .longest = kMaxLengthPath},
+    {.name = "support", .longest = kMaxLengthPath},
+    {.name = "library", .required = true, .longest = kMaxLengthPath},
     {.name = "sha256", .check = check_sha256},
-    {.name = "signature", .longest = kLongestPath},
+    {.name = "signature", .longest = kMaxLengthPath},
     {.name = "self_contained", .type = YamlType::boolean},
     {.name = "abi", .type = YamlType::record, .required = true, .fields = kAbi},
     {.name = "keys",
      .type = YamlType::list,
      .items = YamlType::record,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .fields = kKey},
     {.name = "targets", .type = YamlType::record, .fields = kTargets},
     {.name = "devices",
      .type = YamlType::list,
      .items = YamlType::record,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .fields = kDevice},
     {.name = "requires", .type = YamlType::record, .fields = kRequires},
-    {.name = "probe_timeout_ms", .type = YamlType::integer, .least = 100, .most = 120000},
+    {.name = "probe_timeout_ms", .type = YamlType::integer, .min = 100, .max = 120000},
     {.name = "config_schema",
      .type = YamlType::map,
      .items = YamlType::record,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .fields = kOption},
     {.name = "annotations", .type = YamlType::any},
     {.name = "enabled", .type = YamlType::boolean},
     {.name = "required", .type = YamlType::boolean},
-    {.name = "priority", .type = YamlType::integer, .least = -1000, .most = 1000},
+    {.name = "priority", .type = YamlType::integer, .min = -1000, .max = 1000},
     {.name = "probe", .type = YamlType::choice, .choices = kProbe},
     {.name = "env_allow",
      .type = YamlType::list,
-     .longest = kMostItems,
+     .longest = kMaxItems,
      .check_item = check_environment_name},
-    {.name = "config", .type = YamlType::map, .items = YamlType::scalar, .longest = kMostItems},
+    {.name = "config", .type = YamlType::map, .items = YamlType::scalar, .longest = kMaxItems},
 };
 
 }  // namespace

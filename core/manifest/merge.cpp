@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/merge.hpp"
 
+#include "core/base/near_name.hpp"
+#include "core/base/text_file.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/host_traits.hpp"
-#include "core/yaml/near_name.hpp"
-#include "core/yaml/text_file.hpp"
 #include "core/yaml/yaml_words.hpp"
 
 #include <sys/stat.h>
@@ -126,16 +126,16 @@ void Merge::find_candidates(const SearchResult& found) {
       text = read_text_file(manifest.file);
       mask = is_mask(manifest.file, text);
       const Named& named = highest.try_emplace(manifest.name, Named{&manifest, mask}).first->second;
-      if (named.manifest->place < manifest.place) higher = named;
+      if (named.manifest->location < manifest.location) higher = named;
       if (mask) continue;
     }
     Candidate& candidate = candidates_.emplace_back();
     std::optional<Source>& source = sources_.emplace_back();
     candidate.file = manifest.file;
     candidate.name = manifest.name;
-    candidate.place = manifest.place;
-    candidate.place_name = found.places[manifest.place].name;
-    candidate.tier = found.places[manifest.place].tier;
+    candidate.location = manifest.location;
+    candidate.location_name = found.locations[manifest.location].name;
+    candidate.tier = found.locations[manifest.location].tier;
     if (manifest.reason) {
       candidate.stop(manifest.reason, manifest.text);
     } else if (higher) {

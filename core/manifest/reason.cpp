@@ -5,7 +5,7 @@ namespace gantry {
 namespace {
 constexpr Reason kAll[] = {reason::not_found,
                            reason::unreadable,
-                           reason::manifest_folder,
+                           reason::manifest_directory,
                            reason::masked,
                            reason::replaced_by,
                            reason::shadowed_by,

@@ -32,8 +32,8 @@ namespace reason {
 constexpr Reason not_found{100, "NOT_FOUND"};
 // no permission, no regular file
 constexpr Reason unreadable{101, "UNREADABLE"};
-// a folder with several manifests
-constexpr Reason manifest_folder{102, "MANIFEST_FOLDER"};
+// a directory with several manifests
+constexpr Reason manifest_directory{102, "MANIFEST_FOLDER"};
 // by an empty file or a link to /dev/null
 constexpr Reason masked{110, "MASKED"};
 // by a file of the same name in a higher directory

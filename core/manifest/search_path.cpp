@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/search_path.hpp"
 
-#include "core/manifest/folder.hpp"
+#include "core/manifest/directory.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // of a replaced place that a message lists
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMaxNames = 5;
 
 bool is_manifest_name(std::string_view name) {
   return name.size() > 5 && name.ends_with(".yaml") && !name.starts_with('.');
@@ -41,8 +41,8 @@ class Search {
     return std::move(result_);
   }
 
-  void open_place(int tier, std::string name, PlaceState state) {
-    result_.places.push_back({tier, std::move(name), state, {}});
+  void open_location(int tier, std::string name, LocationState state) {
+    result_.locations.push_back({tier, std::move(name), state, {}});
     drop_in_groups_.emplace_back();
   }
 
@@ -80,7 +80,7 @@ class Search {
       if (is_directory && name.ends_with(".yaml.d")) {
         add_drop_ins(path, name.substr(0, name.size() - 2));
       } else if (is_directory && !name.starts_with('.')) {
-        add_folder(path);
+        add_directory(path);
       } else if (!is_directory && is_manifest_name(name)) {
         add_manifest(path.string());
       }
@@ -88,54 +88,56 @@ class Search {
   }
 
  private:
-  std::size_t place() const { return result_.places.size() - 1; }
-  bool counts() const { return result_.places.back().state == PlaceState::searched; }
+  std::size_t location() const { return result_.locations.size() - 1; }
+  bool counts() const { return result_.locations.back().state == LocationState::searched; }
 
   void add_manifest(const std::string& file) {
-    result_.places.back().files.push_back(file);
+    result_.locations.back().files.push_back(file);
     if (counts())
-      result_.manifests.push_back({file, fs::path(file).filename().string(), place(), {}, ""});
+      result_.manifests.push_back({file, fs::path(file).filename().string(), location(), {}, ""});
   }
 
   void refuse(const std::string& file, const Reason& why, std::string text) {
-    result_.places.back().files.push_back(file);
+    result_.locations.back().files.push_back(file);
     if (!counts()) return;
     result_.manifests.push_back(
-        {file, fs::path(file).filename().string(), place(), why, std::move(text)});
+        {file, fs::path(file).filename().string(), location(), why, std::move(text)});
   }
 
-  // plugins.d/opencl/{opencl.yaml, libgantry_opencl.so}: removing the folder removes the plugin.
-  void add_folder(const fs::path& folder) {
+  // plugins.d/opencl/{opencl.yaml, libgantry_opencl.so}: removing the directory removes the plugin.
+  void add_directory(const fs::path& directory) {
     std::error_code failed;
     std::vector<std::string> manifests;
-    for (const std::string& name : names_in(folder, failed)) {
+    for (const std::string& name : names_in(directory, failed)) {
       std::error_code ignored;
-      const bool is_directory = fs::is_directory(folder / name, ignored);
+      const bool is_directory = fs::is_directory(directory / name, ignored);
       if (is_directory && name.ends_with(".yaml.d"))
-        add_drop_ins(folder / name, name.substr(0, name.size() - 2));
+        add_drop_ins(directory / name, name.substr(0, name.size() - 2));
       if (!is_directory && is_manifest_name(name)) manifests.push_back(name);
     }
     if (failed) {
-      result_.warnings.push_back(concat(folder.string(), ": cannot be read: ", failed.message()));
+      result_.warnings.push_back(
+          concat(directory.string(), ": cannot be read: ", failed.message()));
     } else if (manifests.size() == 1) {
-      add_manifest((folder / manifests[0]).string());
+      add_manifest((directory / manifests[0]).string());
     } else if (manifests.size() > 1) {
-      refuse(folder.string(), reason::manifest_folder,
-             concat("folder holds ", manifests.size(), " manifests (", manifests[0], ", ",
+      refuse(directory.string(), reason::manifest_directory,
+             concat("directory holds ", manifests.size(), " manifests (", manifests[0], ", ",
                     manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
     }
   }
 
-  void add_drop_ins(const fs::path& folder, const std::string& manifest_name) {
+  void add_drop_ins(const fs::path& directory, const std::string& manifest_name) {
     if (!counts()) return;
     std::error_code failed;
-    for (const std::string& name : names_in(folder, failed)) {
+    for (const std::string& name : names_in(directory, failed)) {
       if (is_manifest_name(name)) {
-        drop_in_groups_.back().push_back({(folder / name).string(), manifest_name, place()});
+        drop_in_groups_.back().push_back({(directory / name).string(), manifest_name, location()});
       }
     }
     if (failed)
-      result_.warnings.push_back(concat(folder.string(), ": cannot be read: ", failed.message()));
+      result_.warnings.push_back(
+          concat(directory.string(), ": cannot be read: ", failed.message()));
   }
 
   SearchResult result_;
@@ -150,46 +152,48 @@ bool is_directory(const std::string& path) {
 
 }  // namespace
 
-SearchResult search_plugins(const PluginPlaces& places) {
+SearchResult search_plugins(const PluginLocations& locations) {
   Search search;
   const auto list = [&](int tier, const std::string& name, const std::vector<std::string>& entries,
-                        PlaceState state) {
+                        LocationState state) {
     if (entries.empty()) return;
-    search.open_place(tier, name, state);
+    search.open_location(tier, name, state);
     for (const std::string& entry : entries) search.add_entry(entry);
   };
   // Each directory is a place of its own: the first hides the second's files of the same name.
   const auto directories = [&](int tier, const std::string& prefix,
-                               const std::vector<std::string>& all, PlaceState state) {
+                               const std::vector<std::string>& all, LocationState state) {
     for (const std::string& directory : all) list(tier, prefix + directory, {directory}, state);
   };
-  const auto fixed = [&](int tier, const std::string& directory, PlaceState state) {
+  const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
     if (directory.empty()) return;
     const bool there = is_directory(directory);
-    search.open_place(tier, directory, there ? state : PlaceState::absent);
+    search.open_location(tier, directory, there ? state : LocationState::absent);
     if (there) search.add_directory(directory);
   };
   const auto variable = [&](const std::string& name, const std::optional<std::string>& value,
-                            PlaceState state) {
-    search.open_place(3, name, value ? state : PlaceState::unset);
+                            LocationState state) {
+    search.open_location(3, name, value ? state : LocationState::unset);
     if (!value) return;
     for (const std::string& entry : split_list(*value)) search.add_entry(entry);
   };
 
-  list(1, "--plugin", places.manifests, PlaceState::searched);
-  directories(1, "--plugins ", places.directories, PlaceState::searched);
-  const PlaceState after_program = places.exclusive ? PlaceState::replaced : PlaceState::searched;
-  list(2, concat("plugins.manifests of ", places.config_file), places.config_manifests,
+  list(1, "--plugin", locations.manifests, LocationState::searched);
+  directories(1, "--plugins ", locations.directories, LocationState::searched);
+  const LocationState after_program =
+      locations.exclusive ? LocationState::replaced : LocationState::searched;
+  list(2, concat("plugins.manifests of ", locations.config_file), locations.config_manifests,
        after_program);
-  directories(2, "plugins.dirs ", places.config_directories, after_program);
-  variable("GANTRY_PLUGIN_FILES", places.plugin_files, after_program);
-  if (!places.plugin_files)
-    variable("GANTRY_ADD_PLUGIN_FILES", places.add_plugin_files, after_program);
-  const PlaceState after_files = places.plugin_files ? PlaceState::replaced : after_program;
-  fixed(4, places.admin_directory, after_files);
-  if (!places.core_directory.empty()) {
+  directories(2, "plugins.dirs ", locations.config_directories, after_program);
+  variable("GANTRY_PLUGIN_FILES", locations.plugin_files, after_program);
+  if (!locations.plugin_files)
+    variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files, after_program);
+  const LocationState after_files =
+      locations.plugin_files ? LocationState::replaced : after_program;
+  fixed(4, locations.admin_directory, after_files);
+  if (!locations.core_directory.empty()) {
     const fs::path share =
-        fs::path(places.core_directory) / ".." / "share" / "gantry" / "plugins.d";
+        fs::path(locations.core_directory) / ".." / "share" / "gantry" / "plugins.d";
     std::error_code failed;
     const fs::path tidy = fs::weakly_canonical(share, failed);
     fixed(8, (failed ? share : tidy).string(), after_files);
@@ -197,26 +201,26 @@ SearchResult search_plugins(const PluginPlaces& places) {
   return search.take();
 }
 
-std::string describe(const SearchPlace& place) {
-  const std::size_t count = place.files.size();
+std::string describe(const SearchLocation& location) {
+  const std::size_t count = location.files.size();
   const std::string files = concat(count, count == 1 ? " file" : " files");
-  switch (place.state) {
-    case PlaceState::searched:
-      return concat(place.tier, " ", place.name, " (", files, ")");
-    case PlaceState::absent:
-      return concat(place.tier, " ", place.name, " (absent)");
-    case PlaceState::unset:
-      return concat(place.tier, " ", place.name, " (unset)");
-    case PlaceState::replaced: {
+  switch (location.state) {
+    case LocationState::searched:
+      return concat(location.tier, " ", location.name, " (", files, ")");
+    case LocationState::absent:
+      return concat(location.tier, " ", location.name, " (absent)");
+    case LocationState::unset:
+      return concat(location.tier, " ", location.name, " (unset)");
+    case LocationState::replaced: {
       std::string names;
-      for (std::size_t i = 0; i < std::min(count, kMostNames); ++i) {
-        names += concat(i == 0 ? ": " : ", ", fs::path(place.files[i]).filename().string());
+      for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
+        names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
       }
-      return concat(place.tier, " ", place.name, " (not used, ", files, " there", names,
-                    count > kMostNames ? ", ..." : "", ")");
+      return concat(location.tier, " ", location.name, " (not used, ", files, " there", names,
+                    count > kMaxNames ? ", ..." : "", ")");
     }
   }
-  return place.name;
+  return location.name;
 }
 
 }  // namespace gantry

@@ -11,7 +11,7 @@
 // 5 (/run), 6 (/usr/local), 7 (/usr) and the user's directories keep their numbers free. The working directory is
 // never searched and nothing here reads the environment: core/runtime/environment.cpp passes values in.
 //
-// An entry of a directory is a manifest `*.yaml`, or a folder that holds exactly one; `*.yaml.d` holds drop-ins.
+// An entry of a directory is a manifest `*.yaml`, or a directory that holds exactly one; `*.yaml.d` holds drop-ins.
 #pragma once
 
 #include "core/manifest/reason.hpp"
@@ -22,7 +22,7 @@
 
 namespace gantry {
 
-struct PluginPlaces {
+struct PluginLocations {
   // tier 1
   std::vector<std::string> manifests, directories;
   // stop after tier 1
@@ -39,7 +39,7 @@ struct PluginPlaces {
   std::string core_directory;
 };
 
-enum class PlaceState {
+enum class LocationState {
   // there, and its entries count
   searched,
   // no such directory
@@ -51,11 +51,11 @@ enum class PlaceState {
 };
 
 // One line of "search:".
-struct SearchPlace {
+struct SearchLocation {
   int tier = 0;
   // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
   std::string name;
-  PlaceState state = PlaceState::absent;
+  LocationState state = LocationState::absent;
   // manifests there, in order; for `replaced` those that would have been
   std::vector<std::string> files;
 };
@@ -66,7 +66,7 @@ struct FoundManifest {
   // file name: what replaces and masks by
   std::string name;
   // index of places
-  std::size_t place = 0;
+  std::size_t location = 0;
   // number 0, or why it is no manifest: not_found, unreadable, manifest_folder
   Reason reason;
   // the sentence for it
@@ -76,11 +76,11 @@ struct FoundManifest {
 struct FoundDropIn {
   // name of the manifest that it changes: "cuda.yaml"
   std::string file, name;
-  std::size_t place = 0;
+  std::size_t location = 0;
 };
 
 struct SearchResult {
-  std::vector<SearchPlace> places;
+  std::vector<SearchLocation> locations;
   // by place, then bytewise by path
   std::vector<FoundManifest> manifests;
   // in the order they are applied: the highest place last
@@ -90,10 +90,10 @@ struct SearchResult {
 };
 
 // Lists manifests; reads none. Directories are read once, links followed.
-// costs    one readdir for each directory and each folder in it
-SearchResult search_plugins(const PluginPlaces& places);
+// costs    one readdir for each directory and each directory in it
+SearchResult search_plugins(const PluginLocations& locations);
 
 // "4 /etc/gantry/plugins.d (1 file)", "3 GANTRY_ADD_PLUGIN_FILES (unset)"
-std::string describe(const SearchPlace& place);
+std::string describe(const SearchLocation& location);
 
 }  // namespace gantry

@@ -44,7 +44,7 @@ Result<Version> Version::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return invalid("version \"", text, "\" ", why,
                    ", expected major.minor.patch as in 1.4.0 or 2.0.0-rc.1")
-        .because(std::string_view("MANIFEST_VALUE"));
+        .with_reason(std::string_view("MANIFEST_VALUE"));
   };
   Version version;
   version.text = text;
@@ -66,13 +66,13 @@ Result<Version> Version::parse(std::string_view text) {
   }
   const std::vector<std::string_view> numbers = split(rest);
   if (numbers.size() != 3) return wrong(concat("has ", numbers.size(), " numbers"));
-  std::uint32_t* const places[] = {&version.major, &version.minor, &version.patch};
+  std::uint32_t* const locations[] = {&version.major, &version.minor, &version.patch};
   for (std::size_t i = 0; i < 3; ++i) {
     if (!is_number(numbers[i])) return wrong("has a part that is no number");
     if (numbers[i].size() > 1 && numbers[i][0] == '0')
       return wrong("has a number with a leading zero");
     const char* end = numbers[i].data() + numbers[i].size();
-    if (std::from_chars(numbers[i].data(), end, *places[i]).ec != std::errc()) {
+    if (std::from_chars(numbers[i].data(), end, *locations[i]).ec != std::errc()) {
       return wrong("has a number that is too large");
     }
   }

@@ -81,7 +81,7 @@ std::vector<std::string> GlobalFunctions::names() const {
 }
 
 std::string described(const ModuleNode& node) {
-  return node.plugin.empty() ? node.place : concat(node.place, " (plugin ", node.plugin, ")");
+  return node.plugin.empty() ? node.location : concat(node.location, " (plugin ", node.plugin, ")");
 }
 
 std::string described(const FunctionObject& function) {
@@ -89,12 +89,12 @@ std::string described(const FunctionObject& function) {
                          : std::string("a global function");
 }
 
-Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place) {
+Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string location) {
   auto* node = new (std::nothrow) ModuleNode;
   if (node == nullptr) return exhausted("module ", quoted(type_key), ": no memory for its node");
   node->header = fresh_header(GANTRY_MODULE, delete_node);
   node->type_key = std::move(type_key);
-  node->place = std::move(place);
+  node->location = std::move(location);
   return Ref<ModuleNode>::adopt(node);
 }
 
@@ -102,7 +102,7 @@ Status bind(ModuleNode& node, const gantry_module& target, std::string plugin,
             std::int32_t device_type) {
   const std::lock_guard lock(node.bind_mutex);
   if (node.table.load(std::memory_order_relaxed) != nullptr) {
-    return invalid(node.place, " is bound already");
+    return invalid(node.location, " is bound already");
   }
   node.plugin = std::move(plugin);
   node.device_type = device_type;
@@ -116,7 +116,7 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
     return bug(parent ? described(*parent) : std::string("a global"),
                " gives a function without `call`")
-        .because("TABLE_INCOMPLETE");
+        .with_reason("TABLE_INCOMPLETE");
   }
   auto* function = new (std::nothrow) FunctionObject;
   if (function == nullptr) return exhausted("no memory for a function object");

@@ -49,7 +49,7 @@ struct ModuleNode {
   // as in the container; for run-time modules the table's type_name
   std::string type_key;
   // "entry 2 \"cuda\" of model.so", for messages
-  std::string place;
+  std::string location;
   // id of the plugin that made the pair; empty: the core
   std::string plugin;
   // NULL: unbound; set once, after self
@@ -99,7 +99,7 @@ std::string described(const ModuleNode& node);
 std::string described(const FunctionObject& function);
 
 // A node without imports, not yet bound to a pair. exhausted when memory is.
-Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string place);
+Result<Ref<ModuleNode>> new_module_node(std::string type_key, std::string location);
 
 // Binds a pair, once: from now on the node owns it (on failure the caller keeps it).
 //
@@ -126,7 +126,7 @@ inline bool counts_otherwise(const ModuleNode& node) {
 }
 
 // The artifact's number of a device in the runtime's, and back; numbers without an entry are the same, and so is 12
-// where it may be several devices (host code for which it may is refused: core/host/device_numbers.hpp).
+// where it may be several devices (host code for which it may is refused: core/native/device_numbers.hpp).
 std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);
 std::int32_t to_artifact(const ModuleNode& node, std::int32_t type);
 

@@ -6,8 +6,8 @@
 #include "core/module/unbound.hpp"
 #include "core/tensor/device_set.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 #include <unordered_set>
@@ -57,7 +57,7 @@ Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& tab
     if (function.table != nullptr) {
       error.at("get_function of ", described(node), " writes a function although it fails");
     }
-    return std::move(error.at("while looking up ", quoted(name), " in ", node.place));
+    return std::move(error.at("while looking up ", quoted(name), " in ", node.location));
   }
   Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
   if (node.trace == nullptr) {
@@ -97,7 +97,7 @@ std::string name_list(const std::vector<std::string>& names) {
     if (is_unbound(node)) {
       unbound.push_back(&node);
     } else {
-      bound.push_back(node.place);
+      bound.push_back(node.location);
     }
     return false;
   };
@@ -112,7 +112,7 @@ std::string name_list(const std::vector<std::string>& names) {
   if (bound.size() > kNamesTold) text += concat(" and ", bound.size() - kNamesTold, " more");
   if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
-      text += concat("; ", module.place, " has ", name_list(*names));
+      text += concat("; ", module.location, " has ", name_list(*names));
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
@@ -123,7 +123,7 @@ std::string name_list(const std::vector<std::string>& names) {
   }
   unbound_count = unbound.size();
   Failure error = not_found(text);
-  return unbound.empty() ? std::move(error) : std::move(error).because("MODULE_UNBOUND");
+  return unbound.empty() ? std::move(error) : std::move(error).with_reason("MODULE_UNBOUND");
 }
 
 [[gnu::noinline, gnu::cold]] gantry_code failed(FunctionObject& function, gantry_code code,
@@ -155,7 +155,7 @@ std::string name_list(const std::vector<std::string>& names) {
                                                        gantry_status* status) {
   const Error error =
       bug(described(function), " returns a value of kind ", result->kind, ", which nobody can own")
-          .because("RESULT_KIND");
+          .with_reason("RESULT_KIND");
   *result = gantry_value{};
   return to_status(error, status);
 }
@@ -215,7 +215,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   const gantry_visitor visitor{
       sizeof visitor, 0, &list,
       [](void* self, const gantry_function_info* info, gantry_status* status) -> gantry_code {
-        return wall(status, [&]() -> Status {
+        return abi_boundary(status, [&]() -> Status {
           List& into = *static_cast<List*>(self);
           const auto copy = copy_record(info, into.subject);
           if (copy.ok()) {
@@ -230,11 +230,11 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   const gantry_code code = said.call(
       [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
   if (!list.taken.ok()) {
-    return Error(list.taken.error()).at("while listing the functions of ", module.place);
+    return Error(list.taken.error()).at("while listing the functions of ", module.location);
   }
   if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
   if (code != GANTRY_OK) {
-    return said.error(code, list.subject).at("while listing the functions of ", module.place);
+    return said.error(code, list.subject).at("while listing the functions of ", module.location);
   }
   return std::move(list.names);
 }
@@ -243,7 +243,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 [[gnu::cold]] gantry_code detail::ended_badly(FunctionObject& function, gantry_code code,
                                               gantry_value* result,
                                               gantry_status* status) noexcept {
-  return wall(status, [&] {
+  return abi_boundary(status, [&] {
     return code != GANTRY_OK ? failed(function, code, result, status)
                              : refuse_result(function, result, status);
   });
@@ -252,10 +252,10 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 [[gnu::cold]] gantry_code detail::thrown(FunctionObject& function, gantry_value* result,
                                          gantry_status* status) noexcept {
   const Error error = error_in_flight();
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
     *result = gantry_value{};
-    return bug(described(function), " throws: ", error.message).because("EXCEPTION");
+    return bug(described(function), " throws: ", error.message).with_reason("EXCEPTION");
   });
 }
 
@@ -273,7 +273,7 @@ Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
                         std::span<const gantry_value> args) {
   Result<OwnedValue> result{OwnedValue()};
   if (args.size() > INT32_MAX) [[unlikely]] {
-    result = invalid("a call has ", args.size(), " arguments, most is ", INT32_MAX);
+    result = invalid("a call has ", args.size(), " arguments, maximum is ", INT32_MAX);
   } else {
     StatusBuffer said;
     const gantry_code code =

@@ -23,7 +23,7 @@ enum class Rule : std::uint8_t {
 };
 
 // One pointer of a table.
-struct Place {
+struct Location {
   std::size_t offset;
   const char* name;
   Rule rule;
@@ -64,15 +64,15 @@ struct Quiet<Answer (*)(Arguments...)> {
 
 // TABLE and MEMBER become offset, name and stub of the very same member.
 #define GANTRY_REQUIRED(TABLE, NOUN, MEMBER) \
-  Place { offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::required }
+  Location { offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::required }
 #define GANTRY_QUIET(TABLE, NOUN, MEMBER, ...)                                              \
-  Place {                                                                                   \
+  Location {                                                                                \
     offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::optional,                  \
         reinterpret_cast<AnyFunction>(&Quiet<decltype(TABLE::MEMBER)>::call) __VA_OPT__(, ) \
             __VA_ARGS__                                                                     \
   }
 #define GANTRY_ABSENT(TABLE, NOUN, MEMBER)                                                \
-  Place {                                                                                 \
+  Location {                                                                              \
     offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::optional,                \
         reinterpret_cast<AnyFunction>(&Absent<k_##MEMBER, decltype(TABLE::MEMBER)>::call) \
   }
@@ -94,7 +94,7 @@ GANTRY_ABSENT_TEXT("device", capture_launch)
 
 // ---- which places there are ---------------------------------------------------------------------------------------
 
-const Place kPlugin[] = {
+const Location kPlugin[] = {
     {offsetof(gantry_plugin_table, id), "gantry.plugin/1.id", Rule::text},
     {offsetof(gantry_plugin_table, version), "gantry.plugin/1.version", Rule::text},
     {offsetof(gantry_plugin_table, vendor), "gantry.plugin/1.vendor", Rule::note},
@@ -105,13 +105,13 @@ const Place kPlugin[] = {
     GANTRY_QUIET(gantry_plugin_table, "plugin", get_extension),
 };
 
-const Place kLoader[] = {
+const Location kLoader[] = {
     {offsetof(gantry_loader_table, type_key), "gantry.loader/1.type_key", Rule::text},
     GANTRY_REQUIRED(gantry_loader_table, "loader", load_binary),
     GANTRY_ABSENT(gantry_loader_table, "loader", check_binary),
 };
 
-const Place kModule[] = {
+const Location kModule[] = {
     {offsetof(gantry_module_table, type_name), "gantry.module/1.type_name", Rule::text},
     GANTRY_REQUIRED(gantry_module_table, "module", destroy),
     GANTRY_REQUIRED(gantry_module_table, "module", get_function),
@@ -119,13 +119,13 @@ const Place kModule[] = {
     GANTRY_ABSENT(gantry_module_table, "module", save_binary),
 };
 
-const Place kFunction[] = {
+const Location kFunction[] = {
     GANTRY_QUIET(gantry_function_table, "function", destroy),
     GANTRY_REQUIRED(gantry_function_table, "function", call),
 };
 
 // Whoever makes streams, events or graphs must end them, and must be able to wait for a stream.
-const Place kDevice[] = {
+const Location kDevice[] = {
     {offsetof(gantry_device_table, name), "gantry.device/1.name", Rule::text},
     GANTRY_REQUIRED(gantry_device_table, "device", count),
     GANTRY_ABSENT(gantry_device_table, "device", attribute),
@@ -162,21 +162,21 @@ void set_pointer(void* table, std::size_t offset, const void* pointer) {
   std::memcpy(static_cast<char*>(table) + offset, pointer, sizeof(void*));
 }
 
-Failure missing(std::string_view subject, const Place& place, std::string_view why) {
-  return malformed(no_offset, subject, ": ", place.name, " is empty", why)
-      .because("FUNCTION_MISSING");
+Failure missing(std::string_view subject, const Location& location, std::string_view why) {
+  return malformed(no_offset, subject, ": ", location.name, " is empty", why)
+      .with_reason("FUNCTION_MISSING");
 }
 
-Status fill(void* copy, std::span<const Place> places, std::string_view subject) {
-  for (const Place& place : places) {
-    if (pointer_at(copy, place.offset)) continue;
-    switch (place.rule) {
+Status fill(void* copy, std::span<const Location> locations, std::string_view subject) {
+  for (const Location& location : locations) {
+    if (pointer_at(copy, location.offset)) continue;
+    switch (location.rule) {
       case Rule::required:
       case Rule::text:
-        return missing(subject, place, "");
+        return missing(subject, location, "");
       case Rule::note: {
         const char* const empty = "";
-        set_pointer(copy, place.offset, &empty);
+        set_pointer(copy, location.offset, &empty);
         break;
       }
       case Rule::optional:
@@ -184,17 +184,18 @@ Status fill(void* copy, std::span<const Place> places, std::string_view subject)
     }
   }
   // Before the first stub goes in: a stub must not count as an offer.
-  for (const Place& place : places) {
-    if (place.asked_by == 0 || pointer_at(copy, place.offset) || !pointer_at(copy, place.asked_by))
+  for (const Location& location : locations) {
+    if (location.asked_by == 0 || pointer_at(copy, location.offset) ||
+        !pointer_at(copy, location.asked_by))
       continue;
-    const auto asker = std::find_if(places.begin(), places.end(), [&](const Place& other) {
-      return other.offset == place.asked_by;
+    const auto asker = std::find_if(locations.begin(), locations.end(), [&](const Location& other) {
+      return other.offset == location.asked_by;
     });
-    return missing(subject, place, concat(", which goes with ", asker->name));
+    return missing(subject, location, concat(", which goes with ", asker->name));
   }
-  for (const Place& place : places) {
-    if (place.rule == Rule::optional && !pointer_at(copy, place.offset)) {
-      set_pointer(copy, place.offset, &place.stub);
+  for (const Location& location : locations) {
+    if (location.rule == Rule::optional && !pointer_at(copy, location.offset)) {
+      set_pointer(copy, location.offset, &location.stub);
     }
   }
   return {};
@@ -202,28 +203,28 @@ Status fill(void* copy, std::span<const Place> places, std::string_view subject)
 
 // Only the size is read before it is known to be one.
 template <class Table>
-Result<Table> copy_any(const Table* table, std::string_view name, std::span<const Place> places,
-                       std::string_view subject) {
+Result<Table> copy_any(const Table* table, std::string_view name,
+                       std::span<const Location> locations, std::string_view subject) {
   if (!table)
-    return malformed(no_offset, subject, ": ", name, " is empty").because("FUNCTION_MISSING");
+    return malformed(no_offset, subject, ": ", name, " is empty").with_reason("FUNCTION_MISSING");
   if (reinterpret_cast<std::uintptr_t>(table) % alignof(Table) != 0) {
     return malformed(no_offset, subject, ": ", name, " lies at ",
                      Hex{reinterpret_cast<std::uintptr_t>(table)}, ", no multiple of ",
                      alignof(Table))
-        .because("STRUCT_SIZE");
+        .with_reason("STRUCT_SIZE");
   }
   const std::uint32_t size = table->struct_size;
-  if (size < kLeastTableSize<Table> || size > kMostTableSize) {
-    const bool small = size < kLeastTableSize<Table>;
+  if (size < kMinTableSize<Table> || size > kMaxTableSize) {
+    const bool small = size < kMinTableSize<Table>;
     return malformed(no_offset, subject, ": ", name, " says its size is ", size, ", ",
-                     small ? "least" : "most", " is ",
-                     small ? kLeastTableSize<Table> : kMostTableSize, small ? " (ABI 1.0)" : "")
-        .because("STRUCT_SIZE");
+                     small ? "minimum" : "maximum", " is ", small ? kMinTableSize<Table> : kMaxTableSize,
+                     small ? " (ABI 1.0)" : "")
+        .with_reason("STRUCT_SIZE");
   }
   Table copy{};
   std::memcpy(&copy, table, std::min<std::size_t>(size, sizeof copy));
   copy.struct_size = sizeof copy;
-  GANTRY_CHECK(fill(&copy, places, subject));
+  GANTRY_CHECK(fill(&copy, locations, subject));
   return copy;
 }
 
@@ -252,7 +253,7 @@ Result<gantry_function_info> copy_record(const gantry_function_info* info,
   if (copy.name.data == nullptr && copy.name.size != 0) {
     return malformed(no_offset, subject, ": gantry_function_info.name is empty, its size is ",
                      copy.name.size)
-        .because("FUNCTION_MISSING");
+        .with_reason("FUNCTION_MISSING");
   }
   return copy;
 }

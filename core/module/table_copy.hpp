@@ -26,23 +26,23 @@ namespace gantry {
 
 // Sizes of ABI 1.0 in bytes. Frozen: tables only grow.
 template <class Table>
-inline constexpr std::uint32_t kLeastTableSize = 0;
+inline constexpr std::uint32_t kMinTableSize = 0;
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_plugin_table> = 112;
+inline constexpr std::uint32_t kMinTableSize<gantry_plugin_table> = 112;
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_loader_table> = 40;
+inline constexpr std::uint32_t kMinTableSize<gantry_loader_table> = 40;
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_module_table> = 48;
+inline constexpr std::uint32_t kMinTableSize<gantry_module_table> = 48;
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_function_table> = 24;
+inline constexpr std::uint32_t kMinTableSize<gantry_function_table> = 24;
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_device_table> = 160;
+inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
 // A record that a plugin fills, which grows by the same rule.
 template <>
-inline constexpr std::uint32_t kLeastTableSize<gantry_function_info> = 40;
+inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
 
 // Nothing that will ever be a table is longer; a size beyond is no size.
-constexpr std::uint32_t kMostTableSize = 64 * 1024;
+constexpr std::uint32_t kMaxTableSize = 64 * 1024;
 
 // Copies and completes one table.
 //
@@ -75,9 +75,9 @@ class TableCopies {
     }
     GANTRY_TRY(const Table copy, copy_table(table, subject));
     const std::unique_lock lock(mutex_);
-    auto& place = copies_[table];
-    if (!place) place = std::make_unique<const Table>(copy);
-    return place.get();
+    auto& location = copies_[table];
+    if (!location) location = std::make_unique<const Table>(copy);
+    return location.get();
   }
 
  private:

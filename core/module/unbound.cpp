@@ -3,9 +3,9 @@
 
 namespace gantry {
 
-Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
+Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string location,
                                          std::string reason, Pin payload) {
-  GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(type_key), std::move(place)));
+  GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(type_key), std::move(location)));
   node->unbound_reason = std::move(reason);
   node->unbound_payload = std::move(payload);
   return node;
@@ -18,9 +18,9 @@ bool is_unbound(const ModuleNode& node) {
 // unbound_reason is never written again once the node is shared, also not by bind(): readers need
 // no lock.
 Failure unbound_error(const ModuleNode& node) {
-  return unavailable(node.place, " is not bound", node.unbound_reason.empty() ? "" : ": ",
+  return unavailable(node.location, " is not bound", node.unbound_reason.empty() ? "" : ": ",
                      node.unbound_reason)
-      .because("MODULE_UNBOUND");
+      .with_reason("MODULE_UNBOUND");
 }
 
 }  // namespace gantry

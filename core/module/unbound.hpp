@@ -11,7 +11,7 @@ namespace gantry {
 //
 // reason   full text: what is missing and what would serve it
 // payload  what the maker needs to bind it later; only the maker looks at it
-Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string place,
+Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string location,
                                          std::string reason, Pin payload = {});
 
 bool is_unbound(const ModuleNode& node);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/container.hpp"
 
-#include "core/blob/entry.hpp"
-#include "core/blob/limits.hpp"
+#include "core/format/entry.hpp"
+#include "core/format/limits.hpp"
 
 namespace gantry {
 namespace {
@@ -14,7 +14,7 @@ Status check_key(std::string_view key) {
     return invalid("type key \"", key, "\" is reserved by the container");
   }
   if (key.size() > limits::type_key_bytes) {
-    return invalid("type key has ", key.size(), " bytes, most is ", limits::type_key_bytes);
+    return invalid("type key has ", key.size(), " bytes, maximum is ", limits::type_key_bytes);
   }
   for (const char c : key) {
     if (c < 0x20 || c > 0x7e) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a container of layout 1 (generations G2 to G4): what core/blob/layout1.hpp reads.
+// Writes a container of layout 1 (generations G2 to G4): what core/format/layout1.hpp reads.
 //
 //     u64 bytes that follow | u64 entries + 1 | per entry: "_lib", or str type key, payload
 //                           | "_import_tree" | vec<u64> row_ptr | vec<u64> child

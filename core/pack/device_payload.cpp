@@ -52,7 +52,7 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
   std::vector<std::string> words = tools.glslang;
   words.insert(words.end(), {"-V", "-S", "comp", "-e", kernel.name, "--source-entrypoint", "main",
                              "-o", made.native(), kernel.source});
-  if (Status run = run_compiler("GLSL compiler", words, tools.folder); !run.ok()) {
+  if (Status run = run_compiler("GLSL compiler", words, tools.directory); !run.ok()) {
     Error error = std::move(run).error();
     if (error.native_code == ENOENT) {
       error.at("GLSL needs glslang: Debian's package glslang-tools, or what GLSLANG names");
@@ -86,11 +86,11 @@ Status write_device_payload(const DeviceModuleSource& module, const ShaderTools&
   } else {
     for (const KernelSource& kernel : module.kernels) {
       const auto append = [&]() -> Status {
-        GANTRY_TRY(auto file, MappedFile::open(tools.folder / kernel.source));
+        GANTRY_TRY(auto file, MappedFile::open(tools.directory / kernel.source));
         return shaders ? append_shader(kernel, tools, code)
                        : append_program(kernel, std::move(file), code);
       };
-      if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.place);
+      if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.location);
     }
   }
   if (!module.format.empty()) {

@@ -19,7 +19,7 @@ struct ShaderTools {
   // a program, looked up in PATH, and words to give it first
   std::vector<std::string> glslang;
   // sources are relative to it
-  std::filesystem::path folder;
+  std::filesystem::path directory;
   // where SPIR-V is written; stays out of the bytes
   std::filesystem::path scratch;
 };

@@ -18,9 +18,9 @@ Status check_parameter(const Parameter& parameter) {
     return invalid("parameter ", quoted(parameter.name), " is ", dtype_text(parameter.dtype),
                    ", an array record has room for one lane");
   }
-  if (parameter.shape.size() > most_array_dimensions) {
+  if (parameter.shape.size() > max_array_dimensions) {
     return invalid("parameter ", quoted(parameter.name), " has ", parameter.shape.size(),
-                   " dimensions, most is ", most_array_dimensions);
+                   " dimensions, maximum is ", max_array_dimensions);
   }
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(parameter.shape, parameter.dtype));
   if (data_bytes(parameter) != bytes) {

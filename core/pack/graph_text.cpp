@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_text.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/pack/storage_plan.hpp"
-#include "core/trace/json_writer.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ struct Entry {
   TensorType type;
   TensorLife life;
 
-  std::vector<std::size_t> place() const { return {node, output, 0}; }
+  std::vector<std::size_t> location() const { return {node, output, 0}; }
 };
 
 struct Node {
@@ -39,13 +39,13 @@ class GraphWriter {
   Status add_operator(const GraphOperator& call, std::size_t step) {
     if (call.function == "__nop") return invalid("function \"__nop\" is reserved for compilers");
     if (call.outputs.empty()) {
-      return invalid("operator ", step, " ", quoted(call.function), " has no output, fewest is 1");
+      return invalid("operator ", step, " ", quoted(call.function), " has no output, minimum is 1");
     }
     Node node{.name = call.outputs.front().name, .call = &call};
     for (const std::string& name : call.inputs) {
       GANTRY_TRY(Entry* const entry, find(name, concat("operator ", step)));
       entry->life.last = step;
-      node.inputs.push_back(entry->place());
+      node.inputs.push_back(entry->location());
     }
     for (std::size_t o = 0; o < call.outputs.size(); ++o) {
       GANTRY_CHECK(add_entry(call.outputs[o], nodes_.size(), o, {.first = step, .last = step}));
@@ -59,7 +59,7 @@ class GraphWriter {
     GANTRY_TRY(Entry* const entry, find(name, "outputs"));
     // a later operator must not write over it
     entry->life.shared = false;
-    heads_.push_back(entry->place());
+    heads_.push_back(entry->location());
     return {};
   }
 
@@ -155,7 +155,7 @@ class GraphWriter {
 
 Result<std::string> write_graph_json(const GraphDescription& graph,
                                      std::span<const GraphTensor> parameters) {
-  if (graph.outputs.empty()) return invalid("graph has no outputs, fewest is 1");
+  if (graph.outputs.empty()) return invalid("graph has no outputs, minimum is 1");
   GraphWriter writer;
   for (const GraphTensor& input : graph.inputs) GANTRY_CHECK(writer.add_argument(input));
   for (const GraphTensor& parameter : parameters) GANTRY_CHECK(writer.add_argument(parameter));

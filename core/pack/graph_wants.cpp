@@ -11,7 +11,7 @@ namespace {
 
 template <class... Parts>
 Failure bad_graph(const Parts&... parts) {
-  return malformed(no_offset, "graph: ", parts...).because("GRAPH");
+  return malformed(no_offset, "graph: ", parts...).with_reason("GRAPH");
 }
 
 Result<JsonValue> member(JsonValue object, const char* key, JsonKind kind, std::string_view what) {

@@ -7,7 +7,7 @@ namespace gantry {
 namespace {
 
 Status check_imports(std::span<const IndexNode> modules) {
-  if (modules.empty()) return invalid("module graph is empty, fewest is the root");
+  if (modules.empty()) return invalid("module graph is empty, minimum is the root");
   for (std::size_t m = 0; m < modules.size(); ++m) {
     for (const std::size_t import : modules[m].imports) {
       if (import >= modules.size()) {
@@ -106,7 +106,7 @@ Result<ModuleIndex> index_modules(std::span<const IndexNode> modules) {
       return invalid("entry ", e, " (module ", index.entries[e].front(), ") imports entry ",
                      children.front(), " (module ", index.entries[children.front()].front(),
                      "), an import must come after its importer")
-          .because("IMPORT_ORDER");
+          .with_reason("IMPORT_ORDER");
     }
     index.child.insert(index.child.end(), children.begin(), children.end());
     index.row_ptr.push_back(index.child.size());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/link.hpp"
 
-#include "core/pack/child_process.hpp"
+#include "core/base/child_process.hpp"
 
 #include <gantry/quoted.hpp>
 
 namespace gantry {
 namespace {
 
-constexpr std::size_t most_diagnostics = 16 * 1024;
+constexpr std::size_t max_diagnostics = 16 * 1024;
 
 // Adds the compiler's own lines below ours.  They come from outside: control characters do not pass.
 Error with_diagnostics(Error error, const ProgramEnd& end) {
@@ -30,8 +30,8 @@ Error with_diagnostics(Error error, const ProgramEnd& end) {
 }  // namespace
 
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& folder) {
-  GANTRY_TRY(const ProgramEnd end, run_program(words, folder, most_diagnostics));
+                    const std::filesystem::path& directory) {
+  GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics));
   if (end.signal != 0) {
     return with_diagnostics(
         unavailable(what, " ", quoted(words.front()), " is ended by signal ", end.signal), end);
@@ -39,7 +39,7 @@ Status run_compiler(std::string_view what, const std::vector<std::string>& words
   if (end.exit_status != 0) {
     return with_diagnostics(invalid(what, " ", quoted(words.front()), " ends with status ",
                                     end.exit_status, ", expected 0")
-                                .because("COMPILE_FAILED"),
+                                .with_reason("COMPILE_FAILED"),
                             end);
   }
   return {};
@@ -48,15 +48,15 @@ Status run_compiler(std::string_view what, const std::vector<std::string>& words
 Status link_library(const LinkJob& job) {
   std::vector<std::string> words = job.compiler;
   words.insert(words.end(), {"-shared", "-fPIC", "-O2"});
-  for (const std::filesystem::path& folder : {job.folder, job.scratch}) {
-    words.push_back(concat("-ffile-prefix-map=", folder.native(), "=."));
+  for (const std::filesystem::path& directory : {job.directory, job.scratch}) {
+    words.push_back(concat("-ffile-prefix-map=", directory.native(), "=."));
   }
   words.insert(words.end(), job.flags.begin(), job.flags.end());
   words.insert(words.end(), {"-o", job.output.native()});
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 
-  return run_compiler("C compiler", words, job.folder);
+  return run_compiler("C compiler", words, job.directory);
 }
 
 }  // namespace gantry

@@ -16,8 +16,8 @@ struct LinkJob {
       // a program, looked up in PATH, and words to give it first
       "cc"};
   // where it works: paths in `sources` and `flags` are relative to it
-  std::filesystem::path folder;
-  // where its own files are; stays out of the bytes, as does `folder`
+  std::filesystem::path directory;
+  // where its own files are; stays out of the bytes, as does `directory`
   std::filesystem::path scratch;
   // whatever the compiler knows by suffix
   std::vector<std::string> sources;
@@ -32,10 +32,10 @@ struct LinkJob {
 //
 // what     [in]   for messages: "C compiler"
 // words    [in]   the program and its arguments
-// folder   [in]   where it works
+// directory   [in]   where it works
 // returns  as link_library()
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& folder);
+                    const std::filesystem::path& directory);
 
 // Compiles and links in one run: -shared -fPIC -O2. The same input gives the same bytes.
 //

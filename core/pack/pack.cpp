@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/pack.hpp"
 
+#include "core/base/replace_file.hpp"
+#include "core/base/temp_directory.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
@@ -9,10 +11,8 @@
 #include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/parameter_file.hpp"
-#include "core/pack/temp_folder.hpp"
-#include "core/tensor/replace_file.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -93,9 +93,10 @@ Status write_file(const fs::path& path, const Pieces& pieces) {
 }
 
 // Writes the container and the assembler text that includes it; adds the latter to the sources.
-Status write_container_source(const Pieces& container, const TempFolder& folder, LinkJob& job) {
-  const fs::path bytes = folder / "container.bin";
-  const fs::path text = folder / "container.S";
+Status write_container_source(const Pieces& container, const TempDirectory& directory,
+                              LinkJob& job) {
+  const fs::path bytes = directory / "container.bin";
+  const fs::path text = directory / "container.S";
   GANTRY_CHECK(write_file(bytes, container));
   Pieces assembly;
   const std::string lines = container_assembly(bytes.native(), container.size());
@@ -154,11 +155,11 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
 
-    GANTRY_TRY(const TempFolder folder, TempFolder::beside(output));
-    const ShaderTools tools{options.glslang, recipe.folder, folder.path()};
+    GANTRY_TRY(const TempDirectory directory, TempDirectory::beside(output));
+    const ShaderTools tools{options.glslang, recipe.directory, directory.path()};
     const std::vector<ContainerModule> modules = module_graph(recipe, graph_part, tools);
-    const fs::path library = folder / "library.so";
-    LinkJob job{options.compiler, recipe.folder,    folder.path(),   recipe.sources,
+    const fs::path library = directory / "library.so";
+    LinkJob job{options.compiler, recipe.directory, directory.path(), recipe.sources,
                 recipe.flags,     recipe.libraries, library.native()};
     std::uint64_t container_bytes = 0;
     // host code alone needs no container
@@ -166,7 +167,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       GANTRY_TRY(const Pieces container, write_container(modules));
       container_bytes = container.size();
       tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
-      GANTRY_CHECK(write_container_source(container, folder, job));
+      GANTRY_CHECK(write_container_source(container, directory, job));
     }
     tell("compiling ", recipe.sources.size(), " sources");
     GANTRY_CHECK(link_library(job));

@@ -26,7 +26,7 @@ struct PackOptions {
 
 // Writes `output`, which appears whole or stays as it was; nothing else is left behind.
 //
-// returns  not_found    a file, a member, the output's folder, or a function that the graph calls
+// returns  not_found    a file, a member, the output's directory, or a function that the graph calls
 //          invalid      parts that do not fit together; COMPILE_FAILED with a compiler's diagnostics
 //          malformed    a file that is not what it should be
 //          unavailable  a compiler cannot run, the disk cannot be written

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/parameter_file.hpp"
 
-#include "core/tensor/npz.hpp"
-#include "core/tensor/params.hpp"
+#include "core/arrays/npz.hpp"
+#include "core/arrays/params.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -152,7 +152,7 @@ Result<Parameter> ParameterFiles::find(const ParameterSource& source) {
     return parameter;
   };
   Result<Parameter> found = find_and_check();
-  if (!found.ok()) found.error().at("in ", source.file.native()).at("for ", source.place);
+  if (!found.ok()) found.error().at("in ", source.file.native()).at("for ", source.location);
   return found;
 }
 

@@ -8,7 +8,7 @@
 // Pieces is a dmlc::Stream, so whatever has a wire form is written by dmlc-core's serializer.
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 
 #include <dmlc/io.h>
 

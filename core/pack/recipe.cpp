@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/recipe.hpp"
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <set>
@@ -73,8 +73,8 @@ bool is_identifier(std::string_view name) {
 
 class RecipeReader {
  public:
-  RecipeReader(const YamlDocument& document, fs::path folder)
-      : document_(document), folder_(std::move(folder)) {}
+  RecipeReader(const YamlDocument& document, fs::path directory)
+      : document_(document), directory_(std::move(directory)) {}
 
   Result<Recipe> read() {
     GANTRY_TRY(const YamlRecord root, read_record(document_, all_fields));
@@ -83,7 +83,7 @@ class RecipeReader {
                          ", this version reads 1.x");
     }
     Recipe recipe;
-    recipe.folder = folder_;
+    recipe.directory = directory_;
     recipe.module_name = root.text("name", "default");
     recipe.sources = root.texts("sources");
     recipe.flags = root.texts("flags");
@@ -105,7 +105,7 @@ class RecipeReader {
  private:
   Result<TensorType> tensor_type(const YamlValue& value, const std::string& path) const {
     Result<TensorType> type = parse_type(value.text);
-    if (!type.ok()) return yaml_error(document_.file, value.place, path, type.error().message);
+    if (!type.ok()) return yaml_error(document_.file, value.location, path, type.error().message);
     return type;
   }
 
@@ -127,7 +127,7 @@ class RecipeReader {
     if (graph.has("file") == written) {
       return root.error("graph", "a graph is either a file, or inputs, operators and outputs");
     }
-    if (!written) return GraphSource(folder_ / graph.text("file"));
+    if (!written) return GraphSource(directory_ / graph.text("file"));
     GraphDescription description;
     GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
     for (const YamlRecord& step : graph.records("operators")) {
@@ -145,10 +145,10 @@ class RecipeReader {
       const YamlRecord fields(document_, entry.value, path);
       ParameterSource source;
       source.name = entry.key;
-      source.file = folder_ / fields.text("file");
+      source.file = directory_ / fields.text("file");
       source.member = fields.text("member");
       source.transpose = fields.boolean("transpose");
-      source.place = place(entry, path);
+      source.location = location(entry, path);
       if (const YamlValue* type = fields.find("type")) {
         GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
       }
@@ -165,7 +165,7 @@ class RecipeReader {
       module.format = fields.text("format");
       const bool has_data = fields.has("data");
       if (has_data) {
-        module.data = folder_ / fields.text("data");
+        module.data = directory_ / fields.text("data");
         if (module.format.empty() != !fields.has("kernels")) {
           return fields.error(
               "kernels", "kernels and format come together: without both, data is the payload");
@@ -183,7 +183,7 @@ class RecipeReader {
         const std::string path = yaml_path(fields.path_of("kernels"), entry.key);
         const YamlRecord kernel(document_, entry.value, path);
         KernelSource source{
-            entry.key, {}, kernel.texts("launch"), kernel.text("source"), place(entry, path)};
+            entry.key, {}, kernel.texts("launch"), kernel.text("source"), location(entry, path)};
         if (source.source.empty() != has_data) {
           return kernel.error("source", "a kernel has a source where its module has no data");
         }
@@ -197,7 +197,7 @@ class RecipeReader {
         }
         // Host code looks kernels up in all modules, and gets the first.
         if (!names.insert(entry.key).second) {
-          return yaml_error(document_.file, entry.place, path, "another module has this kernel");
+          return yaml_error(document_.file, entry.location, path, "another module has this kernel");
         }
         module.kernels.push_back(std::move(source));
       }
@@ -206,19 +206,20 @@ class RecipeReader {
     return {};
   }
 
-  std::string place(const YamlEntry& entry, const std::string& path) const {
-    return concat(document_.file, ":", entry.place.line, ":", entry.place.column, ": ", path);
+  std::string location(const YamlEntry& entry, const std::string& path) const {
+    return concat(document_.file, ":", entry.location.line, ":", entry.location.column, ": ", path);
   }
 
   const YamlDocument& document_;
-  fs::path folder_;
+  fs::path directory_;
 };
 
 }  // namespace
 
-Result<Recipe> parse_recipe(std::string_view text, std::string file_name, const fs::path& folder) {
+Result<Recipe> parse_recipe(std::string_view text, std::string file_name,
+                            const fs::path& directory) {
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, std::move(file_name), recipe_limits));
-  return RecipeReader(document, folder).read();
+  return RecipeReader(document, directory).read();
 }
 
 std::span<const YamlField> recipe_fields() { return all_fields; }
@@ -227,9 +228,9 @@ Result<Recipe> read_recipe(const fs::path& file) {
   GANTRY_TRY(const auto mapped, MappedFile::open(file));
   const auto* text = reinterpret_cast<const char*>(mapped->bytes().data());
   std::error_code failed;
-  fs::path folder = fs::absolute(file, failed).parent_path();
-  if (failed) return unavailable(file.native(), ": its folder is not known: ", failed.message());
-  return parse_recipe({text, mapped->bytes().size()}, file.native(), folder);
+  fs::path directory = fs::absolute(file, failed).parent_path();
+  if (failed) return unavailable(file.native(), ": its directory is not known: ", failed.message());
+  return parse_recipe({text, mapped->bytes().size()}, file.native(), directory);
 }
 
 }  // namespace gantry

@@ -27,7 +27,7 @@ struct ParameterSource {
   // what it must be, after that; none: whatever it is
   std::optional<TensorType> type;
   // "digits.yaml:20:3: parameters.w0", for messages
-  std::string place;
+  std::string location;
 };
 
 // One function of a device module.
@@ -39,7 +39,7 @@ struct KernelSource {
   // OpenCL C or GLSL, as written; empty: the module has its code
   std::string source;
   // "digits.yaml:40:7: device_modules[0].kernels.dense"
-  std::string place;
+  std::string location;
 };
 
 // A module for a device's loader: its kernels' table and code, or, without a format, a ready payload.
@@ -57,7 +57,7 @@ using GraphSource = std::variant<std::monostate, GraphDescription, std::filesyst
 
 struct Recipe {
   // of the recipe; the compiler works there
-  std::filesystem::path folder;
+  std::filesystem::path directory;
   std::string module_name = "default";
   std::vector<std::string> sources;
   std::vector<std::string> flags;
@@ -76,8 +76,8 @@ std::span<const YamlField> recipe_fields();
 //          unsupported for a schema that is not 1.x
 Result<Recipe> read_recipe(const std::filesystem::path& file);
 
-// The same from a text. Files are relative to `folder`.
+// The same from a text. Files are relative to `directory`.
 Result<Recipe> parse_recipe(std::string_view text, std::string file_name,
-                            const std::filesystem::path& folder);
+                            const std::filesystem::path& directory);
 
 }  // namespace gantry

@@ -52,9 +52,9 @@ Result<TensorType> parse_type(std::string_view text) {
     left.remove_prefix(comma + 1);
     if (left.empty()) return malformed(no_offset, "tensor type ", quoted(text), " ends in a comma");
   }
-  if (type.shape.size() > most_array_dimensions) {
-    return malformed(no_offset, "tensor type has ", type.shape.size(), " dimensions, most is ",
-                     most_array_dimensions);
+  if (type.shape.size() > max_array_dimensions) {
+    return malformed(no_offset, "tensor type has ", type.shape.size(), " dimensions, maximum is ",
+                     max_array_dimensions);
   }
   GANTRY_CHECK(tensor_bytes(type.shape, type.dtype));
   return type;

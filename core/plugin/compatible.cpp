@@ -26,7 +26,7 @@ Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range
                      theirs.major, ".", theirs.max_minor);
   return unsupported("plugin ", plugin.id, " ", plugin.version, " speaks ABI ", describe(theirs),
                      ", this core speaks ", describe(ours), ": ", cure)
-      .because("ABI_RANGE");
+      .with_reason("ABI_RANGE");
 }
 
 }  // namespace gantry

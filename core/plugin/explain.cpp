@@ -13,10 +13,10 @@
 namespace gantry {
 namespace {
 
-bool offers(const Manifest& manifest, const Wish& wish) {
-  if (!wish.device) return manifest.key_for(wish.what) != nullptr;
+bool offers(const Manifest& manifest, const Requirement& requirement) {
+  if (!requirement.device) return manifest.key_for(requirement.what) != nullptr;
   return std::any_of(manifest.devices.begin(), manifest.devices.end(),
-                     [&](const ManifestDevice& device) { return device.name == wish.what; });
+                     [&](const ManifestDevice& device) { return device.name == requirement.what; });
 }
 
 Verdict verdict_of(const Reason& why) {
@@ -45,17 +45,18 @@ ExplainedCandidate explained(const Candidate& candidate) {
 }
 
 // What stands in a candidate's way is its own line, wherever an advice is shown.
-std::string advice_for_pin(const ExplainedWish& told, const std::vector<Candidate>& candidates) {
-  const std::string pinned = concat("it is pinned to plugin ", told.pin);
+std::string advice_for_override(const ExplainedRequirement& told,
+                                const std::vector<Candidate>& candidates) {
+  const std::string is_override = concat("its override is plugin ", told.override_id);
   std::string_view cure = ": install that one";
   for (const Candidate& candidate : candidates) {
-    if (candidate.manifest && candidate.manifest->id == told.pin) {
+    if (candidate.manifest && candidate.manifest->id == told.override_id) {
       cure = ", which does not offer it: install a version that does";
     }
   }
   // in order of precedence
   for (const ExplainedCandidate& one : told.candidates) {
-    if (one.id != told.pin) continue;
+    if (one.id != told.override_id) continue;
     if (one.verdict == Verdict::refused) {
       cure = ", which cannot be used: repair that one";
       break;
@@ -65,12 +66,12 @@ std::string advice_for_pin(const ExplainedWish& told, const std::vector<Candidat
       break;
     }
   }
-  return concat(pinned, cure, ", or change plugins.pins");
+  return concat(is_override, cure, ", or change plugins.overrides");
 }
 
-std::string advice_for(const Wish& wish, const ExplainedWish& told,
+std::string advice_for(const Requirement& requirement, const ExplainedRequirement& told,
                        const std::vector<Candidate>& candidates) {
-  if (!told.pin.empty()) return advice_for_pin(told, candidates);
+  if (!told.override_id.empty()) return advice_for_override(told, candidates);
   // Where a candidate is there but cannot, its own reason is the advice.
   const auto refused = [](const ExplainedCandidate& one) {
     return one.verdict == Verdict::refused;
@@ -82,8 +83,8 @@ std::string advice_for(const Wish& wish, const ExplainedWish& told,
                   first.verdict == Verdict::shadowed ? "take away what stands before it"
                                                      : "switch it on again");
   }
-  if (wish.device) return "install a plugin for the device";
-  const KnownKey* known = find_known_key(wish.what);
+  if (requirement.device) return "install a plugin for the device";
+  const KnownKey* known = find_known_key(requirement.what);
   for (const std::string& near : told.near) {
     if (known && known->renamed == near) {
       return concat("the artifact was made by an older compiler, newer ones write \"", near,
@@ -97,13 +98,16 @@ std::string advice_for(const Wish& wish, const ExplainedWish& told,
 }
 
 // The chosen one first, then those that would follow, then the rest in order of precedence.
-ExplainedWish explain_wish(const PluginSet& plugins, const std::vector<Candidate>& candidates,
-                           const std::vector<std::string>& served, const Wish& wish) {
-  ExplainedWish out;
-  out.wish = wish;
-  out.pin = plugins.pin_of(wish.what);
-  const std::vector<Choice> choices =
-      wish.device ? plugins.choices_for_device(wish.what) : plugins.choices_for_key(wish.what);
+ExplainedRequirement explain_requirement(const PluginSet& plugins,
+                                         const std::vector<Candidate>& candidates,
+                                         const std::vector<std::string>& served,
+                                         const Requirement& requirement) {
+  ExplainedRequirement out;
+  out.requirement = requirement;
+  out.override_id = plugins.override_of(requirement.what);
+  const std::vector<Choice> choices = requirement.device
+                                          ? plugins.choices_for_device(requirement.what)
+                                          : plugins.choices_for_key(requirement.what);
   std::set<std::size_t> told;
   for (const Choice& choice : choices) {
     // it came after they were listed
@@ -119,19 +123,20 @@ ExplainedWish explain_wish(const PluginSet& plugins, const std::vector<Candidate
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    if (told.contains(i) || !candidate.manifest || !offers(*candidate.manifest, wish)) continue;
+    if (told.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
+      continue;
     ExplainedCandidate one = explained(candidate);
     if (!candidate.stopped()) {
       one.reason = reason::not_chosen;
-      one.text = concat("another plugin is pinned: ", out.pin);
+      one.text = concat("the override is another plugin: ", out.override_id);
       one.verdict = Verdict::skipped;
     }
     out.candidates.push_back(std::move(one));
   }
   out.tie = plugins.tie_for(choices);
   if (out.served) return out;
-  if (!wish.device) out.near = near_keys(wish.what, served);
-  out.advice = advice_for(wish, out, candidates);
+  if (!requirement.device) out.near = near_keys(requirement.what, served);
+  out.advice = advice_for(requirement, out, candidates);
   return out;
 }
 
@@ -143,9 +148,10 @@ std::string core_line(const gantry_host_info& core) {
                 static_cast<std::uint32_t>(geteuid()));
 }
 
-std::string search_line(const std::vector<SearchPlace>& places) {
+std::string search_line(const std::vector<SearchLocation>& locations) {
   std::string text;
-  for (const SearchPlace& place : places) text += concat(text.empty() ? "" : "; ", describe(place));
+  for (const SearchLocation& location : locations)
+    text += concat(text.empty() ? "" : "; ", describe(location));
   return text.empty() ? "nothing" : text;
 }
 
@@ -188,19 +194,20 @@ std::string candidate_line(const ExplainedCandidate& one) {
   return line;
 }
 
-std::string wish_text(const ExplainedWish& told) {
-  const Wish& wish = told.wish;
+std::string requirement_text(const ExplainedRequirement& told) {
+  const Requirement& requirement = told.requirement;
   std::string text =
-      concat(wish.device ? "device " : "key ", pad(wish.what, 20), " ",
-             wish.wanted_by.empty() ? "not wanted" : concat("wanted by ", join(wish.wanted_by)));
+      concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
+             requirement.wanted_by.empty() ? "not wanted"
+                                           : concat("wanted by ", join(requirement.wanted_by)));
   if (told.candidates.empty()) text += "; no candidate";
-  if (!told.pin.empty()) text += concat("; pinned to ", told.pin);
+  if (!told.override_id.empty()) text += concat("; override: ", told.override_id);
   text += "\n";
   for (const ExplainedCandidate& one : told.candidates) text += candidate_line(one);
   if (!told.tie.empty()) text += concat("  tie: ", told.tie, "\n");
   if (!told.near.empty()) text += concat("  near: ", join(told.near), "\n");
   if (!told.advice.empty()) text += concat("  advice: ", told.advice, "\n");
-  if (!told.served && !wish.wanted_by.empty()) text += "  => loading would FAIL\n";
+  if (!told.served && !requirement.wanted_by.empty()) text += "  => loading would FAIL\n";
   return text;
 }
 
@@ -210,9 +217,11 @@ std::string candidate_clause(const ExplainedCandidate& one) {
                 indent(one.text, "    "));
 }
 
-std::string unserved_text(const ExplainedWish& told) {
-  std::string text = concat(told.wish.device ? "device \"" : "\"", told.wish.what, "\"");
-  if (!told.wish.wanted_by.empty()) text += concat(", wanted by ", join(told.wish.wanted_by));
+std::string unserved_text(const ExplainedRequirement& told) {
+  std::string text =
+      concat(told.requirement.device ? "device \"" : "\"", told.requirement.what, "\"");
+  if (!told.requirement.wanted_by.empty())
+    text += concat(", wanted by ", join(told.requirement.wanted_by));
   if (told.candidates.empty()) text += ": no plugin offers it";
   for (const ExplainedCandidate& one : told.candidates)
     text += concat("\n    ", candidate_clause(one));
@@ -229,30 +238,33 @@ std::string_view name_of(Verdict verdict) {
 }
 
 bool Explanation::all_served() const {
-  return std::all_of(wishes.begin(), wishes.end(), [](const ExplainedWish& told) {
-    return told.served || told.wish.wanted_by.empty();
-  });
+  return std::all_of(requirements.begin(), requirements.end(),
+                     [](const ExplainedRequirement& told) {
+                       return told.served || told.requirement.wanted_by.empty();
+                     });
 }
 
-Explanation explain(const PluginSet& plugins, const std::vector<Wish>& wishes) {
+Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements) {
   Explanation out;
   out.core = core_line(plugins.options().core);
-  out.places = plugins.found().places;
+  out.locations = plugins.found().locations;
   out.served_keys = plugins.served_keys();
   out.warnings = plugins.warnings();
   const std::vector<Candidate> candidates = plugins.candidates();
-  for (const Wish& wish : wishes)
-    out.wishes.push_back(explain_wish(plugins, candidates, out.served_keys, wish));
+  for (const Requirement& requirement : requirements)
+    out.requirements.push_back(
+        explain_requirement(plugins, candidates, out.served_keys, requirement));
   for (const Candidate& candidate : candidates) {
     if (!candidate.manifest) out.unreadable.push_back(explained(candidate));
   }
   return out;
 }
 
-std::vector<Wish> all_wishes(const PluginSet& plugins, std::vector<Wish> wanted) {
-  std::map<std::pair<bool, std::string>, Wish> all;
+std::vector<Requirement> all_requirements(const PluginSet& plugins,
+                                          std::vector<Requirement> wanted) {
+  std::map<std::pair<bool, std::string>, Requirement> all;
   const auto add = [&](const std::string& what, bool device) {
-    all.emplace(std::pair(device, what), Wish{what, device, {}});
+    all.emplace(std::pair(device, what), Requirement{what, device, {}});
   };
   for (const Candidate& candidate : plugins.candidates()) {
     if (!candidate.manifest) continue;
@@ -262,19 +274,23 @@ std::vector<Wish> all_wishes(const PluginSet& plugins, std::vector<Wish> wanted)
     }
     for (const ManifestDevice& device : candidate.manifest->devices) add(device.name, true);
   }
-  for (Wish& wish : wanted) {
-    Wish& told = all.emplace(std::pair(wish.device, wish.what), Wish{wish.what, wish.device, {}})
-                     .first->second;
-    told.wanted_by.insert(told.wanted_by.end(), wish.wanted_by.begin(), wish.wanted_by.end());
+  for (Requirement& requirement : wanted) {
+    Requirement& told = all.emplace(std::pair(requirement.device, requirement.what),
+                                    Requirement{requirement.what, requirement.device, {}})
+                            .first->second;
+    told.wanted_by.insert(told.wanted_by.end(), requirement.wanted_by.begin(),
+                          requirement.wanted_by.end());
   }
-  std::vector<Wish> out;
-  for (auto& [what, wish] : all) out.push_back(std::move(wish));
+  std::vector<Requirement> out;
+  for (auto& [what, requirement] : all) out.push_back(std::move(requirement));
   return out;
 }
 
 std::string to_text(const Explanation& explanation) {
-  std::string text = concat(explanation.core, "\nsearch: ", search_line(explanation.places), "\n");
-  for (const ExplainedWish& told : explanation.wishes) text += concat("\n", wish_text(told));
+  std::string text =
+      concat(explanation.core, "\nsearch: ", search_line(explanation.locations), "\n");
+  for (const ExplainedRequirement& told : explanation.requirements)
+    text += concat("\n", requirement_text(told));
   if (!explanation.unreadable.empty()) text += "\nmanifests that offer nothing:\n";
   for (const ExplainedCandidate& one : explanation.unreadable) {
     text += concat("  ", pad(upper(name_of(one.verdict)), 9), one.file, "\n           ",
@@ -286,15 +302,15 @@ std::string to_text(const Explanation& explanation) {
 
 Error unserved_error(const Explanation& explanation, std::string_view subject) {
   std::vector<std::string> keys;
-  for (const ExplainedWish& told : explanation.wishes) {
-    if (!told.served) keys.push_back(concat("\"", told.wish.what, "\""));
+  for (const ExplainedRequirement& told : explanation.requirements) {
+    if (!told.served) keys.push_back(concat("\"", told.requirement.what, "\""));
   }
   Error error =
       unavailable(subject,
                   keys.size() == 1 ? " needs " : concat(" needs ", keys.size(), " things: "),
                   join(keys), ", served by no plugin")
-          .because(reason::no_plugin.tag);
-  for (const ExplainedWish& told : explanation.wishes) {
+          .with_reason(reason::no_plugin.tag);
+  for (const ExplainedRequirement& told : explanation.requirements) {
     if (!told.served) error.at(unserved_text(told));
   }
   for (const ExplainedCandidate& one : explanation.unreadable) {
@@ -303,7 +319,7 @@ Error unserved_error(const Explanation& explanation, std::string_view subject) {
   }
   error.at("type keys that are served: ",
            explanation.served_keys.empty() ? "none" : join(explanation.served_keys));
-  error.at("searched: ", search_line(explanation.places));
+  error.at("searched: ", search_line(explanation.locations));
   return error;
 }
 

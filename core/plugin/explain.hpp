@@ -13,7 +13,7 @@
 namespace gantry {
 
 // Something that an artifact or a user asks for.
-struct Wish {
+struct Requirement {
   // type key, or device name
   std::string what;
   bool device = false;
@@ -45,11 +45,11 @@ struct ExplainedCandidate {
   std::string text;
 };
 
-struct ExplainedWish {
-  Wish wish;
+struct ExplainedRequirement {
+  Requirement requirement;
   bool served = false;
   // plugin id; empty: none
-  std::string pin;
+  std::string override_id;
   // in the order of choice, then those that do not count
   std::vector<ExplainedCandidate> candidates;
   // keys that are served and may have been meant
@@ -63,8 +63,8 @@ struct ExplainedWish {
 struct Explanation {
   // "core 0.1.0  abi 1.0  schema 1.0  ..."
   std::string core;
-  std::vector<SearchPlace> places;
-  std::vector<ExplainedWish> wishes;
+  std::vector<SearchLocation> locations;
+  std::vector<ExplainedRequirement> requirements;
   // manifests that cannot be read: they may have offered anything
   std::vector<ExplainedCandidate> unreadable;
   std::vector<std::string> served_keys;
@@ -74,10 +74,11 @@ struct Explanation {
 };
 
 // wishes   [in]   in the order in which they are to be told
-Explanation explain(const PluginSet& plugins, const std::vector<Wish>& wishes);
+Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements);
 
 // One wish for each key and device that somebody offers or an artifact wants, bytewise: what doctor shows.
-std::vector<Wish> all_wishes(const PluginSet& plugins, std::vector<Wish> wanted);
+std::vector<Requirement> all_requirements(const PluginSet& plugins,
+                                          std::vector<Requirement> wanted);
 
 // The text form of doctor.
 std::string to_text(const Explanation& explanation);

@@ -21,7 +21,7 @@ constexpr std::string_view kQuery = "gantry_plugin_query_v1";
 constexpr std::uint64_t kStaticTlsReserve = 1664;
 constexpr std::size_t kWholeDepth = 64;
 // that a message lists
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMaxNames = 5;
 
 // The words of core/elf under the reasons of candidates.
 Error library_error(Error error, const Manifest& manifest) {
@@ -39,7 +39,7 @@ Error library_error(Error error, const Manifest& manifest) {
   error.at("library \"", manifest.library, "\" of ", manifest.file, ", resolved to ",
            manifest.library_path);
   if (error.reason == reason::library_missing.tag) {
-    error.at("in a container the library's folder may have to be mounted beside the manifest's");
+    error.at("in a container the library's directory may have to be mounted beside the manifest's");
   }
   return error;
 }
@@ -53,12 +53,12 @@ Status check_kind(const ElfFile& elf, const MappedFile& file) {
   if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
     return malformed(no_offset, file.path().native(), " is ",
                      is_self ? "this program itself" : "a program", ", expected a shared library")
-        .because(reason::executable.tag);
+        .with_reason(reason::executable.tag);
   }
   if (elf.type() != ElfType::shared) {
     return malformed(no_offset, file.path().native(), " is ELF type ", static_cast<int>(elf.type()),
                      ", expected a shared library")
-        .because(reason::elf_broken.tag);
+        .with_reason(reason::elf_broken.tag);
   }
   return {};
 }
@@ -67,7 +67,7 @@ Status check_host(const ElfFile& elf, const std::string& path) {
   if (elf.machine() != host_machine()) {
     return unsupported(path, " is made for ", name_of(elf.machine()), ", this host is ",
                        name_of(host_machine()))
-        .because(reason::wrong_machine.tag);
+        .with_reason(reason::wrong_machine.tag);
   }
   // Without the header the kernel's default counts, which is executable on x86-64.
   const bool by_default = !elf.flags().stack_header && host_machine() == ElfMachine::x86_64;
@@ -75,7 +75,7 @@ Status check_host(const ElfFile& elf, const std::string& path) {
     return unsupported(
                path, by_default ? " has no PT_GNU_STACK header, which asks for" : " asks for",
                " an executable stack, which newer systems refuse; link it with -Wl,-z,noexecstack")
-        .because(reason::exec_stack.tag);
+        .with_reason(reason::exec_stack.tag);
   }
   return {};
 }
@@ -95,17 +95,17 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
       return unsupported(
                  path, " imports ", symbol.name,
                  ": plugins must not import core symbols, everything comes through the host table")
-          .because(reason::symbol_missing.tag);
+          .with_reason(reason::symbol_missing.tag);
     }
     if (!symbol.exported()) continue;
     has_query = has_query || symbol.name == kQuery;
-    if (++count <= kMostNames) exported += concat(count == 1 ? "" : ", ", symbol.name);
+    if (++count <= kMaxNames) exported += concat(count == 1 ? "" : ", ", symbol.name);
   }
   if (has_query) return {};
-  if (count > kMostNames) exported += concat(" and ", count - kMostNames, " more");
+  if (count > kMaxNames) exported += concat(" and ", count - kMaxNames, " more");
   return malformed(no_offset, path, " does not export ", kQuery, ", found ",
                    exported.empty() ? "no symbol" : exported, ": it is no gantry plugin of ABI 1")
-      .because(reason::query_missing.tag);
+      .with_reason(reason::query_missing.tag);
 }
 
 // The version that a library carries in its real name: libcuda.so.1 -> libcuda.so.535.104.05.
@@ -125,26 +125,26 @@ Status check_requires(const ManifestRequires& needs, const Linker& linker, const
     return unavailable("device node ", node,
                        " is not there: the driver is not loaded or the device absent; in a ",
                        "container it must be passed in")
-        .because(reason::no_device_node.tag);
+        .with_reason(reason::no_device_node.tag);
   }
   for (const std::string& file : needs.files) {
     if (fs::exists(file, ignored)) continue;
     return unavailable("required file ", file, " is not there; in a container it must be mounted")
-        .because(reason::file_missing.tag);
+        .with_reason(reason::file_missing.tag);
   }
   for (const ManifestSoname& library : needs.libraries) {
     const std::optional<std::string> found = linker.find(library.soname, elf, path);
     if (!found) {
       return unavailable("driver library ", library.soname, " is not found; ",
                          linker.describe_search(library.soname, &elf, path))
-          .because(reason::driver_missing.tag);
+          .with_reason(reason::driver_missing.tag);
     }
     const std::string version = version_in_name(*found);
     if (!library.min_version.empty() && !version.empty() &&
         version_less(version, library.min_version)) {
-      return unavailable("driver library ", *found, " is version ", version, ", least is ",
+      return unavailable("driver library ", *found, " is version ", version, ", minimum is ",
                          library.min_version)
-          .because(reason::driver_too_old.tag);
+          .with_reason(reason::driver_too_old.tag);
     }
   }
   return {};
@@ -180,7 +180,7 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
                path, " wants ", elf.tls_size(), " bytes of static thread-local storage, ",
                kStaticTlsReserve,
                " are kept for libraries opened later; build it with -ftls-model=global-dynamic")
-        .because(reason::static_tls.tag);
+        .with_reason(reason::static_tls.tag);
   }
   if (elf.flags().text_relocations) {
     inspection.warnings.push_back(concat(

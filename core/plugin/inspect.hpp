@@ -7,7 +7,7 @@
 // file is judged here before it gets there.
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/manifest/manifest.hpp"
 
 #include <gantry/plugin.h>

@@ -72,21 +72,21 @@ Failure linker_error(const std::string& path, std::string_view said) {
     const std::string symbol(said.substr(at, said.find_first_of(" ,\n", at) - at));
     return unavailable(path, ": no library defines ", demangle(symbol), ", which ", subject,
                        " needs: it was built against another version of one of its libraries")
-        .because(reason::symbol_missing.tag);
+        .with_reason(reason::symbol_missing.tag);
   }
   if (contains("version `") && contains("not found")) {
-    return unavailable(path, ": ", said).because(reason::version_needed.tag);
+    return unavailable(path, ": ", said).with_reason(reason::version_needed.tag);
   }
   if (contains("static TLS")) {
     return unavailable(path, ": ", said, ": build it with -ftls-model=global-dynamic")
-        .because(reason::static_tls.tag);
+        .with_reason(reason::static_tls.tag);
   }
   if (contains("executable stack"))
-    return unsupported(path, ": ", said).because(reason::exec_stack.tag);
+    return unsupported(path, ": ", said).with_reason(reason::exec_stack.tag);
   if (contains("cannot open shared object file")) {
-    return unavailable(path, ": ", said).because(reason::lib_needed_missing.tag);
+    return unavailable(path, ": ", said).with_reason(reason::lib_needed_missing.tag);
   }
-  return unavailable(path, ": ", said).because(reason::linker.tag);
+  return unavailable(path, ": ", said).with_reason(reason::linker.tag);
 }
 
 Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
@@ -98,7 +98,7 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
     library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
   } catch (...) {
     // Boost's own, for want of memory: what a constructor throws ends the process
-    return exhausted(path, ": no memory to open it").because(reason::linker.tag);
+    return exhausted(path, ": no memory to open it").with_reason(reason::linker.tag);
   }
   if (failed || !library.is_loaded()) {
     // Boost says "bad file descriptor" whatever it was: the linker's words are read before anything else is called.
@@ -115,7 +115,8 @@ void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
   link_map* map = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map) {
-    return bug(path_, ": the linker does not tell where it is mapped").because(reason::linker.tag);
+    return bug(path_, ": the linker does not tell where it is mapped")
+        .with_reason(reason::linker.tag);
   }
   const std::string mapped = mapping_of(map->l_ld);
   const std::string looked_at = mapping_of(inspected.bytes().data());
@@ -124,7 +125,7 @@ Status LibraryHandle::confirm(const MappedFile& inspected) const {
                      ") than the inspected one (", looked_at,
                      "): it was replaced since it was first opened or meanwhile; restart the "
                      "program to use it")
-      .because(reason::replaced_during_load.tag);
+      .with_reason(reason::replaced_during_load.tag);
 }
 
 }  // namespace gantry

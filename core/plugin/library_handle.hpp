@@ -3,7 +3,7 @@
 // A plugin's library in the process, for good.
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 
 #include <gantry/result.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/linker.hpp"
 
-#include "core/manifest/folder.hpp"
+#include "core/manifest/directory.hpp"
 
 #include <gantry/byte_reader.hpp>
 
@@ -131,15 +131,15 @@ void Linker::each_cached(Visit&& visit) const {
   if (cache_) static_cast<void>(walk_cache(cache_->bytes(), visit).ok());
 }
 
-std::vector<Linker::Place> Linker::places_of(const ElfFile* wanted_by,
-                                             const std::string& wanted_by_path,
-                                             bool before_cache) const {
-  std::vector<Place> places;
+std::vector<Linker::Location> Linker::locations_of(const ElfFile* wanted_by,
+                                                   const std::string& wanted_by_path,
+                                                   bool before_cache) const {
+  std::vector<Location> locations;
   if (!before_cache) {
-    for (const std::string& directory : directories_) places.push_back({directory, directory});
-    return places;
+    for (const std::string& directory : directories_) locations.push_back({directory, directory});
+    return locations;
   }
-  if (!wanted_by) return places;
+  if (!wanted_by) return locations;
   const std::string origin = fs::path(wanted_by_path).parent_path().string();
   std::string_view list = wanted_by->runpath().empty() ? wanted_by->rpath() : wanted_by->runpath();
   while (!list.empty()) {
@@ -150,9 +150,9 @@ std::vector<Linker::Place> Linker::places_of(const ElfFile* wanted_by,
         replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
     // relative to the working directory: not ours to search
     if (!plain.starts_with('/')) continue;
-    places.push_back({plain == written ? plain : concat(written, "=", plain), plain});
+    locations.push_back({plain == written ? plain : concat(written, "=", plain), plain});
   }
-  return places;
+  return locations;
 }
 
 std::optional<std::string> Linker::search(std::string_view soname, const ElfFile* wanted_by,
@@ -161,8 +161,8 @@ std::optional<std::string> Linker::search(std::string_view soname, const ElfFile
     return is_library(soname) ? std::optional<std::string>(soname) : std::nullopt;
   }
   if (auto loaded = find_loaded(std::string(soname))) return loaded;
-  for (const Place& place : places_of(wanted_by, wanted_by_path, true)) {
-    if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
+  for (const Location& location : locations_of(wanted_by, wanted_by_path, true)) {
+    if (const fs::path path = fs::path(location.directory) / soname; is_library(path))
       return path.string();
   }
   std::vector<std::string> cached;
@@ -172,8 +172,8 @@ std::optional<std::string> Linker::search(std::string_view soname, const ElfFile
   for (std::string& path : cached) {
     if (is_library(path)) return std::move(path);
   }
-  for (const Place& place : places_of(nullptr, "", false)) {
-    if (const fs::path path = fs::path(place.directory) / soname; is_library(path))
+  for (const Location& location : locations_of(nullptr, "", false)) {
+    if (const fs::path path = fs::path(location.directory) / soname; is_library(path))
       return path.string();
   }
   return std::nullopt;
@@ -189,9 +189,10 @@ std::optional<std::string> Linker::find(std::string_view soname) const {
 
 std::string Linker::describe_search(std::string_view soname, const ElfFile* wanted_by,
                                     const std::string& wanted_by_path) const {
-  std::vector<Place> places = places_of(wanted_by, wanted_by_path, true);
-  places.push_back({"the linker's cache", ""});
-  for (Place& place : places_of(nullptr, "", false)) places.push_back(std::move(place));
+  std::vector<Location> locations = locations_of(wanted_by, wanted_by_path, true);
+  locations.push_back({"the linker's cache", ""});
+  for (Location& location : locations_of(nullptr, "", false))
+    locations.push_back(std::move(location));
 
   const std::string stem = stem_of(soname);
   std::set<std::string> near;
@@ -200,11 +201,11 @@ std::string Linker::describe_search(std::string_view soname, const ElfFile* want
   });
   std::string text = "searched";
   std::set<std::string> told;
-  for (const Place& place : places) {
-    if (!told.insert(place.shown).second) continue;
-    text += concat(told.size() == 1 ? " " : ", ", place.shown);
+  for (const Location& location : locations) {
+    if (!told.insert(location.shown).second) continue;
+    text += concat(told.size() == 1 ? " " : ", ", location.shown);
     std::error_code failed;
-    for (const std::string& name : names_in(place.directory, failed)) {
+    for (const std::string& name : names_in(location.directory, failed)) {
       if (name != soname && name.starts_with(stem)) near.insert(name);
     }
   }

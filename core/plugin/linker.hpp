@@ -3,7 +3,7 @@
 // Where the system's linker would find a library, asked without opening it.
 //
 // In the linker's order: already in the process; DT_RPATH (only without DT_RUNPATH); LD_LIBRARY_PATH as the process
-// was started with it; DT_RUNPATH; /etc/ld.so.cache; the default directories. $ORIGIN is the folder of the library
+// was started with it; DT_RUNPATH; /etc/ld.so.cache; the default directories. $ORIGIN is the directory of the library
 // that asks. Agreement is for good messages: opening itself is the linker's, and its word is final.
 #pragma once
 
@@ -33,11 +33,11 @@ class Linker {
                               const std::string& wanted_by_path) const;
 
  private:
-  struct Place {
+  struct Location {
     std::string shown, directory;
   };
-  std::vector<Place> places_of(const ElfFile* wanted_by, const std::string& wanted_by_path,
-                               bool before_cache) const;
+  std::vector<Location> locations_of(const ElfFile* wanted_by, const std::string& wanted_by_path,
+                                     bool before_cache) const;
   std::optional<std::string> search(std::string_view soname, const ElfFile* wanted_by,
                                     const std::string& wanted_by_path) const;
   template <class Visit>

@@ -14,7 +14,7 @@ namespace gantry {
 namespace {
 
 // of one walk; real chains stay under a hundred
-constexpr std::size_t kMostLibraries = 512;
+constexpr std::size_t kMaxLibraries = 512;
 
 struct Visit {
   std::string path;
@@ -36,7 +36,7 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
   return unavailable(wanted_by, " needs ", need.version, " of ", need.file, ", ", have,
                      ": install a newer ", need.file,
                      " or a plugin that was built for an older system")
-      .because("VERSION_NEEDED");
+      .with_reason("VERSION_NEEDED");
 }
 
 // glibc names its versions after its releases, so no file need be read.
@@ -73,7 +73,7 @@ Status check_needed(const ElfFile& file, const std::string& path, const Linker& 
                     std::size_t depth) {
   std::set<std::string> seen{path};
   std::deque<Visit> queue{{path, file_name(path), 1}};
-  while (!queue.empty() && seen.size() < kMostLibraries) {
+  while (!queue.empty() && seen.size() < kMaxLibraries) {
     const Visit visit = queue.front();
     queue.pop_front();
     std::optional<ElfFile> opened;
@@ -92,7 +92,7 @@ Status check_needed(const ElfFile& file, const std::string& path, const Linker& 
       if (!found) {
         return unavailable(soname, " is not found, wanted by ", visit.chain, "; ",
                            linker.describe_search(soname, &now, visit.path))
-            .because("LIB_NEEDED_MISSING");
+            .with_reason("LIB_NEEDED_MISSING");
       }
       if (depth == 1 || found->empty()) continue;
       if (auto mapped = MappedFile::open(*found); mapped.ok()) {

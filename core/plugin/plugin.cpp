@@ -6,7 +6,7 @@
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/library_handle.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <cstring>
 
@@ -25,9 +25,9 @@ Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core
     table = query(&core, status);
   } catch (const std::exception& thrown) {
     return bug(subject, ": gantry_plugin_query_v1 throws: ", thrown.what())
-        .because(reason::query_failed.tag);
+        .with_reason(reason::query_failed.tag);
   } catch (...) {
-    return bug(subject, ": gantry_plugin_query_v1 throws").because(reason::query_failed.tag);
+    return bug(subject, ": gantry_plugin_query_v1 throws").with_reason(reason::query_failed.tag);
   }
   if (table) return table;
   const gantry_code code = status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
@@ -39,7 +39,7 @@ Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core
 Failure limit_error(std::string_view subject, std::string_view count_name, std::uint32_t count,
                     std::uint32_t limit) {
   return malformed(no_offset, subject, ": ", count_name, " is ", count, ", limit is ", limit)
-      .because(reason::table_limit.tag);
+      .with_reason(reason::table_limit.tag);
 }
 
 // A list of pointers to tables, each copied.
@@ -54,7 +54,7 @@ Result<std::vector<Table>> copy_list(const Table* const* list, std::uint32_t cou
   if (!list) {
     return malformed(no_offset, subject, ": gantry.plugin/1.", noun, "s is empty, ", noun,
                      "_count is ", count)
-        .because(reason::function_missing.tag);
+        .with_reason(reason::function_missing.tag);
   }
   copies.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -67,27 +67,27 @@ Result<std::vector<Table>> copy_list(const Table* const* list, std::uint32_t cou
 Status check_names(const LoadedPlugin& plugin, std::string_view subject) {
   for (std::size_t i = 0; i < plugin.loaders.size(); ++i) {
     const char* key = plugin.loaders[i].type_key;
-    const std::size_t size = strnlen(key, kLongestTypeKey + 1);
-    if (size == 0 || size > kLongestTypeKey) {
+    const std::size_t size = strnlen(key, kMaxLengthTypeKey + 1);
+    if (size == 0 || size > kMaxLengthTypeKey) {
       return malformed(no_offset, subject, ", loader ", i, ": type key of ",
-                       size == 0 ? "0" : "over 256", " bytes, expected 1 to ", kLongestTypeKey)
-          .because(reason::table_limit.tag);
+                       size == 0 ? "0" : "over 256", " bytes, expected 1 to ", kMaxLengthTypeKey)
+          .with_reason(reason::table_limit.tag);
     }
     if (plugin.loader(key) != &plugin.loaders[i]) {
       return malformed(no_offset, subject, ": type key \"", key, "\" is offered twice")
-          .because(reason::key_duplicate.tag);
+          .with_reason(reason::key_duplicate.tag);
     }
   }
   for (const gantry_device_table& device : plugin.devices) {
-    const std::string_view name(device.name, strnlen(device.name, kLongestTypeKey + 1));
-    if (!is_device_name(name) || name.size() > kLongestTypeKey) {
-      return malformed(no_offset, subject, ": device name \"", name.substr(0, kLongestTypeKey),
+    const std::string_view name(device.name, strnlen(device.name, kMaxLengthTypeKey + 1));
+    if (!is_device_name(name) || name.size() > kMaxLengthTypeKey) {
+      return malformed(no_offset, subject, ": device name \"", name.substr(0, kMaxLengthTypeKey),
                        "\", expected [a-z][a-z0-9_]*")
-          .because(reason::table_limit.tag);
+          .with_reason(reason::table_limit.tag);
     }
     if (plugin.device(name) != &device) {
       return malformed(no_offset, subject, ": device \"", name, "\" is offered twice")
-          .because(reason::key_duplicate.tag);
+          .with_reason(reason::key_duplicate.tag);
     }
   }
   return {};
@@ -105,18 +105,18 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
   GANTRY_TRY(plugin->abi_minor, negotiate({plugin->id, version}, table.abi, core.abi));
   if (const std::string expected = check_plugin_id(plugin->id); !expected.empty()) {
     return malformed(no_offset, subject, ": id is \"", plugin->id, "\", expected ", expected)
-        .because(reason::id_mismatch.tag);
+        .with_reason(reason::id_mismatch.tag);
   }
   auto parsed = Version::parse(version);
   if (!parsed.ok()) {
     return malformed(no_offset, subject, ": ", parsed.error().message)
-        .because(reason::version_mismatch.tag);
+        .with_reason(reason::version_mismatch.tag);
   }
   plugin->version = std::move(*parsed);
   GANTRY_TRY(plugin->loaders,
-             copy_list(table.loaders, table.loader_count, kMostLoaders, "loader", name));
+             copy_list(table.loaders, table.loader_count, kMaxLoaders, "loader", name));
   GANTRY_TRY(plugin->devices,
-             copy_list(table.devices, table.device_count, kMostDevices, "device", name));
+             copy_list(table.devices, table.device_count, kMaxDevices, "device", name));
   GANTRY_CHECK(check_names(*plugin, name));
   return plugin;
 }
@@ -128,7 +128,7 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
     return malformed(no_offset, manifest.file, " says ", what, " ", claimed, ", ",
                      manifest.library_path, " says ", found,
                      ": the two belong to different installations")
-        .because(why.tag);
+        .with_reason(why.tag);
   };
   if (manifest.id != plugin.id) return mismatch(reason::id_mismatch, "id", manifest.id, plugin.id);
   if (manifest.version.text != plugin.version.text) {
@@ -144,13 +144,13 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
     if (plugin.loader(key.key)) continue;
     return malformed(no_offset, manifest.file, " offers type key \"", key.key, "\", ",
                      manifest.library_path, " has no loader for it")
-        .because(reason::key_not_offered.tag);
+        .with_reason(reason::key_not_offered.tag);
   }
   for (const ManifestDevice& device : manifest.devices) {
     if (plugin.device(device.name)) continue;
     return malformed(no_offset, manifest.file, " offers device \"", device.name, "\", ",
                      manifest.library_path, " has no table for it")
-        .because(reason::key_not_offered.tag);
+        .with_reason(reason::key_not_offered.tag);
   }
   for (const gantry_loader_table& loader : plugin.loaders) {
     if (manifest.key_for(loader.type_key)) continue;
@@ -197,7 +197,7 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
   const auto query = reinterpret_cast<Query>(handle->symbol("gantry_plugin_query_v1"));
   if (!query) {
     return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
-        .because(reason::query_missing.tag);
+        .with_reason(reason::query_missing.tag);
   }
   GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
   GANTRY_CHECK(check_claims(manifest, *plugin));

@@ -7,7 +7,7 @@
 // Creating it (table.create(host)) is core/runtime's: it lends the host table.
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/manifest/manifest.hpp"
 #include "core/plugin/inspect.hpp"
 
@@ -23,9 +23,9 @@
 namespace gantry {
 
 // More than any plugin has; a count beyond is no count.
-constexpr std::uint32_t kMostLoaders = 256;
-constexpr std::uint32_t kMostDevices = 64;
-constexpr std::size_t kLongestTypeKey = 256;
+constexpr std::uint32_t kMaxLoaders = 256;
+constexpr std::uint32_t kMaxDevices = 64;
+constexpr std::size_t kMaxLengthTypeKey = 256;
 
 // What a plugin offers, complete and checked. Immutable; the pointers in it live as long as the process.
 struct LoadedPlugin {

@@ -46,7 +46,7 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   know(plugin->id);
   auto slot = std::make_unique<Slot>(query);
   slot->candidate.file = "(program)";
-  slot->candidate.place_name = "the program";
+  slot->candidate.location_name = "the program";
   slot->candidate.manifest = manifest_of(*plugin);
   slot->candidate.state = CandidateState::eligible;
   const std::lock_guard lock(state_->mutex);
@@ -66,24 +66,24 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   return {};
 }
 
-std::string PluginSet::pin_of(std::string_view what) const {
-  for (const auto& [pinned, id] : options_.pins) {
-    if (pinned == what) return id;
+std::string PluginSet::override_of(std::string_view what) const {
+  for (const auto& [is_override, id] : options_.overrides) {
+    if (is_override == what) return id;
   }
   return "";
 }
 
 std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const {
   know(what);
-  const std::string pin = pin_of(what);
+  const std::string override_id = override_of(what);
   const std::lock_guard lock(state_->mutex);
   std::vector<Choice> all;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     const Candidate& candidate = state_->slots[i]->candidate;
     if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, device))
       continue;
-    if (!pin.empty() && candidate.manifest->id != pin) continue;
-    all.push_back({i, !pin.empty()});
+    if (!override_id.empty() && candidate.manifest->id != override_id) continue;
+    all.push_back({i, !override_id.empty()});
   }
   std::stable_sort(all.begin(), all.end(), [&](const Choice& a, const Choice& b) {
     return comes_first(*state_->slots[a.candidate]->candidate.manifest,
@@ -106,7 +106,7 @@ std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
   const Manifest& second = *state_->slots[all[1].candidate]->candidate.manifest;
   if (first.priority != second.priority || first.version != second.version) return "";
   return concat(first.id, " and ", second.id, " are equal in priority and version, ", first.id,
-                " comes first by its id; set a priority or a pin");
+                " comes first by its id; set a priority or an override");
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_key(std::string_view type_key) {
@@ -126,7 +126,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
              !is_out(slot->candidate);
     });
     if (at == state_->slots.end()) {
-      return not_found("no usable plugin has the id ", id).because(reason::no_plugin.tag);
+      return not_found("no usable plugin has the id ", id).with_reason(reason::no_plugin.tag);
     }
     index = static_cast<std::size_t>(at - state_->slots.begin());
   }
@@ -137,13 +137,14 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
   const std::string_view noun = device ? "device" : "type key";
   const std::vector<Choice> all = choices(what, device);
   if (all.empty()) {
-    const std::string pin = pin_of(what);
-    if (!pin.empty()) {
-      return unavailable(noun, " \"", what, "\" is pinned to plugin ", pin,
+    const std::string override_id = override_of(what);
+    if (!override_id.empty()) {
+      return unavailable(noun, " \"", what, "\" is overridden to plugin ", override_id,
                          ", which is not there or does not offer it")
-          .because(reason::pin_unserved.tag);
+          .with_reason(reason::pin_unserved.tag);
     }
-    return unavailable("no plugin offers ", noun, " \"", what, "\"").because(reason::no_plugin.tag);
+    return unavailable("no plugin offers ", noun, " \"", what, "\"")
+        .with_reason(reason::no_plugin.tag);
   }
   Error last;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -166,8 +167,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     }
     warn(text);
   }
-  if (all.front().pinned)
-    last.at(noun, " \"", what, "\" is pinned to this plugin, no other is tried");
+  if (all.front().is_override)
+    last.at(noun, " \"", what, "\" is overridden to this plugin, no other is tried");
   return last;
 }
 
@@ -180,13 +181,13 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     slot = state_->slots[index].get();
     if (slot->opening && slot->opener == std::this_thread::get_id()) {
       return bug("plugin ", slot->candidate.title(), " asks for itself while it is created")
-          .because("CREATE_FAILED");
+          .with_reason("CREATE_FAILED");
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
     // since it was chosen
     if (is_out(slot->candidate)) {
-      return unavailable(slot->candidate.text).because(slot->candidate.reason.tag);
+      return unavailable(slot->candidate.text).with_reason(slot->candidate.reason.tag);
     }
     slot->opening = true;
     slot->opener = std::this_thread::get_id();

@@ -3,15 +3,15 @@
 // The plugins of one runtime: who serves a type key or a device, in which order they are tried, what became of each.
 //
 // Lazy: a manifest is parsed when it can have a say in what is asked for (core/manifest/merge.hpp), a plugin is opened
-// when something it serves is asked for. Nothing is ever chosen silently: a plugin that was named (pinned, or asked for
+// when something it serves is asked for. Nothing is ever chosen silently: a plugin that was named (overridden, or asked for
 // by id) fails for good; one that was chosen is followed by the next, with one warning.
 #pragma once
 
+#include "core/base/log.hpp"
 #include "core/manifest/candidate.hpp"
 #include "core/manifest/merge.hpp"
 #include "core/manifest/search_path.hpp"
 #include "core/plugin/plugin.hpp"
-#include "core/trace/log.hpp"
 
 #include <functional>
 #include <map>
@@ -38,7 +38,7 @@ using Activate = std::function<Result<std::shared_ptr<void>>(
 
 struct PluginSetOptions {
   // type key or device name -> plugin id
-  std::vector<std::pair<std::string, std::string>> pins;
+  std::vector<std::pair<std::string, std::string>> overrides;
   // static for the life of the set
   gantry_host_info core{};
   Activate activate;
@@ -50,7 +50,7 @@ struct PluginSetOptions {
 struct Choice {
   // index of candidates(), for good
   std::size_t candidate = 0;
-  bool pinned = false;
+  bool is_override = false;
 };
 
 class PluginSet {
@@ -78,7 +78,7 @@ class PluginSet {
   // The plugin with that id, and no other.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
 
-  // Who offers it, in order: pin, priority, version, id. A candidate that is pinned stands alone; a pin that nobody
+  // Who offers it, in order: override, priority, version, id. An override stands alone; an override that nobody
   // answers gives an empty list. Stopped candidates are left out but for those that failed when opened: they are
   // tried again, for what they lacked may be there now.
   std::vector<Choice> choices_for_key(std::string_view type_key) const;
@@ -97,7 +97,7 @@ class PluginSet {
   // These, and all that lists candidates below, have every manifest parsed.
   //
   // Type keys (aliases too) that a candidate serves or would, as far as is known: those of stopped candidates are left
-  // out, and those that are pinned to another plugin. Bytewise, each once.
+  // out, and those that another plugin overrides. Bytewise, each once.
   std::vector<std::string> served_keys() const;
   // Devices that eligible candidates offer, also candidates that failed: they are tried again. Bytewise, each once.
   std::vector<std::string> served_devices() const;
@@ -112,8 +112,8 @@ class PluginSet {
   const SearchResult& found() const { return found_; }
   std::vector<std::string> warnings() const;
   const PluginSetOptions& options() const { return options_; }
-  // The pin of a type key or device, or empty.
-  std::string pin_of(std::string_view what) const;
+  // The override of a type key or device, or empty.
+  std::string override_of(std::string_view what) const;
   // How often a chosen plugin failed and the next was taken.
   std::size_t fallback_count() const;
 

@@ -6,7 +6,7 @@ namespace gantry {
 namespace {
 
 // Words are remembered, and artifacts can ask for any number of them. After so many all manifests are parsed.
-constexpr std::size_t kMostWords = 64;
+constexpr std::size_t kMaxWords = 64;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ void PluginSet::know(std::optional<std::string_view> word) const {
     const std::lock_guard lock(state_->mutex);
     Merge& merge = state_->merge;
     if (merge.all_decided() || (word && state_->known.contains(*word))) return;
-    const bool all = !word || state_->known.size() == kMostWords;
+    const bool all = !word || state_->known.size() == kMaxWords;
     for (const std::size_t i : all ? merge.decide_all() : merge.decide(*word)) {
       const auto& manifest = merge.candidates()[i].manifest;
       if (!manifest) continue;
@@ -38,8 +38,8 @@ std::vector<std::string> PluginSet::served_keys() const {
     const Candidate& candidate = slot->candidate;
     if (candidate.stopped()) continue;
     const auto add = [&](const std::string& key) {
-      const std::string pin = pin_of(key);
-      if (pin.empty() || pin == candidate.manifest->id) keys.insert(key);
+      const std::string override_id = override_of(key);
+      if (override_id.empty() || override_id == candidate.manifest->id) keys.insert(key);
     };
     for (const ManifestKey& key : candidate.manifest->keys) {
       add(key.key);
@@ -122,7 +122,7 @@ Status PluginSet::check_required() {
     using namespace reason;
     const Reason& why = candidate.reason;
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
-    Error error = unavailable(candidate.text).because(why.tag);
+    Error error = unavailable(candidate.text).with_reason(why.tag);
     if (!candidate.stopped()) {
       // part of the program
       if (candidate.manifest->library_path.empty()) continue;
@@ -134,7 +134,7 @@ Status PluginSet::check_required() {
     return unavailable("plugin ", candidate.title(), " is required by ", by,
                        " and cannot be used, ", gantry::name_of(reason_of(error)), ": ",
                        error.message)
-        .because(error.reason);
+        .with_reason(error.reason);
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/config.hpp"
 
-#include "core/yaml/text_file.hpp"
+#include "core/base/text_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <filesystem>
@@ -16,7 +16,7 @@ constexpr YamlField kPlugins[] = {
     {.name = "dirs", .type = YamlType::list, .items = YamlType::text},
     {.name = "disable", .type = YamlType::list, .items = YamlType::text},
     {.name = "select", .type = YamlType::list, .items = YamlType::text},
-    {.name = "pins", .type = YamlType::map, .items = YamlType::text},
+    {.name = "overrides", .type = YamlType::map, .items = YamlType::text},
 };
 constexpr YamlField kBackend[] = {
     {.name = "config", .type = YamlType::map, .items = YamlType::scalar},
@@ -24,16 +24,16 @@ constexpr YamlField kBackend[] = {
 constexpr YamlField kFields[] = {
     {.name = "plugins", .type = YamlType::record, .fields = kPlugins},
     {.name = "backends", .type = YamlType::map, .items = YamlType::record, .fields = kBackend},
-    {.name = "threads", .type = YamlType::integer, .least = 0, .most = kMostThreads},
+    {.name = "threads", .type = YamlType::integer, .min = 0, .max = kMaxThreads},
     {.name = "cache", .type = YamlType::text},
     {.name = "log", .type = YamlType::choice, .choices = kLogLevels},
 };
 
 std::vector<std::string> paths(const std::vector<std::string>& written,
-                               const std::filesystem::path& folder) {
+                               const std::filesystem::path& directory) {
   std::vector<std::string> absolute;
   for (const std::string& path : written)
-    absolute.push_back((folder / path).lexically_normal().string());
+    absolute.push_back((directory / path).lexically_normal().string());
   return absolute;
 }
 
@@ -50,15 +50,15 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
 
   std::error_code failed;
-  std::filesystem::path folder = std::filesystem::absolute(file, failed).parent_path();
-  if (failed) folder = std::filesystem::path(file).parent_path();
+  std::filesystem::path directory = std::filesystem::absolute(file, failed).parent_path();
+  if (failed) directory = std::filesystem::path(file).parent_path();
   if (const YamlRecord plugins = root.record("plugins")) {
-    config.manifests = paths(plugins.texts("manifests"), folder);
-    config.dirs = paths(plugins.texts("dirs"), folder);
+    config.manifests = paths(plugins.texts("manifests"), directory);
+    config.dirs = paths(plugins.texts("dirs"), directory);
     config.disable = plugins.texts("disable");
     config.select = plugins.texts("select");
-    for (const YamlEntry& pin : plugins.entries("pins"))
-      config.pins.emplace_back(pin.key, pin.value.text);
+    for (const YamlEntry& override_id : plugins.entries("overrides"))
+      config.overrides.emplace_back(override_id.key, override_id.value.text);
   }
   for (const YamlEntry& backend : root.entries("backends")) {
     std::vector<ConfigText> options;
@@ -71,7 +71,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   config.threads = static_cast<int>(root.integer("threads", 0));
   config.cache = root.text("cache");
   if (!config.cache.empty() && config.cache != "none")
-    config.cache = paths({config.cache}, folder).front();
+    config.cache = paths({config.cache}, directory).front();
   if (root.has("log")) parse_log_level(root.text("log"), config.log);
   return config;
 }

@@ -3,8 +3,8 @@
 // The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml shows every key with its default.
 #pragma once
 
+#include "core/base/log.hpp"
 #include "core/manifest/config_option.hpp"
-#include "core/trace/log.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <span>
@@ -15,7 +15,7 @@
 namespace gantry {
 
 constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 struct Config {
   // where it was read from; empty: defaults
@@ -28,13 +28,13 @@ struct Config {
   std::vector<std::string> disable;
   // plugins.select
   std::vector<std::string> select;
-  // plugins.pins: type key to plugin id
-  std::vector<std::pair<std::string, std::string>> pins;
+  // plugins.overrides: type key to plugin id
+  std::vector<std::pair<std::string, std::string>> overrides;
   // backends.<id>.config
   std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;
   // of the pool, caller included; 0: all that this process may run on
   int threads = 0;
-  // folder, "none", or empty: the user's cache folder
+  // directory, "none", or empty: the user's cache directory
   std::string cache;
   LogLevel log = LogLevel::warning;
 };
@@ -42,7 +42,7 @@ struct Config {
 // The fields of a configuration. configs/schema/runtime.schema.json says the same.
 std::span<const YamlField> config_fields();
 
-// Reads a configuration text. Relative paths are relative to the folder of `file`.
+// Reads a configuration text. Relative paths are relative to the directory of `file`.
 //
 // returns  malformed as core/yaml says it: "<file>:<line>:<column>: threads: expected ..."
 Result<Config> parse_config(std::string_view text, const std::string& file);

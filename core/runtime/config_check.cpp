@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/config_check.hpp"
 
-#include "core/yaml/near_name.hpp"
+#include "core/base/near_name.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -40,7 +40,7 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
   std::vector<std::string> lines;
   // Every manifest is parsed for it.
   const Offered offered =
-      config.pins.empty() && config.backends.empty() ? Offered() : Offered(plugins);
+      config.overrides.empty() && config.backends.empty() ? Offered() : Offered(plugins);
   const auto tell = [&](std::string_view key, const auto&... what) {
     lines.push_back(concat(config.file, ": ", key, ": ", what...));
   };
@@ -48,8 +48,8 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
     if (offered.ids.contains(id)) return;
     tell(key, "no plugin here is ", quoted(id), near_text(id, offered.ids));
   };
-  for (const auto& [what, id] : config.pins) {
-    const std::string key = concat("plugins.pins.", what);
+  for (const auto& [what, id] : config.overrides) {
+    const std::string key = concat("plugins.overrides.", what);
     if (!offered.keys.contains(what) && !offered.devices.contains(what)) {
       std::set<std::string> both = offered.keys;
       both.insert(offered.devices.begin(), offered.devices.end());
@@ -67,7 +67,7 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
   for (const std::string& path : config.dirs) {
     std::error_code failed;
     if (!std::filesystem::is_directory(path, failed)) {
-      tell("plugins.dirs", quoted(path), " is no folder");
+      tell("plugins.dirs", quoted(path), " is no directory");
     }
   }
   return lines;

@@ -7,7 +7,7 @@ namespace gantry {
 namespace {
 
 // Keys are remembered, and containers can ask for any number of them. After so many all manifests are asked.
-constexpr std::size_t kMostKeys = 64;
+constexpr std::size_t kMaxKeys = 64;
 
 }  // namespace
 
@@ -32,10 +32,10 @@ PayloadLayouts DeclaredLayouts::layouts_of(const Candidates& candidates) const {
   std::stable_partition(ordered.begin(), ordered.end(),
                         [](const Candidate* one) { return one->was_eligible; });
   const auto is_offered = [&](const std::string& key) {
-    const std::string pin = plugins_.pin_of(key);
+    const std::string override_id = plugins_.override_of(key);
     return std::any_of(ordered.begin(), ordered.end(), [&](const Candidate* one) {
       return one->was_eligible && one->manifest->key_for(key) != nullptr &&
-             (pin.empty() || pin == one->manifest->id);
+             (override_id.empty() || override_id == one->manifest->id);
     });
   };
   PayloadLayouts layouts = built_in_;
@@ -69,7 +69,7 @@ std::span<const PayloadLayout> DeclaredLayouts::of(std::string_view type_key) {
     const auto at = known_.find(type_key);
     if (at != known_.end()) return at->second;
     if (complete_) return {};
-    few = known_.size() < kMostKeys;
+    few = known_.size() < kMaxKeys;
   }
   // Without the lock: what is odd in a manifest is logged when it is parsed, and the log may be the program's.
   const PayloadLayouts layouts = layouts_of(few ? candidates_for(type_key) : all_candidates());

@@ -3,7 +3,7 @@
 // The payload layouts that manifests declare, found when a container asks for them.
 #pragma once
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 #include "core/plugin/plugin_set.hpp"
 
 #include <map>

@@ -3,9 +3,9 @@
 
 #include "core/runtime/state.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/utf8.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ Result<std::string> text_of(gantry_value given) {
     case GANTRY_FLOAT:
       return concat(given.f);
     case GANTRY_STRING:
-      if (given.object == nullptr) return bug("a text at address 0").because("RESULT_KIND");
+      if (given.object == nullptr) return bug("a text at address 0").with_reason("RESULT_KIND");
       [[fallthrough]];
     case GANTRY_SMALL_STRING: {
       const OwnedValue value = OwnedValue::adopt(given);
@@ -56,11 +56,11 @@ Result<std::string> text_of(gantry_value given) {
       gantry_value_bytes(&value.get(), &text);
       const std::string_view shown(text.data, text.size);
       if (is_utf8(shown)) return std::string(shown);
-      return invalid("a text that is not UTF-8, ", shown_utf8(shown)).because("TEXT_UTF8");
+      return invalid("a text that is not UTF-8, ", shown_utf8(shown)).with_reason("TEXT_UTF8");
     }
     default:
       return bug("a value that is ", kind_text(given.kind), ", expected a number or a text")
-          .because("RESULT_KIND");
+          .with_reason("RESULT_KIND");
   }
 }
 
@@ -104,7 +104,7 @@ Result<std::int32_t> device_count(const Device& device) {
       [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
   if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
   if (count < 0)
-    return bug(described(device), " says it has ", count, " devices").because("DEVICE_COUNT");
+    return bug(described(device), " says it has ", count, " devices").with_reason("DEVICE_COUNT");
   return count;
 }
 

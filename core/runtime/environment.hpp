@@ -43,7 +43,7 @@ struct Environment {
 // thread   none may change the environment meanwhile
 Environment read_environment();
 
-// The folder that the core was loaded from (bin or lib), empty where the system does not tell.
+// The directory that the core was loaded from (bin or lib), empty where the system does not tell.
 std::string core_directory();
 
 }  // namespace gantry

@@ -6,7 +6,7 @@
 
 #include <gantry/threads.h>
 #include <gantry/trace.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <string_view>
 
@@ -37,7 +37,7 @@ constexpr gantry_trace kTrace = {
         [](const gantry_host* host, std::int64_t begun, gantry_bytes name, gantry_bytes category) {
           TraceRecorder* trace = state_of(host).trace.get();
           if (trace == nullptr || begun < 0) return;
-          wall(nullptr, [&]() -> Status {
+          abi_boundary(nullptr, [&]() -> Status {
             trace->add({name.data, name.size}, {category.data, category.size}, begun,
                        trace->now_ns() - begun);
             return {};

@@ -6,8 +6,8 @@
 #include "core/runtime/runtime.hpp"
 #include "core/tensor/tensor.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
-#include <gantry/wall.hpp>
 
 #include <cstring>
 
@@ -18,14 +18,15 @@ TensorObject* tensor_of(gantry_object* object) { return reinterpret_cast<TensorO
 ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*>(object); }
 
 Failure wrong_kind(const gantry_value& value, std::string_view expected) {
-  return invalid("value is ", kind_text(value.kind), ", expected ", expected).because("VALUE_KIND");
+  return invalid("value is ", kind_text(value.kind), ", expected ", expected)
+      .with_reason("VALUE_KIND");
 }
 
 // Apart, as what follows: a call that succeeds pays for nothing of it.
 [[gnu::noinline, gnu::cold]] Result<Any> no_call(const gantry_object* function, std::size_t args) {
   return guard([&]() -> Result<Any> {
     if (function == nullptr) return invalid("an empty function handle is called");
-    return invalid("a call has ", args, " arguments, most is ", INT32_MAX);
+    return invalid("a call has ", args, " arguments, maximum is ", INT32_MAX);
   });
 }
 

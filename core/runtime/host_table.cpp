@@ -3,15 +3,15 @@
 // Every function of gantry_host, each behind the wall: a plugin never sees an exception of ours.
 #include "core/runtime/host_table.hpp"
 
-#include "core/host/device_numbers.hpp"
 #include "core/module/module_graph.hpp"
+#include "core/native/device_numbers.hpp"
 #include "core/runtime/extensions.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
-#include <gantry/wall.hpp>
 
 namespace gantry {
 namespace {
@@ -31,13 +31,13 @@ Result<ModuleNode*> module_argument(gantry_object* object, std::string_view func
   if (object == nullptr || object->kind != GANTRY_MODULE) {
     return invalid(function, ": the object is ", object ? concat("of kind ", object->kind) : "NULL",
                    ", expected a module (kind ", std::int32_t{GANTRY_MODULE}, ")")
-        .because("ARGUMENT_KIND");
+        .with_reason("ARGUMENT_KIND");
   }
   return reinterpret_cast<ModuleNode*>(object);
 }
 
 void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
-  wall(nullptr, [&]() -> Status {
+  abi_boundary(nullptr, [&]() -> Status {
     const Log& log = state_of(host).log;
     const auto known = static_cast<LogLevel>(level < 0                  ? 0
                                              : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
@@ -50,7 +50,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
 
 gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_value* borrowed,
                             gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const PluginHost& plugin = PluginHost::of(host);
     for (const auto& [name, value] : plugin.options) {
       if (name != text_of(key)) continue;
@@ -61,7 +61,7 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
     for (const auto& option : plugin.options) names += (names.empty() ? "" : ", ") + option.first;
     return not_found("plugin ", plugin.plugin, " has no option ", quoted(text_of(key)),
                      "; options: ", names)
-        .because("CONFIG_KEY");
+        .with_reason("CONFIG_KEY");
   });
 }
 
@@ -76,12 +76,12 @@ void host_release(const gantry_host*, gantry_object* object) { release(object); 
 
 gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                           gantry_value* out, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     if (kind == GANTRY_STRING && !is_utf8(text_of(text))) {
       return invalid("text_new: plugin ", PluginHost::of(host).plugin,
                      " gives a string that is not UTF-8, ", quoted(text_of(text)),
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
-          .because("TEXT_UTF8");
+          .with_reason("TEXT_UTF8");
     }
     return give(new_text(kind, text_of(text)), out);
   });
@@ -89,23 +89,23 @@ gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_byt
 
 gantry_code host_shape_new(const gantry_host*, const std::int64_t* dims, std::uint64_t count,
                            gantry_value* out, gantry_status* status) {
-  return wall(status, [&] { return give(new_shape({dims, count}), out); });
+  return abi_boundary(status, [&] { return give(new_shape({dims, count}), out); });
 }
 
 gantry_code host_items_new(const gantry_host*, std::int32_t kind, const gantry_value* items,
                            std::uint64_t count, gantry_value* out, gantry_status* status) {
-  return wall(status, [&] { return give(new_items(kind, {items, count}), out); });
+  return abi_boundary(status, [&] { return give(new_items(kind, {items, count}), out); });
 }
 
 gantry_code host_items_get(const gantry_host*, gantry_object* object, const gantry_value** items,
                            std::uint64_t* count, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     if (object == nullptr || (object->kind != GANTRY_ARRAY && object->kind != GANTRY_MAP)) {
       return invalid("items_get: the object is ",
                      object ? concat("of kind ", object->kind) : "NULL",
                      ", expected an array (kind ", std::int32_t{GANTRY_ARRAY}, ") or a map (kind ",
                      std::int32_t{GANTRY_MAP}, ")")
-          .because("ARGUMENT_KIND");
+          .with_reason("ARGUMENT_KIND");
     }
     const auto* list = reinterpret_cast<const ItemsObject*>(object);
     *items = list->items;
@@ -116,24 +116,24 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
 
 gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes scope,
                             gantry_value* out, gantry_status* status) {
-  return wall(status,
-              [&] { return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out); });
+  return abi_boundary(
+      status, [&] { return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out); });
 }
 
 gantry_code host_tensor_view(const gantry_host*, const gantry_tensor* what, gantry_object* owner,
                              gantry_value* out, gantry_status* status) {
-  return wall(status, [&] { return give(tensor_view(*what, owner), out); });
+  return abi_boundary(status, [&] { return give(tensor_view(*what, owner), out); });
 }
 
 gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from,
                              const gantry_tensor* to, const gantry_env* env,
                              gantry_status* status) {
-  return wall(status, [&] { return tensor_copy(state_of(host).devices, *from, *to, env); });
+  return abi_boundary(status, [&] { return tensor_copy(state_of(host).devices, *from, *to, env); });
 }
 
 gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gantry_module module,
                             gantry_value* out, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     RuntimeState& state = state_of(host);
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
@@ -163,7 +163,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
 
 gantry_code host_function_new(const gantry_host* host, gantry_object* parent,
                               gantry_function function, gantry_value* out, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
       GANTRY_TRY(above, module_argument(parent, "function_new"));
@@ -178,7 +178,7 @@ gantry_code host_function_new(const gantry_host* host, gantry_object* parent,
 
 gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t where,
                       gantry_bytes name, gantry_object** function, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "find"));
     GANTRY_TRY(Ref<FunctionObject> found, find_function(*node, where, text_of(name)));
     *function = reinterpret_cast<gantry_object*>(found.take());
@@ -198,7 +198,7 @@ gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_
 
 gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::int32_t* type,
                              gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(*type, state_of(host).devices.number_of(text_of(name)));
     return {};
   });
@@ -206,7 +206,7 @@ gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::in
 
 gantry_code host_device_type_in(const gantry_host* host, gantry_object* module, std::int32_t number,
                                 std::int32_t* type, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "device_type_in"));
     if (number == kExtDev)
       GANTRY_CHECK(check_ext_dev(*node, node->ext_devs, state_of(host).devices));
@@ -217,7 +217,7 @@ gantry_code host_device_type_in(const gantry_host* host, gantry_object* module, 
 
 gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry_device* out,
                             gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const auto device, state_of(host).device(id.type));
     *out = {device->self, device->table, id};
     return {};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/load.hpp"
 
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
-#include "core/host/device_numbers.hpp"
-#include "core/host/library_module.hpp"
+#include "core/format/container.hpp"
 #include "core/module/unbound.hpp"
+#include "core/native/device_numbers.hpp"
+#include "core/native/library_module.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 #include "core/runtime/type_keys.hpp"
@@ -21,7 +21,7 @@ namespace gantry {
 namespace {
 
 // Each payload that only its loader can measure costs one more reading of the container.
-constexpr std::size_t kMostSelfMeasured = 256;
+constexpr std::size_t kMaxSelfMeasured = 256;
 
 // One file on its way in.
 class Loading {
@@ -68,19 +68,19 @@ class Loading {
       if (vague == entries.end()) return {};
       const auto index = static_cast<std::size_t>(vague - entries.begin());
       const std::string key(vague->type_key);
-      if (loaded_.size() == kMostSelfMeasured) {
-        return exhausted(name_, " has more than ", kMostSelfMeasured,
-                         " payloads of type keys like ", quoted(key),
+      if (loaded_.size() == kMaxSelfMeasured) {
+        return exhausted(name_, " has more than ", kMaxSelfMeasured, " payloads of type keys like ",
+                         quoted(key),
                          " whose length only their loader knows: declare the payload layout in the "
                          "plugin's manifest")
-            .because("PAYLOAD_LAYOUT");
+            .with_reason("PAYLOAD_LAYOUT");
       }
       GANTRY_TRY(const auto server, state_.plugins->for_key(key));
       GANTRY_TRY(Ref<ModuleNode> node,
-                 new_module_node(key, place_of_entry(index, place_end_of(key, name_))));
+                 new_module_node(key, location_of_entry(index, location_end_of(key, name_))));
       keep_alive(*node);
       auto consumed = load_payload(state_, server, payload_of(index), pin_, *node);
-      if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node->place);
+      if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node->location);
       if (!informed) informed = state_.layouts;
       informed->report(vague->at, *consumed);
       loaded_.emplace(vague->at, std::move(node));
@@ -96,7 +96,7 @@ class Loading {
   }
 
   static bool is_delimited(const Entry& entry) {
-    return entry.extent == Extent::exact || entry.extent == Extent::laid_out;
+    return entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
   }
 
   Payload payload_of(std::size_t index) const {
@@ -118,11 +118,11 @@ class Loading {
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
     const TypeKey& key = keys_->of(index);
-    std::string place = place_of_entry(index, key.place_end);
+    std::string location = location_of_entry(index, key.location_end);
     GANTRY_TRY(Ref<ModuleNode> node,
                key.missing.empty()
-                   ? new_module_node(std::string(key.name), std::move(place))
-                   : new_unbound_node(std::string(key.name), std::move(place), key.missing,
+                   ? new_module_node(std::string(key.name), std::move(location))
+                   : new_unbound_node(std::string(key.name), std::move(location), key.missing,
                                       std::make_shared<const Payload>(payload_of(index))));
     keep_alive(*node);
     return node;
@@ -187,7 +187,7 @@ class Loading {
       TypeKey& key = keys_->of(i);
       if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
       const Status loaded = load_with(key, i);
-      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", nodes_[i]->place);
+      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", nodes_[i]->location);
     }
     return {};
   }
@@ -274,7 +274,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
   if (path.empty()) return invalid("an empty path names no file");
-  // the working folder may be gone, which an absolute path does not need
+  // the working directory may be gone, which an absolute path does not need
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);

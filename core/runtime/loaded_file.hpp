@@ -3,7 +3,7 @@
 // The files that a runtime has loaded: the same file again is the same module while its root lives (decision 2).
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/module/module.hpp"
 
 #include <functional>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/payload.hpp"
 
-#include "core/host/device_numbers.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
+#include "core/native/device_numbers.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <mutex>
 #include <optional>
@@ -65,7 +65,7 @@ Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
   if (made.loader_ == nullptr) {
     return unavailable("plugin ", active.plugin->id, " offers ", quoted(like.type_key),
                        " and has no loader for it")
-        .because("KEY_NOT_OFFERED");
+        .with_reason("KEY_NOT_OFFERED");
   }
   made.type_key_ = like.type_key;
   made.origin_ = like.file->path().string();
@@ -105,7 +105,7 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
     return error;
   }
   if (made.pair.table == nullptr) {
-    return bug(subject(), " returns success without a module").because("MODULE_MISSING");
+    return bug(subject(), " returns success without a module").with_reason("MODULE_MISSING");
   }
   auto copied = guard([&] { return copy_of(made.pair.table); });
   if (!copied.ok()) {
@@ -119,7 +119,7 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   made.table = *copied;
   if (exact ? consumed != blob.size : consumed == 0 || consumed > blob.size) {
     return bug(subject(), " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
-        .because("BLOB_CONSUMED");
+        .with_reason("BLOB_CONSUMED");
   }
   std::int32_t device_type = 0;
   if (loader_->device != nullptr) {
@@ -144,7 +144,7 @@ Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const Ac
 }
 
 Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject) {
-  std::vector<Wish> unserved;
+  std::vector<Requirement> unserved;
   // the first of a plugin
   std::optional<Error> failure;
   for (ModuleNode* node : reachable(root)) {
@@ -162,13 +162,13 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
     if (Status counted = add_ext_dev(root, *node, ext_dev_of(state, **server, payload->type_key),
                                      is_up_to_v0_7(payload->generation), state.devices);
         !counted.ok()) {
-      return std::move(counted).error().at("while binding ", node->place);
+      return std::move(counted).error().at("while binding ", node->location);
     }
     GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
     auto loaded = load_payload(state, *server, *payload, pin, *node);
     // another thread may have been faster
     if (!loaded.ok() && is_unbound(*node)) {
-      return std::move(loaded).failure().at("while binding ", node->place);
+      return std::move(loaded).failure().at("while binding ", node->location);
     }
   }
   if (unserved.empty()) return {};

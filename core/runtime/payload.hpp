@@ -3,7 +3,7 @@
 // One payload on its way to the loader that serves its type key, now or later.
 #pragma once
 
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/module/module.hpp"
 #include "core/plugin/plugin_set.hpp"
 

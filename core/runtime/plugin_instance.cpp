@@ -4,7 +4,7 @@
 #include "core/manifest/config_values.hpp"
 #include "core/runtime/state.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <cctype>
 #include <filesystem>
@@ -56,11 +56,12 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
     if (id == manifest.id) layers.push_back({state.config.file, options});
   }
   layers.push_back(environment_layer(manifest, state.environment));
-  const ConfigPlaces places{std::filesystem::path(manifest.file).parent_path().string(),
-                            std::filesystem::path(manifest.library_path).parent_path().string(),
-                            state.cache_directory, Environment::variable};
+  const ConfigLocations locations{
+      std::filesystem::path(manifest.file).parent_path().string(),
+      std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
+      Environment::variable};
   std::vector<std::string> warnings;
-  GANTRY_TRY(const auto values, resolve_config(manifest, layers, places, warnings));
+  GANTRY_TRY(const auto values, resolve_config(manifest, layers, locations, warnings));
   for (const std::string& warning : warnings) state.log.warning(warning);
   for (const ConfigValue& value : values) {
     GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor files onto the CPU: the format is told by the first bytes, not by the suffix.
-#include "core/elf/mapped_file.hpp"
+#include "core/arrays/npy.hpp"
+#include "core/arrays/npz.hpp"
+#include "core/arrays/params.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/runtime/runtime.hpp"
-#include "core/tensor/npy.hpp"
-#include "core/tensor/npz.hpp"
-#include "core/tensor/params.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -5,11 +5,11 @@
 #include "core/runtime/load.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
-#include "core/runtime/trace_json.hpp"
 #include "core/tensor/tensor.hpp"
+#include "core/trace/trace_json.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 namespace gantry {
 
@@ -31,7 +31,7 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
                                    std::string_view factory) {
   return guard([&]() -> Result<Executor> {
     if (!model) return invalid("an executor is asked for of an empty module handle");
-    if (devices.empty()) return invalid("an executor is asked for without a device, fewest is 1");
+    if (devices.empty()) return invalid("an executor is asked for without a device, minimum is 1");
     auto make = model.function(factory);
     if (!make.ok())
       return std::move(make).failure().at("while making an executor of ", model.type_key());
@@ -59,7 +59,7 @@ Status Runtime::bind_missing(const Module& model) {
   return guard([&]() -> Status {
     if (!model) return invalid("an empty module handle has nothing to bind");
     auto& root = *reinterpret_cast<ModuleNode*>(model.get());
-    return gantry::bind_missing(*state_, root, root.place);
+    return gantry::bind_missing(*state_, root, root.location);
   });
 }
 

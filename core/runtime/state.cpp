@@ -29,29 +29,29 @@ std::string cache_of(const Config& config, const Environment& environment) {
   return config.cache.empty() ? environment.cache_directory : config.cache;
 }
 
-PluginPlaces places_of(const RuntimeOptions& options, const Config& config,
-                       const Environment& environment) {
-  PluginPlaces places;
+PluginLocations locations_of(const RuntimeOptions& options, const Config& config,
+                             const Environment& environment) {
+  PluginLocations locations;
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
     for (const std::string& path : paths) {
-      // the working folder may be gone
+      // the working directory may be gone
       std::error_code failed;
       const std::filesystem::path whole = std::filesystem::absolute(path, failed);
       all.push_back(failed ? path : whole.lexically_normal().string());
     }
     return all;
   };
-  places.manifests = absolute(options.plugin_files);
-  places.directories = absolute(options.plugin_dirs);
-  places.exclusive = options.only_these_plugins;
-  places.config_file = config.file;
-  places.config_manifests = config.manifests;
-  places.config_directories = config.dirs;
-  places.plugin_files = environment.plugin_files;
-  places.add_plugin_files = environment.add_plugin_files;
-  places.core_directory = core_directory();
-  return places;
+  locations.manifests = absolute(options.plugin_files);
+  locations.directories = absolute(options.plugin_dirs);
+  locations.exclusive = options.only_these_plugins;
+  locations.config_file = config.file;
+  locations.config_manifests = config.manifests;
+  locations.config_directories = config.dirs;
+  locations.plugin_files = environment.plugin_files;
+  locations.add_plugin_files = environment.add_plugin_files;
+  locations.core_directory = core_directory();
+  return locations;
 }
 
 std::vector<PluginFilter> filters_of(const Config& config, const Environment& environment) {
@@ -121,8 +121,8 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     return invalid("log level is ", quoted(options.log_level),
                    ", expected error, warning, info or debug");
   }
-  if (options.threads < 0 || options.threads > kMostThreads) {
-    return invalid("threads is ", options.threads, ", expected 0 to ", kMostThreads);
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return invalid("threads is ", options.threads, ", expected 0 to ", kMaxThreads);
   }
   GANTRY_TRY(Config config, read_config(options.config_file));
   auto state =
@@ -134,9 +134,10 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   }
 
   const Span span(state->trace.get(), "find plugins", "plugin");
-  SearchResult found = search_plugins(places_of(state->options, state->config, state->environment));
+  SearchResult found =
+      search_plugins(locations_of(state->options, state->config, state->environment));
   PluginSetOptions set;
-  set.pins = state->config.pins;
+  set.overrides = state->config.overrides;
   set.core = core_info();
   set.activate = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
                                      const Manifest& manifest) -> Result<std::shared_ptr<void>> {
@@ -164,16 +165,16 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind
   // a plugin asks while it is destroyed
   if (weak_from_this().expired()) {
     return unavailable("device ", quoted(kind), " is not there, the runtime ends")
-        .because("RUNTIME_ENDS");
+        .with_reason("RUNTIME_ENDS");
   }
   const auto opened = plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;
   if (opened.ok()) {
     return unavailable("plugin ", (*opened)->plugin->id, " was opened for device ", quoted(kind),
                        " and has no such device")
-        .because("DEVICE_MISSING");
+        .with_reason("DEVICE_MISSING");
   }
-  return unserved_error(explain(*plugins, {Wish{std::string(kind), true, {}}}),
+  return unserved_error(explain(*plugins, {Requirement{std::string(kind), true, {}}}),
                         concat("device ", quoted(kind)));
 }
 

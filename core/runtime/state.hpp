@@ -6,12 +6,13 @@
 //     pool, workspaces, globals  -> what compiled host code is lent
 #pragma once
 
-#include "core/blob/payload_layout.hpp"
-#include "core/host/context.hpp"
-#include "core/host/thread_pool.hpp"
-#include "core/host/workspace.hpp"
+#include "core/base/log.hpp"
+#include "core/format/payload_layout.hpp"
 #include "core/module/pin.hpp"
 #include "core/module/table_copy.hpp"
+#include "core/native/context.hpp"
+#include "core/native/thread_pool.hpp"
+#include "core/native/workspace.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/config.hpp"
 #include "core/runtime/declared_layouts.hpp"
@@ -20,7 +21,6 @@
 #include "core/runtime/plugin_instance.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/tensor/device_set.hpp"
-#include "core/trace/log.hpp"
 #include "core/trace/span.hpp"
 
 #include <memory>

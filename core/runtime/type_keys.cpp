@@ -13,17 +13,18 @@ namespace gantry {
 namespace {
 
 // Who wants a key, for messages.
-Wish wish_of(const TypeKey& key, std::string_view file_name) {
-  Wish wish{std::string(key.name), false, {}};
+Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
+  Requirement requirement{std::string(key.name), false, {}};
   for (const std::size_t i : key.entries) {
-    wish.wanted_by.push_back(concat(file_name, "[", key.name, "#", i, "]"));
+    requirement.wanted_by.push_back(concat(file_name, "[", key.name, "#", i, "]"));
   }
-  return wish;
+  return requirement;
 }
 
 // In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
-std::string why_missing(const RuntimeState& state, const Wish& wish, const Error& failure) {
-  const ExplainedWish told = explain(*state.plugins, {wish}).wishes.front();
+std::string why_missing(const RuntimeState& state, const Requirement& requirement,
+                        const Error& failure) {
+  const ExplainedRequirement told = explain(*state.plugins, {requirement}).requirements.front();
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
   // nothing against it but this one try
   if (told.served) return std::string(sentence(failure.message));
@@ -38,28 +39,29 @@ std::string why_missing(const RuntimeState& state, const Wish& wish, const Error
 
 }  // namespace
 
-std::string place_end_of(std::string_view key, std::string_view file_name) {
+std::string location_end_of(std::string_view key, std::string_view file_name) {
   return concat(" ", quoted(key), " of ", file_name);
 }
 
-std::string place_of_entry(std::size_t index, std::string_view place_end) {
+std::string location_of_entry(std::size_t index, std::string_view location_end) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
-  std::string place;
-  place.reserve(7 + static_cast<std::size_t>(end - digits) + place_end.size());
-  return place.append("module ").append(digits, end).append(place_end);
+  std::string location;
+  location.reserve(7 + static_cast<std::size_t>(end - digits) + location_end.size());
+  return location.append("module ").append(digits, end).append(location_end);
 }
 
 // Files have few keys and thousands of modules.
 TypeKeys::TypeKeys(const Container& container, std::string file_name)
     : file_name_(std::move(file_name)) {
-  std::unordered_map<std::string_view, std::uint32_t> place;
+  std::unordered_map<std::string_view, std::uint32_t> location;
   key_of_.reserve(container.entries.size());
   for (std::size_t i = 0; i < container.entries.size(); ++i) {
     const std::string_view name = container.entries[i].type_key;
     if (key_of_.empty() || keys_[key_of_.back()].name != name) {
-      const auto [known, added] = place.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
-      if (added) keys_.push_back({name, place_end_of(name, file_name_), {}, {}, {}, {}});
+      const auto [known, added] =
+          location.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
+      if (added) keys_.push_back({name, location_end_of(name, file_name_), {}, {}, {}, {}});
       key_of_.push_back(known->second);
     } else {
       key_of_.push_back(key_of_.back());
@@ -71,9 +73,9 @@ TypeKeys::TypeKeys(const Container& container, std::string file_name)
 // One error for all keys that nobody serves; OK where somebody serves each.
 Status TypeKeys::check_served(const RuntimeState& state,
                               const std::vector<TypeKey*>& wanted) const {
-  std::vector<Wish> wishes;
-  for (const TypeKey* key : wanted) wishes.push_back(wish_of(*key, file_name_));
-  const Explanation told = explain(*state.plugins, wishes);
+  std::vector<Requirement> requirements;
+  for (const TypeKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
+  const Explanation told = explain(*state.plugins, requirements);
   if (told.all_served()) return {};
   return unserved_error(told, file_name_);
 }
@@ -99,7 +101,7 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
     if (server.ok()) {
       key->server = std::move(*server);
     } else if (allow_missing) {
-      key->missing = why_missing(state, wish_of(*key, file_name_), server.error());
+      key->missing = why_missing(state, requirement_of(*key, file_name_), server.error());
     } else if (!failure) {
       failure = std::move(server).error();
     }

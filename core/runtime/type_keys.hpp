@@ -5,7 +5,7 @@
 //     entries by type key -> plugins asked what they offer -> plugins opened, or one error for all that nobody serves
 #pragma once
 
-#include "core/blob/container.hpp"
+#include "core/format/container.hpp"
 #include "core/runtime/payload.hpp"
 
 #include <cstddef>
@@ -22,16 +22,16 @@ namespace gantry {
 struct RuntimeState;
 
 // The end of the place of every module of a key, for messages: " \"cuda\" of model.so".
-std::string place_end_of(std::string_view key, std::string_view file_name);
+std::string location_end_of(std::string_view key, std::string_view file_name);
 // "module 3 \"cuda\" of model.so"
-std::string place_of_entry(std::size_t index, std::string_view place_end);
+std::string location_of_entry(std::size_t index, std::string_view location_end);
 
 // What all entries of one type key have in common.
 struct TypeKey {
   // the container's; empty: lost behind a payload that nobody can measure
   std::string_view name;
   // see place_end_of()
-  std::string place_end;
+  std::string location_end;
   // by index
   std::vector<std::size_t> entries;
   // NULL: host code, or missing

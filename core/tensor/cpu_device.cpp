@@ -3,8 +3,8 @@
 
 #include "core/tensor/device_set.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <malloc.h>
 #include <unistd.h>
@@ -31,9 +31,9 @@ gantry_code refuse(gantry_status* status, gantry_code code, const char* form, Pa
 }
 
 // a huge page
-constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 21;
+constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 21;
 // what a process can address
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47;
 
 // Attribute 1000 of every runtime in the process: the table has no self. As the allocator rounds
 // blocks, so that free() finds the same number without a header or a map.
@@ -111,21 +111,22 @@ gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
                   gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
   if (what->scope.size != 0 && !gantry_bytes_equal(what->scope, gantry_text("global"))) {
-    return wall(status, [&]() -> Status {
+    return abi_boundary(status, [&]() -> Status {
       const std::string_view scope(what->scope.data, what->scope.size);
       return unsupported("cpu: memory scope ", quoted(scope),
                          " is not there, the only scope is \"global\"");
     });
   }
   const std::uint64_t alignment = std::max(what->alignment, kTensorAlignment);
-  if ((what->alignment & (what->alignment - 1)) != 0 || alignment > kMostAlignment) {
+  if ((what->alignment & (what->alignment - 1)) != 0 || alignment > kMaxAlignment) {
     return refuse(status, GANTRY_INVALID,
                   "cpu: alignment is %" PRIu64 ", expected a power of two up to %" PRIu64,
-                  what->alignment, kMostAlignment);
+                  what->alignment, kMaxAlignment);
   }
-  if (what->size > kMostBytes) {
+  if (what->size > kMaxBytes) {
     return refuse(status, GANTRY_EXHAUSTED,
-                  "cpu: %" PRIu64 " bytes are asked for, most is %" PRIu64, what->size, kMostBytes);
+                  "cpu: %" PRIu64 " bytes are asked for, maximum is %" PRIu64, what->size,
+                  kMaxBytes);
   }
   // Rounded up as aligned_alloc wants it; a block of no bytes still has an address of its own.
   const std::uint64_t size = std::max((what->size + alignment - 1) & ~(alignment - 1), alignment);
@@ -147,14 +148,14 @@ void free_block(void*, std::int32_t, void* data) {
   std::free(data);
 }
 
-gantry_code check_place(const gantry_place& place, const char* side, std::uint64_t size,
-                        gantry_status* status) {
-  if (place.device.type != kCpu || place.device.index != 0) {
+gantry_code check_location(const gantry_location& location, const char* side, std::uint64_t size,
+                           gantry_status* status) {
+  if (location.device.type != kCpu || location.device.index != 0) {
     return refuse(status, GANTRY_INVALID,
                   "cpu: copy %s device %" PRId32 ":%" PRId32 ", the only device here is 1:0", side,
-                  place.device.type, place.device.index);
+                  location.device.type, location.device.index);
   }
-  if (place.data == nullptr && size != 0) {
+  if (location.data == nullptr && size != 0) {
     return refuse(status, GANTRY_INVALID, "cpu: copy of %" PRIu64 " bytes %s address 0", size,
                   side);
   }
@@ -166,7 +167,7 @@ gantry_code copy(void*, std::int32_t i, const gantry_copy* what, void* stream,
   if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
   for (const bool source : {true, false}) {
     const gantry_code code =
-        check_place(source ? what->from : what->to, source ? "from" : "to", what->size, status);
+        check_location(source ? what->from : what->to, source ? "from" : "to", what->size, status);
     if (code != GANTRY_OK) return code;
   }
   if (what->size == 0) return GANTRY_OK;

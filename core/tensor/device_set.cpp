@@ -3,8 +3,8 @@
 
 #include "core/tensor/cpu_device.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <charconv>
 #include <iterator>
@@ -89,14 +89,14 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
   if (data == nullptr) {
     return bug(described(device), ": alloc of ", what.size, " bytes succeeds without memory")
-        .because("DEVICE_ALLOC");
+        .with_reason("DEVICE_ALLOC");
   }
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
     device.table->free(device.self, index, data);
     return bug(described(device), ": alloc of ", what.size,
                " bytes gives an address that is no multiple of ", what.alignment, ", as was asked")
-        .because("DEVICE_ALLOC");
+        .with_reason("DEVICE_ALLOC");
   }
   return data;
 }

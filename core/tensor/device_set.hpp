@@ -65,7 +65,7 @@ class DeviceSet {
   // Adds a kind of device in two steps, because a plugin asks for its number while it is created: reserve() gives the
   // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. So does
   // ext_dev's, 12, for a device that is not called so: several may claim it, and artifacts that say 12 are translated
-  // (core/host/device_numbers.hpp).
+  // (core/native/device_numbers.hpp).
   //
   // Names are unique, for people choose devices by them; "ext_dev" is one like the others, for one device at a time.
   //

@@ -35,8 +35,8 @@ void free_pin(void* self, std::int32_t) { delete static_cast<PinObject*>(self); 
 template <class T>
 Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   static_assert(sizeof(T) % alignof(gantry_value) == 0);
-  const std::uint64_t most = PTRDIFF_MAX - sizeof(T);
-  void* block = extra <= most ? std::malloc(sizeof(T) + extra) : nullptr;
+  const std::uint64_t max = PTRDIFF_MAX - sizeof(T);
+  void* block = extra <= max ? std::malloc(sizeof(T) + extra) : nullptr;
   if (block == nullptr) return exhausted(what, ": no memory for ", extra, " bytes");
   return new (block) T{};
 }

@@ -178,7 +178,7 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
 // An object of kind GANTRY_OBJECT that keeps `what` alive (a mapped file, a library) until its last release.
 Result<ObjectPtr> new_pin(std::shared_ptr<const void> what);
 
-// Lays a fresh header. For rooms that make further kinds of objects.
+// Lays a fresh header. For components that make further kinds of objects.
 inline gantry_object fresh_header(std::int32_t kind, void (*deleter)(void*, std::int32_t)) {
   return {kFreshCounts, kind, 0, deleter};
 }

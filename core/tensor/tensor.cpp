@@ -3,8 +3,8 @@
 
 #include "core/tensor/cpu_device.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/dtype_text.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -53,7 +53,7 @@ Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
   return Ref<TensorObject>::adopt(object);
 }
 
-gantry_place place_of(const gantry_tensor& tensor) {
+gantry_location location_of(const gantry_tensor& tensor) {
   return {tensor.data, tensor.byte_offset, tensor.device};
 }
 
@@ -78,15 +78,14 @@ Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& 
 // Both sides are devices, of two kinds, or of one whose table does not copy between them: through host memory.
 Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
                    const gantry_env* env) {
-  const std::uint64_t most = std::min(whole.size, kStagingBytes);
-  const std::unique_ptr<char[]> staging(new (std::nothrow) char[most]);
-  if (staging == nullptr)
-    return exhausted("tensor copy: no memory for ", most, " bytes of staging");
-  const gantry_place host{staging.get(), 0, {kCpu, 0}};
-  for (std::uint64_t done = 0; done < whole.size; done += most) {
+  const std::uint64_t max = std::min(whole.size, kStagingBytes);
+  const std::unique_ptr<char[]> staging(new (std::nothrow) char[max]);
+  if (staging == nullptr) return exhausted("tensor copy: no memory for ", max, " bytes of staging");
+  const gantry_location host{staging.get(), 0, {kCpu, 0}};
+  for (std::uint64_t done = 0; done < whole.size; done += max) {
     gantry_copy down = whole;
     down.flags = GANTRY_COPY_BLOCKING;
-    down.size = std::min(most, whole.size - done);
+    down.size = std::min(max, whole.size - done);
     down.from.byte_offset += done;
     gantry_copy up = down;
     up.to.byte_offset += done;
@@ -145,7 +144,7 @@ Status copy_within(const Device& device, const gantry_copy& what, const gantry_e
 }  // namespace
 
 Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
-  if (tensor.ndim < 0) return invalid("tensor rank is ", tensor.ndim, ", fewest is 0");
+  if (tensor.ndim < 0) return invalid("tensor rank is ", tensor.ndim, ", minimum is 0");
   if (tensor.ndim > 0 && tensor.shape == nullptr) {
     return invalid("tensor of rank ", tensor.ndim, " has no shape");
   }
@@ -170,11 +169,11 @@ bool is_compact(const gantry_tensor& tensor) {
 }
 
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
-  constexpr std::int32_t most_shown = 16;
+  constexpr std::int32_t max_shown = 16;
   std::string text = concat(dtype_text(tensor.dtype), "[");
   for (std::int32_t axis = 0; axis < tensor.ndim && tensor.shape != nullptr; ++axis) {
     if (axis != 0) text.append(", ");
-    if (axis == most_shown) {
+    if (axis == max_shown) {
       text.append("...");
       break;
     }
@@ -256,8 +255,8 @@ Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const ga
 
   gantry_copy what{};
   what.struct_size = sizeof what;
-  what.from = place_of(from);
-  what.to = place_of(to);
+  what.from = location_of(from);
+  what.to = location_of(to);
   what.size = bytes;
   const bool from_host = from.device.type == kCpu;
   if (from_host || to.device.type == kCpu) what.flags = GANTRY_COPY_BLOCKING;

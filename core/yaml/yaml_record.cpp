@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/yaml/yaml_record.hpp"
 
-#include "core/yaml/near_name.hpp"
+#include "core/base/near_name.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -92,9 +92,9 @@ class Checker {
     }
     for (const YamlField& field : fields) {
       if (field.required && !value.find(field.name)) {
-        return yaml_error(document_.file, value.place, yaml_path(path, field.name),
+        return yaml_error(document_.file, value.location, yaml_path(path, field.name),
                           "required key is missing")
-            .because("YAML_MISSING_KEY");
+            .with_reason("YAML_MISSING_KEY");
       }
     }
     return {};
@@ -112,8 +112,8 @@ class Checker {
       near = concat(", known keys are ", names_of(names));
     }
     Error error =
-        yaml_error(document_.file, entry.place, yaml_path(path, entry.key), "unknown key", near)
-            .because("YAML_UNKNOWN_KEY");
+        yaml_error(document_.file, entry.location, yaml_path(path, entry.key), "unknown key", near)
+            .with_reason("YAML_UNKNOWN_KEY");
     if (!unknown_.warnings) return error;
     unknown_.warnings->push_back(std::move(error.message));
     return {};
@@ -127,8 +127,8 @@ class Checker {
   Status ask(decltype(YamlField::check) check, const YamlValue& value, const std::string& path) {
     const std::string expected = check ? check(value) : "";
     if (expected.empty()) return {};
-    return yaml_error(document_.file, value.place, path, yaml_expected(expected, value))
-        .because("YAML_TYPE");
+    return yaml_error(document_.file, value.location, path, yaml_expected(expected, value))
+        .with_reason("YAML_TYPE");
   }
 
   Status check_type(const YamlValue& value, YamlType type, const YamlField& field,
@@ -180,10 +180,10 @@ class Checker {
       case YamlType::integer: {
         std::int64_t number = 0;
         if (!yaml_integer(value, number)) return wrong_type(type, value, path);
-        if (number < field.least || number > field.most) {
-          return yaml_error(document_.file, value.place, path, "expected integer ", field.least,
-                            " to ", field.most, ", found ", number)
-              .because("YAML_RANGE");
+        if (number < field.min || number > field.max) {
+          return yaml_error(document_.file, value.location, path, "expected integer ", field.min,
+                            " to ", field.max, ", found ", number)
+              .with_reason("YAML_RANGE");
         }
         return {};
       }
@@ -199,10 +199,10 @@ class Checker {
         if (std::find(field.choices.begin(), field.choices.end(), value.text) !=
             field.choices.end())
           return {};
-        return yaml_error(document_.file, value.place, path, "expected ", names_of(field.choices),
-                          ", found ", yaml_found(value),
+        return yaml_error(document_.file, value.location, path, "expected ",
+                          names_of(field.choices), ", found ", yaml_found(value),
                           did_you_mean(value.text, {field.choices.begin(), field.choices.end()}))
-            .because("YAML_RANGE");
+            .with_reason("YAML_RANGE");
       default:
         return {};
     }
@@ -211,15 +211,15 @@ class Checker {
   Status check_count(std::size_t count, std::string_view unit, const YamlValue& value,
                      const YamlField& field, const std::string& path) {
     if (count <= field.longest) return {};
-    return yaml_error(document_.file, value.place, path, count, " ", unit, ", limit is ",
+    return yaml_error(document_.file, value.location, path, count, " ", unit, ", limit is ",
                       field.longest)
-        .because("YAML_RANGE");
+        .with_reason("YAML_RANGE");
   }
 
   Failure wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
-    return yaml_error(document_.file, value.place, path, "expected ", name_of(type), ", found ",
+    return yaml_error(document_.file, value.location, path, "expected ", name_of(type), ", found ",
                       yaml_found(value), hint_for(type, value))
-        .because("YAML_TYPE");
+        .with_reason("YAML_TYPE");
   }
 
   const YamlDocument& document_;

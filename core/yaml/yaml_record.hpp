@@ -65,8 +65,8 @@ struct YamlField {
   bool required = false;
   YamlType items = YamlType::text;
   // integer: the value
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
   // text: bytes; list and map: items
   std::size_t longest = std::numeric_limits<std::size_t>::max();
   std::span<const std::string_view> choices = {};
@@ -121,12 +121,13 @@ class YamlRecord {
   template <class... Parts>
   Failure error(std::string_view key, const Parts&... parts) const {
     const YamlValue* at = find(key);
-    return yaml_error(document_->file, at ? at->place : value_->place, path_of(key), parts...);
+    return yaml_error(document_->file, at ? at->location : value_->location, path_of(key),
+                      parts...);
   }
   // The same at an item of the list `key`. Precondition: the list has it.
   template <class... Parts>
   Failure item_error(std::string_view key, std::size_t index, const Parts&... parts) const {
-    return yaml_error(document_->file, find(key)->items[index].place,
+    return yaml_error(document_->file, find(key)->items[index].location,
                       yaml_path(path_of(key), index), parts...);
   }
 

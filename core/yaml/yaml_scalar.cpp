@@ -9,7 +9,7 @@ namespace gantry {
 namespace {
 
 // bytes of a found value that an error repeats
-constexpr std::size_t kLongestQuote = 60;
+constexpr std::size_t kMaxLengthQuote = 60;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -62,8 +62,8 @@ bool is_ambiguous(const YamlValue& value) {
 }
 
 std::string quote(std::string_view text) {
-  const bool cut = text.size() > kLongestQuote;
-  std::size_t size = cut ? kLongestQuote : text.size();
+  const bool cut = text.size() > kMaxLengthQuote;
+  std::size_t size = cut ? kMaxLengthQuote : text.size();
   while (cut && size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
   return concat("\"", text.substr(0, size), cut ? "...\"" : "\"");
 }

@@ -24,7 +24,7 @@ class Lines {
       if (text[i] == '\n') starts_.push_back(i + 1);
     }
   }
-  YamlPlace place(std::size_t offset) const {
+  YamlLocation location(std::size_t offset) const {
     offset = std::min(offset, text_.size());
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
     const std::size_t start = *(after - 1);
@@ -49,20 +49,21 @@ Status check_characters(std::string_view text, std::string_view file, const Line
     const auto c = static_cast<unsigned char>(text[at]);
     const std::size_t size = utf8_size(text, at);
     if (size == 0) {
-      return yaml_error(file, lines.place(at), "", "byte ", Hex{c}, " is not UTF-8")
-          .because("YAML_NOT_UTF8");
+      return yaml_error(file, lines.location(at), "", "byte ", Hex{c}, " is not UTF-8")
+          .with_reason("YAML_NOT_UTF8");
     }
     if (text.substr(at, 3) == "\xef\xbb\xbf") {
-      return yaml_error(file, lines.place(at), "", "byte order mark, expected plain UTF-8")
-          .because("YAML_NOT_UTF8");
+      return yaml_error(file, lines.location(at), "", "byte order mark, expected plain UTF-8")
+          .with_reason("YAML_NOT_UTF8");
     }
     if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
-      return yaml_error(file, lines.place(at), "", "control character ", Hex{c})
-          .because("YAML_CONTROL_CHARACTER");
+      return yaml_error(file, lines.location(at), "", "control character ", Hex{c})
+          .with_reason("YAML_CONTROL_CHARACTER");
     }
     if (c == '\t' && in_front) {
-      return yaml_error(file, lines.place(at), "", "tab in front of a line, indentation is spaces")
-          .because("YAML_TAB");
+      return yaml_error(file, lines.location(at), "",
+                        "tab in front of a line, indentation is spaces")
+          .with_reason("YAML_TAB");
     }
     in_front = c == '\n' || (in_front && c == ' ');
     at += size;
@@ -85,7 +86,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 0) return;
-    refuse("YAML_SECOND_DOCUMENT", place(mark), "", "second document, expected one");
+    refuse("YAML_SECOND_DOCUMENT", location(mark), "", "second document, expected one");
   }
   void OnDocumentEnd() override {}
 
@@ -93,18 +94,19 @@ class Builder final : public YAML::EventHandler {
     check_plain(mark, anchor);
     YamlValue value;
     // An empty value has no place of its own: yaml-cpp gives that of whatever comes next.
-    value.place = !frames_.empty() && frames_.back().key ? frames_.back().key_place : place(mark);
+    value.location =
+        !frames_.empty() && frames_.back().key ? frames_.back().key_location : location(mark);
     add(std::move(value));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse("YAML_ALIAS", place(mark), here(), "alias, write the value out");
+    refuse("YAML_ALIAS", location(mark), here(), "alias, write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
     check_plain(mark, anchor);
     YamlValue value;
     value.kind = YamlKind::scalar;
-    value.place = place(mark);
+    value.location = location(mark);
     value.text = text;
     const char first = character(mark);
     value.quoted = first == '"' || first == '\'' || first == '|' || first == '>';
@@ -127,18 +129,18 @@ class Builder final : public YAML::EventHandler {
     std::string path;
     // map: read, its value is awaited
     std::optional<std::string> key;
-    YamlPlace key_place;
+    YamlLocation key_location;
     std::unordered_map<std::string, std::uint32_t> key_lines;
   };
 
   template <class... Parts>
-  [[noreturn]] void refuse(std::string_view reason, const YamlPlace& at, std::string_view path,
+  [[noreturn]] void refuse(std::string_view reason, const YamlLocation& at, std::string_view path,
                            const Parts&... parts) {
-    throw Refused{yaml_error(file_, at, path, parts...).because(reason)};
+    throw Refused{yaml_error(file_, at, path, parts...).with_reason(reason)};
   }
 
-  YamlPlace place(const YAML::Mark& mark) const {
-    return lines_.place(mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos));
+  YamlLocation location(const YAML::Mark& mark) const {
+    return lines_.location(mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos));
   }
   char character(const YAML::Mark& mark) const {
     const auto at = static_cast<std::size_t>(mark.pos);
@@ -156,22 +158,24 @@ class Builder final : public YAML::EventHandler {
   void check_plain(const YAML::Mark& mark, YAML::anchor_t anchor) {
     const char first = character(mark);
     if (anchor != 0 || first == '&') {
-      refuse("YAML_ALIAS", place(mark), here(), "anchor, write the value out where it is needed");
+      refuse("YAML_ALIAS", location(mark), here(),
+             "anchor, write the value out where it is needed");
     }
-    if (first == '!') refuse("YAML_TAG", place(mark), here(), "tag, the type follows from the key");
+    if (first == '!')
+      refuse("YAML_TAG", location(mark), here(), "tag, the type follows from the key");
   }
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, YamlKind kind) {
     check_plain(mark, anchor);
     if (frames_.size() >= limits_.depth) {
-      refuse("YAML_TOO_DEEP", place(mark), "", "nesting depth ", frames_.size() + 1, ", limit is ",
-             limits_.depth);
+      refuse("YAML_TOO_DEEP", location(mark), "", "nesting depth ", frames_.size() + 1,
+             ", limit is ", limits_.depth);
     }
     if (awaits_key())
-      refuse("YAML_SYNTAX", place(mark), here(), "key is a list or a map, expected text");
+      refuse("YAML_SYNTAX", location(mark), here(), "key is a list or a map, expected text");
     Frame frame;
     frame.value.kind = kind;
-    frame.value.place = place(mark);
+    frame.value.location = location(mark);
     frame.path = here();
     frames_.push_back(std::move(frame));
   }
@@ -195,22 +199,22 @@ class Builder final : public YAML::EventHandler {
     } else if (!top.key) {
       add_key(top, std::move(value));
     } else {
-      top.value.entries.push_back({std::move(*top.key), top.key_place, std::move(value)});
+      top.value.entries.push_back({std::move(*top.key), top.key_location, std::move(value)});
       top.key.reset();
     }
   }
   void add_key(Frame& top, YamlValue key) {
-    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.place, top.path, "key is empty");
+    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.location, top.path, "key is empty");
     if (key.text == "<<" && !key.quoted) {
-      refuse("YAML_ALIAS", key.place, top.path, "merge key, write the keys out");
+      refuse("YAML_ALIAS", key.location, top.path, "merge key, write the keys out");
     }
-    const auto [at, added] = top.key_lines.emplace(key.text, key.place.line);
+    const auto [at, added] = top.key_lines.emplace(key.text, key.location.line);
     if (!added) {
-      refuse("YAML_DUPLICATE_KEY", key.place, yaml_path(top.path, key.text), "key \"", key.text,
+      refuse("YAML_DUPLICATE_KEY", key.location, yaml_path(top.path, key.text), "key \"", key.text,
              "\" stands twice, first in line ", at->second);
     }
     top.key = std::move(key.text);
-    top.key_place = key.place;
+    top.key_location = key.location;
   }
 
   std::string_view text_;
@@ -227,10 +231,11 @@ Failure syntax_error(const YAML::Exception& thrown, std::string_view text, const
                      const Lines& lines) {
   const std::size_t at = thrown.mark.pos < 0 ? 0 : static_cast<std::size_t>(thrown.mark.pos);
   if (at < text.size() && text[at] == '*') {
-    return yaml_error(file, lines.place(at), "", "alias, write the value out")
-        .because("YAML_ALIAS");
+    return yaml_error(file, lines.location(at), "", "alias, write the value out")
+        .with_reason("YAML_ALIAS");
   }
-  return yaml_error(file, lines.place(at), "", "not YAML: ", thrown.msg).because("YAML_SYNTAX");
+  return yaml_error(file, lines.location(at), "", "not YAML: ", thrown.msg)
+      .with_reason("YAML_SYNTAX");
 }
 
 }  // namespace
@@ -252,7 +257,7 @@ std::string yaml_path(std::string_view parent, std::size_t index) {
 Result<YamlDocument> parse_yaml(std::string_view text, std::string file, const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
     return malformed(limits.bytes, file, ": ", text.size(), " bytes, limit is ", limits.bytes)
-        .because("YAML_TOO_LARGE");
+        .with_reason("YAML_TOO_LARGE");
   }
   const Lines lines(text);
   GANTRY_CHECK(check_characters(text, file, lines));

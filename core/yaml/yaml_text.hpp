@@ -26,7 +26,7 @@ struct YamlLimits {
 };
 
 // Line and column count from 1, columns in characters; offset in bytes.
-struct YamlPlace {
+struct YamlLocation {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
   std::uint64_t offset = 0;
@@ -39,7 +39,7 @@ struct YamlEntry;
 // One value as written. A scalar stays text: what it means depends on the field that it stands in.
 struct YamlValue {
   YamlKind kind = YamlKind::nothing;
-  YamlPlace place;
+  YamlLocation location;
   // scalar: without its quotes
   std::string text;
   // scalar: '...', "...", or a block after | or >
@@ -55,7 +55,7 @@ struct YamlValue {
 
 struct YamlEntry {
   std::string key;
-  YamlPlace place;
+  YamlLocation location;
   YamlValue value;
 };
 
@@ -83,9 +83,9 @@ std::string yaml_path(std::string_view parent, std::size_t index);
 
 // "<file>:<line>:<column>: <path>: <parts>"; an empty path is left out.
 template <class... Parts>
-Failure yaml_error(std::string_view file, const YamlPlace& place, std::string_view path,
+Failure yaml_error(std::string_view file, const YamlLocation& location, std::string_view path,
                    const Parts&... parts) {
-  return malformed(place.offset, file, ":", place.line, ":", place.column, ": ", path,
+  return malformed(location.offset, file, ":", location.line, ":", location.column, ": ", path,
                    path.empty() ? "" : ": ", parts...);
 }
 

@@ -22,7 +22,7 @@ Status check_within(std::uint64_t at, std::uint64_t offset, std::uint64_t size, 
   if (offset <= whole && size <= whole - offset) return {};
   return malformed(at, "cubin ", what, ' ', index, " has ", size, " bytes at ", Hex{offset},
                    ", the cubin has ", whole)
-      .because("BLOB_TRUNCATED");
+      .with_reason("BLOB_TRUNCATED");
 }
 
 // A reader at entry i of a table that lies in the image.
@@ -32,19 +32,19 @@ Result<ByteReader> table_entry(std::span<const std::uint8_t> bytes, std::uint64_
   return ByteReader(bytes.subspan(at, table.entry_size), start + at);
 }
 
-Status check_table(std::uint64_t start, const ElfTable& table, std::uint64_t least,
+Status check_table(std::uint64_t start, const ElfTable& table, std::uint64_t min,
                    std::uint64_t whole, std::string_view what) {
   if (table.count == 0) return {};
-  if (table.entry_size < least) {
-    return malformed(start, "cubin ", what, "s have ", table.entry_size, " bytes each, fewest is ",
-                     least)
-        .because("BLOB_FORMAT");
+  if (table.entry_size < min) {
+    return malformed(start, "cubin ", what, "s have ", table.entry_size, " bytes each, minimum is ",
+                     min)
+        .with_reason("BLOB_FORMAT");
   }
   if (table.offset > whole || table.count > (whole - table.offset) / table.entry_size) {
     return malformed(start, "cubin has ", table.count, ' ', what, "s at ", Hex{table.offset},
                      ", room for ",
                      table.offset > whole ? 0 : (whole - table.offset) / table.entry_size)
-        .because("BLOB_TRUNCATED");
+        .with_reason("BLOB_TRUNCATED");
   }
   return {};
 }
@@ -56,7 +56,7 @@ Result<Architecture> check_elf(ByteReader in) {
   if (ident[4] != 2 || ident[5] != 1) {
     return malformed(start + 4, "cubin has ELF class ", static_cast<unsigned>(ident[4]),
                      " and data ", static_cast<unsigned>(ident[5]), ", expected 2 and 1")
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   GANTRY_CHECK(in.skip(2, "cubin's ELF type"));
   const std::uint64_t machine_at = in.offset();
@@ -64,7 +64,7 @@ Result<Architecture> check_elf(ByteReader in) {
   if (machine != elf_machine_cuda) {
     return malformed(machine_at, "ELF image is for machine ", machine, ", CUDA's is ",
                      elf_machine_cuda)
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   GANTRY_CHECK(in.skip(4 + 8, "cubin's ELF version and entry"));
   ElfTable segments;

@@ -30,8 +30,8 @@ Result<std::string> name_of(const Driver& driver, CUdevice device) {
   return std::string(name);
 }
 
-CUdeviceptr address_of(const gantry_place& place) {
-  return reinterpret_cast<CUdeviceptr>(place.data) + place.byte_offset;
+CUdeviceptr address_of(const gantry_location& location) {
+  return reinterpret_cast<CUdeviceptr>(location.data) + location.byte_offset;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::string Device::text() const { return concat("device ", index_, " (", name_,
 // Is this a copy that the driver would not make behind the return? Nothing is staged while a stream is captured: the graph
 // would copy what lay in the ring then.
 Result<bool> Device::is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const {
-  if (size < Staging::least_bytes) return false;
+  if (size < Staging::min_bytes) return false;
   CUmemorytype type{};
   const CUresult known = driver.pointer_get_attribute.function(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host_memory));
@@ -82,10 +82,10 @@ Result<bool> Device::is_staged(const void* host_memory, std::uint64_t size, CUst
 }
 
 Status Device::copy_with_host(const gantry_copy& what, CUstream stream, bool to_host) {
-  const gantry_place& host_place = to_host ? what.to : what.from;
-  const gantry_place& device_place = to_host ? what.from : what.to;
-  char* const host_memory = static_cast<char*>(host_place.data) + host_place.byte_offset;
-  const CUdeviceptr address = address_of(device_place);
+  const gantry_location& host_location = to_host ? what.to : what.from;
+  const gantry_location& device_location = to_host ? what.from : what.to;
+  char* const host_memory = static_cast<char*>(host_location.data) + host_location.byte_offset;
+  const CUdeviceptr address = address_of(device_location);
   if ((what.flags & GANTRY_COPY_BLOCKING) == 0) {
     GANTRY_TRY(const bool staged, is_staged(host_memory, what.size, stream));
     if (staged && to_host) return staging_.to_host(host_memory, address, what.size, stream);
@@ -100,17 +100,17 @@ Status Device::copy_with_host(const gantry_copy& what, CUstream stream, bool to_
 }
 
 Status Device::copy(const gantry_copy& what, void* stream_given, Devices& devices) {
-  for (const gantry_place* place : {&what.from, &what.to}) {
-    if (place->device.type == host_type || place->device.type == cuda_type) continue;
-    return invalid("copy has a side on device type ", place->device.type,
+  for (const gantry_location* location : {&what.from, &what.to}) {
+    if (location->device.type == host_type || location->device.type == cuda_type) continue;
+    return invalid("copy has a side on device type ", location->device.type,
                    ", expected host memory (1) or cuda (2)")
-        .because("DEVICE_TYPE");
+        .with_reason("DEVICE_TYPE");
   }
   const bool from_host = what.from.device.type == host_type;
   const bool to_host = what.to.device.type == host_type;
   if (from_host && to_host) {
     return invalid("both sides of the copy are host memory, expected one on cuda")
-        .because("DEVICE_TYPE");
+        .with_reason("DEVICE_TYPE");
   }
   if (what.size == 0) return {};
   const CUstream stream = stream_of(stream_given);
@@ -149,7 +149,7 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
 
 void Device::free(void* data, Devices& devices) {
   const std::uint64_t copied_by = data == nullptr ? 0 : copied_by_.exchange(0);
-  for (std::int32_t i = 0; i < Devices::most; ++i) {
+  for (std::int32_t i = 0; i < Devices::max; ++i) {
     if ((copied_by >> i & 1u) == 0) continue;
     const auto wait = [&]() -> Status {
       GANTRY_TRY(Device* const other, devices.at(i));
@@ -181,15 +181,15 @@ Result<const Driver*> Devices::driver() {
 }
 
 Status Devices::check_index(const Driver& driver, std::int32_t index) const {
-  const int count = std::min<int>(driver.device_count(), most);
+  const int count = std::min<int>(driver.device_count(), max);
   if (index >= 0 && index < count) return {};
   return invalid("device index is ", index, ", the CUDA driver shows ", count, " devices",
                  count == 0 ? " (is CUDA_VISIBLE_DEVICES set, and is the GPU's node in /dev?)" : "")
-      .because("DEVICE_INDEX");
+      .with_reason("DEVICE_INDEX");
 }
 
 Result<Device*> Devices::at(std::int32_t index) {
-  if (index >= 0 && index < most) {
+  if (index >= 0 && index < max) {
     Device* const opened = opened_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
     if (opened != nullptr) return opened;
   }
@@ -210,7 +210,7 @@ Result<Device*> Devices::at(std::int32_t index) {
 }
 
 std::int64_t Devices::live_bytes(std::int32_t index) const {
-  if (index < 0 || index >= most) return 0;
+  if (index < 0 || index >= max) return 0;
   const Device* const device =
       opened_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
   return device == nullptr ? 0 : device->memory.live_bytes();

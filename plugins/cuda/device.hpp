@@ -101,7 +101,7 @@ class Devices {
   Result<std::string> name(std::int32_t index);
   Result<Architecture> architecture(std::int32_t index);
 
-  static constexpr std::int32_t most = 64;
+  static constexpr std::int32_t max = 64;
 
  private:
   Status check_index(const Driver& driver, std::int32_t index) const;
@@ -110,8 +110,8 @@ class Devices {
   std::mutex mutex_;
   std::unique_ptr<Driver> driver_;
   std::atomic<const Driver*> opened_driver_ = nullptr;
-  std::array<std::unique_ptr<Device>, most> devices_;
-  std::array<std::atomic<Device*>, most> opened_{};
+  std::array<std::unique_ptr<Device>, max> devices_;
+  std::array<std::atomic<Device*>, max> opened_{};
 };
 
 // The device's table; self is a Plugin.

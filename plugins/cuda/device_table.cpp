@@ -3,7 +3,7 @@
 // gantry_device_table over the driver.
 #include "plugin.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ Plugin& plugin_of(void* self) { return *static_cast<Plugin*>(self); }
 // Runs a body with the device's context: Status body(device, driver).
 template <class Body>
 gantry_code on_device(void* self, std::int32_t i, gantry_status* status, Body&& body) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_of(self).devices.at(i));
     GANTRY_TRY(const ContextScope scope, device->enter());
     return body(*device, device->driver);
@@ -28,16 +28,16 @@ void give_up(void* self, std::int32_t i, std::string_view what, Body&& body) {
   StatusBuffer status;
   const gantry_code code = on_device(self, i, status.get(), body);
   if (code == GANTRY_OK) return;
-  wall(nullptr, [&]() -> Status {
+  abi_boundary(nullptr, [&]() -> Status {
     plugin_of(self).host.log(GANTRY_LOG_WARNING, status.error(code, what).message);
     return {};
   });
 }
 
 gantry_code count(void* self, std::int32_t* out, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const Driver* const driver, plugin_of(self).devices.driver());
-    *out = std::min<std::int32_t>(driver->device_count(), Devices::most);
+    *out = std::min<std::int32_t>(driver->device_count(), Devices::max);
     return {};
   });
 }
@@ -121,7 +121,7 @@ Result<std::int64_t> attribute_number(Devices& devices, std::int32_t i, std::int
 
 gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
                       gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = plugin_of(self);
     switch (kind) {
       case GANTRY_ATTRIBUTE_EXISTS:
@@ -146,7 +146,7 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
       default:
         if (driver_attribute(kind) < 0) {
           return not_found("attribute ", kind, " does not apply to CUDA devices")
-              .because("ATTRIBUTE");
+              .with_reason("ATTRIBUTE");
         }
     }
     GANTRY_CHECK(plugin.devices.handle(i));
@@ -180,7 +180,7 @@ void free_memory(void* self, std::int32_t i, void* data) {
 
 gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Devices& devices = plugin_of(self).devices;
     GANTRY_TRY(Device* const device, devices.at(i));
     return device->copy(*what, stream, devices);

@@ -15,7 +15,7 @@ Result<Library> open_library(const std::string& named) {
   if (named.empty()) {
     library.error().at(
         "a bare name is looked for where the dynamic linker looks: LD_LIBRARY_PATH, "
-        "/etc/ld.so.cache, the system's library folders");
+        "/etc/ld.so.cache, the system's library directories");
     library.error().at(
         "it comes with NVIDIA's driver for the machine's GPU, not with the CUDA "
         "Toolkit; option library of gantry.cuda names another file");
@@ -76,7 +76,7 @@ Error Driver::failed(const char* function, CUresult result) const {
   }
   Error error =
       fail(code_of(result), function, ": ", name, " (", static_cast<int>(result), "), ", text)
-          .because(result == CUDA_ERROR_OUT_OF_MEMORY ? "DEVICE_MEMORY" : "DRIVER_CALL")
+          .with_reason(result == CUDA_ERROR_OUT_OF_MEMORY ? "DEVICE_MEMORY" : "DRIVER_CALL")
           .native("CUDA", result);
   switch (result) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:
@@ -98,7 +98,7 @@ Error Driver::failed(const char* function, CUresult result) const {
 Error Driver::lacks(const char* function) const {
   return unsupported("the CUDA driver (", version_text(), ") has no ", function,
                      "; a newer driver has")
-      .because("DRIVER_SYMBOL");
+      .with_reason("DRIVER_SYMBOL");
 }
 
 Code code_of(CUresult result) {

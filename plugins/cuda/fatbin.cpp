@@ -14,12 +14,12 @@ Result<Image> read_fatbin(ByteReader in) {
   if (version != 1 || header_size < 16) {
     return malformed(start + 4, "fatbin has version ", version, " and a header of ", header_size,
                      " bytes, expected 1 and at least 16")
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   GANTRY_CHECK(in.skip(header_size - 16u, "fatbin header"));
   if (entries_size > in.left()) {
     return malformed(size_at, "fatbin: ", entries_size, " bytes of entries, room for ", in.left())
-        .because("BLOB_TRUNCATED");
+        .with_reason("BLOB_TRUNCATED");
   }
   Image image;
   image.kind = Image::Kind::fatbin;
@@ -40,7 +40,7 @@ Result<Image> read_fatbin(ByteReader in) {
         size > entries.left() - (entry_header - 32)) {
       return malformed(at, "fatbin entry has ", entry_header, " and ", size, " bytes, ",
                        entries.left() + 32, " are left")
-          .because("BLOB_TRUNCATED");
+          .with_reason("BLOB_TRUNCATED");
     }
     GANTRY_CHECK(entries.skip(entry_header - 32 + size, "fatbin entry"));
     // for linkers, not for loading

@@ -46,11 +46,11 @@ std::string architecture_text(Architecture architecture, char variant) {
 
 std::string Image::text() const {
   std::string text;
-  constexpr std::size_t most = 12;
-  for (std::size_t i = 0; i < parts.size() && i < most; ++i) {
+  constexpr std::size_t max = 12;
+  for (std::size_t i = 0; i < parts.size() && i < max; ++i) {
     text.append(i == 0 ? "" : ", ").append(part_text(parts[i]));
   }
-  if (parts.size() > most) text.append(concat(" and ", parts.size() - most, " more"));
+  if (parts.size() > max) text.append(concat(" and ", parts.size() - max, " more"));
   if (kind != Kind::fatbin) return text;
   return parts.empty() ? "fatbin without code" : concat("fatbin with ", text);
 }
@@ -83,7 +83,7 @@ Result<Image> read_image(ByteReader in) {
   const std::string_view shown(reinterpret_cast<const char*>(head.data()), head.size());
   return malformed(in.offset(), "code of ", in.left(), " bytes begins with ", quoted(shown),
                    ", expected PTX text, a cubin (\"\\x7fELF\") or a fatbin (\"P\\xedU\\xba\")")
-      .because("BLOB_FORMAT");
+      .with_reason("BLOB_FORMAT");
 }
 
 }  // namespace gantry::cuda

@@ -3,8 +3,8 @@
 // One call of a kernel: its values to what cuLaunchKernel takes.
 #include "module.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <array>
 
@@ -86,15 +86,15 @@ Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantr
     if (argument.kind == ParameterKind::tensor_map && argument.data == nullptr) {
       return invalid("kernel ", quoted(call.name()), ": argument ", i,
                      " is a null pointer, expected that of a tensor map")
-          .because("ARGUMENT_KIND");
+          .with_reason("ARGUMENT_KIND");
     }
     parameters.set(i, argument);
   }
   GANTRY_TRY(const LaunchExtents extents, call.extents(args));
   if (extents.dynamic_shared_bytes > INT32_MAX) {
     return invalid("kernel ", quoted(call.name()), ": dynamic shared memory is ",
-                   extents.dynamic_shared_bytes, " bytes, most is ", INT32_MAX)
-        .because("LAUNCH_EXTENT");
+                   extents.dynamic_shared_bytes, " bytes, maximum is ", INT32_MAX)
+        .with_reason("LAUNCH_EXTENT");
   }
 
   GANTRY_TRY(Device* const device, kernel.module->plugin().devices.at(env.device.index));
@@ -116,7 +116,7 @@ Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantr
 
 gantry_code call_kernel(void* self, const gantry_env* env, const gantry_value* args,
                         std::int32_t count, gantry_value*, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     return launch(*static_cast<const Kernel*>(self), *env,
                   std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count)));
   });

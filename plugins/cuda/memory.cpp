@@ -19,11 +19,11 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
   const std::string_view scope = view_of(what.scope);
   if (!scope.empty() && scope != "global") {
     return unsupported("memory scope ", quoted(scope), " is not supported, \"global\" is")
-        .because("SCOPE");
+        .with_reason("SCOPE");
   }
   if (what.alignment != 0 && !std::has_single_bit(what.alignment)) {
     return invalid("alignment is ", what.alignment, ", expected a power of two")
-        .because("ALIGNMENT");
+        .with_reason("ALIGNMENT");
   }
   const std::uint64_t room =
       what.alignment > driver_alignment ? what.alignment - driver_alignment : 0;
@@ -31,7 +31,7 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
   if (bytes > UINT64_MAX - room) {
     return exhausted("allocation of ", what.size, " bytes at a multiple of ", what.alignment,
                      " is more than any memory")
-        .because("DEVICE_MEMORY");
+        .with_reason("DEVICE_MEMORY");
   }
   retry();
   CUdeviceptr base = 0;

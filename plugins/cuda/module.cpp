@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <utility>
 
@@ -33,9 +33,9 @@ namespace {
 
 // A compiler's log as lines of place, of a length that fits into an error.
 void add_log(Error& error, std::string_view log) {
-  constexpr std::size_t most_lines = 12;
+  constexpr std::size_t max_lines = 12;
   std::size_t lines = 0;
-  while (!log.empty() && lines < most_lines) {
+  while (!log.empty() && lines < max_lines) {
     const std::size_t end = std::min(log.find('\n'), log.size());
     std::string_view line = log.substr(0, end);
     log.remove_prefix(std::min(end + 1, log.size()));
@@ -71,7 +71,7 @@ Error Module::wrong_architecture(const Device& device) const {
   return unavailable("cuda: payload has ", payload_.image.text(), ", ", device.text(), " is ", own,
                      "; export the model for ", own,
                      ", or as PTX for it or an earlier one, which later devices run too")
-      .because("BLOB_ARCH");
+      .with_reason("BLOB_ARCH");
 }
 
 Error Module::explain(const Device& device, CUresult result, const std::string& log) const {
@@ -93,7 +93,7 @@ Error Module::explain(const Device& device, CUresult result, const std::string& 
                         "; install a later driver, or export the model with a CUDA Toolkit of "
                         "that version or as a cubin for ",
                         architecture_text(device.architecture()))
-                .because("PTX_VERSION")
+                .with_reason("PTX_VERSION")
                 .native("CUDA", result);
   } else if (is_of_code) {
     error.reason = "BLOB_CODE";
@@ -150,8 +150,8 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
   }
   const std::lock_guard lock(mutex_);
   GANTRY_TRY(there, load(device));
-  std::unique_ptr<LoadedKernel>& place = there->kernels[kernel.index];
-  if (place != nullptr) return place.get();
+  std::unique_ptr<LoadedKernel>& location = there->kernels[kernel.index];
+  if (location != nullptr) return location.get();
   const Driver& driver = device.driver;
   auto made = std::make_unique<LoadedKernel>();
   const CUresult found = driver.module_get_function.function(&made->function, there->module,
@@ -159,7 +159,7 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
   if (found == CUDA_ERROR_NOT_FOUND) {
     return not_found("kernel ", quoted(kernel.call->name()),
                      " is in the payload's table, but not in its ", payload_.image.text())
-        .because("KERNEL")
+        .with_reason("KERNEL")
         .native("CUDA", found);
   }
   if (found != CUDA_SUCCESS) return driver.failed(driver.module_get_function.name, found);
@@ -169,9 +169,9 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
     made->dynamic_shared_limit = limit;
   }
-  place = std::move(made);
-  there->ready[kernel.index].store(place.get(), std::memory_order_release);
-  return place.get();
+  location = std::move(made);
+  there->ready[kernel.index].store(location.get(), std::memory_order_release);
+  return location.get();
 }
 
 // ---- the tables ----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ Status check_launch(const KernelCall& call) {
   const auto refuse = [&](std::string_view what) {
     return unsupported("kernel ", quoted(call.name()), " wants ", what,
                        ", which this version of gantry.cuda does not launch")
-        .because("LAUNCH_TAG");
+        .with_reason("LAUNCH_TAG");
   };
   const LaunchTags& tags = call.tags();
   if (tags.has_cluster() || tags.has_preferred_cluster()) return refuse("clusters of blocks");
@@ -197,7 +197,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                          gantry_status* status) {
   Kernel* const kernel = module_of(self).find(view_of(name));
   if (kernel == nullptr) return GANTRY_NOT_FOUND;
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_CHECK(check_launch(*kernel->call));
     *out = {kernel, &launch_table};
     return {};
@@ -215,7 +215,7 @@ gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_sta
 }
 
 gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     write_payload(module_of(self).payload(), *sink);
     return {};
   });
@@ -223,7 +223,7 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
 
 gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = *static_cast<Plugin*>(self);
     std::uint64_t read_bytes = 0;
     GANTRY_TRY(Payload payload, read_payload(plugin.host, *blob, &read_bytes));
@@ -235,7 +235,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
 
 gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t device_index,
                          std::int32_t* verdict, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = *static_cast<Plugin*>(self);
     std::uint64_t read_bytes = 0;
     GANTRY_TRY(const Payload payload, read_payload(plugin.host, *blob, &read_bytes));

@@ -65,8 +65,8 @@ class Module {
   Payload payload_;
   std::vector<Kernel> kernels_;
   std::mutex mutex_;
-  std::array<std::unique_ptr<OnDevice>, Devices::most> devices_;
-  std::array<std::atomic<OnDevice*>, Devices::most> loaded_{};
+  std::array<std::unique_ptr<OnDevice>, Devices::max> devices_;
+  std::array<std::atomic<OnDevice*>, Devices::max> loaded_{};
 };
 
 extern const gantry_module_table module_table;

@@ -15,7 +15,7 @@ Status read_rest(ByteReader& in, bool is_exact) {
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (is_exact && !in.at_end()) {
     return malformed(in.offset(), in.left(), " bytes follow the code, expected none")
-        .because("BLOB_TRAILING");
+        .with_reason("BLOB_TRAILING");
   }
   if (is_exact) return {};
   const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
@@ -33,8 +33,8 @@ Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* 
   GANTRY_TRY(payload.format, in.read_string("format"));
   if (!is_format(payload.format)) {
     return malformed(format_at, "format is ", quoted(payload.format), ", expected 1 to ",
-                     most_format_bytes, " printable characters")
-        .because("BLOB_FORMAT");
+                     max_format_bytes, " printable characters")
+        .with_reason("BLOB_FORMAT");
   }
   GANTRY_TRY(payload.kernels,
              read_kernel_table(in, argument_tags_in(blob.generation),
@@ -43,13 +43,13 @@ Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* 
   GANTRY_TRY(payload.code, in.read_string("code"));
   if (is_exact && !in.at_end()) {
     return malformed(in.offset(), in.left(), " bytes follow the code, expected none")
-        .because("BLOB_TRAILING");
+        .with_reason("BLOB_TRAILING");
   }
   if (payload.format == "cuda") {
     return unsupported(
                "payload holds CUDA C++ source, which this version does not compile; export "
                "the model where CUDA is installed, so that it holds PTX or a cubin")
-        .because("CUDA_SOURCE");
+        .with_reason("CUDA_SOURCE");
   }
   const auto bytes =
       std::span(reinterpret_cast<const std::uint8_t*>(payload.code.data()), payload.code.size());

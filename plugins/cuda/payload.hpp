@@ -46,7 +46,7 @@ Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* 
 
 // Writes a payload, byte for byte as it was read.
 //
-// throws   ErrorThrown where the sink fails, as SinkStream does: call it behind wall()
+// throws   ErrorThrown where the sink fails, as SinkStream does: call it behind abi_boundary()
 void write_payload(const Payload& payload, const gantry_sink& sink);
 
 }  // namespace gantry::cuda

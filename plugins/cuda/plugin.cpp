@@ -6,7 +6,7 @@
 #include "plugin.hpp"
 
 #include <gantry/plugin.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #ifndef GANTRY_CUDA_VERSION
 #error "GANTRY_CUDA_VERSION comes from the build: it must equal the manifest's"
@@ -17,7 +17,7 @@ namespace {
 using gantry::cuda::Plugin;
 
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     *self = new Plugin(host);
     return {};
   });

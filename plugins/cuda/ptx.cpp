@@ -28,7 +28,7 @@ class PtxHeader {
     if (!has_point || at_ == minor_at) {
       return malformed(start_ + version_at, "PTX version is ", quoted(word(version_at)),
                        ", expected two numbers and a point")
-          .because("BLOB_FORMAT");
+          .with_reason("BLOB_FORMAT");
     }
     part.language = {major, minor};
     GANTRY_CHECK(directive(".target"));
@@ -46,7 +46,7 @@ class PtxHeader {
       return {};
     }
     return malformed(start_ + at_, "PTX has ", quoted(word(at_)), ", expected ", name)
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
 
   // Names without a number that is understood leave the target unknown: then the driver decides.
@@ -111,7 +111,7 @@ Result<Image> read_ptx(ByteReader in) {
   if (nul != std::string_view::npos) {
     return malformed(start + nul, "PTX holds a NUL at ", nul, " of ", text.size(),
                      " bytes, expected text")
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   Image image;
   image.kind = Image::Kind::ptx;

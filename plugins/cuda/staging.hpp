@@ -22,7 +22,7 @@ namespace gantry::cuda {
 class Staging {
  public:
   // Below it the driver's own way is as quick: it puts so much into the command itself.
-  static constexpr std::size_t least_bytes = 64 * 1024;
+  static constexpr std::size_t min_bytes = 64 * 1024;
   static constexpr std::size_t piece_bytes = 4 * 1024 * 1024;
 
   explicit Staging(const Driver& driver) : driver_(driver) {}

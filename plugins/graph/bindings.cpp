@@ -10,7 +10,7 @@ Status check_unbound(const Executor& executor, std::uint32_t entry, Binding want
   const std::string title = found.owner == Owner::input ? input_title(executor, found.key)
                                                         : output_title(executor, found.key);
   return invalid(title, " is the same value and is bound already, one value lies in one memory")
-      .because("ZERO_COPY");
+      .with_reason("ZERO_COPY");
 }
 
 }  // namespace gantry::graph

@@ -15,8 +15,8 @@ struct Call {
   const gantry_env* env;
   std::span<const gantry_value> args;
 
-  Status count_is(std::size_t least, std::size_t most) const {
-    if (args.size() >= least && args.size() <= most) return {};
+  Status count_is(std::size_t min, std::size_t max) const {
+    if (args.size() >= min && args.size() <= max) return {};
     return refuse("argument count is ", args.size());
   }
   Result<gantry_tensor*> tensor(std::size_t i) const {
@@ -36,7 +36,7 @@ struct Call {
   }
   template <class... Parts>
   Error refuse(const Parts&... parts) const {
-    return invalid(usage, ": ", parts...).because("ARGUMENT");
+    return invalid(usage, ": ", parts...).with_reason("ARGUMENT");
   }
 };
 

@@ -15,7 +15,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
       if (graph.nodes[n].name == *name) return n;
     }
     return not_found("no node of ", graph.nodes.size(), " is called ", quoted(*name))
-        .because("NODE");
+        .with_reason("NODE");
   }
   if (const auto index = value_int(key)) {
     if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.nodes.size())

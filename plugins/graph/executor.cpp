@@ -8,7 +8,7 @@
 namespace gantry::graph {
 namespace {
 
-constexpr std::size_t most_names_shown = 8;
+constexpr std::size_t max_names_shown = 8;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
 Status Executor::find_functions(const Source& source,
                                 std::map<std::string_view, gantry_object*>& by_name) {
   for (const Node& node : graph().nodes) {
-    if (node.act == Act::call) by_name.emplace(node.function, nullptr);
+    if (node.kind == OpKind::call) by_name.emplace(node.function, nullptr);
   }
   std::string missing;
   std::size_t missing_count = 0;
@@ -51,15 +51,15 @@ Status Executor::find_functions(const Source& source,
       continue;
     }
     if (found.error().code != Code::not_found) return std::move(found).error();
-    if (++missing_count <= most_names_shown)
+    if (++missing_count <= max_names_shown)
       missing += concat(missing_count == 1 ? "" : ", ", quoted(name));
     if (!first) first = std::move(found).error();
   }
   if (missing_count == 0) return {};
-  if (missing_count > most_names_shown) missing += ", ...";
+  if (missing_count > max_names_shown) missing += ", ...";
   return not_found("graph calls ", by_name.size(), " functions, ", missing_count,
                    " are in no import: ", missing)
-      .because("FUNCTION")
+      .with_reason("FUNCTION")
       .at("look-up of the first says: ", first->message);
 }
 
@@ -68,8 +68,8 @@ Status Executor::make_ops(const Source& source) {
   GANTRY_CHECK(find_functions(source, by_name));
   for (std::uint32_t n = 0; n < graph().nodes.size(); ++n) {
     const Node& node = graph().nodes[n];
-    if (node.act != Act::call && node.act != Act::copy) continue;
-    Op op{node.act == Act::copy ? nullptr : by_name[node.function],
+    if (node.kind != OpKind::call && node.kind != OpKind::copy) continue;
+    Op op{node.kind == OpKind::copy ? nullptr : by_name[node.function],
           static_cast<std::uint32_t>(args_.size()),
           0,
           {1, 0},
@@ -90,9 +90,9 @@ Status Executor::make_ops(const Source& source) {
 
 gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* status) const {
   if (status == nullptr) return code;
-  const std::string place =
+  const std::string location =
       concat("\n  in node ", op.node, " ", quoted(graph().nodes[op.node].name));
-  gantry_status_add(status, place.c_str());
+  gantry_status_add(status, location.c_str());
   return code;
 }
 

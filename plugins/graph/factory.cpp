@@ -3,7 +3,7 @@
 
 #include "functions.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 namespace gantry::graph {
 namespace {
@@ -46,7 +46,7 @@ Result<Value> debug_create(const Source& source, const Call& call) {
   if (name != source.payload->module_name) {
     return not_found("no module is called ", quoted(name), ", the only one is ",
                      quoted(source.payload->module_name))
-        .because("MODULE");
+        .with_reason("MODULE");
   }
   return create_executor(source, call, 1, Kind::debug);
 }
@@ -88,7 +88,7 @@ constexpr char get_graph_params_usage[] = "get_graph_params()";
 template <Body body, const char* usage>
 gantry_code call_body(void* self, const gantry_env* env, const gantry_value* args,
                       std::int32_t count, gantry_value* result, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const Call call{usage, env, std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count))};
     GANTRY_TRY(Value value, body(static_cast<Factory*>(self)->source, call));
     *result = value.take();
@@ -138,7 +138,7 @@ gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_sta
 }
 
 gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const Source& source = static_cast<Factory*>(self)->source;
     const std::span<const Parameter> parameters(source.payload->parameters);
     write_payload(*source.payload, source.with_parameters ? parameters : parameters.first(0),
@@ -175,7 +175,7 @@ Result<Value> remove_params(const Source& source, const Call& call) {
 
 gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object* self_module,
                         gantry_module* module, std::uint64_t* consumed, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const Host host(static_cast<const gantry_host*>(plugin));
     std::uint64_t size = 0;
     GANTRY_TRY(auto payload, read_payload(host, *blob, &size));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "functions.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 namespace gantry::graph {
 namespace {
@@ -12,7 +12,7 @@ using Body = Result<Value> (*)(Executor&, const Call&);
 template <Body body, const char* usage>
 gantry_code call_body(void* self, const gantry_env* env, const gantry_value* args,
                       std::int32_t count, gantry_value* result, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const Call call{usage, env, std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count))};
     GANTRY_TRY(Value value, body(*static_cast<Executor*>(self), call));
     *result = value.take();
@@ -22,7 +22,7 @@ gantry_code call_body(void* self, const gantry_env* env, const gantry_value* arg
 
 gantry_code call_run(void* self, const gantry_env* env, const gantry_value*, std::int32_t,
                      gantry_value*, gantry_status* status) {
-  return wall(status, [&] { return static_cast<Executor*>(self)->run(env, status); });
+  return abi_boundary(status, [&] { return static_cast<Executor*>(self)->run(env, status); });
 }
 
 struct Named {

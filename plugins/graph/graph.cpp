@@ -16,11 +16,11 @@ namespace {
 
 // A name appears once in the file but as often as the node has outputs in what is told about it. The longest that
 // compilers write are a few hundred bytes.
-constexpr std::size_t most_name_bytes = 4096;
+constexpr std::size_t max_name_bytes = 4096;
 
 template <class... Parts>
 Error refuse(std::uint64_t at, const Parts&... parts) {
-  return malformed(at, parts...).because("GRAPH");
+  return malformed(at, parts...).with_reason("GRAPH");
 }
 
 template <class T>
@@ -47,7 +47,7 @@ Result<std::uint32_t> check_row_ptr(const JsonGraph& json) {
     }
   }
   if (row.items.back() > INT32_MAX) {
-    return refuse(row.at, "node_row_ptr counts ", row.items.back(), " entries, most is ",
+    return refuse(row.at, "node_row_ptr counts ", row.items.back(), " entries, maximum is ",
                   INT32_MAX);
   }
   return static_cast<std::uint32_t>(row.items.back());
@@ -64,9 +64,9 @@ Result<Entry> read_entry(const JsonGraph& json, std::size_t e) {
   if (!dtype.ok()) return in_attribute("dltype", json.dltype.at, std::move(dtype).error());
   entry.dtype = *dtype;
   entry.shape = json.shape.items[e];
-  if (entry.shape.size() > most_array_dimensions) {
+  if (entry.shape.size() > max_array_dimensions) {
     return refuse(json.shape.at, "attrs.shape[", e, "] has ", entry.shape.size(),
-                  " dimensions, most is ", most_array_dimensions);
+                  " dimensions, maximum is ", max_array_dimensions);
   }
   const Result<std::uint64_t> bytes = tensor_bytes(entry.shape, entry.dtype);
   if (!bytes.ok()) return in_attribute("shape", json.shape.at, bytes.error());
@@ -134,9 +134,9 @@ Status Builder::read_entries() {
 
 Status Builder::read_node(std::size_t n) {
   const JsonNode& json = json_.nodes.items[n];
-  if (json.name.size() > most_name_bytes) {
-    return refuse(json.at, title(n), " has a name of ", json.name.size(), " bytes, most is ",
-                  most_name_bytes);
+  if (json.name.size() > max_name_bytes) {
+    return refuse(json.at, title(n), " has a name of ", json.name.size(), " bytes, maximum is ",
+                  max_name_bytes);
   }
   Node node;
   node.name = json.name;
@@ -144,7 +144,7 @@ Status Builder::read_node(std::size_t n) {
   node.output_count = output_count(n);
   if (json.op != "null" && json.op != "tvm_op") {
     return unsupported(title(n), " has op ", quoted(json.op), ", known are null and tvm_op")
-        .because("GRAPH");
+        .with_reason("GRAPH");
   }
   if (json.op == "null") {
     if (!json.inputs.items.empty()) {
@@ -191,11 +191,11 @@ Status Builder::read_call(std::size_t n, Node& node) {
   node.flatten = flatten != 0;
 
   node.function = *json.func_name;
-  node.act = node.function == "__nop"    ? Act::nop
-             : node.function == "__copy" ? Act::copy
-                                         : Act::call;
-  if (node.act == Act::nop) return check_nop(n, node);
-  if (node.act == Act::copy && (node.inputs.size() != 1 || node.output_count != 1)) {
+  node.kind = node.function == "__nop"    ? OpKind::nop
+              : node.function == "__copy" ? OpKind::copy
+                                          : OpKind::call;
+  if (node.kind == OpKind::nop) return check_nop(n, node);
+  if (node.kind == OpKind::copy && (node.inputs.size() != 1 || node.output_count != 1)) {
     return refuse(json.at, title(n), " is a __copy of ", node.inputs.size(), " inputs to ",
                   node.output_count, " outputs, expected one of each");
   }
@@ -245,7 +245,7 @@ Status Builder::read_arg_nodes() {
       return refuse(list.at, "arg_nodes[", i, "] names node ", n, ", node count is ",
                     graph_.nodes.size());
     }
-    if (graph_.nodes[n].act != Act::input) {
+    if (graph_.nodes[n].kind != OpKind::input) {
       return refuse(list.at, "arg_nodes[", i, "] names ", title(n), ", which is no input");
     }
     if (seen[n]) return refuse(list.at, "arg_nodes[", i, "] names ", title(n), " again");
@@ -254,7 +254,7 @@ Status Builder::read_arg_nodes() {
     graph_.input_by_name.insert_or_assign(graph_.nodes[n].name, static_cast<std::uint32_t>(i));
   }
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-    if (graph_.nodes[n].act == Act::input && !seen[n]) {
+    if (graph_.nodes[n].kind == OpKind::input && !seen[n]) {
       return refuse(list.at, title(n), " is an input, but arg_nodes does not name it");
     }
   }

@@ -36,7 +36,7 @@ struct Entry {
   std::string scope;
 };
 
-enum class Act : std::uint8_t {
+enum class OpKind : std::uint8_t {
   // a value from outside: an input or a parameter
   input,
   // a function of the library
@@ -48,7 +48,7 @@ enum class Act : std::uint8_t {
 };
 
 struct Node {
-  Act act = Act::input;
+  OpKind kind = OpKind::input;
   // its function wants every argument with rank 1
   bool flatten = false;
   std::uint32_t first_entry = 0;
@@ -60,7 +60,7 @@ struct Node {
   std::vector<std::uint32_t> inputs;
 };
 
-struct Head {
+struct Output {
   std::uint32_t node = 0;
   // which of the node's outputs
   std::uint32_t index = 0;
@@ -73,7 +73,7 @@ struct Graph {
   // nodes, in input order: parameters too
   std::vector<std::uint32_t> inputs;
   // in output order
-  std::vector<Head> heads;
+  std::vector<Output> heads;
   // index into inputs; the last of equal names
   std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 

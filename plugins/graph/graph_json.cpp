@@ -44,7 +44,7 @@ Result<JsonGraph> read_graph_json(std::string_view text, std::uint64_t at) {
   const Cursor first{text.data(), reader.seen()};
   const Cursor last{text.data() + text.size(), reader.seen()};
   if (!nlohmann::json::sax_parse(first, last, &reader) && !reader.error) {
-    return malformed(at, "graph is no JSON").because("GRAPH");
+    return malformed(at, "graph is no JSON").with_reason("GRAPH");
   }
   if (reader.error) return std::move(*reader.error);
   return std::move(reader.graph);

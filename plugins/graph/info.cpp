@@ -51,7 +51,7 @@ Result<Value> get_input_info(Executor& executor, const Call& call) {
 Result<Value> get_output_info(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0, 0));
   Info info(executor);
-  for (const Head& head : executor.graph().heads) {
+  for (const Output& head : executor.graph().heads) {
     GANTRY_CHECK(info.add(output_name(executor.graph(), head), head.entry));
   }
   return info.map();

@@ -13,12 +13,12 @@ namespace {
 
 // The first names of a list that may be long.
 std::string input_names(const Graph& graph) {
-  constexpr std::size_t most = 16;
+  constexpr std::size_t max = 16;
   std::string names;
-  for (std::uint32_t i = 0; i < graph.inputs.size() && i < most; ++i) {
+  for (std::uint32_t i = 0; i < graph.inputs.size() && i < max; ++i) {
     names += concat(i == 0 ? "" : ", ", quoted(graph.input(i).name));
   }
-  if (graph.inputs.size() > most) names += concat(", ... (", graph.inputs.size(), " in all)");
+  if (graph.inputs.size() > max) names += concat(", ... (", graph.inputs.size(), " in all)");
   return names.empty() ? "none" : names;
 }
 
@@ -31,7 +31,7 @@ Result<std::uint32_t> input_of(const Executor& executor, const Call& call,
     const auto found = graph.input_by_name.find(*name);
     if (found != graph.input_by_name.end()) return found->second;
     return not_found("no input is called ", quoted(*name), ", inputs are ", input_names(graph))
-        .because("INPUT");
+        .with_reason("INPUT");
   }
   if (const auto index = value_int(key)) {
     if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.inputs.size())
@@ -116,7 +116,7 @@ Result<Value> run_from_inputs(Executor& executor, const Call& call) {
     return status.error(code, "run");
 
   std::vector<Value> outputs;
-  for (const Head& head : executor.graph().heads) {
+  for (const Output& head : executor.graph().heads) {
     gantry_tensor like = executor.memory().cell(head.entry);
     like.device = {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)};
     GANTRY_TRY(Value output, executor.host().tensor_new(like));

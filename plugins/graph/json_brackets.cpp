@@ -100,7 +100,7 @@ bool JsonReader::open_payload(In in, std::string_view tag) {
 bool JsonReader::close() {
   const Frame& frame = top();
   if (frame.in == In::entry && frame.count < 2) {
-    return refuse(list_place(), " ends after ", frame.count, " numbers, fewest is 2");
+    return refuse(list_location(), " ends after ", frame.count, " numbers, minimum is 2");
   }
   if (frame.in == In::graph_attr && frame.count != 2) {
     return refuse("attrs.", frames_[frames_.size() - 2].key, " has ", frame.count,

@@ -51,14 +51,16 @@ class JsonReader {
   std::uint64_t bracket() const { return base_ + std::uint64_t(seen_ - begin_) - 1; }
   template <class... Parts>
   bool refuse(const Parts&... parts) {
-    error = malformed(frames_.empty() ? base_ : top().at, parts...).because("GRAPH");
+    error = malformed(frames_.empty() ? base_ : top().at, parts...).with_reason("GRAPH");
     return false;
   }
   // The way from the graph to what is being read: nodes[3].inputs[0][1]; to the list around it: nodes[3].inputs[0].
-  std::string place() const { return path_of(frames_); }
-  std::string list_place() const { return path_of(std::span(frames_).first(frames_.size() - 1)); }
+  std::string location() const { return path_of(frames_); }
+  std::string list_location() const {
+    return path_of(std::span(frames_).first(frames_.size() - 1));
+  }
   bool wrong(std::string_view found, std::string_view expected) {
-    return refuse(place(), " is ", found, ", expected ", expected);
+    return refuse(location(), " is ", found, ", expected ", expected);
   }
   bool open(In in);
   template <class T>

@@ -9,7 +9,8 @@ namespace gantry::graph {
 bool JsonReader::no_json() {
   const std::string_view read(begin_, static_cast<std::size_t>(seen_ - begin_));
   const std::string_view last = read.substr(read.size() - std::min<std::size_t>(read.size(), 16));
-  error = malformed(base_ + read.size(), "graph is no JSON behind ", quoted(last)).because("GRAPH");
+  error =
+      malformed(base_ + read.size(), "graph is no JSON behind ", quoted(last)).with_reason("GRAPH");
   return false;
 }
 
@@ -37,7 +38,7 @@ bool JsonReader::key(std::string& name) {
                         : frame.in == In::node       ? node_keys_
                         : frame.in == In::node_attrs ? node_attr_keys_
                                                      : graph_attr_keys_;
-  if (seen & (1u << slot)) return refuse(place(), " is given twice");
+  if (seen & (1u << slot)) return refuse(location(), " is given twice");
   seen |= 1u << slot;
   return true;
 }

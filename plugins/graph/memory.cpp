@@ -84,7 +84,7 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
           given += concat(given.empty() ? "" : ", ", device.type, ":", device.index);
         return invalid("graph wants a device of type ", type, " for entry ", e,
                        ", devices given are ", given)
-            .because("DEVICE");
+            .with_reason("DEVICE");
       }
       last_number = number;
       last = *found;
@@ -191,7 +191,7 @@ Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
 
 Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
   const Entry& entry = graph().entries[e];
-  const auto refuse = [](const auto&... why) { return invalid(why...).because("ZERO_COPY"); };
+  const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
   const gantry_device_id device = devices_[e];
   if (what.device.type != device.type || what.device.index != device.index) {
     return refuse("tensor is on ", device_text(what.device), ", expected ", device_text(device));

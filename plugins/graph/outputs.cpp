@@ -6,17 +6,17 @@
 namespace gantry::graph {
 namespace {
 
-std::string numbered_name(const Graph& graph, const Head& head) {
+std::string numbered_name(const Graph& graph, const Output& head) {
   return concat(graph.nodes[head.node].name, ":", head.index);
 }
 
 std::string output_names(const Graph& graph) {
-  constexpr std::size_t most = 16;
+  constexpr std::size_t max = 16;
   std::string names;
-  for (std::size_t i = 0; i < graph.heads.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < graph.heads.size() && i < max; ++i) {
     names += concat(i == 0 ? "" : ", ", quoted(output_name(graph, graph.heads[i])));
   }
-  if (graph.heads.size() > most) names += concat(", ... (", graph.heads.size(), " in all)");
+  if (graph.heads.size() > max) names += concat(", ... (", graph.heads.size(), " in all)");
   return names.empty() ? "none" : names;
 }
 
@@ -32,7 +32,7 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
       if (*name == graph.nodes[graph.heads[i].node].name) return i;
     }
     return not_found("no output is called ", quoted(*name), ", outputs are ", output_names(graph))
-        .because("OUTPUT");
+        .with_reason("OUTPUT");
   }
   if (const auto index = value_int(key)) {
     if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.heads.size())
@@ -46,12 +46,12 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
 
 std::string output_title(const Executor& executor, std::uint32_t output) {
   const Graph& graph = executor.graph();
-  const Head& head = graph.heads[output];
+  const Output& head = graph.heads[output];
   return concat("output ", quoted(output_name(graph, head)), " ",
                 describe(graph.entries[head.entry]));
 }
 
-std::string output_name(const Graph& graph, const Head& head) {
+std::string output_name(const Graph& graph, const Output& head) {
   const Node& node = graph.nodes[head.node];
   return node.output_count == 1 ? node.name : numbered_name(graph, head);
 }
@@ -60,7 +60,7 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(2, 2));
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
-  const Head& head = executor.graph().heads[output];
+  const Output& head = executor.graph().heads[output];
   Memory& memory = executor.memory();
   const Binding binding{Owner::output, output};
   Status fits = memory.check_fits(head.entry, *tensor);
@@ -79,7 +79,7 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
 Result<Value> get_output(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1, 2));
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
-  const Head& head = executor.graph().heads[output];
+  const Output& head = executor.graph().heads[output];
   if (call.args.size() == 1) return executor.memory().tensor(head.entry);
 
   GANTRY_TRY(const gantry_tensor* to, call.tensor(1));

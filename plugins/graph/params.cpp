@@ -18,7 +18,7 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t magic, in.read_u64("parameter list magic"));
   if (magic != list_magic) {
     return malformed(0, "parameter list magic is ", Hex{magic}, ", expected ", Hex{list_magic})
-        .because("PARAMETERS");
+        .with_reason("PARAMETERS");
   }
   GANTRY_CHECK(in.read_u64("parameter list reserved word"));
   GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
@@ -30,7 +30,7 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t array_count, in.read_u64("parameter count"));
   if (array_count != count) {
     return malformed(count_at, "parameter count is ", array_count, ", name count is ", count)
-        .because("PARAMETERS");
+        .with_reason("PARAMETERS");
   }
   return names;
 }

@@ -25,7 +25,7 @@ Result<std::vector<Parameter>> read_parameters(ByteReader& in) {
   if (name_count != count) {
     return malformed(names_at, "parameter names are ", name_count, ", the count at ", Hex{count_at},
                      " is ", count)
-        .because("GRAPH");
+        .with_reason("GRAPH");
   }
   std::vector<Parameter> parameters(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -47,7 +47,7 @@ Status check_names(const std::vector<Parameter>& parameters) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return {};
-  return malformed(no_offset, "parameter ", quoted(*twice), " is given twice").because("GRAPH");
+  return malformed(no_offset, "parameter ", quoted(*twice), " is given twice").with_reason("GRAPH");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Status check_parameter(const Graph& graph, const Parameter& parameter) {
     return malformed(parameter.array.data_at, "parameter ", quoted(parameter.name), " is ",
                      describe(array), " in ", parameter.array.data.size(), " bytes, its input is ",
                      describe(entry), " in ", entry.bytes)
-        .because("GRAPH");
+        .with_reason("GRAPH");
   }
   return {};
 }
@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
   GANTRY_TRY(payload->module_name, in.read_string("module_name"));
   if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !in.at_end()) {
     return malformed(in.offset(), in.left(), " bytes follow the module name, expected none")
-        .because("BLOB_TRAILING");
+        .with_reason("BLOB_TRAILING");
   }
   std::erase_if(payload->parameters,
                 [](const Parameter& parameter) { return is_filler(parameter.name); });

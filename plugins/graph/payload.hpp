@@ -70,7 +70,7 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
 //
 // parameters [in]  those to write: the payload's own, or none
 // sink       [in]  its position is what alignment is counted from
-// throws     ErrorThrown where the sink fails, as SinkStream does: call it behind wall()
+// throws     ErrorThrown where the sink fails, as SinkStream does: call it behind abi_boundary()
 void write_payload(const Payload& payload, std::span<const Parameter> parameters,
                    const gantry_sink& sink);
 

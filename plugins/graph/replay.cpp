@@ -76,7 +76,7 @@ Status Replay::wait(void* stream) const {
 }
 
 Status Executor::capture_runs() {
-  if (ops_.empty()) return unsupported("there is no operator to record").because("CAPTURE");
+  if (ops_.empty()) return unsupported("there is no operator to record").with_reason("CAPTURE");
   const gantry_device_id device = ops_.front().device;
   const auto text = [](gantry_device_id id) { return concat("device ", id.type, ":", id.index); };
   for (const Op& op : ops_) {
@@ -90,7 +90,7 @@ Status Executor::capture_runs() {
     return unsupported("node ", op.node, " ", quoted(graph().nodes[op.node].name), " works on ",
                        text(other), ", what is recorded must all be on one, and the first is on ",
                        text(device))
-        .because("CAPTURE");
+        .with_reason("CAPTURE");
   }
   GANTRY_TRY(replay_, Replay::create(host(), device));
   return {};
@@ -99,7 +99,7 @@ Status Executor::capture_runs() {
 // The plain run is in the stream that will be recorded: what operators take for that stream, such as workspaces, is there
 // when nothing may be allocated any more.
 gantry_code Executor::replay(const gantry_env& outer, gantry_status* status) {
-  return wall(status, [&]() -> gantry_code {
+  return abi_boundary(status, [&]() -> gantry_code {
     Replay& replay = *replay_;
     const gantry_device_id device = replay.device();
     const bool same = device.type == outer.device.type && device.index == outer.device.index;

@@ -26,7 +26,7 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
     if (entry.scope.find("texture") != std::string::npos) {
       return unsupported("entry ", e, " has storage scope ", quoted(entry.scope),
                          ", texture memory is not supported")
-          .because("GRAPH");
+          .with_reason("GRAPH");
     }
     const auto next = static_cast<std::uint32_t>(slots.size());
     const std::uint32_t s =
@@ -40,7 +40,7 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
       return malformed(no_offset, "storage ", entry.storage_id, " holds entry ", first_of_slot[s],
                        " on device ", slot.device.type, ":", slot.device.index, " and entry ", e,
                        " on device ", devices[e].type, ":", devices[e].index)
-          .because("GRAPH");
+          .with_reason("GRAPH");
     }
     slot.bytes = std::max(slot.bytes, entry.bytes);
     slot_of[e] = s;
@@ -93,10 +93,11 @@ Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_devi
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const std::uint32_t e = node.first_entry + i;
       plan.value_of[e] = static_cast<std::uint32_t>(plan.values.size());
-      plan.values.push_back({slot_of[e], node.act == Act::input ? 1u : 0u, {e}});
-      if (node.act == Act::call || node.act == Act::copy) plan.slots[slot_of[e]].written = true;
+      plan.values.push_back({slot_of[e], node.kind == OpKind::input ? 1u : 0u, {e}});
+      if (node.kind == OpKind::call || node.kind == OpKind::copy)
+        plan.slots[slot_of[e]].written = true;
     }
-    if (node.act == Act::nop) join_reshape(plan, slot_of, node, output_in);
+    if (node.kind == OpKind::nop) join_reshape(plan, slot_of, node, output_in);
   }
   return plan;
 }

@@ -3,7 +3,7 @@
 // Facts about a device, as the driver has them.
 #include "device.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <array>
 #include <optional>
@@ -41,15 +41,15 @@ std::int64_t warp_size(const Device& device) {
 }
 
 std::string thread_dimensions(const Device& device) {
-  std::array<std::size_t, 3> most{1, 1, 1};
+  std::array<std::size_t, 3> max{1, 1, 1};
   cl_uint count = 0;
   clGetDeviceInfo(device.id, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, sizeof count, &count, nullptr);
   std::vector<std::size_t> sizes(count);
   if (clGetDeviceInfo(device.id, CL_DEVICE_MAX_WORK_ITEM_SIZES, count * sizeof(std::size_t),
                       sizes.data(), nullptr) == CL_SUCCESS) {
-    for (std::size_t i = 0; i < most.size() && i < sizes.size(); ++i) most[i] = sizes[i];
+    for (std::size_t i = 0; i < max.size() && i < sizes.size(); ++i) max[i] = sizes[i];
   }
-  return concat('[', most[0], ", ", most[1], ", ", most[2], ']');
+  return concat('[', max[0], ", ", max[1], ", ", max[2], ']');
 }
 
 std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
@@ -57,7 +57,7 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
     case GANTRY_ATTRIBUTE_EXISTS:
       return 1;
     case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return static_cast<std::int64_t>(device.most_threads);
+      return static_cast<std::int64_t>(device.max_threads);
     case GANTRY_ATTRIBUTE_WARP_SIZE:
       return warp_size(device);
     case GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
@@ -107,7 +107,7 @@ std::string text_of(const Device& device, std::int32_t kind) {
 
 gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
                       gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = plugin_of(self);
     Result<Device*> device = plugin.driver.device(i);
     if (!device.ok() && kind == GANTRY_ATTRIBUTE_EXISTS) {
@@ -122,7 +122,7 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
     const std::string text = text_of(**device, kind);
     if (text.empty()) {
       return not_found("attribute ", kind, " does not apply to ", (*device)->described())
-          .because("ATTRIBUTE");
+          .with_reason("ATTRIBUTE");
     }
     GANTRY_TRY(Value value, plugin.host.text(text));
     *out = value.take();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <memory>
 
@@ -25,13 +25,13 @@ bool option_is_off(const gantry_host* host, std::string_view key) {
 }
 
 DiskCache::Options cache_options(const gantry_host* host) {
-  const std::string folder = option(host, "cache_directory");
-  if (folder.empty() || option_is_off(host, "cache")) return {};
-  return {.folder = folder + "/opencl"};
+  const std::string directory = option(host, "cache_directory");
+  if (directory.empty() || option_is_off(host, "cache")) return {};
+  return {.directory = directory + "/opencl"};
 }
 
 gantry_code count(void* self, std::int32_t* count, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(*count, plugin_of(self).driver.count());
     return {};
   });
@@ -43,14 +43,14 @@ Status allocate(Plugin& plugin, std::int32_t i, const gantry_alloc& what, void**
   if (!scope.empty() && scope != "global") {
     return unsupported("memory scope ", quoted(scope), " is a texture on ", device->described(),
                        ", and textures are not supported: export the model without them")
-        .because("MEMORY_SCOPE");
+        .with_reason("MEMORY_SCOPE");
   }
   // the driver has no empty buffers
   const std::uint64_t size = what.size == 0 ? 1 : what.size;
-  if (size > device->most_bytes) {
+  if (size > device->max_bytes) {
     return exhausted(what.size, " bytes on ", device->described(), ", most in one allocation is ",
-                     device->most_bytes)
-        .because("DEVICE_MEMORY");
+                     device->max_bytes)
+        .with_reason("DEVICE_MEMORY");
   }
   GANTRY_TRY(const cl_context context, plugin.driver.context(*device));
   auto buffer = std::make_unique<Buffer>();
@@ -71,7 +71,7 @@ Status allocate(Plugin& plugin, std::int32_t i, const gantry_alloc& what, void**
 
 gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
                   gantry_status* status) {
-  return wall(status, [&] { return allocate(plugin_of(self), i, *what, data); });
+  return abi_boundary(status, [&] { return allocate(plugin_of(self), i, *what, data); });
 }
 
 // The driver keeps the memory until the commands that use it are done.
@@ -84,17 +84,17 @@ void free_memory(void*, std::int32_t, void* data) {
 }
 
 // One side of a copy that lies on a device.
-Result<Buffer*> side(const gantry_place& place, std::uint64_t size, std::string_view name) {
-  if (place.device.type != device_type) {
-    return unsupported("copy ", name, " device type ", place.device.type,
+Result<Buffer*> side(const gantry_location& location, std::uint64_t size, std::string_view name) {
+  if (location.device.type != device_type) {
+    return unsupported("copy ", name, " device type ", location.device.type,
                        ", opencl copies between its own devices and the host")
-        .because("DEVICE_PAIR");
+        .with_reason("DEVICE_PAIR");
   }
-  GANTRY_TRY(Buffer* const buffer, buffer_of(place.data));
-  if (place.byte_offset > buffer->size || size > buffer->size - place.byte_offset) {
-    return invalid("copy ", name, " ", size, " bytes at offset ", place.byte_offset,
+  GANTRY_TRY(Buffer* const buffer, buffer_of(location.data));
+  if (location.byte_offset > buffer->size || size > buffer->size - location.byte_offset) {
+    return invalid("copy ", name, " ", size, " bytes at offset ", location.byte_offset,
                    ", buffer has ", buffer->size)
-        .because("COPY_RANGE");
+        .with_reason("COPY_RANGE");
   }
   return buffer;
 }
@@ -105,7 +105,7 @@ Status copy_bytes(Plugin& plugin, std::int32_t i, const gantry_copy& what, void*
   const bool to_host = what.to.device.type == host_type;
   if (from_host && to_host)
     return invalid("copy is from host to host, one side must be an opencl device")
-        .because("DEVICE_PAIR");
+        .with_reason("DEVICE_PAIR");
   Buffer* from = nullptr;
   Buffer* to = nullptr;
   if (!from_host) {
@@ -117,7 +117,7 @@ Status copy_bytes(Plugin& plugin, std::int32_t i, const gantry_copy& what, void*
   if ((from != nullptr && from->platform != device->platform) ||
       (to != nullptr && to->platform != device->platform)) {
     return unsupported("copy between devices of two OpenCL drivers goes by the host")
-        .because("DEVICE_PAIR");
+        .with_reason("DEVICE_PAIR");
   }
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(*device, stream));
   const bool blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;
@@ -146,7 +146,7 @@ Status copy_bytes(Plugin& plugin, std::int32_t i, const gantry_copy& what, void*
 
 gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
-  return wall(status, [&] { return copy_bytes(plugin_of(self), i, *what, stream); });
+  return abi_boundary(status, [&] { return copy_bytes(plugin_of(self), i, *what, stream); });
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ Result<Buffer*> buffer_of(void* data) {
   if (buffer != nullptr && buffer->mark == Buffer::mark_of_ours) return buffer;
   return invalid("memory at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
                  " is no buffer of an opencl device")
-      .because("DEVICE_DATA");
+      .with_reason("DEVICE_DATA");
 }
 
 constinit const gantry_device_table device_table = {

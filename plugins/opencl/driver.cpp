@@ -11,7 +11,7 @@
 namespace gantry::opencl {
 namespace {
 
-constexpr char vendor_folder[] = "/etc/OpenCL/vendors";
+constexpr char vendor_directory[] = "/etc/OpenCL/vendors";
 // CL_PLATFORM_NOT_FOUND_KHR, of the loader
 constexpr cl_int no_platform = -1001;
 
@@ -19,20 +19,20 @@ constexpr cl_int no_platform = -1001;
 Error no_driver() {
   // the loader's own variable
   const char* const said = std::getenv("OCL_ICD_VENDORS");
-  const std::string folder = said != nullptr && *said != 0 ? said : vendor_folder;
+  const std::string directory = said != nullptr && *said != 0 ? said : vendor_directory;
   std::error_code error;
   std::string files;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
        at.increment(error)) {
     if (at->path().extension() == ".icd")
       files.append(files.empty() ? "" : ", ").append(quoted(at->path().filename().string()));
   }
-  return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ", quoted(folder),
-                     said != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
+  return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ",
+                     quoted(directory), said != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
                      files.empty() ? "and finds none"
                                    : concat("and none of ", files, " names a driver that starts"),
                      "; Debian's pocl-opencl-icd has one for CPUs")
-      .because("DRIVER_MISSING");
+      .with_reason("DRIVER_MISSING");
 }
 
 template <class T>
@@ -71,10 +71,10 @@ void describe(Device& device) {
   device.name = device_text(device.id, CL_DEVICE_NAME);
   device.version = device_text(device.id, CL_DEVICE_VERSION);
   device.driver = device_text(device.id, CL_DRIVER_VERSION);
-  device.most_bytes = device_number<cl_ulong>(device.id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
+  device.max_bytes = device_number<cl_ulong>(device.id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
   device.alignment_bytes =
       std::max(device_number<cl_uint>(device.id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 8) / 8, 1u);
-  device.most_threads = device_number<std::size_t>(device.id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1);
+  device.max_threads = device_number<std::size_t>(device.id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ Error driver_error(cl_int error, std::string_view what) {
   const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                       error == CL_OUT_OF_HOST_MEMORY;
   return fail(memory ? Code::exhausted : Code::unavailable, what, " fails: ", error_name(error))
-      .because("DRIVER_CALL")
+      .with_reason("DRIVER_CALL")
       .native("OPENCL", error);
 }
 
@@ -225,7 +225,7 @@ Result<Device*> Driver::device(std::int32_t index) {
   GANTRY_CHECK(start());
   if (index < 0 || static_cast<std::size_t>(index) >= devices_.size()) {
     return invalid("device opencl:", index, " is not there, device count is ", devices_.size())
-        .because("DEVICE_INDEX");
+        .with_reason("DEVICE_INDEX");
   }
   return devices_[static_cast<std::size_t>(index)].get();
 }

@@ -86,11 +86,11 @@ struct Device {
   std::int32_t index = 0;
   std::string name, version, driver;
   // of one allocation
-  std::uint64_t most_bytes = 0;
+  std::uint64_t max_bytes = 0;
   // of a part of a buffer
   std::uint64_t alignment_bytes = 1;
   // of one work-group
-  std::size_t most_threads = 0;
+  std::size_t max_threads = 0;
   std::atomic<std::int64_t> allocated_bytes{0};
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};

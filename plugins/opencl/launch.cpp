@@ -3,8 +3,8 @@
 
 #include "module.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <cstring>
 #include <span>
@@ -22,14 +22,14 @@ Result<OwnedBuffer> part_of(const Buffer& buffer, std::uint64_t offset, const De
   if (offset >= buffer.size) {
     return invalid("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",
                    offset, ", buffer has ", buffer.size)
-        .because("BUFFER_OFFSET");
+        .with_reason("BUFFER_OFFSET");
   }
   if (offset % device.alignment_bytes != 0) {
     return unsupported("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",
                        offset, " of its buffer; on ", device.described(),
                        " a part begins at a multiple of ", device.alignment_bytes,
                        ": copy it into a tensor of its own")
-        .because("BUFFER_OFFSET");
+        .with_reason("BUFFER_OFFSET");
   }
   const cl_buffer_region region{offset, buffer.size - offset};
   cl_int error = CL_SUCCESS;
@@ -46,7 +46,7 @@ Error argument_error(cl_int error, const KernelCall& call, std::size_t i) {
   if (error == CL_INVALID_ARG_SIZE) {
     return malformed(no_offset, "kernel ", quoted(call.name()), ": parameter ", i,
                      " has another size in the code than in the payload's list")
-        .because("KERNEL_CODE")
+        .with_reason("KERNEL_CODE")
         .native("OPENCL", error);
   }
   return driver_error(error,
@@ -83,7 +83,7 @@ Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gan
     if ((*buffer)->platform != device.platform) {
       return invalid("kernel ", quoted(call.name()), ": argument ", i, " lies on ",
                      (*buffer)->device->described(), ", the call runs on ", device.described())
-          .because("ARGUMENT_DEVICE");
+          .with_reason("ARGUMENT_DEVICE");
     }
     cl_mem memory = (*buffer)->memory.get();
     if (argument.byte_offset != 0) {
@@ -118,8 +118,8 @@ Error launch_error(cl_int error, const KernelCall& call, const Slot& slot, const
   if (error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE) {
     return unsupported("kernel ", quoted(call.name()), " wants work-groups of ", block[0], " x ",
                        block[1], " x ", block[2], ", ", device.described(), " has at most ",
-                       device.most_threads, " work-items in one: export it for this device")
-        .because("LAUNCH_EXTENT")
+                       device.max_threads, " work-items in one: export it for this device")
+        .with_reason("LAUNCH_EXTENT")
         .native("OPENCL", error);
   }
   return driver_error(
@@ -160,7 +160,7 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
 
 gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
                  gantry_value*, gantry_status* status) {
-  return wall(status, [&] {
+  return abi_boundary(status, [&] {
     return launch(*static_cast<const Kernel*>(self), *env, {args, static_cast<std::size_t>(count)});
   });
 }

@@ -3,8 +3,8 @@
 
 #include "launch.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <utility>
 
@@ -38,7 +38,7 @@ gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_sta
 }
 
 gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     write_payload(static_cast<Module*>(self)->payload, *sink);
     return {};
   });
@@ -61,7 +61,7 @@ Result<Payload> read(const gantry_blob& blob, std::uint64_t& consumed) {
 
 gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     auto module = std::make_unique<Module>();
     std::uint64_t read_bytes = 0;
     GANTRY_TRY(module->payload, read(*blob, read_bytes));
@@ -78,7 +78,7 @@ gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object*, g
 // Text is compiled anywhere, SPIR-V where the driver takes it; whether a binary fits, only loading it tells.
 gantry_code check_binary(void* plugin, const gantry_blob* blob, std::int32_t device_index,
                          std::int32_t* verdict, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     std::uint64_t consumed = 0;
     GANTRY_TRY(const Payload payload, read(*blob, consumed));
     GANTRY_TRY(const Device* device, plugin_of(plugin).driver.device(device_index));
@@ -130,7 +130,7 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
   if (error == CL_INVALID_KERNEL_NAME) {
     return malformed(no_offset, "kernel ", quoted(call.name()),
                      " is in the payload's list and not in its code")
-        .because("KERNEL_CODE")
+        .with_reason("KERNEL_CODE")
         .native("OPENCL", error);
   }
   if (error != CL_SUCCESS)
@@ -140,7 +140,7 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
   if (error == CL_SUCCESS && count != call.parameter_count()) {
     return malformed(no_offset, "kernel ", quoted(call.name()), " takes ", count,
                      " arguments, the payload's list says ", call.parameter_count())
-        .because("KERNEL_CODE");
+        .with_reason("KERNEL_CODE");
   }
   slot.kernel = std::move(kernel);
   return {};

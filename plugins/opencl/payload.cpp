@@ -30,7 +30,7 @@ Result<CodeForm> form_of(std::string_view format) {
   }
   return unsupported("opencl payload has format ", quoted(format),
                      ", known are cl, clbin, xclbin, awsxclbin and aocx")
-      .because("BLOB_FORMAT");
+      .with_reason("BLOB_FORMAT");
 }
 
 // Cuts a text into its kernels' programs. A name that comes twice keeps the first.
@@ -69,13 +69,13 @@ std::string names_in(const Named& named) {
 }
 
 // Finds each kernel's program by its name.
-Status place(Payload& payload, const Named& named, std::uint64_t at) {
+Status location(Payload& payload, const Named& named, std::uint64_t at) {
   for (const KernelInfo& kernel : payload.table.kernels()) {
     const auto found = named.find(kernel.name);
     if (found == named.end()) {
       return malformed(at, "kernel ", quoted(kernel.name),
                        " has no code; there is code for: ", names_in(named))
-          .because("KERNEL_CODE");
+          .with_reason("KERNEL_CODE");
     }
     payload.program_of.push_back(found->second);
   }
@@ -96,7 +96,7 @@ Status read_common(ByteReader& in, ArgumentTags tags, bool exact, Payload& paylo
   GANTRY_TRY(payload.data, in.read_string("code"));
   if (form == CodeForm::source) {
     const Named named = split(payload.data, payload.programs);
-    if (!named.empty()) return place(payload, named, data_at);
+    if (!named.empty()) return location(payload, named, data_at);
   }
   payload.programs.push_back({form, payload.data});
   payload.program_of.assign(payload.table.size(), 0);
@@ -118,7 +118,7 @@ Result<std::vector<Shader>> read_shaders(ByteReader& in) {
     if (magic != spirv_magic) {
       return malformed(words_at, "shader ", quoted(shader.name), " begins with ", Hex{magic},
                        ", SPIR-V with ", Hex{spirv_magic})
-          .because("SPIRV_MAGIC");
+          .with_reason("SPIRV_MAGIC");
     }
   }
   return shaders;
@@ -138,11 +138,11 @@ Status read_spirv(ByteReader& in, ArgumentTags tags, bool exact, Payload& payloa
   for (const Shader& shader : payload.shaders) {
     if (!named.emplace(shader.name, payload.programs.size()).second) {
       return malformed(shaders_at, "shader ", quoted(shader.name), " comes twice")
-          .because("KERNEL_CODE");
+          .with_reason("KERNEL_CODE");
     }
     payload.programs.push_back({CodeForm::spirv, shader.words});
   }
-  return place(payload, named, shaders_at);
+  return location(payload, named, shaders_at);
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ Result<Payload> read_payload(std::span<const std::uint8_t> bytes, std::int32_t g
                                       : read_spirv(in, tags, exact, payload));
   if (exact && !in.at_end()) {
     return malformed(in.offset(), "opencl payload ends, ", in.left(), " bytes are left")
-        .because("BLOB_LENGTH");
+        .with_reason("BLOB_LENGTH");
   }
   payload.calls.reserve(payload.table.size());
   for (const KernelInfo& kernel : payload.table.kernels()) {

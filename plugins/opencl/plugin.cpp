@@ -5,7 +5,7 @@
 #include "module.hpp"
 
 #include <gantry/plugin.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #ifndef GANTRY_OPENCL_VERSION
 #error "GANTRY_OPENCL_VERSION comes from the build: it must equal the manifest's"
@@ -14,7 +14,7 @@
 namespace {
 
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     *self = new gantry::opencl::Plugin(host);
     return {};
   });

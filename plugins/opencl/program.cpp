@@ -16,7 +16,7 @@ namespace {
 // Part of the key: what the cache holds changed its meaning.
 constexpr std::string_view cache_version = "opencl program 1";
 // A status has room for about 2,000 bytes; the log goes to the runtime's log whole.
-constexpr std::size_t most_log_shown = 1400;
+constexpr std::size_t max_log_shown = 1400;
 
 // Building is what a first run waits for, so a trace shows it.
 class Span {
@@ -67,14 +67,14 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
     return {};
   std::vector<std::uint8_t> binary;
   // NULL: this one is not wanted
-  std::vector<unsigned char*> places(count, nullptr);
+  std::vector<unsigned char*> locations(count, nullptr);
   for (cl_uint i = 0; i < count; ++i) {
     if (devices[i] != device) continue;
     binary.resize(sizes[i]);
-    places[i] = binary.data();
+    locations[i] = binary.data();
   }
   if (binary.empty() || clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(char*),
-                                         places.data(), nullptr) != 0)
+                                         locations.data(), nullptr) != 0)
     return {};
   return binary;
 }
@@ -105,7 +105,7 @@ Programs::Programs(const gantry_host* host, Driver& driver, DiskCache::Options c
       options_(std::move(options)) {}
 
 std::string Programs::key_of(const Device& device, const Program& program) const {
-  if (program.form == CodeForm::binary || cache_.folder().empty()) return {};
+  if (program.form == CodeForm::binary || cache_.directory().empty()) return {};
   // The whole code, not its digest: the cache compares keys byte for byte.
   return DiskCache::key({cache_version, device.platform->name, device.platform->version,
                          device.name, device.version, device.driver, options_,
@@ -149,9 +149,9 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
   const std::string all = concat(what, indented(log));
   host_->log(host_, GANTRY_LOG_ERROR, bytes_of(all));
   what.append(log.empty() ? "\n  the compiler gives no log"
-                          : indented(std::string_view(log).substr(0, most_log_shown)));
-  if (log.size() > most_log_shown) what.append("\n  (the rest is in the log)");
-  return unsupported(what).because("KERNEL_BUILD").native("OPENCL", error);
+                          : indented(std::string_view(log).substr(0, max_log_shown)));
+  if (log.size() > max_log_shown) what.append("\n  (the rest is in the log)");
+  return unsupported(what).with_reason("KERNEL_BUILD").native("OPENCL", error);
 }
 
 Result<Built> Programs::build(Device& device, const Program& code, std::string_view kernel) {
@@ -168,20 +168,20 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
   if (code.form == CodeForm::spirv && spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V, which ", device.described(), ", ",
                        device.version, ", does not take: export it as OpenCL C")
-        .because("SPIRV");
+        .with_reason("SPIRV");
   }
   cl_int error = CL_SUCCESS;
   built.program = OwnedProgram(create(context, device, code, error));
   if (error == CL_INVALID_BINARY) {
     return unsupported("kernel ", quoted(kernel), " is a binary for another device than ",
                        device.described(), ": CL_INVALID_BINARY")
-        .because("BLOB_ARCH")
+        .with_reason("BLOB_ARCH")
         .native("OPENCL", error);
   }
   if (error == CL_INVALID_VALUE && !spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V that ", device.described(),
                        " refuses; it takes ", spirv, ": export it for one of these")
-        .because("SPIRV")
+        .with_reason("SPIRV")
         .native("OPENCL", error);
   }
   if (error != CL_SUCCESS)

@@ -3,7 +3,7 @@
 // Streams are command queues; events are markers in them, whose times the driver takes.
 #include "device.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <memory>
 #include <mutex>
@@ -28,7 +28,7 @@ OwnedEvent marker_of(void* event) {
 
 Result<cl_ulong> time_of(void* event, std::string_view which) {
   const OwnedEvent marker = marker_of(event);
-  if (!marker) return invalid("event ", which, " was never recorded").because("EVENT");
+  if (!marker) return invalid("event ", which, " was never recorded").with_reason("EVENT");
   const cl_event awaited = marker.get();
   cl_int error = clWaitForEvents(1, &awaited);
   if (error != CL_SUCCESS) return driver_error(error, "clWaitForEvents");
@@ -41,7 +41,7 @@ Result<cl_ulong> time_of(void* event, std::string_view which) {
 }  // namespace
 
 gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = plugin_of(self);
     GANTRY_TRY(Device* const device, plugin.driver.device(i));
     GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(*device, stream));
@@ -55,7 +55,7 @@ gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status*
 
 gantry_code stream_create(void* self, std::int32_t i, std::uint32_t, void** stream,
                           gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
     GANTRY_TRY(*stream, plugin_of(self).driver.new_queue(*device));
     return {};
@@ -71,7 +71,7 @@ void stream_destroy(void*, std::int32_t, void* stream) {
 
 gantry_code event_create(void* self, std::int32_t i, std::uint32_t, void** event,
                          gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_CHECK(plugin_of(self).driver.device(i));
     *event = new Event;
     return {};
@@ -82,7 +82,7 @@ void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*
 
 gantry_code event_record(void* self, std::int32_t i, void* event, void* stream,
                          gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
     GANTRY_TRY(const cl_command_queue queue, plugin_of(self).driver.queue(*device, stream));
     cl_event marker = nullptr;
@@ -103,7 +103,7 @@ gantry_code event_record(void* self, std::int32_t i, void* event, void* stream,
 
 gantry_code event_wait(void* self, std::int32_t i, void* event, void* stream,
                        gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
     const OwnedEvent marker = marker_of(event);
     // nothing is before a mark that was never set
@@ -118,7 +118,7 @@ gantry_code event_wait(void* self, std::int32_t i, void* event, void* stream,
 
 gantry_code event_elapsed(void*, std::int32_t, void* start, void* stop, std::int64_t* ns,
                           gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const cl_ulong begun, time_of(start, "start"));
     GANTRY_TRY(const cl_ulong ended, time_of(stop, "stop"));
     *ns = static_cast<std::int64_t>(ended - begun);

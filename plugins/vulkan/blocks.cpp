@@ -8,12 +8,12 @@ namespace gantry::vulkan {
 namespace {
 
 constexpr std::uint64_t first_block_bytes = 4 << 20;
-constexpr std::uint64_t most_block_bytes = 64 << 20;
+constexpr std::uint64_t max_block_bytes = 64 << 20;
 
 }  // namespace
 
 std::uint64_t largest_block(std::uint64_t heap_bytes) {
-  return std::bit_floor(std::clamp<std::uint64_t>(heap_bytes / 8, 64 << 10, most_block_bytes));
+  return std::bit_floor(std::clamp<std::uint64_t>(heap_bytes / 8, 64 << 10, max_block_bytes));
 }
 
 // ---- free ranges -----------------------------------------------------------------------------------------------------
@@ -153,10 +153,10 @@ Result<Block*> Blocks::block_for(const PartRequest& what) {
   for (const auto& block : blocks_[what.type]) {
     if (!block->is_alone) size = std::max(size, std::min(2 * block->size, largest));
   }
-  const std::uint64_t least = std::bit_ceil(std::max(what.size, options_.granule));
-  size = std::max(size, least);
+  const std::uint64_t min = std::bit_ceil(std::max(what.size, options_.granule));
+  size = std::max(size, min);
   Result<Block*> made = new_block(what.type, size, false);
-  while (!made.ok() && made.error().code == Code::exhausted && size / 2 >= least) {
+  while (!made.ok() && made.error().code == Code::exhausted && size / 2 >= min) {
     size /= 2;
     made = new_block(what.type, size, false);
   }

@@ -22,31 +22,33 @@ Error outside(const Buffer& buffer, std::string_view side, std::uint64_t offset,
               std::uint64_t size) {
   return invalid("copy of ", size, " bytes ", side, " byte ", offset, ", the memory has ",
                  buffer.size)
-      .because("COPY_RANGE");
+      .with_reason("COPY_RANGE");
 }
 
-std::uint8_t* host_address(const gantry_place& place) {
-  return static_cast<std::uint8_t*>(place.data) + place.byte_offset;
+std::uint8_t* host_address(const gantry_location& location) {
+  return static_cast<std::uint8_t*>(location.data) + location.byte_offset;
 }
 
 }  // namespace
 
 Status Device::copy(const gantry_copy& what) {
-  const auto is_host = [](const gantry_place& place) { return place.device.type == host_type; };
-  for (const gantry_place* place : {&what.from, &what.to}) {
-    if (is_host(*place) || place->device.type == vulkan_type) continue;
-    return unsupported("copy between vulkan and device type ", place->device.type)
-        .because("COPY_DEVICES");
+  const auto is_host = [](const gantry_location& location) {
+    return location.device.type == host_type;
+  };
+  for (const gantry_location* location : {&what.from, &what.to}) {
+    if (is_host(*location) || location->device.type == vulkan_type) continue;
+    return unsupported("copy between vulkan and device type ", location->device.type)
+        .with_reason("COPY_DEVICES");
   }
   if (is_host(what.from) && is_host(what.to)) {
     return invalid("copy from host to host is no business of device vulkan:", index_)
-        .because("COPY_DEVICES");
+        .with_reason("COPY_DEVICES");
   }
   if (!is_host(what.from) && !is_host(what.to) && what.from.device.index != what.to.device.index) {
     return unsupported("copy from vulkan:", what.from.device.index,
                        " to vulkan:", what.to.device.index,
                        ": devices do not reach each other's memory")
-        .because("COPY_DEVICES");
+        .with_reason("COPY_DEVICES");
   }
   Buffer* from = nullptr;
   Buffer* to = nullptr;

@@ -43,11 +43,11 @@ Status Device::start(const Options& options) {
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   const bool pushes =
-      gpu_.most_push_descriptors != 0 && options.descriptors != DescriptorChoice::sets;
+      gpu_.max_push_descriptors != 0 && options.descriptors != DescriptorChoice::sets;
   if (!pushes && options.descriptors == DescriptorChoice::push) {
     return unavailable("option descriptors is push, the device has no ",
                        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)
-        .because("EXTENSION_MISSING");
+        .with_reason("EXTENSION_MISSING");
   }
   const char* const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
   if (pushes) {
@@ -72,7 +72,7 @@ Result<Buffer*> Device::alloc(std::uint64_t size) {
   recorder_->collect();
   lock.unlock();
   auto made = memory_->make(size, BufferUse::data);
-  if (!made.ok() && made.error().code == Code::exhausted && size <= gpu_.most_allocation_bytes) {
+  if (!made.ok() && made.error().code == Code::exhausted && size <= gpu_.max_allocation_bytes) {
     lock.lock();
     GANTRY_CHECK(recorder_->wait_for_all(lock));
     lock.unlock();
@@ -101,13 +101,13 @@ Result<Buffer*> Device::buffer_at(void* data) const {
     return invalid(Hex{reinterpret_cast<std::uintptr_t>(data)},
                    " is no memory of device vulkan:", index_,
                    "; handles are used as alloc gave them, offsets stand beside them")
-        .because("HANDLE");
+        .with_reason("HANDLE");
   }
   Buffer* const buffer = handle->buffer;
   if (buffer->owner != this) {
     return invalid("memory is of device vulkan:", buffer->owner->index(),
                    ", the call is on vulkan:", index_)
-        .because("HANDLE");
+        .with_reason("HANDLE");
   }
   return buffer;
 }
@@ -118,10 +118,10 @@ Status Device::synchronize() {
 }
 
 Status Device::dispatch(const Dispatch& what) {
-  constexpr std::size_t most_inline = 16;
-  std::array<VkDescriptorBufferInfo, most_inline> few;
+  constexpr std::size_t max_inline = 16;
+  std::array<VkDescriptorBufferInfo, max_inline> few;
   std::vector<VkDescriptorBufferInfo> many;
-  if (what.buffers.size() > most_inline) many.resize(what.buffers.size());
+  if (what.buffers.size() > max_inline) many.resize(what.buffers.size());
   VkDescriptorBufferInfo* const infos = many.empty() ? few.data() : many.data();
   for (std::size_t i = 0; i < what.buffers.size(); ++i) {
     infos[i] = {what.buffers[i].buffer->handle, what.buffers[i].offset, VK_WHOLE_SIZE};
@@ -207,14 +207,15 @@ Status Device::record(Event& event) {
 
 Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
   if (gpu_.timestamp_bits == 0) {
-    return unsupported("device vulkan:", index_, " has no clock in its queue").because("NO_CLOCK");
+    return unsupported("device vulkan:", index_, " has no clock in its queue")
+        .with_reason("NO_CLOCK");
   }
   std::array<std::uint64_t, 2> ticks{};
   {
     Recorder::Lock lock(recorder_->mutex());
     if (start.value == 0 || stop.value == 0) {
       return invalid("event ", start.value == 0 ? "start" : "stop", " was never recorded")
-          .because("EVENT");
+          .with_reason("EVENT");
     }
     GANTRY_CHECK(recorder_->wait(lock, std::max(start.value, stop.value)));
   }

@@ -70,23 +70,23 @@ bool layer_is_there(const char* wanted) {
 Error driver_error(VkResult result, std::string_view call) {
   const Code code = is_memory(result) ? Code::exhausted : Code::unavailable;
   return fail(code, call, " returns ", name_of_result(result), " (", static_cast<int>(result), ')')
-      .because("DRIVER_CALL")
+      .with_reason("DRIVER_CALL")
       .native("VULKAN", result);
 }
 
-std::string driver_places() {
+std::string driver_locations() {
   std::string text;
-  for (const char* place :
+  for (const char* location :
        {"/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"}) {
     std::string found;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
+    for (const auto& entry : std::filesystem::directory_iterator(location, error)) {
       if (!found.empty()) found += ", ";
       found += entry.path().filename().string();
     }
     if (found.empty()) found = error ? "not there" : "empty";
     if (!text.empty()) text += ", ";
-    text += concat(place, " (", found, ')');
+    text += concat(location, " (", found, ')');
   }
   return text;
 }
@@ -113,7 +113,7 @@ Status Instance::start(const Options& options) {
   if (version < VK_API_VERSION_1_2) {
     return unavailable("libvulkan.so.1 speaks Vulkan ", VK_API_VERSION_MAJOR(version), '.',
                        VK_API_VERSION_MINOR(version), ", oldest is 1.2")
-        .because("DRIVER_VERSION");
+        .with_reason("DRIVER_VERSION");
   }
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "gantry";
@@ -140,7 +140,7 @@ Status Instance::start(const Options& options) {
     if (!layer_is_there(validation_layer)) {
       return unavailable("option validation wants the layer ", validation_layer,
                          ", which is not installed")
-          .because("LAYER_MISSING");
+          .with_reason("LAYER_MISSING");
     }
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &validation_layer;
@@ -151,8 +151,8 @@ Status Instance::start(const Options& options) {
   const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
     return unavailable("no Vulkan driver starts; the loader looks for the manifests of drivers in ",
-                       driver_places(), ", or where VK_DRIVER_FILES and VK_ICD_FILENAMES point")
-        .because("DRIVER_MISSING")
+                       driver_locations(), ", or where VK_DRIVER_FILES and VK_ICD_FILENAMES point")
+        .with_reason("DRIVER_MISSING")
         .native("VULKAN", result);
   }
   if (result != VK_SUCCESS) return driver_error(result, "vkCreateInstance");

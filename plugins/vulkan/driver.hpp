@@ -33,13 +33,13 @@ struct Gpu {
   VkPhysicalDeviceMemoryProperties memory{};
   // name and version as the driver tells them
   std::string driver;
-  std::uint64_t most_allocation_bytes = 0;
+  std::uint64_t max_allocation_bytes = 0;
   std::uint32_t subgroup_size = 1;
   std::uint32_t queue_family = 0;
   // 0: the queue has no clock
   std::uint32_t timestamp_bits = 0;
   // 0: no VK_KHR_push_descriptor
-  std::uint32_t most_push_descriptors = 0;
+  std::uint32_t max_push_descriptors = 0;
   bool has_memory_budget = false;
   // of SPIR-V, those that the device is created with; sorted
   std::vector<std::uint32_t> capabilities;
@@ -96,6 +96,6 @@ class Instance {
 
 // Where the loader looks for drivers when nobody tells it otherwise, and what is there:
 // "/etc/vulkan/icd.d (not there), /usr/share/vulkan/icd.d (lvp_icd.x86_64.json)".
-std::string driver_places();
+std::string driver_locations();
 
 }  // namespace gantry::vulkan

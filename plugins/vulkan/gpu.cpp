@@ -120,9 +120,9 @@ void read_details(Gpu& gpu) {
   vkGetPhysicalDeviceProperties2(gpu.handle, &all);
 
   gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  gpu.most_push_descriptors = pushes ? push.maxPushDescriptors : 0;
+  gpu.max_push_descriptors = pushes ? push.maxPushDescriptors : 0;
   gpu.subgroup_size = subgroup.subgroupSize;
-  gpu.most_allocation_bytes = sizes.maxMemoryAllocationSize;
+  gpu.max_allocation_bytes = sizes.maxMemoryAllocationSize;
   gpu.driver = driver.driverName;
   if (driver.driverInfo[0] != 0) gpu.driver += concat(' ', std::string_view(driver.driverInfo));
   Features features;

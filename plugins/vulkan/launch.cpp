@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <array>
 #include <cstring>
@@ -35,7 +35,7 @@ Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argu
   const VkPhysicalDeviceLimits& limits = device.gpu().properties.limits;
   const auto refuse = [&](const auto&... why) {
     return unsupported("kernel ", quoted(kernel.call.name()), ": argument ", argument, ' ', why...)
-        .because("BUFFER_RANGE");
+        .with_reason("BUFFER_RANGE");
   };
   if (bound.offset % limits.minStorageBufferOffsetAlignment != 0) {
     return refuse("begins ", bound.offset, " bytes into its memory, the device binds multiples of ",
@@ -44,7 +44,7 @@ Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argu
   if (bound.offset >= bound.buffer->size && bound.offset != 0) {
     return invalid("kernel ", quoted(kernel.call.name()), ": argument ", argument, " begins ",
                    bound.offset, " bytes into its memory of ", bound.buffer->size)
-        .because("ARGUMENT_RANGE");
+        .with_reason("ARGUMENT_RANGE");
   }
   if (bound.buffer->size - bound.offset > limits.maxStorageBufferRange) {
     return refuse("has ", bound.buffer->size - bound.offset, " bytes, the device binds at most ",
@@ -57,7 +57,7 @@ Status check_extents(const Device& device, const Kernel& kernel, const LaunchExt
   const VkPhysicalDeviceLimits& limits = device.gpu().properties.limits;
   const auto refuse = [&](const auto&... why) {
     return invalid("kernel ", quoted(kernel.call.name()), " is launched with ", why...)
-        .because("LAUNCH_EXTENT");
+        .with_reason("LAUNCH_EXTENT");
   };
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::uint32_t threads = kernel.shader.local_size[axis];
@@ -75,7 +75,7 @@ Status check_extents(const Device& device, const Kernel& kernel, const LaunchExt
 
 gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
                  gantry_value*, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     return launch(*static_cast<LoadedKernel*>(self), *env,
                   std::span(args, static_cast<std::size_t>(count)));
   });

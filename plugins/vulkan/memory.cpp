@@ -99,10 +99,10 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
 }
 
 Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) {
-  const std::uint64_t most = gpu_.most_allocation_bytes;
-  if (size > most) {
-    return exhausted("buffer of ", size, " bytes, the device allocates at most ", most)
-        .because("MEMORY");
+  const std::uint64_t max = gpu_.max_allocation_bytes;
+  if (size > max) {
+    return exhausted("buffer of ", size, " bytes, the device allocates at most ", max)
+        .with_reason("MEMORY");
   }
   auto buffer = std::make_unique<Buffer>();
   buffer->device = device_;
@@ -122,7 +122,7 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
     return unavailable("no memory of ", std::string_view(gpu_.properties.deviceName), " is ",
                        choice_ == MemoryChoice::mapped ? "what option memory asks for, mapped"
                                                        : "open to the host")
-        .because("MEMORY_TYPE");
+        .with_reason("MEMORY_TYPE");
   }
   PartRequest part;
   part.type = static_cast<std::uint32_t>(type);

@@ -3,8 +3,8 @@
 
 #include "launch.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <utility>
 
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, const gantry_blob& 
 
 Module::~Module() {
   for (const auto& kernel : kernels_) {
-    for (std::int32_t i = 0; i < most_devices; ++i) {
+    for (std::int32_t i = 0; i < max_devices; ++i) {
       auto& owned = kernel->owned[static_cast<std::size_t>(i)];
       if (owned) plugin_.started(i)->discard(std::move(owned));
     }
@@ -66,13 +66,13 @@ PipelineCache& Module::cache(const Device& device) {
 
 Result<const Pipeline*> Module::pipeline(LoadedKernel& kernel, Device& device) {
   const auto index = static_cast<std::size_t>(device.index());
-  std::atomic<const Pipeline*>& place = kernel.pipelines[index];
-  if (const Pipeline* const ready = place.load(std::memory_order_acquire)) return ready;
+  std::atomic<const Pipeline*>& location = kernel.pipelines[index];
+  if (const Pipeline* const ready = location.load(std::memory_order_acquire)) return ready;
   const std::lock_guard lock(kernel.building);
-  if (const Pipeline* const ready = place.load(std::memory_order_acquire)) return ready;
+  if (const Pipeline* const ready = location.load(std::memory_order_acquire)) return ready;
   GANTRY_TRY(kernel.owned[index],
              build_pipeline(device, kernel.kernel.value(), cache(device).handle()));
-  place.store(kernel.owned[index].get(), std::memory_order_release);
+  location.store(kernel.owned[index].get(), std::memory_order_release);
   return kernel.owned[index].get();
 }
 
@@ -109,7 +109,7 @@ constexpr gantry_module_table module_table = {
 
 gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(auto module, Module::load(*static_cast<Plugin*>(self), *blob, consumed));
     *out = {module.release(), &module_table};
     return {};
@@ -118,7 +118,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
 
 gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t device,
                          std::int32_t* verdict, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const Payload payload, read_payload(*blob));
     GANTRY_TRY(const Gpu* const gpu, static_cast<Plugin*>(self)->gpu(device));
     // SPIR-V is compiled by every driver

@@ -28,8 +28,8 @@ struct LoadedKernel {
   Module* module = nullptr;
   std::string_view name;
   std::mutex building;
-  std::array<std::unique_ptr<Pipeline>, most_devices> owned;
-  std::array<std::atomic<const Pipeline*>, most_devices> pipelines{};
+  std::array<std::unique_ptr<Pipeline>, max_devices> owned;
+  std::array<std::atomic<const Pipeline*>, max_devices> pipelines{};
 };
 
 class Module {
@@ -66,7 +66,7 @@ class Module {
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::map<std::string_view, LoadedKernel*> by_name_;
   std::mutex mutex_;
-  std::array<std::unique_ptr<PipelineCache>, most_devices> caches_;
+  std::array<std::unique_ptr<PipelineCache>, max_devices> caches_;
 };
 
 }  // namespace gantry::vulkan

@@ -22,7 +22,7 @@ Status read_flag(Host host, std::string_view key, bool& flag) {
   const auto value = option(host, key);
   if (!value) return {};
   const auto number = value_int(*value);
-  if (!number) return invalid("option ", key, " is no bool").because("CONFIG");
+  if (!number) return invalid("option ", key, " is no bool").with_reason("CONFIG");
   flag = *number != 0;
   return {};
 }
@@ -34,7 +34,7 @@ Status read_choice(Host host, std::string_view key, std::span<const std::string_
   const auto value = option(host, key);
   if (!value) return {};
   const auto text = value_text(*value);
-  if (!text) return invalid("option ", key, " is no text").because("CONFIG");
+  if (!text) return invalid("option ", key, " is no text").with_reason("CONFIG");
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (*text != names[i]) continue;
     choice = static_cast<Choice>(i);
@@ -42,7 +42,7 @@ Status read_choice(Host host, std::string_view key, std::span<const std::string_
   }
   return invalid("option ", key, " is ", quoted(*text), ", expected ", names[0], ", ", names[1],
                  " or ", names[2])
-      .because("CONFIG");
+      .with_reason("CONFIG");
 }
 
 }  // namespace

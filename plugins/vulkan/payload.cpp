@@ -29,7 +29,7 @@ Result<Shader> read_shader_record(ByteReader& in) {
   GANTRY_TRY(shader.kernel, in.read_string("shader name"));
   const auto refuse = [&](std::uint64_t at, const auto&... why) {
     return malformed(at, "shader of kernel ", quoted(shader.kernel), ": ", why...)
-        .because("SHADER");
+        .with_reason("SHADER");
   };
   const std::uint64_t record_at = in.offset();
   const auto ahead = in.peek(24);
@@ -45,7 +45,7 @@ Result<Shader> read_shader_record(ByteReader& in) {
   if ((shader.flags & ~scalars_in_uniform_buffer) != 0) {
     return unsupported("shader of kernel ", quoted(shader.kernel), ": flags are ",
                        Hex{shader.flags}, " at ", Hex{flags_at}, ", known is bit 0")
-        .because("SHADER_FLAG");
+        .with_reason("SHADER_FLAG");
   }
   GANTRY_TRY(const std::uint64_t count, in.read_count(4, "shader words"));
   shader.words_at = in.offset();
@@ -69,12 +69,12 @@ Status index_shaders(Payload& payload, std::uint64_t shaders_at) {
     const std::string_view kernel = payload.shaders[i].kernel;
     if (payload.by_kernel.emplace(kernel, i).second) continue;
     return malformed(shaders_at, "shader of kernel ", quoted(kernel), " comes twice")
-        .because("SHADER");
+        .with_reason("SHADER");
   }
   for (const KernelInfo& kernel : payload.table.kernels()) {
     if (payload.by_kernel.contains(kernel.name)) continue;
     return malformed(shaders_at, "kernel ", quoted(kernel.name), " has no shader")
-        .because("SHADER");
+        .with_reason("SHADER");
   }
   return {};
 }
@@ -102,14 +102,14 @@ Result<Payload> read_payload(const gantry_blob& blob) {
   GANTRY_TRY(const std::string_view format, in.read_string("format"));
   if (format != "vulkan") {
     return unsupported("payload format is ", quoted(format), ", known is \"vulkan\"")
-        .because("FORMAT");
+        .with_reason("FORMAT");
   }
   const bool exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
   const auto rest = [&](ByteReader& reader) -> Status {
     GANTRY_CHECK(read_shaders(reader));
     if (exact && !reader.at_end()) {
       return malformed(reader.offset(), reader.left(), " bytes follow the shaders, expected none")
-          .because("BLOB_TRAILING");
+          .with_reason("BLOB_TRAILING");
     }
     return {};
   };
@@ -131,7 +131,7 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
   Kernel kernel(std::move(call), std::move(facts), shader.words);
   const auto refuse = [&](const auto&... why) {
     return malformed(shader.words_at, "shader of kernel ", quoted(info.name), ": ", why...)
-        .because("SHADER");
+        .with_reason("SHADER");
   };
 
   std::vector<std::uint32_t> scalar_sizes;
@@ -153,21 +153,21 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
     return refuse("takes ", offsets.size(), " scalars, the kernel has ", scalar_sizes.size());
   }
   const bool uniform = (shader.flags & scalars_in_uniform_buffer) != 0;
-  if (kernel.shader.scalar_place != ScalarPlace::none &&
-      uniform != (kernel.shader.scalar_place == ScalarPlace::uniform_buffer)) {
+  if (kernel.shader.scalar_location != ScalarLocation::none &&
+      uniform != (kernel.shader.scalar_location == ScalarLocation::uniform_buffer)) {
     return refuse("takes its scalars from ", uniform ? "push constants" : "a uniform buffer",
                   ", its flags say ", uniform ? "a uniform buffer" : "push constants");
   }
-  if (uniform && kernel.shader.scalar_place != ScalarPlace::none &&
+  if (uniform && kernel.shader.scalar_location != ScalarLocation::none &&
       kernel.shader.scalar_binding != kernel.buffer_count) {
     return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
                   kernel.buffer_count);
   }
   // every device has uniform buffers of that size
-  constexpr std::uint32_t most_bytes = 1 << 14;
+  constexpr std::uint32_t max_bytes = 1 << 14;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (offsets[i] > most_bytes - 8 || offsets[i] % 4 != 0) {
-      return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", most_bytes - 8,
+    if (offsets[i] > max_bytes - 8 || offsets[i] % 4 != 0) {
+      return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", max_bytes - 8,
                     " in steps of 4");
     }
     kernel.scalar_bytes = std::max(kernel.scalar_bytes, offsets[i] + scalar_sizes[i]);

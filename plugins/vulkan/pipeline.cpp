@@ -13,7 +13,7 @@ namespace {
 Error lacks(const Gpu& gpu, const Kernel& kernel, std::string_view reason, const auto&... what) {
   return unsupported("kernel ", quoted(kernel.call.name()), " wants ", what..., " on ",
                      std::string_view(gpu.properties.deviceName))
-      .because(reason);
+      .with_reason(reason);
 }
 
 // SPIR-V that a device of this Vulkan version takes.
@@ -22,7 +22,7 @@ std::uint32_t newest_spirv(std::uint32_t vulkan) {
 }
 
 Status make_layouts(const Device& device, const Kernel& kernel, Pipeline& pipeline) {
-  const bool uniform = kernel.shader.scalar_place == ScalarPlace::uniform_buffer;
+  const bool uniform = kernel.shader.scalar_location == ScalarLocation::uniform_buffer;
   std::vector<VkDescriptorSetLayoutBinding> bindings(kernel.buffer_count + (uniform ? 1 : 0));
   for (std::uint32_t i = 0; i < bindings.size(); ++i) {
     bindings[i].binding = i;
@@ -33,7 +33,7 @@ Status make_layouts(const Device& device, const Kernel& kernel, Pipeline& pipeli
   }
   pipeline.has_uniform_buffer = uniform;
   pipeline.pushes_descriptors =
-      device.pushes_descriptors() && bindings.size() <= device.gpu().most_push_descriptors;
+      device.pushes_descriptors() && bindings.size() <= device.gpu().max_push_descriptors;
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   if (pipeline.pushes_descriptors)
     set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
@@ -47,7 +47,7 @@ Status make_layouts(const Device& device, const Kernel& kernel, Pipeline& pipeli
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout.setLayoutCount = 1;
   layout.pSetLayouts = &pipeline.set_layout;
-  if (kernel.shader.scalar_place == ScalarPlace::push_constants)
+  if (kernel.shader.scalar_location == ScalarLocation::push_constants)
     pipeline.push_constant_bytes = (kernel.scalar_bytes + 3) / 4 * 4;
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.push_constant_bytes};
   if (range.size != 0) {
@@ -99,7 +99,7 @@ Status check_kernel(const Gpu& gpu, const Kernel& kernel) {
     return lacks(gpu, kernel, "SHADER_LIMIT", kernel.buffer_count, " buffers, most are ",
                  limits.maxPerStageDescriptorStorageBuffers);
   }
-  const bool pushed = shader.scalar_place == ScalarPlace::push_constants;
+  const bool pushed = shader.scalar_location == ScalarLocation::push_constants;
   if (pushed && kernel.scalar_bytes > limits.maxPushConstantsSize) {
     return lacks(gpu, kernel, "SHADER_LIMIT", kernel.scalar_bytes,
                  " bytes of push constants, most are ", limits.maxPushConstantsSize);

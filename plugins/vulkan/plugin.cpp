@@ -14,10 +14,10 @@
 
 namespace gantry::vulkan {
 
-Plugin::Plugin(Host host, Options options, std::string cache_folder)
+Plugin::Plugin(Host host, Options options, std::string cache_directory)
     : host_(host),
       options_(options),
-      disk_({.folder = std::move(cache_folder),
+      disk_({.directory = std::move(cache_directory),
              .log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); }}) {}
 
 Result<Instance*> Plugin::instance() {
@@ -36,7 +36,7 @@ Result<Instance*> Plugin::instance() {
 
 Result<std::int32_t> Plugin::device_count() {
   GANTRY_TRY(const Instance* const running, instance());
-  return std::min(static_cast<std::int32_t>(running->gpus().size()), most_devices);
+  return std::min(static_cast<std::int32_t>(running->gpus().size()), max_devices);
 }
 
 Result<const Gpu*> Plugin::gpu(std::int32_t index) {
@@ -45,17 +45,17 @@ Result<const Gpu*> Plugin::gpu(std::int32_t index) {
   if (count == 0) {
     std::string why = "no device computes with Vulkan";
     for (const std::string& line : running->left_out()) why += concat("\n  left out: ", line);
-    return unavailable(why).because("DEVICE_MISSING");
+    return unavailable(why).with_reason("DEVICE_MISSING");
   }
   if (index < 0 || index >= count) {
     return invalid("device vulkan:", index, " is not there, device count is ", count)
-        .because("DEVICE_INDEX");
+        .with_reason("DEVICE_INDEX");
   }
   return &running->gpus()[static_cast<std::size_t>(index)];
 }
 
 Device* Plugin::started(std::int32_t index) const {
-  if (index < 0 || index >= most_devices) return nullptr;
+  if (index < 0 || index >= max_devices) return nullptr;
   return devices_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
 }
 
@@ -73,17 +73,17 @@ Result<Device*> Plugin::device(std::int32_t index) {
 namespace {
 
 gantry_code create(const gantry_host* table, void** self, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     const Host host(table);
     GANTRY_TRY(const Options options, read_options(host));
-    std::string folder;
+    std::string directory;
     gantry_value value{};
     if (options.pipeline_cache &&
         table->config_get(table, gantry_text("cache_directory"), &value, nullptr) == GANTRY_OK) {
       const auto text = value_text(value);
-      if (text && !text->empty()) folder = concat(*text, "/vulkan");
+      if (text && !text->empty()) directory = concat(*text, "/vulkan");
     }
-    *self = new Plugin(host, options, std::move(folder));
+    *self = new Plugin(host, options, std::move(directory));
     return {};
   });
 }

@@ -16,16 +16,16 @@
 
 namespace gantry::vulkan {
 
-constexpr std::int32_t most_devices = 16;
+constexpr std::int32_t max_devices = 16;
 
 class Plugin {
  public:
   // cache_folder  [in]   empty: no pipeline is kept on disk
-  Plugin(Host host, Options options, std::string cache_folder);
+  Plugin(Host host, Options options, std::string cache_directory);
 
   Host host() const { return host_; }
   // NULL where nothing is kept.
-  DiskCache* disk() { return disk_.folder().empty() ? nullptr : &disk_; }
+  DiskCache* disk() { return disk_.directory().empty() ? nullptr : &disk_; }
 
   // returns  UNAVAILABLE  no driver starts
   // thread   any; the first starts the drivers, others wait
@@ -48,8 +48,8 @@ class Plugin {
   std::mutex mutex_;
   // outlives the devices
   std::unique_ptr<Instance> instance_;
-  std::array<std::unique_ptr<Device>, most_devices> owned_;
-  std::array<std::atomic<Device*>, most_devices> devices_{};
+  std::array<std::unique_ptr<Device>, max_devices> owned_;
+  std::array<std::atomic<Device*>, max_devices> devices_{};
 };
 
 extern const gantry_device_table device_table;

@@ -8,9 +8,9 @@ namespace gantry::vulkan {
 namespace {
 
 // A batch of this length is submitted without a wait: the device starts while the host goes on recording.
-constexpr std::uint32_t most_commands = 64;
+constexpr std::uint32_t max_commands = 64;
 // So many batches may wait for the device; then the host waits for the oldest.
-constexpr std::size_t most_in_flight = 32;
+constexpr std::size_t max_in_flight = 32;
 constexpr std::uint64_t scalar_buffer_bytes = 64 << 10;
 constexpr std::uint32_t sets_in_pool = 64;
 constexpr std::uint32_t buffers_in_pool = 8 * sets_in_pool;
@@ -91,7 +91,7 @@ Result<Batch*> Recorder::begin(Lock& lock) {
   if (lost_) return *lost_;
   if (!open_) {
     // While the lock is given up others may open a batch.
-    if (in_flight_.size() >= most_in_flight) GANTRY_CHECK(wait(lock, in_flight_.front()->value));
+    if (in_flight_.size() >= max_in_flight) GANTRY_CHECK(wait(lock, in_flight_.front()->value));
     if (!open_) {
       GANTRY_TRY(open_, new_batch());
     }
@@ -101,7 +101,7 @@ Result<Batch*> Recorder::begin(Lock& lock) {
 }
 
 Status Recorder::done(Batch& batch) {
-  if (++batch.command_count < most_commands) return {};
+  if (++batch.command_count < max_commands) return {};
   return submit();
 }
 

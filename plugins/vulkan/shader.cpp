@@ -77,7 +77,7 @@ class ShaderReader {
       word += size;
     }
     GANTRY_CHECK(choose_entry_point());
-    for (const Variable& variable : variables_) GANTRY_CHECK(place(variable));
+    for (const Variable& variable : variables_) GANTRY_CHECK(location(variable));
     facts_.storage_bindings.assign(bound_.begin(), bound_.end());
     return std::move(facts_);
   }
@@ -94,15 +94,15 @@ class ShaderReader {
   template <class... Parts>
   Error wrong(std::size_t word, const Parts&... parts) const {
     return malformed(offset_of(word), "shader of kernel ", quoted(kernel_), ": ", parts...)
-        .because("SHADER");
+        .with_reason("SHADER");
   }
   template <class... Parts>
   Error refused(const Parts&... parts) const {
-    return unsupported("shader of kernel ", quoted(kernel_), ": ", parts...).because("SHADER");
+    return unsupported("shader of kernel ", quoted(kernel_), ": ", parts...).with_reason("SHADER");
   }
 
   Status read_header() {
-    if (count() < 5) return wrong(0, "has ", count(), " words, fewest is 5");
+    if (count() < 5) return wrong(0, "has ", count(), " words, minimum is 5");
     const std::uint32_t magic = word_at(0);
     if (magic == __builtin_bswap32(spirv_magic))
       return wrong(0, "is big-endian, payloads are little-endian");
@@ -116,10 +116,10 @@ class ShaderReader {
     return {};
   }
 
-  Status needs(std::size_t word, std::uint32_t size, std::uint32_t least) const {
-    if (size >= least) return {};
-    return wrong(word, "instruction ", word_at(word) & 0xffff, " has ", size, " words, fewest is ",
-                 least);
+  Status needs(std::size_t word, std::uint32_t size, std::uint32_t min) const {
+    if (size >= min) return {};
+    return wrong(word, "instruction ", word_at(word) & 0xffff, " has ", size, " words, minimum is ",
+                 min);
   }
 
   Status read_instruction(std::uint32_t opcode, std::size_t word, std::uint32_t size) {
@@ -206,7 +206,7 @@ class ShaderReader {
     return found->second;
   }
 
-  Status place(const Variable& variable) {
+  Status location(const Variable& variable) {
     if (variable.storage != storage_uniform && variable.storage != storage_storage_buffer &&
         variable.storage != storage_push_constant && variable.storage != storage_uniform_constant) {
       return {};
@@ -219,7 +219,7 @@ class ShaderReader {
     }
     const std::uint32_t type = pointer->second.type;
     if (variable.storage == storage_push_constant) {
-      return place_scalars(word, type, ScalarPlace::push_constants, 0);
+      return place_scalars(word, type, ScalarLocation::push_constants, 0);
     }
     if (decoration(variable.id, decoration_descriptor_set).value_or(0) != 0) {
       return refused("variable ", variable.id, " is in descriptor set ",
@@ -231,19 +231,19 @@ class ShaderReader {
       return refused("binding ", *binding, " is no buffer; textures are not supported");
     }
     if (variable.storage == storage_uniform && decoration(type, decoration_block)) {
-      return place_scalars(word, type, ScalarPlace::uniform_buffer, *binding);
+      return place_scalars(word, type, ScalarLocation::uniform_buffer, *binding);
     }
     if (!bound_.insert(*binding).second)
       return wrong(word, "binding ", *binding, " is bound twice");
     return {};
   }
 
-  Status place_scalars(std::size_t word, std::uint32_t type, ScalarPlace where,
+  Status place_scalars(std::size_t word, std::uint32_t type, ScalarLocation where,
                        std::uint32_t binding) {
-    if (facts_.scalar_place != ScalarPlace::none) return refused("has two blocks of scalars");
+    if (facts_.scalar_location != ScalarLocation::none) return refused("has two blocks of scalars");
     const auto members = struct_sizes_.find(type);
     if (members == struct_sizes_.end()) return wrong(word, "block of scalars is no struct");
-    facts_.scalar_place = where;
+    facts_.scalar_location = where;
     facts_.scalar_binding = binding;
     for (std::uint32_t member = 0; member < members->second; ++member) {
       const auto offset = offsets_.find({type, member});

@@ -26,7 +26,7 @@ constexpr std::uint32_t spirv_magic = 0x07230203;
 using ShaderBytes = std::span<const std::uint8_t>;
 
 // Where the shader looks for its scalars, in the order of the kernel's parameters.
-enum class ScalarPlace : std::uint8_t { none, push_constants, uniform_buffer };
+enum class ScalarLocation : std::uint8_t { none, push_constants, uniform_buffer };
 
 struct ShaderFacts {
   // 0x00010300 is 1.3
@@ -38,7 +38,7 @@ struct ShaderFacts {
   std::vector<std::uint32_t> storage_bindings;
   // SPIR-V's numbers, in the shader's order
   std::vector<std::uint32_t> capabilities;
-  ScalarPlace scalar_place = ScalarPlace::none;
+  ScalarLocation scalar_location = ScalarLocation::none;
   // of the uniform buffer
   std::uint32_t scalar_binding = 0;
   // bytes; 8 apart since v0.8, 4 before

@@ -3,7 +3,7 @@
 // The device table: what the host calls, and the facts about a device.
 #include "plugin.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,7 @@ Status check_stream(const Device& device, void* stream) {
   if (stream == nullptr || static_cast<Stream*>(stream)->device == &device) return {};
   return invalid("stream is of device vulkan:", static_cast<Stream*>(stream)->device->index(),
                  ", the call is on vulkan:", device.index())
-      .because("STREAM");
+      .with_reason("STREAM");
 }
 
 // The body of a call for one device.
@@ -30,14 +30,14 @@ Status check_stream(const Device& device, void* stream) {
 // body     [in]   Status body(Device&)
 template <class Body>
 gantry_code on_device(void* self, std::int32_t index, gantry_status* status, Body&& body) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(Device* const device, plugin_at(self).device(index));
     return body(*device);
   });
 }
 
 gantry_code count(void* self, std::int32_t* count, gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(*count, plugin_at(self).device_count());
     return {};
   });
@@ -119,7 +119,7 @@ Result<Value> fact(const Plugin& plugin, const Gpu& gpu, std::int32_t index, std
 
 gantry_code attribute(void* self, std::int32_t index, std::int32_t kind, gantry_value* out,
                       gantry_status* status) {
-  return wall(status, [&]() -> Status {
+  return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = plugin_at(self);
     const auto gpu = plugin.gpu(index);
     if (!gpu.ok() && kind == GANTRY_ATTRIBUTE_EXISTS) {
@@ -140,7 +140,7 @@ gantry_code alloc(void* self, std::int32_t index, const gantry_alloc* what, void
     if (!scope.empty() && scope != "global") {
       return unsupported("memory scope \"", scope, "\" is not supported: device vulkan:", index,
                          " has \"global\" only, no textures")
-          .because("SCOPE");
+          .with_reason("SCOPE");
     }
     GANTRY_TRY(Buffer* const buffer, device.alloc(what->size));
     *data = &buffer->cell;
@@ -201,7 +201,7 @@ void event_destroy(void* self, std::int32_t index, void* event) {
 // An event is used with the device that made it.
 Status check_event(const Device& device, const Event& event) {
   if (event.device == device.handle()) return {};
-  return invalid("event is of another device than vulkan:", device.index()).because("EVENT");
+  return invalid("event is of another device than vulkan:", device.index()).with_reason("EVENT");
 }
 
 gantry_code event_record(void* self, std::int32_t index, void* event, void* stream,

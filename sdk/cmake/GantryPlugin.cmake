@@ -2,8 +2,8 @@
 # gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in])
 #
 # Builds libgantry_<name>.so the way the core wants a plugin: one exported symbol, nothing unresolved, no
-# executable stack, bound at load; and places it with its manifest in a folder of its own,
-# <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}, so that removing the folder removes the plugin.
+# executable stack, bound at load; and places it with its manifest in a directory of its own,
+# <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}, so that removing the directory removes the plugin.
 # The manifest is configured: @PROJECT_VERSION@ and @GANTRY_PLUGIN_LIBRARY@ are replaced.
 set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
@@ -16,10 +16,10 @@ function(gantry_add_plugin name)
     set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")
   endif()
   set(target gantry_plugin_${name})
-  set(folder "${GANTRY_PLUGIN_OUTPUT_DIRECTORY}/${name}")
+  set(directory "${GANTRY_PLUGIN_OUTPUT_DIRECTORY}/${name}")
   add_library(${target} MODULE ${plugin_SOURCES})
   set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${folder}"
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${directory}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
   # A vendor's project may be C alone, so the SDK's target itself asks for no C++.
@@ -47,9 +47,9 @@ function(gantry_add_plugin name)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
-  configure_file("${plugin_MANIFEST}" "${folder}/${name}.yaml" @ONLY)
+  configure_file("${plugin_MANIFEST}" "${directory}/${name}.yaml" @ONLY)
   if(NOT plugin_NO_INSTALL)
     install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name})
-    install(FILES "${folder}/${name}.yaml" DESTINATION share/gantry/plugins.d/${name})
+    install(FILES "${directory}/${name}.yaml" DESTINATION share/gantry/plugins.d/${name})
   endif()
 endfunction()

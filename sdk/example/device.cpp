@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <cstring>
 #include <utility>
@@ -33,7 +33,7 @@ gantry_code count(void* self, std::int32_t* count, gantry_status*) {
 
 gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
                       gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     const Plugin& plugin = plugin_of(self);
     const auto found = plugin.device(i);
     // to ask is never wrong
@@ -74,7 +74,7 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
 
 gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
                   gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Device * device, plugin_of(self).device(i));
     const std::string_view scope = gantry::view_of(what->scope);
     if (!scope.empty() && scope != "global") {
@@ -97,30 +97,32 @@ struct Side {
   std::shared_ptr<Buffer> buffer;
 };
 
-gantry::Result<Side> side_of(const Plugin& plugin, const gantry_place& place, std::uint64_t size) {
-  if (place.device.type == host_memory)
-    return Side{static_cast<std::byte*>(place.data) + place.byte_offset, nullptr};
-  if (place.device.type != plugin.device_type()) {
-    return gantry::unsupported("abacus: a copy with device ", place.device.type, ":",
-                               place.device.index, " is none of this kind or the host's");
+gantry::Result<Side> side_of(const Plugin& plugin, const gantry_location& location,
+                             std::uint64_t size) {
+  if (location.device.type == host_memory)
+    return Side{static_cast<std::byte*>(location.data) + location.byte_offset, nullptr};
+  if (location.device.type != plugin.device_type()) {
+    return gantry::unsupported("abacus: a copy with device ", location.device.type, ":",
+                               location.device.index, " is none of this kind or the host's");
   }
-  GANTRY_TRY(const Device* device, plugin.device(place.device.index));
+  GANTRY_TRY(const Device* device, plugin.device(location.device.index));
   GANTRY_TRY(std::shared_ptr<Buffer> buffer,
-             device->memory.find(place.data, place.byte_offset, size));
-  std::byte* const bytes = buffer->data() + place.byte_offset;
+             device->memory.find(location.data, location.byte_offset, size));
+  std::byte* const bytes = buffer->data() + location.byte_offset;
   return Side{bytes, std::move(buffer)};
 }
 
 gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* in,
                  gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     const Plugin& plugin = plugin_of(self);
     GANTRY_TRY(Stream * stream, plugin.stream(i, in));
     GANTRY_TRY(Side from, side_of(plugin, what->from, what->size));
     GANTRY_TRY(Side to, side_of(plugin, what->to, what->size));
     const bool blocking = (what->flags & GANTRY_COPY_BLOCKING) != 0;
     if (blocking && stream->is_captured()) {
-      return gantry::invalid("abacus: a captured stream takes no blocking copy").because("CAPTURE");
+      return gantry::invalid("abacus: a captured stream takes no blocking copy")
+          .with_reason("CAPTURE");
     }
     GANTRY_CHECK(stream->push(
         [from = std::move(from), to = std::move(to), size = what->size]() -> gantry::Status {
@@ -135,7 +137,7 @@ gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* in,
 // ---- order of work -------------------------------------------------------------------------------------------------
 
 gantry_code synchronize(void* self, std::int32_t i, void* in, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     return stream->wait();
   });
@@ -143,7 +145,7 @@ gantry_code synchronize(void* self, std::int32_t i, void* in, gantry_status* sta
 
 gantry_code stream_create(void* self, std::int32_t i, std::uint32_t, void** stream,
                           gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_CHECK(plugin_of(self).device(i));
     *stream = new Stream;
     return {};
@@ -165,7 +167,7 @@ struct Event {
 
 gantry_code event_create(void* self, std::int32_t i, std::uint32_t, void** event,
                          gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_CHECK(plugin_of(self).device(i));
     *event = new Event;
     return {};
@@ -176,11 +178,11 @@ void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*
 
 gantry::Status not_captured(const Stream& stream) {
   if (!stream.is_captured()) return {};
-  return gantry::unsupported("abacus: events in a captured stream").because("CAPTURE");
+  return gantry::unsupported("abacus: events in a captured stream").with_reason("CAPTURE");
 }
 
 gantry_code event_record(void* self, std::int32_t i, void* event, void* in, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     GANTRY_CHECK(not_captured(*stream));
     const auto mark = std::make_shared<Mark>();
@@ -196,7 +198,7 @@ gantry_code event_record(void* self, std::int32_t i, void* event, void* in, gant
 }
 
 gantry_code event_wait(void* self, std::int32_t i, void* event, void* in, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     GANTRY_CHECK(not_captured(*stream));
     const std::shared_ptr<Mark> mark = static_cast<Event*>(event)->now();
@@ -211,7 +213,7 @@ gantry_code event_wait(void* self, std::int32_t i, void* event, void* in, gantry
 
 gantry_code event_elapsed(void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
                           gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_CHECK(plugin_of(self).device(i));
     const std::shared_ptr<Mark> from = static_cast<Event*>(start)->now();
     const std::shared_ptr<Mark> to = static_cast<Event*>(stop)->now();
@@ -228,14 +230,14 @@ gantry_code event_elapsed(void* self, std::int32_t i, void* start, void* stop, s
 // ---- captured graphs -----------------------------------------------------------------------------------------------
 
 gantry_code capture_begin(void* self, std::int32_t i, void* in, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     return stream->begin_capture();
   });
 }
 
 gantry_code capture_end(void* self, std::int32_t i, void* in, void** graph, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     GANTRY_TRY(std::unique_ptr<Recording> recording, stream->end_capture());
     *graph = recording.release();
@@ -245,7 +247,7 @@ gantry_code capture_end(void* self, std::int32_t i, void* in, void** graph, gant
 
 gantry_code capture_launch(void* self, std::int32_t i, void* graph, void* in,
                            gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_TRY(Stream * stream, plugin_of(self).stream(i, in));
     return stream->push_all(*static_cast<const Recording*>(graph));
   });
@@ -274,7 +276,7 @@ gantry::Result<std::unique_ptr<Plugin>> Plugin::create(const gantry_host* host) 
 gantry::Result<Device*> Plugin::device(std::int32_t index) const {
   if (index >= 0 && index < device_count()) return devices_[static_cast<std::size_t>(index)].get();
   return gantry::invalid("abacus:", index, " is not there, device count is ", device_count())
-      .because("DEVICE_INDEX");
+      .with_reason("DEVICE_INDEX");
 }
 
 gantry::Result<Stream*> Plugin::stream(std::int32_t index, void* stream) const {

@@ -39,8 +39,8 @@ double number_of(const gantry::KernelArgument& argument) {
 }
 
 std::int64_t limit_of(double number) {
-  constexpr double most = 9e18;
-  return static_cast<std::int64_t>(std::clamp(std::isnan(number) ? 0.0 : number, -most, most));
+  constexpr double max = 9e18;
+  return static_cast<std::int64_t>(std::clamp(std::isnan(number) ? 0.0 : number, -max, max));
 }
 
 float* element(const Bound& bound, std::uint64_t i) {
@@ -93,7 +93,7 @@ struct Run {
 
   // read_programs() has proved the stack.
   gantry::Status run_item(std::uint64_t i) const {
-    std::array<float, most_stack> stack;
+    std::array<float, max_stack> stack;
     std::size_t depth = 0;
     for (const Step& step : steps) {
       switch (step.word) {
@@ -136,7 +136,7 @@ struct Run {
     return gantry::invalid("kernel ", gantry::quoted(name), ": item ", i, " wants element ", i,
                            " of parameter ", step.parameter, ", which has ",
                            (bound.buffer->size() - bound.byte_offset) / sizeof(float))
-        .because("DEVICE_FAULT");
+        .with_reason("DEVICE_FAULT");
   }
 };
 
@@ -162,7 +162,7 @@ gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_e
         return gantry::invalid("argument ", i, " of kernel ", gantry::quoted(kernel.call.name()),
                                " begins ", argument.byte_offset,
                                " bytes into its memory, no multiple of ", sizeof(float))
-            .because("ARGUMENT_ALIGNMENT");
+            .with_reason("ARGUMENT_ALIGNMENT");
       }
       bound.byte_offset = argument.byte_offset;
     } else {

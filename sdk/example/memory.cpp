@@ -23,7 +23,7 @@ gantry::Result<void*> Memory::alloc(std::uint64_t size) {
     if (size > capacity_ - before) {
       return gantry::exhausted("abacus:", device_, ": ", size, " bytes are asked for, ",
                                capacity_ - before, " of ", capacity_, " are free")
-          .because("DEVICE_MEMORY");
+          .with_reason("DEVICE_MEMORY");
     }
   } while (!alive_->compare_exchange_weak(before, before + size));
   std::shared_ptr<Buffer> buffer;
@@ -59,13 +59,13 @@ gantry::Result<std::shared_ptr<Buffer>> Memory::find(void* handle, std::uint64_t
     return gantry::invalid("abacus:", device_, ": ",
                            gantry::Hex{reinterpret_cast<std::uintptr_t>(handle)},
                            " is no memory of this device")
-        .because("DEVICE_MEMORY");
+        .with_reason("DEVICE_MEMORY");
   }
   const std::uint64_t room = found->second->size();
   if (offset > room || size > room - offset) {
     return gantry::invalid("abacus:", device_, ": ", size, " bytes from ", offset,
                            " are not in memory of ", room)
-        .because("DEVICE_MEMORY");
+        .with_reason("DEVICE_MEMORY");
   }
   return found->second;
 }

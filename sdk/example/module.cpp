@@ -3,7 +3,7 @@
 
 #include "launch.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 namespace abacus {
 namespace {
@@ -24,7 +24,7 @@ struct Module {
 
 gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
                  gantry_value*, gantry_status* status) {
-  return gantry::wall(status, [&] {
+  return gantry::abi_boundary(status, [&] {
     const auto& callable = *static_cast<const Callable*>(self);
     return launch(*callable.plugin, callable.kernel, *env,
                   std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count)));
@@ -68,7 +68,7 @@ constexpr gantry_module_table module_table = {sizeof(gantry_module_table),
 
 gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     const auto& plugin = *static_cast<const Plugin*>(self);
     GANTRY_TRY(Payload payload, read_payload(*blob));
     auto module = std::make_unique<Module>();
@@ -84,7 +84,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
 
 gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t device_index,
                          std::int32_t* verdict, gantry_status* status) {
-  return gantry::wall(status, [&]() -> gantry::Status {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
     GANTRY_CHECK(static_cast<const Plugin*>(self)->device(device_index));
     GANTRY_CHECK(read_payload(*blob));
     *verdict = GANTRY_VERDICT_OPTIMAL;

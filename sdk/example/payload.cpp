@@ -12,7 +12,7 @@ gantry::Status check_launch(const gantry::KernelCall& kernel) {
   return gantry::unsupported("kernel ", gantry::quoted(kernel.name()), " is launched in ",
                              kernel.tags().work_dimensions(),
                              " dimensions, abacus devices have one")
-      .because("LAUNCH_TAG");
+      .with_reason("LAUNCH_TAG");
 }
 
 }  // namespace
@@ -22,14 +22,14 @@ gantry::Result<Payload> read_payload(const gantry_blob& blob) {
   GANTRY_TRY(const std::string_view format, in.read_string("abacus format"));
   if (format != "beads") {
     return gantry::unsupported("abacus: format is ", gantry::quoted(format), ", expected \"beads\"")
-        .because("BLOB_FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   const auto rest = [&](gantry::ByteReader& behind) -> gantry::Status {
     GANTRY_CHECK(behind.read_string("abacus programs"));
     if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !behind.at_end()) {
       return gantry::malformed(behind.offset(), "abacus: ", behind.left(),
                                " bytes follow the programs")
-          .because("BLOB_TRAILING");
+          .with_reason("BLOB_TRAILING");
     }
     return {};
   };

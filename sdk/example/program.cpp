@@ -75,7 +75,7 @@ class Reader {
  private:
   template <class... Parts>
   gantry::Error refuse(const Parts&... parts) const {
-    return gantry::malformed(line_at_, "abacus: ", parts...).because("BLOB_FORMAT");
+    return gantry::malformed(line_at_, "abacus: ", parts...).with_reason("BLOB_FORMAT");
   }
   const Program* find(std::string_view name) const {
     for (const Program& program : programs_) {
@@ -147,8 +147,8 @@ class Reader {
                     depth_);
     }
     depth_ += known.pushes - known.pops;
-    if (depth_ > static_cast<int>(most_stack))
-      return refuse("the stack grows beyond ", most_stack, " numbers");
+    if (depth_ > static_cast<int>(max_stack))
+      return refuse("the stack grows beyond ", max_stack, " numbers");
     programs_.back().steps.push_back(step);
     return {};
   }

@@ -55,7 +55,7 @@ struct Program {
   std::vector<Step> steps;
 };
 
-constexpr std::size_t most_stack = 16;
+constexpr std::size_t max_stack = 16;
 
 // Reads the programs of a payload and proves each against its row of the kernel table: parameters are there and of the
 // kind that the words want, the stack never falls below nothing or grows beyond most_stack, and ends empty. Then

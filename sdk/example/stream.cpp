@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <pthread.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ gantry::Status Stream::push(Work work) {
 gantry::Status Stream::push_all(const Recording& recording) {
   const std::lock_guard lock(mutex_);
   if (capture_ != nullptr) {
-    return gantry::invalid("abacus: a captured stream launches no graph").because("CAPTURE");
+    return gantry::invalid("abacus: a captured stream launches no graph").with_reason("CAPTURE");
   }
   GANTRY_CHECK(start_worker());
   queue_.insert(queue_.end(), recording.begin(), recording.end());
@@ -75,7 +75,7 @@ gantry::Status Stream::wait() {
   std::unique_lock lock(mutex_);
   if (capture_ != nullptr) {
     return gantry::invalid("abacus: a stream that is captured cannot be waited for")
-        .because("CAPTURE");
+        .with_reason("CAPTURE");
   }
   idle_.wait(lock, [&] { return queue_.empty() && !busy_; });
   return std::exchange(failed_, gantry::Status());
@@ -84,7 +84,7 @@ gantry::Status Stream::wait() {
 gantry::Status Stream::begin_capture() {
   const std::lock_guard lock(mutex_);
   if (capture_ != nullptr) {
-    return gantry::invalid("abacus: the stream is captured already").because("CAPTURE");
+    return gantry::invalid("abacus: the stream is captured already").with_reason("CAPTURE");
   }
   capture_ = std::make_unique<Recording>();
   return {};
@@ -93,7 +93,7 @@ gantry::Status Stream::begin_capture() {
 gantry::Result<std::unique_ptr<Recording>> Stream::end_capture() {
   const std::lock_guard lock(mutex_);
   if (capture_ == nullptr) {
-    return gantry::invalid("abacus: the stream is not captured").because("CAPTURE");
+    return gantry::invalid("abacus: the stream is not captured").with_reason("CAPTURE");
   }
   return std::move(capture_);
 }

@@ -206,10 +206,10 @@ AT(gantry_alloc, dtype, 32);
 AT(gantry_alloc, zero, 36);
 AT(gantry_alloc, scope, 40);
 
-SIZE(gantry_place, 24);
-AT(gantry_place, data, 0);
-AT(gantry_place, byte_offset, 8);
-AT(gantry_place, device, 16);
+SIZE(gantry_location, 24);
+AT(gantry_location, data, 0);
+AT(gantry_location, byte_offset, 8);
+AT(gantry_location, device, 16);
 
 IS(GANTRY_COPY_BLOCKING, 1);
 

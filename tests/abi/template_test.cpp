@@ -2,7 +2,7 @@
 //
 // The plugin that vendors copy, driven through its tables by a host of a few lines.
 #include <gantry/gantry.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 // once. What an executor is measured against.
 #pragma once
 
-#include "core/host/tvm_abi.hpp"
+#include "core/native/packed/tvm_abi.hpp"
 #include "core/runtime/runtime.hpp"
 
 #include <filesystem>

@@ -5,8 +5,8 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
-#include "core/host/tvm_abi.hpp"
 #include "core/module/module.hpp"
+#include "core/native/packed/tvm_abi.hpp"
 
 namespace gantry::bench {
 namespace {

@@ -41,7 +41,7 @@ struct Samples {
   int repetitions = 0;
 };
 
-double least_of(const std::vector<double>& values) {
+double min_of(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
 }
 
@@ -87,11 +87,10 @@ void add_pair(Suite& suite, const Pair& pair) {
     // throws where it did not run
     times.median(pair.name);
     const double raw = median_of(samples->raw);
-    return Row{
-        pair.limit, median_of(samples->ours) / raw, pair.unit,
-        pair.beside(raw) +
-            format("; %.3f x by the least", least_of(samples->ours) / least_of(samples->raw)) +
-            format(" of %.0f", static_cast<double>(samples->raw.size()))};
+    return Row{pair.limit, median_of(samples->ours) / raw, pair.unit,
+               pair.beside(raw) +
+                   format("; %.3f x by the least", min_of(samples->ours) / min_of(samples->raw)) +
+                   format(" of %.0f", static_cast<double>(samples->raw.size()))};
   });
 }
 
@@ -151,19 +150,19 @@ void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<O
     };
   };
   add_pair(suite, {what + ", 100 launches and one wait", kind_of(ours->name) + "/100 launches",
-                   make_ours, raw, Clock::wall, limit, "x driver",
+                   make_ours, raw, Clock::abi_boundary, limit, "x driver",
                    [](double ns) { return format("driver %.1f us", ns / 1e3); }});
 }
 
-void add_copies(Suite& suite, const std::string& what, const std::string& place,
+void add_copies(Suite& suite, const std::string& what, const std::string& location,
                 const std::shared_ptr<OnDevice>& ours, void* bytes, const MakeCopy& raw,
                 Clock clock) {
   const MakeCopy make_ours = [ours, bytes]() -> Copy {
     const std::array<std::int64_t, 1> shape{kCopyBytes};
     const Tensor tensor = or_fail(ours->runtime.tensor(shape, {1, 8, 1}, ours->name));
     return [ours, bytes, tensor](bool to_device) {
-      const gantry_place host{bytes, 0, {1, 0}};
-      const gantry_place device{tensor.dlpack()->data, 0, ours->id};
+      const gantry_location host{bytes, 0, {1, 0}};
+      const gantry_location device{tensor.dlpack()->data, 0, ours->id};
       const gantry_copy copy{sizeof copy, GANTRY_COPY_BLOCKING, to_device ? host : device,
                              to_device ? device : host, kCopyBytes};
       done(ours->table->copy(ours->self, ours->id.index, &copy, nullptr, nullptr), "copy");
@@ -178,10 +177,10 @@ void add_copies(Suite& suite, const std::string& what, const std::string& place,
         return [copy, to_device] { copy(to_device); };
       };
     };
-    const std::string behind = place.empty() ? "" : " " + place;
+    const std::string behind = location.empty() ? "" : " " + location;
     add_pair(suite,
              {what + ", 64 MiB " + (to_device ? "to the device" : "to the host") +
-                  (place.empty() ? "" : ", " + place),
+                  (location.empty() ? "" : ", " + location),
               kind_of(ours->name) + "/64 MiB " + (to_device ? "in" : "out") + behind,
               one_way(make_ours), one_way(raw), clock, 1 / 0.95, "x driver's time", [](double ns) {
                 return format("driver %.1f GB/s", static_cast<double>(kCopyBytes) / ns);

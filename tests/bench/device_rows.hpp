@@ -50,14 +50,14 @@ using MakeCopy = std::function<Copy()>;
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,
                   const MakeWay& raw, double limit);
 
-enum class Clock { wall, thread };
+enum class Clock { abi_boundary, thread };
 
 // Blocking copies of kCopyBytes, to the device and to the host, at 0.95 of the driver's rate at least.
 //
 // place    [in]   of the host's memory, where several are compared: "page-locked"; else empty
 // bytes    [in]   the host's memory, which lives as long as the program
 // raw      [in]   by the driver
-void add_copies(Suite& suite, const std::string& what, const std::string& place,
+void add_copies(Suite& suite, const std::string& what, const std::string& location,
                 const std::shared_ptr<OnDevice>& ours, void* bytes, const MakeCopy& raw,
                 Clock clock);
 

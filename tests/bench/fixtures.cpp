@@ -2,19 +2,19 @@
 //
 // Makes the artifacts that are measured, with the library behind `gantry pack`.
 //
-//     gantry_bench_fixtures <folder> [--big]
+//     gantry_bench_fixtures <directory> [--big]
 //
 //     calls.so            packed functions alone
 //     chain<n>.so         n one-element operators, one behind the other
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
 //     manifests/          500 manifests of plugins that are not there
+#include "core/base/replace_file.hpp"
+#include "core/base/temp_directory.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
-#include "core/pack/temp_folder.hpp"
-#include "core/tensor/replace_file.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -35,12 +35,12 @@ const TensorType kOne{kFloat32, {1}};
 
 Recipe recipe_of_kernels() {
   Recipe recipe;
-  recipe.folder = GANTRY_BENCH_SOURCE;
+  recipe.directory = GANTRY_BENCH_SOURCE;
   recipe.sources = {"kernels.c"};
   return recipe;
 }
 
-Status write_chain(const fs::path& folder, std::size_t length) {
+Status write_chain(const fs::path& directory, std::size_t length) {
   Recipe recipe = recipe_of_kernels();
   GraphDescription graph;
   graph.inputs = {{"t0", kOne}};
@@ -49,10 +49,10 @@ Status write_chain(const fs::path& folder, std::size_t length) {
   }
   graph.outputs = {concat("t", length)};
   recipe.graph = std::move(graph);
-  return pack(recipe, folder / concat("chain", length, ".so"));
+  return pack(recipe, directory / concat("chain", length, ".so"));
 }
 
-Status write_stubs(const fs::path& folder, std::size_t count) {
+Status write_stubs(const fs::path& directory, std::size_t count) {
   std::vector<ContainerModule> modules(1);
   for (std::size_t i = 1; i <= count; ++i) {
     modules.front().imports.push_back(i);
@@ -62,8 +62,8 @@ Status write_stubs(const fs::path& folder, std::size_t count) {
                        }});
   }
   GANTRY_TRY(const Pieces container, write_container(modules));
-  const fs::path output = folder / concat("stubs", count, ".so");
-  GANTRY_TRY(const TempFolder scratch, TempFolder::beside(output));
+  const fs::path output = directory / concat("stubs", count, ".so");
+  GANTRY_TRY(const TempDirectory scratch, TempDirectory::beside(output));
   std::string bytes;
   {
     struct Text : dmlc::Stream {
@@ -80,7 +80,7 @@ Status write_stubs(const fs::path& folder, std::size_t count) {
   std::ofstream(scratch / "container.S")
       << container_assembly((scratch / "container.bin").native(), container.size());
   LinkJob job;
-  job.folder = GANTRY_BENCH_SOURCE;
+  job.directory = GANTRY_BENCH_SOURCE;
   job.scratch = scratch.path();
   job.sources = {"kernels.c", (scratch / "container.S").native()};
   job.output = scratch / "library.so";
@@ -89,8 +89,8 @@ Status write_stubs(const fs::path& folder, std::size_t count) {
 }
 
 // One array on disk serves all sixteen parameters; in the artifact each has its own bytes.
-Status write_big(const fs::path& folder) {
-  const fs::path array = folder / "big.npy";
+Status write_big(const fs::path& directory) {
+  const fs::path array = directory / "big.npy";
   {
     std::string header = concat("{'descr': '<f4', 'fortran_order': False, 'shape': (",
                                 kParameterSide, ", ", kParameterSide, "), }");
@@ -111,22 +111,22 @@ Status write_big(const fs::path& folder) {
     ParameterSource source;
     source.name = concat("p", i);
     source.file = array;
-    source.place = source.name;
+    source.location = source.name;
     recipe.parameters.push_back(std::move(source));
     graph.operators.push_back(
         {"add_first", {concat("t", i), concat("p", i)}, {{concat("t", i + 1), kOne}}});
   }
   graph.outputs = {concat("t", kParameters)};
   recipe.graph = std::move(graph);
-  const Status packed = pack(recipe, folder / "big.so");
+  const Status packed = pack(recipe, directory / "big.so");
   fs::remove(array);
   return packed;
 }
 
-void write_manifests(const fs::path& folder) {
-  fs::create_directories(folder);
+void write_manifests(const fs::path& directory) {
+  fs::create_directories(directory);
   for (int i = 0; i < kManifests; ++i) {
-    std::ofstream(folder / concat("vendor", i, ".yaml"))
+    std::ofstream(directory / concat("vendor", i, ".yaml"))
         << "schema: \"1.0\"\nid: vendor.npu" << i << "\nversion: \"1.2." << i
         << "\"\ndisplay_name: accelerator " << i
         << "\nvendor: vendor\nlicense: Apache-2.0\nlibrary: libvendor" << i
@@ -136,13 +136,13 @@ void write_manifests(const fs::path& folder) {
   }
 }
 
-Status make_all(const fs::path& folder, bool big) {
-  fs::create_directories(folder);
-  if (big) return write_big(folder);
-  GANTRY_CHECK(pack(recipe_of_kernels(), folder / "calls.so"));
-  for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(folder, length));
-  for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(folder, count));
-  write_manifests(folder / "manifests");
+Status make_all(const fs::path& directory, bool big) {
+  fs::create_directories(directory);
+  if (big) return write_big(directory);
+  GANTRY_CHECK(pack(recipe_of_kernels(), directory / "calls.so"));
+  for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
+  for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
+  write_manifests(directory / "manifests");
   return {};
 }
 
@@ -152,7 +152,7 @@ Status make_all(const fs::path& folder, bool big) {
 int main(int argc, char** argv) {
   const bool big = argc == 3 && std::strcmp(argv[2], "--big") == 0;
   if (argc != 2 && !big) {
-    std::fprintf(stderr, "use: gantry_bench_fixtures <folder> [--big]\n");
+    std::fprintf(stderr, "use: gantry_bench_fixtures <directory> [--big]\n");
     return 2;
   }
   const gantry::Status made = gantry::make_all(std::filesystem::absolute(argv[1]), big);

@@ -137,14 +137,14 @@ void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
 
 // The command line, with the driver's own cache empty each time.
 void add_first_runs(Suite& suite) {
-  const std::filesystem::path folder = suite.fixtures / "opencl";
+  const std::filesystem::path directory = suite.fixtures / "opencl";
   const std::string golden = (suite.golden / "tvm-0.12").string();
   const auto run = [=](bool warm) {
-    std::filesystem::remove_all(folder / "driver");
-    if (!warm) std::filesystem::remove_all(folder / "ours");
-    std::filesystem::create_directories(folder / "driver");
-    run_child({"/usr/bin/env", "POCL_CACHE_DIR=" + (folder / "driver").string(),
-               "XDG_CACHE_HOME=" + (folder / "ours").string(),
+    std::filesystem::remove_all(directory / "driver");
+    if (!warm) std::filesystem::remove_all(directory / "ours");
+    std::filesystem::create_directories(directory / "driver");
+    run_child({"/usr/bin/env", "POCL_CACHE_DIR=" + (directory / "driver").string(),
+               "XDG_CACHE_HOME=" + (directory / "ours").string(),
                (suite.build_tree / "bin/gantry").string(), "--plugins",
                (suite.build_tree / "share/gantry/plugins.d").string(), "run",
                golden + "/resnet20_opencl.so", "--device", "opencl:0", "--input",
@@ -158,7 +158,7 @@ void add_first_runs(Suite& suite) {
       ->Repetitions(1);
   bench("opencl/first run/warm",
         [=](benchmark::State& state) {
-          if (!std::filesystem::exists(folder / "ours")) run(false);
+          if (!std::filesystem::exists(directory / "ours")) run(false);
           timed(state, [=] { return run(true); });
         })
       ->UseManualTime()
@@ -182,7 +182,7 @@ void add_opencl(Suite& suite) {
       suite, "OpenCL", ours, [raw] { return launches(*raw); }, 1.2);
   add_copies(
       suite, "OpenCL", "", ours, bytes->data(), [raw, bytes] { return copy(*raw, bytes->data()); },
-      Clock::wall);
+      Clock::abi_boundary);
   add_steady_run(suite, ours);
   add_first_runs(suite);
   add_cycles(suite, "OpenCL", "digits_mlp_opencl.so", ours->name);

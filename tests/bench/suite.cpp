@@ -55,8 +55,8 @@ int print_figures(const Suite& suite, const Times& times) {
   std::printf("%-44s %12s %12s %12s  %s\n", "benchmark, ns an iteration", "median", "least", "most",
               "repetitions");
   for (const auto& [name, values] : times.all()) {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    std::printf("%-44s %12.1f %12.1f %12.1f  %zu\n", name.c_str(), median_of(values), *least, *most,
+    const auto [min, max] = std::minmax_element(values.begin(), values.end());
+    std::printf("%-44s %12.1f %12.1f %12.1f  %zu\n", name.c_str(), median_of(values), *min, *max,
                 values.size());
   }
   int missed = 0;

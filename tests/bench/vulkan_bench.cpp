@@ -232,13 +232,13 @@ Copy copy(const std::shared_ptr<Raw>& raw, void* bytes) {
 
 // A process that loads resnet20 and runs it once, with the driver's own cache empty each time.
 void add_first_runs(Suite& suite) {
-  const std::filesystem::path folder = suite.fixtures / "vulkan";
-  const auto run = [folder, golden = suite.golden, tree = suite.build_tree](bool warm) {
-    std::filesystem::remove_all(folder / "driver");
-    if (!warm) std::filesystem::remove_all(folder / "ours");
-    std::filesystem::create_directories(folder / "driver");
-    run_child({"/usr/bin/env", "MESA_SHADER_CACHE_DIR=" + (folder / "driver").string(),
-               "XDG_CACHE_HOME=" + (folder / "ours").string(),
+  const std::filesystem::path directory = suite.fixtures / "vulkan";
+  const auto run = [directory, golden = suite.golden, tree = suite.build_tree](bool warm) {
+    std::filesystem::remove_all(directory / "driver");
+    if (!warm) std::filesystem::remove_all(directory / "ours");
+    std::filesystem::create_directories(directory / "driver");
+    run_child({"/usr/bin/env", "MESA_SHADER_CACHE_DIR=" + (directory / "driver").string(),
+               "XDG_CACHE_HOME=" + (directory / "ours").string(),
                (tree / "tests/gantry_bench_memory").string(), "cycles",
                (golden / "tvm-0.12/resnet20_vulkan.so").string(),
                (tree / "share/gantry/plugins.d").string(), "vulkan:0", "1"});
@@ -247,7 +247,7 @@ void add_first_runs(Suite& suite) {
   for (const bool warm : {false, true}) {
     bench(warm ? "vulkan/first run/warm" : "vulkan/first run/cold",
           [=](benchmark::State& state) {
-            if (warm && !std::filesystem::exists(folder / "ours")) run(false);
+            if (warm && !std::filesystem::exists(directory / "ours")) run(false);
             timed(state, [=] { return run(warm); });
           })
         ->UseManualTime()

@@ -14,7 +14,7 @@
 namespace gantry::bench {
 namespace {
 
-constexpr std::uint32_t most_dispatches = 1024;
+constexpr std::uint32_t max_dispatches = 1024;
 
 struct State {
   std::mutex mutex;
@@ -35,11 +35,11 @@ std::atomic<bool> is_watching{false};
 // returns  whether there is room for two timestamps
 bool make_room(State& all, VkCommandBuffer commands) {
   const auto found = all.devices.find(commands);
-  if (found == all.devices.end() || all.count == most_dispatches) return false;
+  if (found == all.devices.end() || all.count == max_dispatches) return false;
   if (all.pool == VK_NULL_HANDLE) {
     VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2 * most_dispatches;
+    info.queryCount = 2 * max_dispatches;
     if (vkCreateQueryPool(found->second, &info, nullptr, &all.pool) != VK_SUCCESS) return false;
     all.device = found->second;
   }
@@ -64,7 +64,7 @@ double VulkanKernels::device_ns(double period) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (all.count == 0) throw Failed("no kernel was recorded through vkCmdDispatch");
-  if (all.count == most_dispatches) throw Failed("more dispatches than timestamps");
+  if (all.count == max_dispatches) throw Failed("more dispatches than timestamps");
   std::vector<std::uint64_t> ticks(2 * all.count);
   if (vkGetQueryPoolResults(all.device, all.pool, 0, 2 * all.count, 8 * ticks.size(), ticks.data(),
                             8, VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)

@@ -2,7 +2,7 @@
 //
 // The status points into its own buffer.
 // error: error: use of deleted function .*StatusBuffer::StatusBuffer\(const gantry::StatusBuffer&\)
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 gantry::Error told(gantry_code code, gantry::StatusBuffer& status) {
 #ifdef BREAK

@@ -116,10 +116,10 @@ TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
   const Function function = axpy2();
   const Tensor a = vector(101, 1, 1), b = vector(101, 2, 2), c = vector(101, 0, 0);
   const bool is_address = (device->table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> places = {{0, 4}, {0, 2}, {0, 1}};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> locations = {{0, 4}, {0, 2}, {0, 1}};
   // TVM's host code for the CPU does not look at addresses, and neither do GPUs until a kernel has failed for good.
-  if (is_address && device->type != kCpu) places.emplace_back(4, 0);
-  for (const auto& [address, offset] : places) {
+  if (is_address && device->type != kCpu) locations.emplace_back(4, 0);
+  for (const auto& [address, offset] : locations) {
     gantry_tensor shifted[3];
     gantry_value args[3] = {};
     std::int64_t size = 100;
@@ -151,7 +151,7 @@ TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
 
 // 63
 TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
-  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_host";
+  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_native";
   const Module module = device_module();
   ASSERT_TRUE(module);
   const auto& node = *reinterpret_cast<const ModuleNode*>(module.get());
@@ -171,7 +171,7 @@ TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
 
 // 64, 67
 TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
-  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_host";
+  if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_native";
   const Module module = device_module();
   ASSERT_TRUE(module);
   const auto names = module.functions();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_payload.hpp"
 
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "core/runtime/payload.hpp"
 
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 //
 // Cases 54 and 55: payloads that are whole and meant for somebody else.
 #include "core/elf/elf_file.hpp"
-#include "core/host/library.hpp"
+#include "core/native/library.hpp"
 #include "device_payload.hpp"
 #include "tests/support/files.hpp"
 
@@ -24,14 +24,14 @@ class ForeignPayload : public DevicePayload {
   }
   // axpy2 of a copy of an artifact in which something was changed.
   Status call_axpy2(std::span<const std::uint8_t> artifact) {
-    test::write_file(folder / "changed.so", artifact);
-    GANTRY_TRY(const Module module, runtime->load((folder / "changed.so").string()));
+    test::write_file(directory / "changed.so", artifact);
+    GANTRY_TRY(const Module module, runtime->load((directory / "changed.so").string()));
     GANTRY_TRY(const Function axpy2, module.function("axpy2"));
     const std::vector<Tensor> all = vectors();
     GANTRY_CHECK(axpy2(all[0], all[1], all[2]));
     return runtime->copy(all[2], runtime->tensor(all[2].shape(), all[2].dtype()).value());
   }
-  test::TempDir folder;
+  test::TempDir directory;
 };
 
 // 54: what every other device's loader takes.
@@ -82,10 +82,10 @@ TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
   ASSERT_NE(said, cubin) << "the golden file was compiled for sm_90";
   // which no device of today is
   *said = cubin[49] = 52;
-  test::write_file(folder / "sm_52.so", artifact);
+  test::write_file(directory / "sm_52.so", artifact);
 
   const auto verdict = verdict_of(
-      payload_of(*runtime, {"cuda", (folder / "sm_52.so").c_str(), GetParam().type_key}));
+      payload_of(*runtime, {"cuda", (directory / "sm_52.so").c_str(), GetParam().type_key}));
   const Status called = call_axpy2(artifact);
 
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
@@ -105,12 +105,12 @@ TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
   // e_machine: x86-64 and aarch64
   artifact[18] = artifact[18] == 62 ? 183 : 62;
-  const test::TempDir folder;
-  test::write_file(folder / "other.so", artifact);
+  const test::TempDir directory;
+  test::write_file(directory / "other.so", artifact);
 
-  const auto file = MappedFile::open(folder / "other.so").value();
+  const auto file = MappedFile::open(directory / "other.so").value();
   const auto judged = check_host_code(ElfFile::parse(file).value(), "it");
-  const auto loaded = make_runtime()->load((folder / "other.so").string());
+  const auto loaded = make_runtime()->load((directory / "other.so").string());
 
   ASSERT_FALSE(judged.ok());
   ASSERT_FALSE(loaded.ok());

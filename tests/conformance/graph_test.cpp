@@ -235,10 +235,10 @@ class SpreadGraph : public DeviceGraph {
  protected:
   SpreadGraph() {
     const auto example = std::filesystem::path(GANTRY_EXAMPLE_MODEL);
-    std::filesystem::copy(example, folder.path(), std::filesystem::copy_options::recursive);
-    test::write_file(folder / "graph.json", std::string_view(spread_graph));
-    test::write_file(folder / "halve.c", std::string_view(halve_source));
-    test::write_file(folder / "spread.yaml", std::string_view(R"(schema: "1.0"
+    std::filesystem::copy(example, directory.path(), std::filesystem::copy_options::recursive);
+    test::write_file(directory / "graph.json", std::string_view(spread_graph));
+    test::write_file(directory / "halve.c", std::string_view(halve_source));
+    test::write_file(directory / "spread.yaml", std::string_view(R"(schema: "1.0"
 sources: [host.c, halve.c]
 graph: {file: graph.json}
 device_modules:
@@ -249,13 +249,13 @@ device_modules:
       axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
-    const auto recipe = read_recipe(folder / "spread.yaml");
+    const auto recipe = read_recipe(directory / "spread.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
-    const auto packed = pack(*recipe, folder / "spread.so");
+    const auto packed = pack(*recipe, directory / "spread.so");
     EXPECT_TRUE(packed.ok()) << packed.error().message;
-    model = runtime.load((folder / "spread.so").string()).value();
+    model = runtime.load((directory / "spread.so").string()).value();
   }
-  test::TempDir folder;
+  test::TempDir directory;
 };
 
 TEST_F(SpreadGraph, RunsOnAllItsDevices) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices that DLPack has no number for: two vendors who both say ext_dev to compilers, in one process.
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "core/pack/pack.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
-#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/format/fixtures.hpp"
 #include "under_test.hpp"
 
 #include <gmock/gmock.h>
@@ -97,14 +97,14 @@ class FilesOfBoth : public TwoVendors {
  protected:
   // One piece of host code that calls kernels of both.
   std::string packed() {
-    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, folder.path(),
+    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory.path(),
                           std::filesystem::copy_options::recursive);
-    const auto kernels = test::read_file(folder / "kernels.beads");
+    const auto kernels = test::read_file(directory / "kernels.beads");
     const std::string_view text(reinterpret_cast<const char*>(kernels.data()), kernels.size());
     const std::size_t second = text.find("kernel relu_kernel");
-    test::write_file(folder / "axpy2.beads", text.substr(0, second));
-    test::write_file(folder / "relu.beads", text.substr(second));
-    test::write_file(folder / "both.yaml", std::string_view(R"(schema: "1.0"
+    test::write_file(directory / "axpy2.beads", text.substr(0, second));
+    test::write_file(directory / "relu.beads", text.substr(second));
+    test::write_file(directory / "both.yaml", std::string_view(R"(schema: "1.0"
 sources: [host.c]
 device_modules:
   - type_key: example.abacus
@@ -118,11 +118,11 @@ device_modules:
     kernels:
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
-    const auto recipe = read_recipe(folder / "both.yaml");
+    const auto recipe = read_recipe(directory / "both.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
-    const auto done = pack(*recipe, folder / "both.so");
+    const auto done = pack(*recipe, directory / "both.so");
     EXPECT_TRUE(done.ok()) << done.error().message;
-    return (folder / "both.so").string();
+    return (directory / "both.so").string();
   }
   // What abacus.so has for its accelerator; the other's modules are read alike.
   std::vector<std::uint8_t> payload() {
@@ -135,24 +135,24 @@ device_modules:
     }
     return {};
   }
-  // A folder of plugins in which the second vendor's has everything but its library.
+  // A directory of plugins in which the second vendor's has everything but its library.
   Runtime without_library() {
     const auto built = test::build_tree() / "tests/conformance/plugins.d";
     for (const char* name : {"abacus", "soroban"})
-      std::filesystem::copy(built / name, folder / "plugins" / name,
+      std::filesystem::copy(built / name, directory / "plugins" / name,
                             std::filesystem::copy_options::recursive);
-    std::filesystem::rename(library(), folder / "away.so");
+    std::filesystem::rename(library(), directory / "away.so");
     RuntimeOptions options;
-    options.plugin_dirs = {(folder / "plugins").string(),
+    options.plugin_dirs = {(directory / "plugins").string(),
                            (test::build_tree() / "share/gantry/plugins.d/graph").string()};
     options.only_these_plugins = true;
     return Runtime::create(std::move(options)).value();
   }
-  void bring_library() { std::filesystem::rename(folder / "away.so", library()); }
-  std::filesystem::path library() { return folder / "plugins/soroban/libgantry_soroban.so"; }
+  void bring_library() { std::filesystem::rename(directory / "away.so", library()); }
+  std::filesystem::path library() { return directory / "plugins/soroban/libgantry_soroban.so"; }
 
-  FilesOfBoth() { std::filesystem::create_directories(folder / "plugins"); }
-  test::TempDir folder;
+  FilesOfBoth() { std::filesystem::create_directories(directory / "plugins"); }
+  test::TempDir directory;
 };
 
 constexpr char both[] =
@@ -176,10 +176,10 @@ TEST_F(FilesOfBoth, CountModuleByModule) {
   for (const char* key : {"example.abacus", "example.abacus", "example.soroban"})
     entries.str(key).bytes(beads);
   const test::Words container = test::layout_one(3, entries, {0, 2, 2, 2}, {1, 2});
-  test::write_file(folder / "three.so",
+  test::write_file(directory / "three.so",
                    test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
 
-  const auto model = runtime.load((folder / "three.so").string());
+  const auto model = runtime.load((directory / "three.so").string());
 
   ASSERT_TRUE(model.ok()) << model.error().message;
   const auto node_of = [](const Module& module) -> const ModuleNode& {

@@ -135,8 +135,8 @@ TEST_P(DevicePayload, LoadsAgainAndAgainOnManyThreads) {
 
 // 61
 gantry_code write_some(void* self, const void* data, std::uint64_t size, gantry_status* status) {
-  auto& [bytes, most] = *static_cast<std::pair<std::vector<std::uint8_t>, std::size_t>*>(self);
-  if (size > most - bytes.size())
+  auto& [bytes, max] = *static_cast<std::pair<std::vector<std::uint8_t>, std::size_t>*>(self);
+  if (size > max - bytes.size())
     return gantry_fail(status, GANTRY_EXHAUSTED, "DISK", "the disk is full");
   bytes.insert(bytes.end(), static_cast<const std::uint8_t*>(data),
                static_cast<const std::uint8_t*>(data) + size);
@@ -149,9 +149,9 @@ TEST_P(DevicePayload, IsSavedAsItWasAndAFullDiskIsTold) {
   if (!GANTRY_HAS(loaded->pair.table, save_binary) || !loaded->pair.table->save_binary)
     GTEST_SKIP() << "modules of " << GetParam().type_key << " are not saved";
 
-  for (const std::size_t most :
+  for (const std::size_t max :
        {payload.size(), std::size_t{0}, std::size_t{9}, payload.size() - 1}) {
-    std::pair<std::vector<std::uint8_t>, std::size_t> disk({}, most);
+    std::pair<std::vector<std::uint8_t>, std::size_t> disk({}, max);
     gantry_sink sink{};
     sink.struct_size = sizeof sink;
     sink.self = &disk;
@@ -160,8 +160,8 @@ TEST_P(DevicePayload, IsSavedAsItWasAndAFullDiskIsTold) {
     const gantry_code code = status.call([&](gantry_status* said) {
       return loaded->pair.table->save_binary(loaded->pair.self, &sink, said);
     });
-    EXPECT_EQ(code, most == payload.size() ? GANTRY_OK : GANTRY_EXHAUSTED) << most;
-    EXPECT_TRUE(code != GANTRY_OK || disk.first == payload) << most;
+    EXPECT_EQ(code, max == payload.size() ? GANTRY_OK : GANTRY_EXHAUSTED) << max;
+    EXPECT_TRUE(code != GANTRY_OK || disk.first == payload) << max;
   }
 }
 

@@ -50,7 +50,7 @@ Result<void*> DeviceTest::alloc(std::uint64_t size, std::uint64_t alignment, std
   return data;
 }
 
-Status DeviceTest::copy(const gantry_place& from, const gantry_place& to, std::uint64_t size,
+Status DeviceTest::copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
                         std::uint32_t flags, void* stream, std::int32_t index) const {
   gantry_copy what{};
   what.struct_size = sizeof what;

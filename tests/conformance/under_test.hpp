@@ -10,7 +10,7 @@
 #include "core/runtime/runtime.hpp"
 #include "core/runtime/state.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ constexpr UnderTest devices[] = {
 
 std::string path_of(const UnderTest& device);
 
-// With the plugins of the build tree and the accelerators of this folder, and no others.
+// With the plugins of the build tree and the accelerators of this directory, and no others.
 Result<Runtime> make_runtime(bool trace = false);
 
 class DeviceTest : public ::testing::TestWithParam<UnderTest> {
@@ -61,10 +61,10 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   void free(void* data, std::int32_t index = 0) const {
     device->table->free(device->self, index, data);
   }
-  gantry_place on_device(void* data, std::uint64_t offset = 0, std::int32_t index = 0) const {
+  gantry_location on_device(void* data, std::uint64_t offset = 0, std::int32_t index = 0) const {
     return {data, offset, {device->type, index}};
   }
-  Status copy(const gantry_place& from, const gantry_place& to, std::uint64_t size,
+  Status copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
               std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
               std::int32_t index = 0) const;
   Status synchronize(void* stream = nullptr, std::int32_t index = 0) const;
@@ -85,7 +85,7 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
 };
 
 // A place in host memory.
-inline gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+inline gantry_location on_host(const void* data, std::uint64_t offset = 0) {
   return {const_cast<void*>(data), offset, {kCpu, 0}};
 }
 

@@ -31,10 +31,10 @@ int32_t axpy2_relu(TVMValue* args, int* codes, int32_t count) {
 class DeviceWorkspace : public ::testing::Test {
  protected:
   DeviceWorkspace() : runtime(make_runtime().value()) {
-    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, folder.path(),
+    std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory.path(),
                           std::filesystem::copy_options::recursive);
-    test::write_file(folder / "scratch.c", std::string_view(scratch_source));
-    test::write_file(folder / "scratch.yaml", std::string_view(R"(schema: "1.0"
+    test::write_file(directory / "scratch.c", std::string_view(scratch_source));
+    test::write_file(directory / "scratch.yaml", std::string_view(R"(schema: "1.0"
 sources: [scratch.c]
 graph:
   inputs: {a: "float32[1000]", b: "float32[1000]"}
@@ -51,11 +51,11 @@ device_modules:
       axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
-    const auto recipe = read_recipe(folder / "scratch.yaml");
+    const auto recipe = read_recipe(directory / "scratch.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
-    const Status packed = pack(*recipe, folder / "scratch.so");
+    const Status packed = pack(*recipe, directory / "scratch.so");
     EXPECT_TRUE(packed.ok()) << packed.error().message;
-    function = runtime.load((folder / "scratch.so").string())->function("axpy2_relu").value();
+    function = runtime.load((directory / "scratch.so").string())->function("axpy2_relu").value();
   }
   Tensor vector(float value, std::int64_t size = 1000) {
     const std::int64_t shape[] = {size};
@@ -71,7 +71,7 @@ device_modules:
     return {host.elements<float>().begin(), host.elements<float>().end()};
   }
 
-  test::TempDir folder;
+  test::TempDir directory;
   Runtime runtime;
   Function function;
 };
@@ -88,7 +88,7 @@ TEST_F(DeviceWorkspace, IsOnTheDeviceOfTheCall) {
 
 // What is recorded writes to its own scratch memory whenever it runs, whoever takes some meanwhile.
 TEST_F(DeviceWorkspace, OfARecordingIsNobodyElses) {
-  const Module model = runtime.load((folder / "scratch.so").string()).value();
+  const Module model = runtime.load((directory / "scratch.so").string()).value();
   auto executor = runtime.executor(model, {"abacus:1"}, "cuda_graph_create");
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   const Tensor a = vector(1), b = vector(2), c = vector(0);

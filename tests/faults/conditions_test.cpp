@@ -28,23 +28,23 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // A recipe of a graph with one parameter, the 256 bytes behind the header of w.npy.
-Recipe one_array(const test::TempDir& folder) {
+Recipe one_array(const test::TempDir& directory) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }";
   header.resize(128 - 10 - 1, ' ');
-  test::write_file(folder / "w.npy", std::string("\x93NUMPY\x01\x00", 8) +
-                                         static_cast<char>(header.size() + 1) + '\0' + header +
-                                         '\n' + std::string(256, 'd'));
+  test::write_file(directory / "w.npy", std::string("\x93NUMPY\x01\x00", 8) +
+                                            static_cast<char>(header.size() + 1) + '\0' + header +
+                                            '\n' + std::string(256, 'd'));
   auto recipe = parse_recipe(
       "schema: \"1.0\"\n"
       "graph: {inputs: {x: \"float32[1]\"}, operators: [], outputs: [x]}\n"
       "parameters: {w: {file: w.npy}}\n",
-      "r.yaml", folder.path());
+      "r.yaml", directory.path());
   EXPECT_TRUE(recipe.ok()) << recipe.error().message;
   return std::move(*recipe);
 }
 
 std::filesystem::path copied_artifact(const Scene& scene) {
-  const auto path = scene.folder() / "model.so";
+  const auto path = scene.directory() / "model.so";
   std::filesystem::copy_file(test::golden("tvm-0.12/digits_mlp_llvm.so"), path);
   return path;
 }
@@ -82,8 +82,8 @@ const gantry_plugin_table* meddling_plugin(const gantry_host_info*, gantry_statu
 }
 
 TEST(FileVanishes, BetweenReadingAndOpeningIsToldWithItsName) {
-  const test::TempDir folder;
-  const auto path = folder / "model.so";
+  const test::TempDir directory;
+  const auto path = directory / "model.so";
   std::filesystem::copy_file(test::golden("tvm-0.12/digits_mlp_llvm.so"), path);
   while_created() = [&] { std::filesystem::remove(path); };
   auto runtime = Runtime::create({.only_these_plugins = true});
@@ -100,7 +100,7 @@ TEST(FileVanishes, BetweenReadingAndOpeningIsToldWithItsName) {
 // The compiler is another program: what it leaves, or takes away, is looked at.
 TEST(FileVanishes, ThatTheCompilerShouldHaveWrittenIsTold) {
   const Scene scene;
-  test::write_file(scene.folder() / "cc", std::string_view("#!/bin/sh\nexit 0\n"));
+  test::write_file(scene.directory() / "cc", std::string_view("#!/bin/sh\nexit 0\n"));
 
   const Ending run = test::run_with(scene.pack(), {});
 
@@ -108,9 +108,9 @@ TEST(FileVanishes, ThatTheCompilerShouldHaveWrittenIsTold) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("library.so"), HasSubstr("does not exist")));
 }
 
-TEST(FileVanishes, WithItsFolderWhileItIsPackedIsTold) {
+TEST(FileVanishes, WithItsDirectoryWhileItIsPackedIsTold) {
   const Scene scene;
-  test::write_file(scene.folder() / "cc",
+  test::write_file(scene.directory() / "cc",
                    std::string_view("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
                                     "exec rm -r \"${2%/*}\"\n"));
 
@@ -122,14 +122,14 @@ TEST(FileVanishes, WithItsFolderWhileItIsPackedIsTold) {
 
 // Descriptors are held from the first look on.
 TEST(FileVanishes, AfterItsHeaderIsReadDoesNotMatter) {
-  const test::TempDir folder;
-  const Recipe recipe = one_array(folder);
+  const test::TempDir directory;
+  const Recipe recipe = one_array(directory);
   PackOptions options;
   options.progress = [&](std::string_view step) {
-    if (step.starts_with("writing a container")) std::filesystem::remove(folder / "w.npy");
+    if (step.starts_with("writing a container")) std::filesystem::remove(directory / "w.npy");
   };
 
-  const Status packed = pack(recipe, folder / "out.so", options);
+  const Status packed = pack(recipe, directory / "out.so", options);
 
   EXPECT_TRUE(packed.ok()) << packed.error().message;
 }
@@ -146,21 +146,22 @@ TEST(FileVanishes, BeforeItIsReadIsToldWithItsName) {
 
 // Data are copied with reads, which tell.
 TEST(FileShrinks, BetweenItsHeaderAndItsDataIsToldByPack) {
-  const test::TempDir folder;
-  const Recipe recipe = one_array(folder);
+  const test::TempDir directory;
+  const Recipe recipe = one_array(directory);
   PackOptions options;
   options.progress = [&](std::string_view step) {
     if (step.starts_with("writing a container"))
-      std::filesystem::resize_file(folder / "w.npy", 200);
+      std::filesystem::resize_file(directory / "w.npy", 200);
   };
 
-  const Status packed = pack(recipe, folder / "out.so", options);
+  const Status packed = pack(recipe, directory / "out.so", options);
 
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::malformed);
   EXPECT_EQ(packed.error().offset, 200u);
-  EXPECT_EQ(packed.error().message, (folder / "w.npy").string() + ": ends at 200, needs 384 bytes");
-  EXPECT_FALSE(std::filesystem::exists(folder / "out.so"));
+  EXPECT_EQ(packed.error().message,
+            (directory / "w.npy").string() + ": ends at 200, needs 384 bytes");
+  EXPECT_FALSE(std::filesystem::exists(directory / "out.so"));
 }
 
 // Pages of a mapped file go with its end: the kernel answers a read with SIGBUS, which no code of a library can turn
@@ -195,7 +196,7 @@ TEST(FileShrinks, IsToldOfARecipeAsWell) {
   const Scene scene;
 
   const Ending run = test::run_with(
-      scene.pack(), {test::Fault::shrinking_file, 0, scene.folder() / "demo/digits.yaml"});
+      scene.pack(), {test::Fault::shrinking_file, 0, scene.directory() / "demo/digits.yaml"});
 
   expect_refused(scene, run);
   EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
@@ -248,11 +249,11 @@ TEST_F(Interrupted, LoadingAndRunningGoOn) {
 }
 
 TEST_F(Interrupted, PackingGoesOn) {
-  const test::TempDir folder;
+  const test::TempDir directory;
   const auto recipe = read_recipe(std::filesystem::path(GANTRY_DEMO_DIR) / "digits.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.error().message;
 
-  const Status packed = pack(*recipe, folder / "digits.so");
+  const Status packed = pack(*recipe, directory / "digits.so");
 
   EXPECT_TRUE(packed.ok()) << packed.error().message;
 }

@@ -54,8 +54,8 @@ Status turn(Paths paths) {
   return {};
 }
 
-int entries_of(const char* folder) {
-  DIR* const open = opendir(folder);
+int entries_of(const char* directory) {
+  DIR* const open = opendir(directory);
   if (open == nullptr) return -1;
   int count = 0;
   while (readdir(open) != nullptr) ++count;

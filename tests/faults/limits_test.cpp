@@ -26,8 +26,8 @@ using test::Job;
 using test::Scene;
 using ::testing::HasSubstr;
 
-void limit(int resource, rlim_t most) {
-  const rlimit both{most, most};
+void limit(int resource, rlim_t max) {
+  const rlimit both{max, max};
   if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) _exit(125);
 }
 
@@ -55,13 +55,13 @@ TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
 TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
   Scene scene;
   int refused = 0;
-  for (rlim_t most = 64;; most *= 2) {
-    SCOPED_TRACE(concat("files of up to ", most, " bytes"));
-    ASSERT_LT(most, 1u << 30);
+  for (rlim_t max = 64;; max *= 2) {
+    SCOPED_TRACE(concat("files of up to ", max, " bytes"));
+    ASSERT_LT(max, 1u << 30);
     const Ending run = test::run_with(with(scene.pack(),
-                                           [most] {
+                                           [max] {
                                              signal(SIGXFSZ, SIG_IGN);
-                                             limit(RLIMIT_FSIZE, most);
+                                             limit(RLIMIT_FSIZE, max);
                                            }),
                                       {});
 
@@ -112,9 +112,9 @@ TEST(DescriptorLimit, IsAnErrorWhereItIsTooLow) {
   Scene scene;
   for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
     int refused = 0;
-    for (rlim_t most = 5; most < 20; ++most) {
-      SCOPED_TRACE(concat(job.words[1], " with ", most, " descriptors"));
-      const Ending run = test::run_with(with(job, [most] { limit(RLIMIT_NOFILE, most); }), {});
+    for (rlim_t max = 5; max < 20; ++max) {
+      SCOPED_TRACE(concat(job.words[1], " with ", max, " descriptors"));
+      const Ending run = test::run_with(with(job, [max] { limit(RLIMIT_NOFILE, max); }), {});
 
       if (run.status == 0) {
         EXPECT_TRUE(has_done_its_work(scene, job));
@@ -130,17 +130,17 @@ TEST(DescriptorLimit, IsAnErrorWhereItIsTooLow) {
 
 constexpr rlim_t address_space_step = 128 << 10;
 
-Ending run_in(const Job& job, rlim_t most) {
-  return test::run_with(with(job, [most] { limit(RLIMIT_AS, most); }), {});
+Ending run_in(const Job& job, rlim_t max) {
+  return test::run_with(with(job, [max] { limit(RLIMIT_AS, max); }), {});
 }
 
 // The least in which the job's program comes to its first line: it does nothing there, and says so with `idle`.
-rlim_t least_for_start(Job job, std::vector<std::string> arguments, int idle) {
+rlim_t min_for_start(Job job, std::vector<std::string> arguments, int idle) {
   job.words.resize(1);
   job.words.insert(job.words.end(), arguments.begin(), arguments.end());
-  rlim_t least = 4 << 20;
-  while (run_in(job, least).status != idle && least < 1u << 30) least += address_space_step;
-  return least;
+  rlim_t min = 4 << 20;
+  while (run_in(job, min).status != idle && min < 1u << 30) min += address_space_step;
+  return min;
 }
 
 // From there in steps, up to enough.
@@ -149,13 +149,13 @@ TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
   Scene scene;
   for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
     const std::string& name = job.words[1];
-    const rlim_t least =
-        name == "once" ? least_for_start(job, {}, 2) : least_for_start(job, {"version"}, 0);
+    const rlim_t min =
+        name == "once" ? min_for_start(job, {}, 2) : min_for_start(job, {"version"}, 0);
     int refused = 0;
-    for (rlim_t most = least;; most += address_space_step) {
-      SCOPED_TRACE(concat(name, " in ", most >> 10, " KiB"));
-      ASSERT_LT(most, 1u << 30);
-      const Ending run = run_in(job, most);
+    for (rlim_t max = min;; max += address_space_step) {
+      SCOPED_TRACE(concat(name, " in ", max >> 10, " KiB"));
+      ASSERT_LT(max, 1u << 30);
+      const Ending run = run_in(job, max);
 
       const bool done = run.status == 0;
       if (done) {
@@ -172,7 +172,7 @@ TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
     }  // packing fits into what the program itself takes
     std::printf(
         "%s: refused in %d steps of 128 KiB from the %d KiB on that its program starts in\n",
-        name.c_str(), refused, static_cast<int>(least >> 10));
+        name.c_str(), refused, static_cast<int>(min >> 10));
   }
 }
 

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
               Code::malformed, "STRUCT_SIZE",
-              "gantry_module_table says its size is 16, least is 48"},
+              "gantry_module_table says its size is 16, minimum is 48"},
         Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
               Code::malformed, "FUNCTION_MISSING", "get_function"},
         Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
               Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
         Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
               Code::malformed, "STRUCT_SIZE",
-              "gantry_function_info says its size is 8, least is 40"},
+              "gantry_function_info says its size is 8, minimum is 40"},
         Wrong{"NoFunctionInfo", [](Breaker& b) { b.function_info = nullptr; }, Code::malformed,
               "FUNCTION_MISSING", "gantry_function_info is empty"},
         Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,

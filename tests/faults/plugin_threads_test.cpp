@@ -111,11 +111,11 @@ TEST_F(Plugin, ThatDoesNotSaySoLoadsOnePayloadAtATime) {
   ASSERT_TRUE(made.load(file()).ok()) << "opens the plugin";
   std::vector<std::string> files;
   for (int i = 0; i < 8; ++i) files.push_back(file());
-  std::atomic<int> within = 0, most = 0, next = 0, loads = 0;
+  std::atomic<int> within = 0, max = 0, next = 0, loads = 0;
   breaker().inside = [&](const char* where) {
     if (where != std::string_view("load_binary")) return;
     const int now = ++within;
-    if (now > most) most = now;
+    if (now > max) max = now;
     std::this_thread::sleep_for(5ms);
     --within;
     ++loads;
@@ -128,12 +128,12 @@ TEST_F(Plugin, ThatDoesNotSaySoLoadsOnePayloadAtATime) {
 
   breaker().inside = {};
   EXPECT_EQ(loads, 8);
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(max, 1);
 }
 
 // An executor's functions: each notes who calls it.
 struct Serial {
-  std::atomic<int> within = 0, most = 0, calls = 0;
+  std::atomic<int> within = 0, max = 0, calls = 0;
   std::thread::id caller = std::this_thread::get_id();
   std::atomic<int> strangers = 0;
 }* serial = nullptr;
@@ -141,7 +141,7 @@ struct Serial {
 gantry_code serial_call(void*, const gantry_env*, const gantry_value*, std::int32_t,
                         gantry_value* result, gantry_status*) {
   const int now = ++serial->within;
-  if (now > serial->most) serial->most = now;
+  if (now > serial->max) serial->max = now;
   if (std::this_thread::get_id() != serial->caller) ++serial->strangers;
   ++serial->calls;
   result->kind = GANTRY_INT;
@@ -185,7 +185,7 @@ TEST_F(Plugin, WithASerialModuleIsCalledByTheExecutorsThreadAlone) {
   }
 
   EXPECT_GE(noted.calls, 30);
-  EXPECT_EQ(noted.most, 1);
+  EXPECT_EQ(noted.max, 1);
   EXPECT_EQ(noted.strangers, 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder with a model, an input, a recipe and a place for outputs, and the programs that work on them.
+// A directory with a model, an input, a recipe and a place for outputs, and the programs that work on them.
 #pragma once
 
 #include "tests/faults/sweep.hpp"
@@ -32,13 +32,13 @@ class Scene {
   bool is_untouched() const;
   // It is what an undisturbed run writes.
   bool is_whole() const;
-  // The output's folder holds the output and no other file.
+  // The output's directory holds the output and no other file.
   bool has_nothing_else() const;
   std::string listing() const;
-  // Puts the output's folder back as it was.
+  // Puts the output's directory back as it was.
   void reset();
 
-  const std::filesystem::path& folder() const { return dir_.path(); }
+  const std::filesystem::path& directory() const { return dir_.path(); }
   std::filesystem::path output() const { return dir_ / "out/result"; }
   std::filesystem::path input() const { return dir_ / "x.npy"; }
 
@@ -54,7 +54,7 @@ class Scene {
 // stderr of a failed run: "gantry: <what>", or the embedding program's "<code>: <what>", and no exception's last words.
 bool tells_one_error(const std::string& err);
 
-// A path without what differs from run to run: folders of the scene and of the build, numbers.
+// A path without what differs from run to run: directories of the scene and of the build, numbers.
 std::string generic(const std::string& path);
 
 }  // namespace gantry::test

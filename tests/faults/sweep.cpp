@@ -24,7 +24,7 @@ namespace gantry::test {
 namespace {
 
 // a program that waits for ever ends with SIGALRM
-constexpr unsigned kLongestSeconds = 300;
+constexpr unsigned kMaxLengthSeconds = 300;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -195,9 +195,9 @@ Ending run_with(const Job& job, const Fault& fault) {
     redirect("/dev/null", 0);
     redirect(job.out.empty() ? temp / "out" : job.out, 1);
     redirect(temp / "err", 2);
-    if (chdir(job.folder.c_str()) != 0) _exit(126);
+    if (chdir(job.directory.c_str()) != 0) _exit(126);
     if (job.prepare) job.prepare();
-    alarm(kLongestSeconds);
+    alarm(kMaxLengthSeconds);
     if (traced) {
       ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
       raise(SIGSTOP);

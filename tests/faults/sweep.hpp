@@ -35,7 +35,7 @@ struct Job {
   // "NAME=value", all of it
   std::vector<std::string> environment;
   // where it runs
-  std::filesystem::path folder;
+  std::filesystem::path directory;
   // where its standard output goes; empty: to Ending::out
   std::filesystem::path out = {};
   // in the child, before it becomes the program

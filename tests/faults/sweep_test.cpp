@@ -44,7 +44,7 @@ class EveryFault : public testing::TestWithParam<Sweep> {};
 
 // What a run leaves: refused with one clear error and nothing changed, or done and whole.
 //
-// tidies   [in]   it can still do so: to remove a folder takes memory
+// tidies   [in]   it can still do so: to remove a directory takes memory
 testing::AssertionResult is_clean(const Scene& scene, const Ending& run, bool writes, bool tidies) {
   const auto no = [&](const char* what) {
     return testing::AssertionFailure() << what << (scene.is_untouched() ? " (untouched)" : "")

@@ -43,7 +43,7 @@ struct Account {
   bool open = false;
   std::int64_t live = 0;
   std::int64_t peak = 0;
-  std::int64_t most = 0;
+  std::int64_t max = 0;
 };
 constinit thread_local Account account;
 
@@ -59,10 +59,10 @@ void add(std::size_t size) {
   account.live += static_cast<std::int64_t>(size);
   if (account.live <= account.peak) return;
   account.peak = account.live;
-  if (account.peak <= account.most) return;
+  if (account.peak <= account.max) return;
   account.open = false;
-  std::fprintf(stderr, "fuzz: memory over budget: %lld bytes at once, most is %lld\n",
-               static_cast<long long>(account.peak), static_cast<long long>(account.most));
+  std::fprintf(stderr, "fuzz: memory over budget: %lld bytes at once, maximum is %lld\n",
+               static_cast<long long>(account.peak), static_cast<long long>(account.max));
   std::abort();
 }
 
@@ -90,7 +90,7 @@ const int hooks_installed = __sanitizer_install_malloc_and_free_hooks(
 
 Budget::Budget(std::size_t input_bytes, const Cost& cost) : begun_at_(thread_nanoseconds()) {
   const auto mebibytes = static_cast<std::int64_t>((input_bytes >> 20) + 1);
-  most_nanoseconds_ = cost.milliseconds * 1'000'000 * mebibytes * slower_by;
+  max_nanoseconds_ = cost.milliseconds * 1'000'000 * mebibytes * slower_by;
   account = {
       true, 0, 0,
       static_cast<std::int64_t>(cost.bytes_per_input_byte * static_cast<double>(input_bytes)) +
@@ -100,15 +100,15 @@ Budget::Budget(std::size_t input_bytes, const Cost& cost) : begun_at_(thread_nan
 Budget::~Budget() {
   account.open = false;
   const std::int64_t spent = nanoseconds();
-  if (spent <= most_nanoseconds_) return;
+  if (spent <= max_nanoseconds_) return;
   if (chances.left > 0) {
     --chances.left;
     chances.taken = true;
     return;
   }
-  std::fprintf(stderr, "fuzz: time over budget: %lld us, most is %lld us\n",
+  std::fprintf(stderr, "fuzz: time over budget: %lld us, maximum is %lld us\n",
                static_cast<long long>(spent / 1000),
-               static_cast<long long>(most_nanoseconds_ / 1000));
+               static_cast<long long>(max_nanoseconds_ / 1000));
   std::abort();
 }
 

@@ -40,7 +40,7 @@ class Budget {
 
  private:
   std::int64_t begun_at_;
-  std::int64_t most_nanoseconds_;
+  std::int64_t max_nanoseconds_;
 };
 
 }  // namespace gantry::fuzz

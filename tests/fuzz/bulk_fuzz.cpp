@@ -14,7 +14,7 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/inspected.hpp"
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <algorithm>
@@ -56,9 +56,9 @@ std::uint64_t entries_for(std::size_t size, std::size_t bytes_each) {
   return std::max<std::uint64_t>(1, size / bytes_each);
 }
 
-Bytes bytes_of_form(ContainerForm form, std::size_t most) {
+Bytes bytes_of_form(ContainerForm form, std::size_t max) {
   Bytes bytes = form.bytes();
-  bytes.resize(std::min(bytes.size(), most));
+  bytes.resize(std::min(bytes.size(), max));
   return bytes;
 }
 

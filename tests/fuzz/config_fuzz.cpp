@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Budget budget(size, {.bytes_per_input_byte = 512});
   const auto config = parse_config(text_of(data, size), "/etc/gantry/runtime.yaml");
   if (!config.ok()) return expect_refusal(config.error(), size);
-  expect(config->threads >= 0 && config->threads <= kMostThreads, "threads are in range");
+  expect(config->threads >= 0 && config->threads <= kMaxThreads, "threads are in range");
   for (const std::string& path : config->manifests) expect(path[0] == '/', "paths are absolute");
   for (const std::string& path : config->dirs) expect(path[0] == '/', "paths are absolute");
   return 0;

@@ -5,9 +5,9 @@
 #include "tests/fuzz/container_mutator.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/blob/container.hpp"
-#include "core/blob/details.hpp"
-#include "core/blob/limits.hpp"
+#include "core/format/container.hpp"
+#include "core/format/details.hpp"
+#include "core/format/limits.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;
@@ -42,7 +42,7 @@ void check(const Container& container, std::span<const std::uint8_t> input,
     expect(entry.payload.empty() || entry.payload.data() == container.bytes.data() + entry.at,
            "a payload is a view at its offset");
     const PayloadDetails details = describe_payload(entry, container.context, layouts);
-    expect(items_of(details.root) <= 4 * limits::most_details, "details are limited");
+    expect(items_of(details.root) <= 4 * limits::max_details, "details are limited");
   }
 }
 
@@ -60,6 +60,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
-                                               std::size_t most, unsigned seed) {
-  return mutate_container(data, size, most, seed);
+                                               std::size_t max, unsigned seed) {
+  return mutate_container(data, size, max, seed);
 }

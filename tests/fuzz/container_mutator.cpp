@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max);
 
 namespace gantry::fuzz {
 namespace {
@@ -144,12 +144,11 @@ void change(Random& random, ContainerForm& form) {
 
 }  // namespace
 
-std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t most,
-                             unsigned seed) {
+std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   Random random(seed + 1);
   std::optional<ContainerForm> form;
   if (random() % 8 != 0) form = ContainerForm::read({data, size});
-  if (!form) return LLVMFuzzerMutate(data, size, most);
+  if (!form) return LLVMFuzzerMutate(data, size, max);
 
   for (std::size_t changes = random() % 3 + 1; changes > 0; --changes) change(random, *form);
   // Half of the time the numbers are made right again: what lies behind them is then reached.
@@ -161,7 +160,7 @@ std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t m
   }
   std::vector<std::uint8_t> bytes = form->bytes();
   if (random() % 16 == 0) bytes.resize(random() % (bytes.size() + 1));
-  const std::size_t kept = std::min(bytes.size(), most);
+  const std::size_t kept = std::min(bytes.size(), max);
   std::copy_n(bytes.begin(), kept, data);
   return kept;
 }

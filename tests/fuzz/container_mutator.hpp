@@ -13,6 +13,6 @@ namespace gantry::fuzz {
 //
 // data     [in/out]  `size` bytes, room for `most`
 // returns  the new size
-std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
+std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed);
 
 }  // namespace gantry::fuzz

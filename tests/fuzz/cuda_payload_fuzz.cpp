@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of CUDA kernels, as the plugin reads it: the code that a driver would get lies within the payload; written as
-// it was; core/blob finds the same end. Input: payload_frame.hpp.
+// it was; core/format finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/cuda/payload.hpp"

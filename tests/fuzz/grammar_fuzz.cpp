@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

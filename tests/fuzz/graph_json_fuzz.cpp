@@ -30,7 +30,7 @@ void compare(const graph::Graph& graph, std::string_view text) {
   }
   std::set<std::string> functions;
   for (const graph::Node& node : graph.nodes) {
-    if (node.act == graph::Act::call) functions.insert(node.function);
+    if (node.kind == graph::OpKind::call) functions.insert(node.function);
   }
   expect(std::ranges::equal(functions, wants->functions), "both call the same functions");
 }
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       expect(input < graph->entries.size(), "inputs are entries");
     }
   }
-  for (const graph::Head& head : graph->heads) {
+  for (const graph::Output& head : graph->heads) {
     expect(head.entry < graph->entries.size(), "heads are entries");
   }
   for (const std::uint32_t input : graph->inputs) {

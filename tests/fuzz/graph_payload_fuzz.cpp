@@ -8,8 +8,8 @@
 #include "plugins/graph/payload.hpp"
 #include "tests/support/fake_host.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/handle.hpp>
-#include <gantry/wall.hpp>
 
 #include <algorithm>
 
@@ -19,15 +19,15 @@ using namespace gantry::fuzz;
 namespace {
 
 // Tensors of the model may be as large as its author says: only small ones are made here.
-constexpr std::uint64_t most_tensor_bytes = 1 << 16;
+constexpr std::uint64_t max_tensor_bytes = 1 << 16;
 
 bool is_small(const graph::Graph& graph) {
   std::uint64_t bytes = 0;
   for (const graph::Entry& entry : graph.entries) {
-    if (entry.bytes > most_tensor_bytes) return false;
+    if (entry.bytes > max_tensor_bytes) return false;
     bytes += entry.bytes;
   }
-  return bytes <= most_tensor_bytes;
+  return bytes <= max_tensor_bytes;
 }
 
 gantry_blob blob_of(std::span<const std::uint8_t> bytes, gantry_object* pin) {

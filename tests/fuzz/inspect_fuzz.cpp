@@ -14,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
-                                               std::size_t most, unsigned seed) {
-  return gantry::fuzz::mutate_container(data, size, most, seed);
+                                               std::size_t max, unsigned seed) {
+  return gantry::fuzz::mutate_container(data, size, max, seed);
 }

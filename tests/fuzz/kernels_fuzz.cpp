@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device payload behind its format, as plugins read it with the SDK: table of kernels, then data. The table is written
-// again as it was; core/blob finds the same end; launch tags are read, and a launch of nothing made of them.
+// again as it was; core/format finds the same end; launch tags are read, and a launch of nothing made of them.
 //
 //     byte 0   0 without argument tags, 1 with, 2 either
 //     rest     table, data

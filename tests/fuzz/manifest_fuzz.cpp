@@ -23,10 +23,10 @@ env_allow: [HOME]
 )";
 
 void resolve(const Manifest& manifest, std::size_t size) {
-  const ConfigPlaces places{
+  const ConfigLocations locations{
       "/m", "/l", "/s", [](const std::string&) -> std::optional<std::string> { return "value"; }};
   std::vector<std::string> warnings;
-  const auto values = resolve_config(manifest, {}, places, warnings);
+  const auto values = resolve_config(manifest, {}, locations, warnings);
   if (!values.ok()) {
     expect_refusal(values.error(), size);
     return;

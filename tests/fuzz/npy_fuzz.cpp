@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/tensor/npy.hpp"
+#include "core/arrays/npy.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/tensor/npz.hpp"
+#include "core/arrays/npz.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,17 +18,17 @@ using namespace gantry::fuzz;
 
 namespace {
 
-constexpr std::uint64_t most_unpacked = 1 << 20;
+constexpr std::uint64_t max_unpacked = 1 << 20;
 
-// The writer wants a path: one folder for the program's life.
-class Folder {
+// The writer wants a path: one directory for the program's life.
+class Directory {
  public:
-  Folder() : path_((std::filesystem::temp_directory_path() / "gantry_fuzz_XXXXXX").native()) {
-    expect(mkdtemp(path_.data()) != nullptr, "a folder can be made");
+  Directory() : path_((std::filesystem::temp_directory_path() / "gantry_fuzz_XXXXXX").native()) {
+    expect(mkdtemp(path_.data()) != nullptr, "a directory can be made");
   }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
   std::filesystem::path file() const { return std::filesystem::path(path_) / "written.npz"; }
 
  private:
@@ -41,17 +41,17 @@ bool same(const NpyArray& a, const NpyArray& b) {
 }
 
 void check_written(const std::vector<NpzArray>& arrays) {
-  static const Folder folder;
+  static const Directory directory;
   std::vector<NpzItem> items;
   for (const NpzArray& each : arrays) {
     items.push_back({each.name, each.array.dtype, each.array.shape, each.array.data});
   }
-  const Status written = write_npz(folder.file(), items);
+  const Status written = write_npz(directory.file(), items);
   if (!written.ok()) {
     expect(written.error().code == Code::invalid, "what was read is written, or its names are not");
     return;
   }
-  auto again = NpzReader::open(folder.file());
+  auto again = NpzReader::open(directory.file());
   expect(again.ok() && again->members().size() == arrays.size(), "what was written can be read");
   for (const NpzArray& each : arrays) {
     const auto array = again->read(each.name);
@@ -66,8 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool whole = true;
   {
     // Beside the directory: the members together, and one while it is unpacked.
-    const Budget budget(size, {.bytes_for_free = (std::size_t{1} << 20) + 2 * most_unpacked});
-    auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = most_unpacked});
+    const Budget budget(size, {.bytes_for_free = (std::size_t{1} << 20) + 2 * max_unpacked});
+    auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = max_unpacked});
     if (!reader.ok()) return expect_refusal(reader.error(), no_offset);
     std::uint64_t bytes = 0;
     for (const NpzMember& member : reader->members()) {
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         whole = false;
       }
     }
-    expect(bytes <= most_unpacked, "members keep the limit together");
+    expect(bytes <= max_unpacked, "members keep the limit together");
   }
   if (whole) check_written(arrays);
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of OpenCL kernels, as the plugin reads it: every kernel has its code within the payload; written as it was;
-// core/blob finds the same end. Input: payload_frame.hpp.
+// core/format finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/opencl/payload.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any module graph: written by core/pack, read by core/blob, compared. What the writer makes the reader must read.
+// Any module graph: written by core/pack, read by core/format, compared. What the writer makes the reader must read.
 //
 //     u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device modules u8 bytes, byte...
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/blob/container.hpp"
+#include "core/format/container.hpp"
 #include "core/pack/container.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void compare(const Container& container, const std::vector<Module>& modules) {
     Pieces payload;
     expect(write_payload(module, payload).ok(), "a payload can be written");
     expect(entry.type_key == module.key, "a key as it was written");
-    expect(entry.extent == Extent::laid_out || entry.extent == Extent::exact,
+    expect(entry.boundary == Boundary::laid_out || entry.boundary == Boundary::exact,
            "an end that is known, not guessed");
     expect(entry.payload.size() == payload.size(), "a payload as long as it was written");
   }

@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/tensor/params.hpp"
+#include "core/arrays/params.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

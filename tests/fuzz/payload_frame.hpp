@@ -7,7 +7,7 @@
 //     rest     the payload
 #pragma once
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

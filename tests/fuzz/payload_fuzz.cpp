@@ -8,7 +8,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/blob/details.hpp"
+#include "core/format/details.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -14,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Budget budget(size, {.bytes_per_input_byte = 512});
   const auto recipe = parse_recipe(text_of(data, size), "model.yaml", "/models");
   if (!recipe.ok()) return expect_refusal(recipe.error(), size);
-  expect(recipe->folder == "/models", "files are relative to the recipe's folder");
+  expect(recipe->directory == "/models", "files are relative to the recipe's directory");
   return 0;
 }

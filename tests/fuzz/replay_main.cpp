@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a fuzz target without a fuzzer: every file of the folders and files named, once as it is and then with a fixed
+// Runs a fuzz target without a fuzzer: every file of the directories and files named, once as it is and then with a fixed
 // number of mutations that are the same in every run.
 //
 //     elf_fuzz [--mutations=N] corpus/elf
@@ -23,11 +23,11 @@
 // Of targets that have a mutator of their own.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
                                                                      std::size_t size,
-                                                                     std::size_t most,
+                                                                     std::size_t max,
                                                                      unsigned seed);
 
 // What libFuzzer gives to custom mutators, much simpler: overwrites, inserts or removes a few bytes.
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) {
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max) {
   static std::minstd_rand random(1);
   constexpr std::uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff};
   for (std::size_t edits = random() % 4 + 1; edits > 0; --edits) {
@@ -35,7 +35,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
     const auto byte = static_cast<std::uint8_t>(random() % 2 != 0 ? random() : edges[random() % 5]);
     switch (random() % 4) {
       case 0:
-        if (size == most) break;
+        if (size == max) break;
         std::copy_backward(data + at, data + size, data + size + 1);
         data[at] = byte;
         ++size;
@@ -63,14 +63,14 @@ Bytes read(const std::filesystem::path& path) {
 
 void mutate(Bytes& bytes, unsigned seed) {
   const std::size_t size = bytes.size();
-  const std::size_t most = size + 64;
-  bytes.resize(most);
+  const std::size_t max = size + 64;
+  bytes.resize(max);
   const auto mutator = LLVMFuzzerCustomMutator != nullptr
                            ? LLVMFuzzerCustomMutator
                            : [](std::uint8_t* data, std::size_t n, std::size_t m, unsigned) {
                                return LLVMFuzzerMutate(data, n, m);
                              };
-  bytes.resize(mutator(bytes.data(), size, most, seed));
+  bytes.resize(mutator(bytes.data(), size, max, seed));
 }
 
 // A copy of the exact size: the sanitizer then sees the first byte behind the input. The least of three times counts.
@@ -102,7 +102,7 @@ int main(int count, char** arguments) {
     }
   }
   if (files.empty()) {
-    std::fprintf(stderr, "fuzz: no input, expected files or folders of them\n");
+    std::fprintf(stderr, "fuzz: no input, expected files or directories of them\n");
     return 2;
   }
   std::sort(files.begin(), files.end());

@@ -3,7 +3,7 @@
 """A second reader of exported model libraries, for comparison with `gantry inspect --json`.
 
 Written from the format's specification alone: ELF by its dynamic segment, the container by sections 1 and 2, the
-validator's table by section 1.12. It shares no code, no table and no author's shortcuts with core/blob, which is its
+validator's table by section 1.12. It shares no code, no table and no author's shortcuts with core/format, which is its
 only worth. Slow, small, standard library only.
 
     second_reader.py FILE...     one JSON document a line: a container, or {"refused": why}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of Vulkan kernels, as the plugin reads it: every kernel has its shader within the payload, whose bindings
-// and scalars are the kernel's; core/blob finds the same end. Input: payload_frame.hpp.
+// and scalars are the kernel's; core/format finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/vulkan/payload.hpp"

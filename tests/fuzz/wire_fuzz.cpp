@@ -22,11 +22,11 @@ using namespace gantry::fuzz;
 namespace {
 
 // dmlc reserves what a length says before it looks for the bytes; it is the oracle for what can be there at all.
-bool can_be_there(std::span<const std::uint8_t> left, std::uint64_t least_bytes) {
+bool can_be_there(std::span<const std::uint8_t> left, std::uint64_t min_bytes) {
   std::uint64_t count = 0;
   if (left.size() < sizeof count) return true;
   std::memcpy(&count, left.data(), sizeof count);
-  return count <= (left.size() - sizeof count) / least_bytes;
+  return count <= (left.size() - sizeof count) / min_bytes;
 }
 
 // MemoryFixedSizeStream throws where bytes lack.

@@ -103,7 +103,7 @@ Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
   std::vector<std::string> variables = variables_of(temp, words, environment);
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
-  const std::string folder = golden("").string();
+  const std::string directory = golden("").string();
   winsize size{};
   size.ws_row = 24;
   size.ws_col = 80;
@@ -111,7 +111,7 @@ Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    if (chdir(folder.c_str()) != 0) _exit(127);
+    if (chdir(directory.c_str()) != 0) _exit(127);
     execve(word_pointers.front(), word_pointers.data(), variable_pointers.data());
     _exit(127);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the built command line as a user does, from the folder of golden files.
+// Runs the built command line as a user does, from the directory of golden files.
 #pragma once
 
 #include <string>

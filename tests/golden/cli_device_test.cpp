@@ -4,7 +4,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/tensor/npy.hpp"
+#include "core/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ using ::testing::Not;
 using Args = std::vector<std::string>;
 
 struct Kind {
-  // of plugin, device, cache folder; artifacts are called like it
+  // of plugin, device, cache directory; artifacts are called like it
   std::string name;
   // Environment in which the driver's loader finds nothing, and what is said then.
   Args nowhere;
@@ -54,7 +54,7 @@ class OnDevice : public ::testing::Test {
 
   std::string device() const { return kind_.name + ":0"; }
   std::filesystem::path cache() const { return temp_ / "cache" / kind_.name; }
-  // The drivers' own caches lie in the build tree; ours is another folder for each test.
+  // The drivers' own caches lie in the build tree; ours is another directory for each test.
   Outcome gantry(Args args, Args environment = {}) {
     const std::string plugins = built_plugins();
     write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +

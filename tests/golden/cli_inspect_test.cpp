@@ -96,13 +96,14 @@ TEST(InspectTree, PrintsOnlyTheTreeInEachForm) {
 // The payloads that lie at the offsets which the JSON of the same file names.
 TEST(InspectExtract, CutsEveryPayloadOut) {
   const TempDir temp;
-  const std::string folder = (temp / "out").string();
+  const std::string directory = (temp / "out").string();
 
   const Outcome inspect =
-      run_gantry({"inspect", "--extract", folder, "tvm-0.12/digits_mlp_opencl.so"});
+      run_gantry({"inspect", "--extract", directory, "tvm-0.12/digits_mlp_opencl.so"});
 
   ASSERT_EQ(inspect.status, 0) << inspect.err;
-  EXPECT_EQ(inspect.out, folder + "/0-GraphExecutorFactory.bin\n" + folder + "/2-opencl.bin\n");
+  EXPECT_EQ(inspect.out,
+            directory + "/0-GraphExecutorFactory.bin\n" + directory + "/2-opencl.bin\n");
   const auto file = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
   const auto graph = read_file(temp / "out/0-GraphExecutorFactory.bin");
   const auto opencl = read_file(temp / "out/2-opencl.bin");

@@ -35,14 +35,14 @@ void replace(const fs::path& path, std::string_view before, std::string_view aft
 }
 
 // A copy of the graph plugin, to be broken.
-void copy_graph(const fs::path& folder) {
-  fs::create_directories(folder.parent_path());
-  fs::copy(built_plugins() + "/graph", folder);
+void copy_graph(const fs::path& directory) {
+  fs::create_directories(directory.parent_path());
+  fs::copy(built_plugins() + "/graph", directory);
 }
 
 struct Defect {
   std::string name;
-  std::function<void(const fs::path& folder)> cause;
+  std::function<void(const fs::path& directory)> cause;
 };
 
 class InspectServedBy : public ::testing::TestWithParam<Defect> {};
@@ -65,22 +65,22 @@ TEST_P(InspectServedBy, IsNobodyWhereThePluginCannotBeOpened) {
 
 INSTANTIATE_TEST_SUITE_P(Plugin, InspectServedBy,
                          ::testing::Values(Defect{"LibraryMissing",
-                                                  [](const fs::path& folder) {
-                                                    fs::remove(folder / "libgantry_graph.so");
+                                                  [](const fs::path& directory) {
+                                                    fs::remove(directory / "libgantry_graph.so");
                                                   }},
                                            Defect{"OtherMachine",
-                                                  [](const fs::path& folder) {
+                                                  [](const fs::path& directory) {
                                                     auto library =
-                                                        read_file(folder / "libgantry_graph.so");
+                                                        read_file(directory / "libgantry_graph.so");
                                                     // e_machine: aarch64
                                                     library[18] = 183;
-                                                    fs::remove(folder / "libgantry_graph.so");
-                                                    write_file(folder / "libgantry_graph.so",
+                                                    fs::remove(directory / "libgantry_graph.so");
+                                                    write_file(directory / "libgantry_graph.so",
                                                                library);
                                                   }},
                                            Defect{"NewerAbi",
-                                                  [](const fs::path& folder) {
-                                                    replace(folder / "graph.yaml", "major: 1",
+                                                  [](const fs::path& directory) {
+                                                    replace(directory / "graph.yaml", "major: 1",
                                                             "major: 2");
                                                   }}),
                          [](const auto& test) { return test.param.name; });

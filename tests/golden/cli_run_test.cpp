@@ -4,7 +4,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/tensor/npz.hpp"
+#include "core/arrays/npz.hpp"
 
 #include <gantry/dtype_text.hpp>
 

@@ -5,9 +5,9 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp
-    LIBRARIES gantry_cli_command gantry_tensor nlohmann_json::nlohmann_json)
+    LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   gantry_add_test(cli_model LABEL cli SOURCES cli_model_test.cpp
-    LIBRARIES gantry_cli_command gantry_tensor)
+    LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_options LABEL cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_plugins LABEL cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
@@ -19,7 +19,7 @@ if(TARGET gantry_cli)
   endforeach()
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
     gantry_add_test(cli_device LABEL golden DRIVERS SOURCES cli_device_test.cpp
-      LIBRARIES gantry_cli_command gantry_tensor)
+      LIBRARIES gantry_cli_command gantry_arrays)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
     foreach(device opencl vulkan)
       if(TARGET gantry_plugin_${device})

@@ -2,9 +2,9 @@
 //
 // Every artifact that TVM exported for us is read to its last byte, and no damage to its container
 // leads the reader astray.
-#include "core/blob/container.hpp"
-#include "core/blob/details.hpp"
+#include "core/format/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/details.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 
@@ -318,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(Each, Golden, ::testing::ValuesIn(artifacts()), [](cons
   return name;
 });
 
-TEST(GoldenTable, NamesEveryLibraryInTheFolder) {
+TEST(GoldenTable, NamesEveryLibraryInTheDirectory) {
   std::set<std::string> there, named;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(test::golden(""))) {
     if (entry.path().extension() != ".so") continue;
@@ -452,9 +452,9 @@ struct Damaged {
   // Reads the first `size` bytes, now and then what their payloads tell as well; what comes out must
   // hold together.
   Result<Container> read(std::size_t size) const {
-    ContainerPlace place;
-    place.room = std::span(bytes).first(size);
-    auto container = read_container(symbols, chosen, place, layouts());
+    ContainerLocation location;
+    location.room = std::span(bytes).first(size);
+    auto container = read_container(symbols, chosen, location, layouts());
     // Plain tests: this runs half a million times, and under sanitizers.
     if (!container.ok()) {
       if (container.error().code != Code::malformed) ADD_FAILURE() << container.error().message;
@@ -475,7 +475,7 @@ struct Damaged {
   static void describe(const Entry& entry, const PayloadContext& context) {
     const PayloadDetails details = describe_payload(entry, context, layouts());
     const bool told = !details.root.children.empty() || !details.warnings.empty();
-    const bool nothing_to_tell = entry.payload.empty() || entry.extent == Extent::unknown ||
+    const bool nothing_to_tell = entry.payload.empty() || entry.boundary == Boundary::unknown ||
                                  !layouts().knows(entry.type_key);
     if (told == nothing_to_tell) ADD_FAILURE() << entry.type_key << " tells " << told;
   }

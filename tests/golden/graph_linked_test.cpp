@@ -5,8 +5,8 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/tensor/npy.hpp"
-#include "core/tensor/npz.hpp"
+#include "core/arrays/npy.hpp"
+#include "core/arrays/npz.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build tree into an empty prefix and uses it as a stranger would:
 #   the README's embedding example builds with find_package(gantry) and runs the digits,
-#   the plugin template builds against it and is found once its folder is copied,
-#   a plugin's folder taken away takes exactly that capability.
+#   the plugin template builds against it and is found once its directory is copied,
+#   a plugin's directory taken away takes exactly that capability.
 #
 # usage: install_test.sh SOURCE_DIR BUILD_DIR
 set -eu
@@ -63,7 +63,7 @@ grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; f
 grep -q '^arg2  float32\[100\]  0 0 ' "$work/axpy2" || { cat "$work/axpy2"; fail "the accelerator's answer is another"; }
 rm -r "$work/prefix/share/gantry/plugins.d/abacus"
 
-say "taking the graph plugin's folder away takes exactly that capability"
+say "taking the graph plugin's directory away takes exactly that capability"
 mv "$work/prefix/share/gantry/plugins.d/graph" "$work/graph"
 if "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >/dev/null 2>"$work/error"; then
   fail "ran without the graph plugin"

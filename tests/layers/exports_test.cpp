@@ -49,7 +49,7 @@ std::vector<std::string> exports_of(const ElfFile& file) {
   return names;
 }
 
-// Where the linker is told to look that is no fixed folder: to it an empty entry is the working directory.
+// Where the linker is told to look that is no fixed directory: to it an empty entry is the working directory.
 std::vector<std::string> loose_entries(std::string_view runpath) {
   std::vector<std::string> loose;
   for (std::size_t at = 0; !runpath.empty() && at <= runpath.size();) {

@@ -20,10 +20,10 @@ const std::string printed_program = "tests/install/embed/digits.cpp";
 // The only file of the core that may ask the environment.
 const std::string environment_file = "core/runtime/environment.cpp";
 
-// A library's headers, and the one folder of core, tools, sdk whose files may include them.
+// A library's headers, and the one directory of core, tools, sdk whose files may include them.
 struct Restricted {
   std::string_view prefix;
-  std::string_view folder;
+  std::string_view directory;
 };
 const Restricted restricted[] = {
     {"yaml-cpp/", "core/yaml/"},    {"boost/dll", "core/plugin/"},  {"CLI/", "tools/gantry/"},
@@ -76,13 +76,13 @@ std::string first_parts(const std::string& path, std::size_t count) {
 class Checker {
  public:
   explicit Checker(const fs::path& root) : root_(root) {
-    rooms_ = read_rooms(read_text(root / "core/CMakeLists.txt"));
+    components_ = read_components(read_text(root / "core/CMakeLists.txt"));
   }
 
   std::vector<std::string> run() {
-    for (const std::string folder : {"core", "plugins", "sdk", "tools", "tests"}) {
-      if (!fs::exists(root_ / folder)) continue;
-      for (const auto& entry : fs::recursive_directory_iterator(root_ / folder)) {
+    for (const std::string directory : {"core", "plugins", "sdk", "tools", "tests"}) {
+      if (!fs::exists(root_ / directory)) continue;
+      for (const auto& entry : fs::recursive_directory_iterator(root_ / directory)) {
         if (entry.is_regular_file() && is_source(entry.path())) check(entry.path());
       }
     }
@@ -136,16 +136,16 @@ class Checker {
   void check_include(const Include& include) {
     const std::string& what = include.path;
     for (const Restricted& rule : restricted) {
-      if (what.starts_with(rule.prefix) && !path_.starts_with(rule.folder) &&
+      if (what.starts_with(rule.prefix) && !path_.starts_with(rule.directory) &&
           !path_.starts_with("plugins/")) {
-        return refuse(include, "which only " + std::string(rule.folder) + " may");
+        return refuse(include, "which only " + std::string(rule.directory) + " may");
       }
     }
     if (what.find("..") != std::string::npos)
-      return refuse(include, "which climbs out of its folder");
+      return refuse(include, "which climbs out of its directory");
     if (what.starts_with("tests/")) return refuse(include, "but nothing includes tests");
     if (path_.starts_with("core/")) return check_core(include);
-    if (path_.starts_with("plugins/")) return check_own_folder(include, first_parts(path_, 2));
+    if (path_.starts_with("plugins/")) return check_own_directory(include, first_parts(path_, 2));
     if (path_.starts_with("tools/")) return check_tools(include);
     check_sdk(include);
   }
@@ -155,10 +155,10 @@ class Checker {
            (fs::exists(root_ / "sdk/include" / what) || fs::exists(root_ / "sdk/cxx" / what));
   }
 
-  // A room includes itself, the SDK, trace, and the rooms of its line.
+  // A component includes itself, the SDK, base, and the components of its line.
   void check_core(const Include& include) {
     const std::string& what = include.path;
-    const std::string room = first_parts(path_.substr(5), 1);
+    const std::string component = first_parts(path_.substr(5), 1);
     if (what.starts_with("gantry/") && !is_sdk_header(what))
       return refuse(include, "which the SDK has not");
     if (what.starts_with("gantry/") && include.is_quoted)
@@ -168,18 +168,18 @@ class Checker {
       return;
     }
     if (!what.starts_with("core/")) return refuse(include, "which is no path from the root");
-    const std::string name = room.substr(0, room.size() - 1);
+    const std::string name = component.substr(0, component.size() - 1);
     const std::string other = first_parts(what.substr(5), 1);
     const std::string other_name = other.substr(0, other.size() - 1);
-    const auto line = rooms_.find(name);
-    if (line == rooms_.end())
-      return refuse(include, "from a room that core/CMakeLists.txt does not have");
-    if (other_name == name || other_name == "trace" || line->second.contains(other_name)) return;
+    const auto line = components_.find(name);
+    if (line == components_.end())
+      return refuse(include, "from a component that core/CMakeLists.txt does not have");
+    if (other_name == name || other_name == "base" || line->second.contains(other_name)) return;
     refuse(include, "but " + name + " may not include " + other_name);
   }
 
   // Plugins, templates and examples: the SDK, their own files by name or by path from the root, and libraries.
-  void check_own_folder(const Include& include, const std::string& folder) {
+  void check_own_directory(const Include& include, const std::string& directory) {
     const std::string& what = include.path;
     if (what.starts_with("gantry/")) {
       if (!is_sdk_header(what)) refuse(include, "which the SDK has not");
@@ -188,14 +188,14 @@ class Checker {
     if (!include.is_quoted) {
       for (const std::string_view ours : {"core/", "tools/", "sdk/", "plugins/"}) {
         if (what.starts_with(ours))
-          return refuse(include, "but " + folder + " sees nothing of ours but the SDK");
+          return refuse(include, "but " + directory + " sees nothing of ours but the SDK");
       }
       return;
     }
     const std::string beside = (fs::path(path_).parent_path() / what).generic_string();
-    if (fs::exists(root_ / beside) && beside.starts_with(folder)) return;
-    if (what.starts_with(folder) && fs::exists(root_ / what)) return;
-    refuse(include, "but " + folder + " sees nothing of ours but the SDK");
+    if (fs::exists(root_ / beside) && beside.starts_with(directory)) return;
+    if (what.starts_with(directory) && fs::exists(root_ / what)) return;
+    refuse(include, "but " + directory + " sees nothing of ours but the SDK");
   }
 
   void check_tools(const Include& include) {
@@ -216,23 +216,23 @@ class Checker {
     if (path_.starts_with("sdk/cxx/")) {
       if (is_sdk_header(what)) return;
       if (what.starts_with("dmlc/") && path_ == "sdk/cxx/gantry/dmlc_stream.hpp") return;
-      // The system's own headers are as much at home in one folder as in none.
+      // The system's own headers are as much at home in one directory as in none.
       if (!include.is_quoted && (what.find('/') == std::string::npos || what.starts_with("sys/")))
         return;
       return refuse(include, "but sdk/cxx needs the ABI and the standard library only");
     }
     if (path_.starts_with("sdk/conformance/")) {
-      for (const std::string_view room :
+      for (const std::string_view component :
            {"core/runtime/", "core/elf/", "core/manifest/", "core/plugin/", "sdk/conformance/"}) {
-        if (what.starts_with(room)) return;
+        if (what.starts_with(component)) return;
       }
       if (!include.is_quoted && !what.starts_with("core/")) return;
     }
-    check_own_folder(include, first_parts(path_, 2));
+    check_own_directory(include, first_parts(path_, 2));
   }
 
   fs::path root_;
-  RoomTable rooms_;
+  ComponentTable components_;
   // of the file being checked, from the root
   std::string path_;
   std::vector<std::string> breaches_;
@@ -240,28 +240,28 @@ class Checker {
 
 }  // namespace
 
-RoomTable read_rooms(std::string_view cmake) {
+ComponentTable read_components(std::string_view cmake) {
   static const std::regex comment("#[^\n]*");
-  static const std::regex call(R"(\bgantry_room\s*\(([^)]*)\))");
+  static const std::regex call(R"(\bgantry_component\s*\(([^)]*)\))");
   const std::string text = std::regex_replace(std::string(cmake), comment, "");
-  RoomTable rooms;
+  ComponentTable components;
   for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator();
        ++it) {
     std::istringstream words((*it)[1].str());
     std::string name, word;
     words >> name;
-    std::set<std::string>& others = rooms[name];
-    bool in_rooms = false;
+    std::set<std::string>& others = components[name];
+    bool in_components = false;
     while (words >> word) {
-      const bool is_keyword = word == "ROOMS" || word == "LIBRARIES" || word == "EXCLUDE";
+      const bool is_keyword = word == "COMPONENTS" || word == "LIBRARIES" || word == "EXCLUDE";
       if (is_keyword) {
-        in_rooms = word == "ROOMS";
-      } else if (in_rooms) {
+        in_components = word == "COMPONENTS";
+      } else if (in_components) {
         others.insert(word);
       }
     }
   }
-  return rooms;
+  return components;
 }
 
 std::vector<Include> read_includes(std::string_view source) {

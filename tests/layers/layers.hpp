@@ -16,11 +16,11 @@
 
 namespace gantry::layers {
 
-// One gantry_room() line: the rooms that a room may include beside itself and trace.
-using RoomTable = std::map<std::string, std::set<std::string>>;
+// One gantry_component() line: the components that a component may include beside itself and base.
+using ComponentTable = std::map<std::string, std::set<std::string>>;
 
-// Reads the gantry_room() calls of a CMake file.
-RoomTable read_rooms(std::string_view cmake);
+// Reads the gantry_component() calls of a CMake file.
+ComponentTable read_components(std::string_view cmake);
 
 struct Include {
   // from 1
@@ -35,7 +35,7 @@ std::vector<Include> read_includes(std::string_view source);
 // Checks every source below core, plugins, sdk, tools (and the SPDX line below tests).
 //
 // root     [in]   a checkout, or a small tree that looks like one
-// returns  one line for each breach, sorted: "core/blob/x.cpp:3: includes ..., which ..."; empty: all is well
+// returns  one line for each breach, sorted: "core/format/x.cpp:3: includes ..., which ..."; empty: all is well
 std::vector<std::string> breaches(const std::filesystem::path& root);
 
 }  // namespace gantry::layers

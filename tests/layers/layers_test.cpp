@@ -56,25 +56,25 @@ TEST(AbiDuties, NameTestsThatExist) {
 
 // The table is the source of truth: were it not understood, everything would pass.
 TEST(Layers, ReadTheTableOfThisTree) {
-  const RoomTable rooms =
-      read_rooms(text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
+  const ComponentTable components =
+      read_components(text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
 
-  EXPECT_GE(rooms.size(), 11u);
-  EXPECT_THAT(rooms.at("trace"), IsEmpty());
-  EXPECT_TRUE(rooms.at("manifest").contains("yaml"));
-  EXPECT_FALSE(rooms.at("elf").contains("runtime"));
+  EXPECT_GE(components.size(), 11u);
+  EXPECT_THAT(components.at("trace"), IsEmpty());
+  EXPECT_TRUE(components.at("manifest").contains("yaml"));
+  EXPECT_FALSE(components.at("elf").contains("runtime"));
 }
 
-TEST(RoomTable, IsReadFromCalls) {
-  const RoomTable rooms = read_rooms(
-      "# gantry_room(none ROOMS x)\n"
-      "gantry_room(trace)\n"
-      "gantry_room(host ROOMS trace module  # a comment\n"
+TEST(ComponentTable, IsReadFromCalls) {
+  const ComponentTable components = read_components(
+      "# gantry_component(none COMPONENTS x)\n"
+      "gantry_component(base)\n"
+      "gantry_component(native COMPONENTS tensor module  # a comment\n"
       "            LIBRARIES Threads::Threads EXCLUDE tvm_symbols.cpp)\n"
-      "my_gantry_rooms(no ROOMS x)\n");
+      "my_gantry_components(no COMPONENTS x)\n");
 
-  EXPECT_THAT(rooms, ElementsAre(Pair("host", UnorderedElementsAre("trace", "module")),
-                                 Pair("trace", IsEmpty())));
+  EXPECT_THAT(components, ElementsAre(Pair("base", IsEmpty()),
+                                      Pair("native", UnorderedElementsAre("tensor", "module"))));
 }
 
 TEST(Includes, AreReadOutsideOfComments) {
@@ -101,8 +101,9 @@ class FakeTree {
  public:
   FakeTree() {
     write("core/CMakeLists.txt",
-          "gantry_room(trace)\ngantry_room(elf ROOMS trace)\ngantry_room(yaml ROOMS trace)\n"
-          "gantry_room(manifest ROOMS trace yaml)\ngantry_room(runtime ROOMS elf manifest)\n");
+          "gantry_component(base)\ngantry_component(elf)\ngantry_component(yaml)\n"
+          "gantry_component(manifest COMPONENTS yaml)\ngantry_component(runtime COMPONENTS elf "
+          "manifest)\n");
     source("sdk/include/gantry/abi.h",
            "#ifndef A_H\n#define A_H\n#include <stddef.h>\n#include <stdint.h>\n#endif\n");
     source("sdk/include/gantry/host.h", "#ifndef H_H\n#define H_H\n#include \"abi.h\"\n#endif\n");
@@ -111,9 +112,9 @@ class FakeTree {
     source("sdk/cxx/gantry/dmlc_stream.hpp", "#pragma once\n#include <dmlc/io.h>\n");
     source("sdk/template/null.c", "#include <gantry/host.h>\n#include <string.h>\n");
     source("sdk/conformance/kit.cpp", "#include \"core/elf/elf.hpp\"\n#include <gtest/gtest.h>\n");
-    source("core/trace/log.hpp", "#pragma once\n");
+    source("core/base/log.hpp", "#pragma once\n");
     source("core/elf/elf.hpp",
-           "#pragma once\n#include \"core/trace/log.hpp\"\n#include <gantry/result.hpp>\n");
+           "#pragma once\n#include \"core/base/log.hpp\"\n#include <gantry/result.hpp>\n");
     source("core/yaml/text.cpp", "#include <yaml-cpp/yaml.h>\n");
     source("core/manifest/m.cpp", "#include \"core/yaml/text.hpp\"\n// getenv(\"x\")\n");
     source("core/runtime/environment.cpp", "#include <cstdlib>\nchar* e = getenv(\"HOME\");\n");
@@ -164,18 +165,20 @@ TEST_P(LayersRefuse, AndSayWhere) {
 INSTANTIATE_TEST_SUITE_P(
     All, LayersRefuse,
     ::testing::Values(
-        Breach{"RoomAbove", "core/elf/x.cpp", "#include \"core/runtime/runtime.hpp\"\n",
+        Breach{"ComponentAbove", "core/elf/x.cpp", "#include \"core/runtime/runtime.hpp\"\n",
                ":2: includes core/runtime/runtime.hpp, but elf may not include runtime"},
-        Breach{"RoomNotTransitive", "core/runtime/x.cpp", "\n#include \"core/yaml/text.hpp\"\n",
+        Breach{"ComponentNotTransitive", "core/runtime/x.cpp",
+               "\n#include \"core/yaml/text.hpp\"\n",
                ":3: includes core/yaml/text.hpp, but runtime may not include yaml"},
-        Breach{"RoomWithoutALine", "core/secret/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, from a room that core/CMakeLists.txt does not have"},
-        Breach{"RoomInAngles", "core/elf/x.cpp", "#include <core/trace/log.hpp>\n",
-               ":2: includes core/trace/log.hpp, which is written \"core/...\""},
-        Breach{"RoomByName", "core/elf/x.cpp", "#include \"elf.hpp\"\n",
+        Breach{"ComponentWithoutALine", "core/secret/x.cpp", "#include \"core/elf/elf.hpp\"\n",
+               ":2: includes core/elf/elf.hpp, from a component that core/CMakeLists.txt does not "
+               "have"},
+        Breach{"ComponentInAngles", "core/elf/x.cpp", "#include <core/base/log.hpp>\n",
+               ":2: includes core/base/log.hpp, which is written \"core/...\""},
+        Breach{"ComponentByName", "core/elf/x.cpp", "#include \"elf.hpp\"\n",
                ":2: includes elf.hpp, which is no path from the root"},
-        Breach{"RoomUpwards", "core/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
-               ":2: includes ../trace/log.hpp, which climbs out of its folder"},
+        Breach{"ComponentUpwards", "core/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
+               ":2: includes ../trace/log.hpp, which climbs out of its directory"},
         Breach{"CoreIncludesAPlugin", "core/elf/x.cpp", "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, which is no path from the root"},
         Breach{"CoreIncludesTests", "core/elf/x.cpp", "#include \"tests/x.hpp\"\n",

@@ -15,7 +15,7 @@ class Strings {
   Strings() { bytes_.u8(0); }
   std::uint32_t at(const std::string& text) {
     if (text.empty()) return 0;
-    const auto [found, is_new] = places_.try_emplace(text, bytes_.size());
+    const auto [found, is_new] = locations_.try_emplace(text, bytes_.size());
     if (is_new) bytes_.text(text).u8(0);
     return static_cast<std::uint32_t>(found->second);
   }
@@ -23,7 +23,7 @@ class Strings {
 
  private:
   Words bytes_;
-  std::map<std::string, std::size_t> places_;
+  std::map<std::string, std::size_t> locations_;
 };
 
 std::uint32_t gnu_hash(std::string_view name) {

@@ -197,7 +197,7 @@ struct FakeHost::Entries {
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
                                 gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
-    if (self.allocations.size() >= self.most_allocations) {
+    if (self.allocations.size() >= self.max_allocations) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: no more memory");
     }
     const std::uint64_t bytes = bytes_of_tensor(*like);

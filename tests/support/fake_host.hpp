@@ -57,7 +57,7 @@ class FakeHost {
   // What tensor_new was asked for, bytes each, oldest first.
   std::vector<std::uint64_t> allocations;
   // tensor_new fails as EXHAUSTED once so many were made.
-  std::size_t most_allocations = SIZE_MAX;
+  std::size_t max_allocations = SIZE_MAX;
   // Every tensor_copy: bytes.
   std::vector<std::uint64_t> copies;
   // device_type_in: the artifact's number to ours, where they differ.

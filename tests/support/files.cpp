@@ -10,7 +10,7 @@ namespace gantry::test {
 namespace {
 
 // Programs that were taken to another machine are told where things lie there: tests/gpu/run.
-std::filesystem::path place(const char* variable, const char* when_built) {
+std::filesystem::path location(const char* variable, const char* when_built) {
   const char* const moved = std::getenv(variable);
   return moved != nullptr ? moved : when_built;
 }
@@ -18,9 +18,9 @@ std::filesystem::path place(const char* variable, const char* when_built) {
 }  // namespace
 
 std::filesystem::path golden(std::string_view name) {
-  return place("GANTRY_TESTS_GOLDEN", GANTRY_GOLDEN_DIR) / name;
+  return location("GANTRY_TESTS_GOLDEN", GANTRY_GOLDEN_DIR) / name;
 }
-std::filesystem::path build_tree() { return place("GANTRY_TESTS_TREE", GANTRY_BUILD_DIR); }
+std::filesystem::path build_tree() { return location("GANTRY_TESTS_TREE", GANTRY_BUILD_DIR); }
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that tests read and write: golden artifacts, whole files as bytes, a temporary folder that goes away.
+// Files that tests read and write: golden artifacts, whole files as bytes, a temporary directory that goes away.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// A new empty folder, removed with everything in it at the end.
+// A new empty directory, removed with everything in it at the end.
 class TempDir {
  public:
   TempDir();

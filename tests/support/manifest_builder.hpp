@@ -54,7 +54,7 @@ class ManifestBuilder {
     for (const auto& [key, value] : fields_) all += key + ": " + value + "\n";
     return all + rest_;
   }
-  // Makes the folders on the way.
+  // Makes the directories on the way.
   std::filesystem::path write_to(const std::filesystem::path& path) const {
     std::filesystem::create_directories(path.parent_path());
     write_file(path, text());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plugin folders made by chance, in all tiers: names, ids and keys that meet, every way to spell a key, drop-ins, masks,
+// Plugin directories made by chance, in all tiers: names, ids and keys that meet, every way to spell a key, drop-ins, masks,
 // broken manifests. What is chosen from them is a question with many answers.
 #pragma once
 
@@ -27,25 +27,25 @@ class ManifestSet {
 
   explicit ManifestSet(unsigned seed) : random_(seed) {
     write_file(dir_ / "lib.so", std::string_view("library"));
-    places_.directories = {folder("high"), folder("low")};
-    places_.config_directories = {folder("config")};
-    places_.admin_directory = folder("admin");
-    folder("root/share/gantry/plugins.d");
-    places_.core_directory = (dir_ / "root/lib").string();
-    const std::vector<std::string> folders = {"high", "low", "config", "admin",
-                                              "root/share/gantry/plugins.d"};
-    for (const std::string& in : folders) {
+    locations_.directories = {directory("high"), directory("low")};
+    locations_.config_directories = {directory("config")};
+    locations_.admin_directory = directory("admin");
+    directory("root/share/gantry/plugins.d");
+    locations_.core_directory = (dir_ / "root/lib").string();
+    const std::vector<std::string> directories = {"high", "low", "config", "admin",
+                                                  "root/share/gantry/plugins.d"};
+    for (const std::string& in : directories) {
       const int count = below(5);
       for (int i = 0; i < count; ++i) add(dir_ / in / (pick(names()) + ".yaml"));
       if (below(3) == 0) add_drop_in(dir_ / in / (pick(names()) + ".yaml.d"));
     }
     if (below(3) == 0) {
       add(dir_ / "named/plugin.yaml");
-      places_.add_plugin_files = (dir_ / "named/plugin.yaml").string() + ":relative.yaml";
+      locations_.add_plugin_files = (dir_ / "named/plugin.yaml").string() + ":relative.yaml";
     }
   }
 
-  const PluginPlaces& places() const { return places_; }
+  const PluginLocations& locations() const { return locations_; }
   // Everything that can be asked for, and a few things that nobody offers.
   static std::vector<std::string> words() {
     std::vector<std::string> all = ids;
@@ -61,7 +61,7 @@ class ManifestSet {
   std::string pick(const std::vector<std::string>& from) {
     return from[static_cast<std::size_t>(below(static_cast<int>(from.size())))];
   }
-  std::string folder(std::string_view name) {
+  std::string directory(std::string_view name) {
     std::filesystem::create_directories(dir_ / name);
     return (dir_ / name).string();
   }
@@ -154,7 +154,7 @@ class ManifestSet {
 
   std::mt19937 random_;
   TempDir dir_;
-  PluginPlaces places_;
+  PluginLocations locations_;
 };
 
 }  // namespace gantry::test

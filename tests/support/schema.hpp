@@ -79,8 +79,8 @@ inline void expect_same(std::span<const YamlField> fields, const Json& schema,
           << here;
     }
     if (field.type == YamlType::integer) {
-      EXPECT_EQ(property.at("minimum"), field.least) << here;
-      EXPECT_EQ(property.at("maximum"), field.most) << here;
+      EXPECT_EQ(property.at("minimum"), field.min) << here;
+      EXPECT_EQ(property.at("maximum"), field.max) << here;
     }
     if (field.fields.empty()) continue;
     const Json& inner = field.type == YamlType::list  ? property.at("items")

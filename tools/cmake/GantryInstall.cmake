@@ -12,7 +12,7 @@ install(TARGETS ${exported} EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk)
 # What a vendor or a deployment engineer reads on a host without the sources.
-install(FILES LICENSE sdk/ABI.md core/manifest/MANIFEST.md core/pack/RECIPE.md core/blob/FORMAT.md
+install(FILES LICENSE sdk/ABI.md core/manifest/MANIFEST.md core/pack/RECIPE.md core/format/FORMAT.md
   DESTINATION share/doc/gantry)
 install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
 install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir})

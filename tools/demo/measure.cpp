@@ -76,13 +76,13 @@ Result<Measured> measure(Runtime& runtime, const Module& model, const Device& de
 }
 
 double largest_difference(std::span<const float> outputs, std::span<const float> expected) {
-  constexpr double least = 1e-6;
+  constexpr double min = 1e-6;
   double largest = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const double off = std::abs(double{outputs[i]} - double{expected[i]});
     // Not a number is as far off as can be.
     if (!(off >= 0)) return HUGE_VAL;
-    largest = std::max(largest, off / std::max(std::abs(double{expected[i]}), least));
+    largest = std::max(largest, off / std::max(std::abs(double{expected[i]}), min));
   }
   return largest;
 }

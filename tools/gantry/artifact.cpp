@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/artifact.hpp"
 
-#include "core/blob/details.hpp"
+#include "core/format/details.hpp"
 
 #include <algorithm>
 

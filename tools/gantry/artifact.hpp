@@ -3,10 +3,10 @@
 // What a file says about itself as an artifact, read from its bytes: nothing of it is executed.
 #pragma once
 
-#include "core/blob/container.hpp"
-#include "core/blob/payload_layout.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/elf/elf_file.hpp"
-#include "core/elf/mapped_file.hpp"
+#include "core/format/container.hpp"
+#include "core/format/payload_layout.hpp"
 
 #include <gantry/result.hpp>
 

@@ -33,7 +33,7 @@ namespace {
 // of steady runs, where --repeat does not say how many
 constexpr double enough_ns = 1e9;
 constexpr std::size_t fewest_runs = 20;
-constexpr std::size_t most_runs = 100000;
+constexpr std::size_t max_runs = 100000;
 // whose mean the operator table shows
 constexpr int profiles = 10;
 
@@ -157,7 +157,7 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(measured.first_ns, 1.0);
-    count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, most_runs);
+    count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, max_runs);
   }
   Progress progress("bench", count, quiet);
   const Stopwatch all;
@@ -213,7 +213,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
 }
 
 std::string bench_text(const BenchOptions& options, const Measured& measured) {
-  constexpr std::size_t most_operators = 20;
+  constexpr std::size_t max_operators = 20;
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   const Statistics steady = statistics_of(measured.steady_ns);
   std::string text = terminal.paint(escaped(options.file), Tone::heading) + "\n";
@@ -225,7 +225,7 @@ std::string bench_text(const BenchOptions& options, const Measured& measured) {
   field("first run", human_time(measured.first_ns));
   field(options.capture ? "replays" : "steady runs",
         concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", least ",
-               human_time(steady.least), " of ", measured.steady_ns.size()));
+               human_time(steady.min), " of ", measured.steady_ns.size()));
   field("mapped", concat(human_size(measured.file_bytes), " artifact"));
   for (const DeviceMemory& device : measured.devices) {
     field("allocated", concat(human_size(device.bytes), " on ", device.name));
@@ -242,7 +242,7 @@ std::string bench_text(const BenchOptions& options, const Measured& measured) {
       "\n");
   TextTable table(
       {{"time", TextTable::Align::right}, {"share", TextTable::Align::right}, {"operator"}});
-  const std::size_t shown = std::min(most_operators, measured.operators.size());
+  const std::size_t shown = std::min(max_operators, measured.operators.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const OperatorTime& one = measured.operators[i];
     char share[16];
@@ -281,7 +281,7 @@ std::string bench_json(const BenchOptions& options, const Measured& measured) {
     json.field("runs", measured.steady_ns.size());
     json.field("median_ns", steady.median);
     json.field("p99_ns", steady.p99);
-    json.field("least_ns", steady.least);
+    json.field("least_ns", steady.min);
     json.end();
     json.key("memory");
     json.begin_object();

@@ -5,7 +5,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 
-#include "core/tensor/npz.hpp"
+#include "core/arrays/npz.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -42,16 +42,16 @@ void write_type(const HostArray& array, JsonWriter& json) {
 }
 
 std::string line_of(const HostArray& array) {
-  constexpr std::uint64_t most = 8;
+  constexpr std::uint64_t max = 8;
   const ArrayView view = view_of(array);
   const std::uint64_t size = element_bytes(view.dtype);
   const std::uint64_t count = size == 0 ? 0 : view.bytes.size() / size;
   std::string text =
       concat(escaped(view.name), "  ", shape_text(dtype_text(view.dtype), view.shape), " ");
-  for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
+  for (std::uint64_t i = 0; i < std::min(count, max); ++i) {
     text += " " + element_text(view.bytes.data() + i * size, view.dtype);
   }
-  return text + (count > most ? " ..." : "");
+  return text + (count > max ? " ..." : "");
 }
 
 Status write_arrays(const std::string& path, std::span<const HostArray> arrays) {

@@ -19,20 +19,20 @@ struct ReportOptions {
   std::string file;
   // "text", "dot" or "mermaid": only the import tree
   std::string tree;
-  // folder
+  // directory
   std::string extract;
   bool json = false;
 };
 
 // Writes every payload to a file of its own, "2-opencl.bin", and tells their names.
-Status extract(const InspectReport& report, const std::string& folder, bool tell) {
-  GANTRY_TRY(const OutputFolder output, OutputFolder::create(folder));
+Status extract(const InspectReport& report, const std::string& directory, bool tell) {
+  GANTRY_TRY(const OutputDirectory output, OutputDirectory::create(directory));
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     const Entry& entry = report.container.entries[i];
     if (!has_payload(entry)) continue;
     const std::string name = concat(i, "-", file_name_text(entry.type_key), ".bin");
     GANTRY_CHECK(output.write(name, entry.payload));
-    if (tell) print(escaped((std::filesystem::path(folder) / name).string()) + "\n");
+    if (tell) print(escaped((std::filesystem::path(directory) / name).string()) + "\n");
   }
   return {};
 }

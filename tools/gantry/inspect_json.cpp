@@ -78,7 +78,7 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   json.field("file_offset",
              library ? std::nullopt : std::optional(report.container.file_offset + entry.at));
   json.field("size", entry.payload.size());
-  json.field("extent", name_of(entry.extent));
+  json.field("extent", name_of(entry.boundary));
   json.field("sha256",
              has_payload(entry) ? std::optional(hex_text(report.digests[index])) : std::nullopt);
   json.key("imports");

@@ -3,10 +3,10 @@
 
 #include "tools/gantry/common/progress.hpp"
 
-#include "core/blob/details.hpp"
+#include "core/arrays/npz.hpp"
+#include "core/arrays/params.hpp"
 #include "core/elf/elf_file.hpp"
-#include "core/tensor/npz.hpp"
-#include "core/tensor/params.hpp"
+#include "core/format/details.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view ffi_prefix = "__tvm_ffi_";
 constexpr std::string_view entry_symbol = "__tvm_main__";
-constexpr std::size_t most_entry_bytes = 256;
+constexpr std::size_t max_entry_bytes = 256;
 
 // The name by which host code can be called; empty for symbols that are not for callers.
 //
@@ -53,7 +53,7 @@ std::optional<std::string> entry_of(const ElfFile& elf) {
   const auto bytes = elf.bytes_from(*symbol);
   if (!bytes.ok()) return std::nullopt;
   const std::string_view text(reinterpret_cast<const char*>(bytes.value().data()),
-                              std::min(bytes.value().size(), most_entry_bytes));
+                              std::min(bytes.value().size(), max_entry_bytes));
   return std::string(text.substr(0, text.find('\0')));
 }
 
@@ -151,7 +151,7 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
   return unsupported(quoted(report.file), " is ", first_bytes_text(report.bytes->bytes()),
                      "; expected a shared library, an object file, an archive, a parameter file, "
                      "numpy arrays or a bare container")
-      .because("FILE_KIND");
+      .with_reason("FILE_KIND");
 }
 
 }  // namespace

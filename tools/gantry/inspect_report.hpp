@@ -11,9 +11,9 @@
 #include "tools/gantry/common/import_graph.hpp"
 #include "tools/gantry/common/warning_list.hpp"
 
-#include "core/blob/container.hpp"
-#include "core/blob/detail.hpp"
-#include "core/elf/mapped_file.hpp"
+#include "core/base/mapped_file.hpp"
+#include "core/format/container.hpp"
+#include "core/format/detail.hpp"
 
 #include <gantry/result.hpp>
 
@@ -80,7 +80,7 @@ struct InspectReport {
 // Are the entry's bytes its payload? `_lib` has none, and where nothing says where a payload ends, the bytes are those of
 // its successors too.
 inline bool has_payload(const Entry& entry) {
-  return !entry.is_library() && entry.extent != Extent::unknown;
+  return !entry.is_library() && entry.boundary != Boundary::unknown;
 }
 
 // What stands in one module's payload.

@@ -99,9 +99,9 @@ class Writer {
   // As far as it is known: "~38" is a guess, "<=38" are the bytes of its successors too.
   static std::string size_of(const Entry& entry) {
     if (entry.type_key.empty()) return "?";
-    const std::string_view sign = entry.extent == Extent::unknown   ? "<="
-                                  : entry.extent == Extent::guessed ? "~"
-                                                                    : "";
+    const std::string_view sign = entry.boundary == Boundary::unknown   ? "<="
+                                  : entry.boundary == Boundary::guessed ? "~"
+                                                                        : "";
     return concat(sign, entry.payload.size());
   }
 
@@ -176,7 +176,7 @@ class Writer {
       for (const Detail& child : detail.children) {
         one_line = one_line && (leaf(child) || shallow(child));
       }
-      one_line = one_line && inline_text(detail).size() <= most_inline;
+      one_line = one_line && inline_text(detail).size() <= max_inline;
     }
     if (one_line) {
       sink_(concat(margin, name, "  ", inline_text(detail), "\n"));
@@ -220,7 +220,7 @@ class Writer {
     }
   }
 
-  static constexpr std::size_t most_inline = 160;
+  static constexpr std::size_t max_inline = 160;
 
   const InspectReport& report_;
   const InspectOptions& options_;

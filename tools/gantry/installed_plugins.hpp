@@ -3,7 +3,7 @@
 // Which plugin would serve a type key, by the manifests and libraries that are installed. Opens no plugin.
 #pragma once
 
-#include "core/blob/payload_layout.hpp"
+#include "core/format/payload_layout.hpp"
 #include "core/manifest/candidate.hpp"
 #include "core/runtime/runtime.hpp"
 

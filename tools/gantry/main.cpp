@@ -9,10 +9,10 @@
 #include "tools/gantry/help_format.hpp"
 #include "tools/gantry/option_checks.hpp"
 
-#include "core/yaml/near_name.hpp"
+#include "core/base/near_name.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/wall.hpp>
 
 #include <unistd.h>
 

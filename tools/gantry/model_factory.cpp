@@ -36,7 +36,7 @@ Result<std::string> factory_name(const Runtime& runtime, const Module& model,
   for (const std::string& name : names) all += concat(all.empty() ? "" : ", ", quoted(name));
   return not_found("the file holds ", names.size(), " models, ", all, ", none is called ",
                    quoted(usual))
-      .because("MODULE");
+      .with_reason("MODULE");
 }
 
 }  // namespace gantry::cli

@@ -90,7 +90,7 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const NamedFil
   }
   if (each && inputs.empty()) return invalid("the model has no input to take a list of");
   if (each && inputs[0].tensor.shape()[0] == 0) {
-    return invalid("input ", quoted(inputs[0].name), " is a list of 0 inputs, fewest is 1");
+    return invalid("input ", quoted(inputs[0].name), " is a list of 0 inputs, minimum is 1");
   }
   return inputs;
 }

@@ -9,7 +9,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/host/library.hpp"
+#include "core/native/library.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
@@ -106,19 +106,19 @@ int list(const Globals& globals, bool json) {
 }
 
 // The type keys of an artifact, each with the modules that want it: "model.so[cuda#2]".
-std::vector<Wish> wishes_of(const Artifact& artifact) {
-  std::vector<Wish> wishes;
+std::vector<Requirement> requirements_of(const Artifact& artifact) {
+  std::vector<Requirement> requirements;
   const std::string name = artifact.file->path().filename().string();
   for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
     const Entry& entry = artifact.container.entries[i];
     if (entry.is_library() || entry.type_key.empty()) continue;
     const std::string key(entry.type_key);
-    auto at =
-        std::find_if(wishes.begin(), wishes.end(), [&](const Wish& w) { return w.what == key; });
-    if (at == wishes.end()) at = wishes.insert(at, Wish{key, false, {}});
+    auto at = std::find_if(requirements.begin(), requirements.end(),
+                           [&](const Requirement& w) { return w.what == key; });
+    if (at == requirements.end()) at = requirements.insert(at, Requirement{key, false, {}});
     at->wanted_by.push_back(concat(name, "[", key, "#", i, "]"));
   }
-  return wishes;
+  return requirements;
 }
 
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
@@ -217,26 +217,26 @@ void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
   json.end();
 }
 
-void write_place(const SearchPlace& place, JsonWriter& json) {
+void write_location(const SearchLocation& location, JsonWriter& json) {
   json.begin_object();
-  json.field("tier", place.tier);
-  json.field("place", json_text(place.name));
-  json.field("text", json_text(describe(place)));
-  write_texts("files", place.files, json);
+  json.field("tier", location.tier);
+  json.field("place", json_text(location.name));
+  json.field("text", json_text(describe(location)));
+  write_texts("files", location.files, json);
   json.end();
 }
 
-void write_wish(const ExplainedWish& wish, JsonWriter& json) {
+void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json) {
   json.begin_object();
-  json.field("what", json_text(wish.wish.what));
-  json.field("kind", wish.wish.device ? "device" : "key");
-  write_texts("wanted_by", wish.wish.wanted_by, json);
-  json.field("served", wish.served);
-  json.field("pin", text_or_null(wish.pin));
-  write_candidates("candidates", wish.candidates, json);
-  write_texts("near", wish.near, json);
-  json.field("advice", json_text(wish.advice));
-  json.field("tie", json_text(wish.tie));
+  json.field("what", json_text(requirement.requirement.what));
+  json.field("kind", requirement.requirement.device ? "device" : "key");
+  write_texts("wanted_by", requirement.requirement.wanted_by, json);
+  json.field("served", requirement.served);
+  json.field("override", text_or_null(requirement.override_id));
+  write_candidates("candidates", requirement.candidates, json);
+  write_texts("near", requirement.near, json);
+  json.field("advice", json_text(requirement.advice));
+  json.field("tie", json_text(requirement.tie));
   json.end();
 }
 
@@ -246,13 +246,14 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     json.field("core", explanation.core);
     json.key("search");
     json.begin_list();
-    for (const SearchPlace& place : explanation.places) write_place(place, json);
+    for (const SearchLocation& location : explanation.locations) write_location(location, json);
     json.end();
     write_host_code(diagnosis.host_code, json);
     write_probe(diagnosis.probe, json);
     json.key("wishes");
     json.begin_list();
-    for (const ExplainedWish& wish : explanation.wishes) write_wish(wish, json);
+    for (const ExplainedRequirement& requirement : explanation.requirements)
+      write_requirement(requirement, json);
     json.end();
     write_candidates("unreadable", explanation.unreadable, json);
     write_texts("warnings", explanation.warnings, json);
@@ -263,11 +264,11 @@ std::string doctor_json(const Diagnosis& diagnosis) {
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   Diagnosis diagnosis;
-  std::vector<Wish> wanted;
+  std::vector<Requirement> wanted;
   if (!options.artifact.empty()) {
     auto artifact = read_artifact(options.artifact, runtime.state().layouts);
     if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
-    wanted = wishes_of(artifact.value());
+    wanted = requirements_of(artifact.value());
     const auto runs = check_host_code(artifact->elf, "it");
     diagnosis.host_code = {artifact->file->path().filename().string(),
                            std::string(name_of(artifact->elf.machine())),
@@ -279,7 +280,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   plugins.inspect_all();
   if (options.probe) diagnosis.probe = probe_devices(runtime);
   const bool asked = !options.keys.empty() || !options.artifact.empty();
-  diagnosis.plugins = explain(plugins, asked ? wanted : all_wishes(plugins, wanted));
+  diagnosis.plugins = explain(plugins, asked ? wanted : all_requirements(plugins, wanted));
   return diagnosis;
 }
 

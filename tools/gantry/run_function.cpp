@@ -22,7 +22,7 @@ struct Arguments {
   std::vector<ArgSpec> specs;
 };
 
-Result<Tensor> place(Runtime& runtime, Tensor array, const std::string& device) {
+Result<Tensor> location(Runtime& runtime, Tensor array, const std::string& device) {
   if (device == "cpu") return array;
   GANTRY_TRY(Tensor placed, runtime.tensor(array.shape(), array.dtype(), device));
   GANTRY_CHECK(runtime.copy(array, placed));
@@ -38,7 +38,7 @@ struct MakeValue {
 
   Result<gantry_value> of_array(Result<Tensor> made) const {
     GANTRY_TRY(Tensor on_cpu, std::move(made));
-    GANTRY_TRY(array, place(runtime, std::move(on_cpu), device));
+    GANTRY_TRY(array, location(runtime, std::move(on_cpu), device));
     gantry_value value{};
     value.kind = GANTRY_TENSOR;
     value.object = array.get();

@@ -31,7 +31,7 @@ namespace gantry {
 constexpr std::uint64_t array_record_magic = 0xDD5E40F096B4A13F;
 
 // numpy's and every known compiler's; also bounds what a record can make us reserve.
-constexpr std::int32_t most_array_dimensions = 32;
+constexpr std::int32_t max_array_dimensions = 32;
 
 struct ArrayRecord {
   gantry_dtype dtype{};
@@ -53,7 +53,7 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
         unsupported(field, ": dtype has code ", dtype.code,
                     code == TypeCode::handle ? ", an address, which means nothing in a file"
                                              : ", which this version does not know")
-            .because("ARRAY_RECORD");
+            .with_reason("ARRAY_RECORD");
     error.offset = at;
     return error;
   }
@@ -62,7 +62,7 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
   if (number && !detail::width_is_accepted(code, dtype.bits)) {
     return malformed(at, field, ": dtype has code ", dtype.code, " and ", dtype.bits,
                      " bits, a width that no type has")
-        .because("ARRAY_RECORD");
+        .with_reason("ARRAY_RECORD");
   }
   return {};
 }
@@ -71,7 +71,7 @@ namespace detail {
 // The texts of its refusals go on where the record's name ends: names are made for those only.
 inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
   const auto refuse = [&](std::uint64_t at, const auto&... why) {
-    return malformed(at, ": ", why...).because("ARRAY_RECORD");
+    return malformed(at, ": ", why...).with_reason("ARRAY_RECORD");
   };
   const std::uint64_t start = in.offset();
   GANTRY_TRY(const std::uint64_t magic, in.read_u64(" magic"));
@@ -88,8 +88,8 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
 
   const std::uint64_t ndim_at = in.offset();
   GANTRY_TRY(const std::int32_t ndim, in.read_i32(" ndim"));
-  if (ndim < 0 || ndim > most_array_dimensions) {
-    return refuse(ndim_at, "ndim is ", ndim, ", range is 0 to ", most_array_dimensions);
+  if (ndim < 0 || ndim > max_array_dimensions) {
+    return refuse(ndim_at, "ndim is ", ndim, ", range is 0 to ", max_array_dimensions);
   }
 
   ArrayRecord record;
@@ -99,7 +99,7 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
   GANTRY_TRY(record.dtype.lanes, in.read_u16(" dtype lanes"));
   if (record.dtype.bits == 0 || record.dtype.lanes == 0) {
     return refuse(dtype_at, "dtype has ", record.dtype.bits, " bits and ", record.dtype.lanes,
-                  " lanes, fewest is 1");
+                  " lanes, minimum is 1");
   }
 
   GANTRY_CHECK(check_record_dtype(record.dtype, dtype_at, ""));

@@ -68,7 +68,7 @@ class ByteReader {
       const std::uint64_t room = left();
       at_ = start;
       return malformed(offset(), field, ": length ", size, ", room for ", room)
-          .because("BLOB_TRUNCATED");
+          .with_reason("BLOB_TRUNCATED");
     }
     const auto view = bytes_.subspan(at_, size);
     at_ += size;
@@ -77,14 +77,14 @@ class ByteReader {
 
   // u64 count of items of at least `least_bytes` each (>= 1). Malformed at the count's offset:
   // "<field>: count 9, room for 4".
-  Result<std::uint64_t> read_count(std::uint64_t least_bytes, const char* field) {
+  Result<std::uint64_t> read_count(std::uint64_t min_bytes, const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t count, read_u64(field));
-    if (count > left() / least_bytes) {
-      const std::uint64_t room = left() / least_bytes;
+    if (count > left() / min_bytes) {
+      const std::uint64_t room = left() / min_bytes;
       at_ = start;
       return malformed(offset(), field, ": count ", count, ", room for ", room)
-          .because("BLOB_TRUNCATED");
+          .with_reason("BLOB_TRUNCATED");
     }
     return count;
   }
@@ -99,7 +99,7 @@ class ByteReader {
   Result<NumberArray<T>> read_numbers(std::uint64_t count, const char* field) {
     if (count > left() / sizeof(T)) {
       return malformed(offset(), field, ": count ", count, ", room for ", left() / sizeof(T))
-          .because("BLOB_TRUNCATED");
+          .with_reason("BLOB_TRUNCATED");
     }
     NumberArray<T> array{std::vector<T>(count), offset()};
     if (count != 0) std::memcpy(array.value.data(), bytes_.data() + at_, count * sizeof(T));
@@ -136,7 +136,7 @@ class ByteReader {
   }
   Failure too_short(const char* field, std::uint64_t size) const {
     return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left")
-        .because("BLOB_TRUNCATED");
+        .with_reason("BLOB_TRUNCATED");
   }
 
   std::span<const std::uint8_t> bytes_;

@@ -2,7 +2,7 @@
 //
 // gantry/disk_cache.hpp - what took long to make and can be made again, kept between processes: compiled device code.
 //
-//     DiskCache cache({.folder = cache_directory + "/opencl", .log = [&](std::string_view line) { ... }});
+//     DiskCache cache({.directory = cache_directory + "/opencl", .log = [&](std::string_view line) { ... }});
 //     const std::string key = DiskCache::key({"opencl program 1", driver, device, options, source});
 //     if (auto binary = cache.load(key)) ...        // or nothing: make it
 //     cache.store(key, binary);
@@ -13,10 +13,10 @@
 //
 // The file holds the whole key, so two keys of one digest cannot be taken for each other. A file appears whole or
 // not at all, by rename, and is checked when it is read: damage is a log line and a miss. Nothing here fails: without
-// a folder, or with one that cannot be written, there is no cache. The checksum finds damage, not malice; against
+// a directory, or with one that cannot be written, there is no cache. The checksum finds damage, not malice; against
 // that stands who owns the file: only what this user owns, and others cannot write, is read.
 //
-// thread   any; processes may share a folder
+// thread   any; processes may share a directory
 #pragma once
 
 #include <gantry/byte_reader.hpp>
@@ -49,18 +49,18 @@ class DiskCache {
  public:
   struct Options {
     // made when the first file is written, for this user alone; empty: no cache
-    std::string folder;
+    std::string directory;
     // of one content: more is not kept
-    std::uint64_t most_file_bytes = std::uint64_t{64} << 20;
+    std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
     // of all files: the oldest go when one is added
-    std::uint64_t most_bytes = std::uint64_t{1} << 30;
+    std::uint64_t max_bytes = std::uint64_t{1} << 30;
     // one line, for a person; may be empty
     std::function<void(std::string_view)> log = {};
   };
 
   explicit DiskCache(Options options) : options_(std::move(options)) {}
 
-  const std::string& folder() const { return options_.folder; }
+  const std::string& directory() const { return options_.directory; }
 
   // Parts of a key in one text, so that no two lists of parts give the same.
   static std::string key(std::initializer_list<std::string_view> parts) {
@@ -74,13 +74,13 @@ class DiskCache {
 
   // Where a key's content lies, whether it is there or not.
   std::string path_of(std::string_view key) const {
-    return concat(options_.folder, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
+    return concat(options_.directory, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
   }
 
   // returns  the content; nullopt: it is not there, or its file is unusable, which is logged
   // costs    one read of the file
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
-    if (options_.folder.empty()) return std::nullopt;
+    if (options_.directory.empty()) return std::nullopt;
     const std::string path = path_of(key);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file.number < 0) {
@@ -95,10 +95,10 @@ class DiskCache {
 
   // Keeps a content, in place of what the key had.
   //
-  // returns  false where it was not kept; the first time that the folder cannot be written is logged
-  // costs    one write, one fsync, and a look at every file of the folder
+  // returns  false where it was not kept; the first time that the directory cannot be written is logged
+  // costs    one write, one fsync, and a look at every file of the directory
   bool store(std::string_view key, std::span<const std::uint8_t> content) {
-    if (options_.folder.empty() || content.size() > options_.most_file_bytes) return false;
+    if (options_.directory.empty() || content.size() > options_.max_file_bytes) return false;
     const std::string path = path_of(key);
     if (const int error = write(path, key, content); error != 0) {
       if (!told_.exchange(true))
@@ -111,7 +111,7 @@ class DiskCache {
 
   // Forgets a content that turned out to be of no use: a driver refuses the binary.
   void remove(std::string_view key) const {
-    if (!options_.folder.empty()) unlink(path_of(key).c_str());
+    if (!options_.directory.empty()) unlink(path_of(key).c_str());
   }
 
  private:
@@ -160,8 +160,8 @@ class DiskCache {
     if (is.st_uid != geteuid() || (is.st_mode & (S_IWGRP | S_IWOTH)) != 0)
       return unavailable("another user can write it");
     const auto size = static_cast<std::uint64_t>(is.st_size);
-    const std::uint64_t most = options_.most_file_bytes + key.size() + 32;
-    if (size > most) return malformed(0, "size is ", size, ", most is ", most);
+    const std::uint64_t max = options_.max_file_bytes + key.size() + 32;
+    if (size > max) return malformed(0, "size is ", size, ", maximum is ", max);
 
     std::vector<std::uint8_t> bytes(size);
     for (std::size_t at = 0; at < bytes.size();) {
@@ -199,8 +199,8 @@ class DiskCache {
     bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
     put(bytes, digest(bytes, 0));
 
-    if (const int error = make_folder(); error != 0) return error;
-    std::string beside = concat(options_.folder, "/XXXXXX", unfinished);
+    if (const int error = make_directory(); error != 0) return error;
+    std::string beside = concat(options_.directory, "/XXXXXX", unfinished);
     const Descriptor file(mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
     if (file.number < 0) return errno;
     const auto give_up = [&] {
@@ -219,10 +219,10 @@ class DiskCache {
     return 0;
   }
 
-  // Every missing folder of the path, for this user alone.
-  int make_folder() const {
+  // Every missing directory of the path, for this user alone.
+  int make_directory() const {
     std::string path;
-    for (const auto& part : std::filesystem::path(options_.folder)) {
+    for (const auto& part : std::filesystem::path(options_.directory)) {
       path = (std::filesystem::path(path) / part).string();
       if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR &&
           access(path.c_str(), F_OK) != 0)
@@ -242,8 +242,8 @@ class DiskCache {
     std::vector<Entry> entries;
     std::uint64_t total = 0;
     const auto now = std::filesystem::file_time_type::clock::now();
-    for (std::filesystem::directory_iterator at(options_.folder, error), end; !error && at != end;
-         at.increment(error)) {
+    for (std::filesystem::directory_iterator at(options_.directory, error), end;
+         !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
       // by another process, meanwhile
       std::error_code gone;
@@ -258,11 +258,11 @@ class DiskCache {
         entries.push_back({written, size, at->path()});
       }
     }
-    if (total <= options_.most_bytes) return;
+    if (total <= options_.max_bytes) return;
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.written < b.written; });
     for (const Entry& entry : entries) {
-      if (total <= options_.most_bytes) break;
+      if (total <= options_.max_bytes) break;
       std::error_code gone;
       std::filesystem::remove(entry.path, gone);
       total -= entry.size;

@@ -11,7 +11,7 @@
 //       return p;
 //     });
 //
-//     SinkStream out(sink);                             // in save_binary, behind gantry::wall
+//     SinkStream out(sink);                             // in save_binary, behind gantry::abi_boundary
 //     out.Write(payload.format);
 //
 // dmlc-core reserves memory for whatever length it reads before it looks for the bytes. Give it payloads whose
@@ -19,8 +19,8 @@
 #pragma once
 
 #include <gantry/module.h>
+#include <gantry/abi_boundary.hpp>
 #include <gantry/result.hpp>
-#include <gantry/wall.hpp>
 
 #include <dmlc/io.h>
 #include <dmlc/logging.h>
@@ -46,7 +46,7 @@ class PayloadStream : public dmlc::SeekStream {
     const std::size_t left = bytes_.size() - at_;
     if (size > left) {
       note(malformed(at_, "payload: needs ", size, " bytes, ", left, " left")
-               .because("BLOB_TRUNCATED"));
+               .with_reason("BLOB_TRUNCATED"));
       size = left;
     }
     if (size != 0) std::memcpy(to, bytes_.data() + at_, size);
@@ -54,12 +54,12 @@ class PayloadStream : public dmlc::SeekStream {
     return size;
   }
   void Write(const void*, std::size_t) override {
-    throw ErrorThrown(bug("payload is written to while it is read").because("PAYLOAD_WRITE"));
+    throw ErrorThrown(bug("payload is written to while it is read").with_reason("PAYLOAD_WRITE"));
   }
   void Seek(std::size_t at) override {
     if (at > bytes_.size()) {
       throw ErrorThrown(malformed(at_, "payload: seeks to ", at, ", size is ", bytes_.size())
-                            .because("BLOB_TRUNCATED"));
+                            .with_reason("BLOB_TRUNCATED"));
     }
     at_ = at;
   }
@@ -80,7 +80,7 @@ class PayloadStream : public dmlc::SeekStream {
   Status status_;
 };
 
-// Writes to a sink of the host. A failing sink ends the body by an ErrorThrown, which wall() turns into the
+// Writes to a sink of the host. A failing sink ends the body by an ErrorThrown, which abi_boundary() turns into the
 // sink's own code and text.
 class SinkStream : public dmlc::Stream {
  public:
@@ -96,7 +96,7 @@ class SinkStream : public dmlc::Stream {
     written_ += size;
   }
   std::size_t Read(void*, std::size_t) override {
-    throw ErrorThrown(bug("sink is read from while it is written").because("SINK_READ"));
+    throw ErrorThrown(bug("sink is read from while it is written").with_reason("SINK_READ"));
   }
 
   std::uint64_t written() const { return written_; }
@@ -117,7 +117,7 @@ class SinkStream : public dmlc::Stream {
 //             BLOB_TRUNCATED  it read past the end, whether it noticed or not
 //             DMLC_CHECK      one of its CHECKs failed, with that text, at the place where the stream stands
 //             BLOB_LENGTH     a length in the payload is more than any memory holds
-//           other exceptions pass: this is called behind wall()
+//           other exceptions pass: this is called behind abi_boundary()
 template <class Body>
 auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed, Body&& body)
     -> Result<std::invoke_result_t<Body, dmlc::Stream*>> {
@@ -139,11 +139,11 @@ auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed
     return thrown.error();
   } catch (const dmlc::Error& failed) {
     GANTRY_CHECK(stream.status());
-    return malformed(stream.consumed(), failed.what()).because("DMLC_CHECK");
+    return malformed(stream.consumed(), failed.what()).with_reason("DMLC_CHECK");
   } catch (const std::length_error&) {
     return malformed(stream.consumed(),
                      "payload: a length before this place is more than memory can hold")
-        .because("BLOB_LENGTH");
+        .with_reason("BLOB_LENGTH");
   }
 }
 

@@ -96,11 +96,11 @@ constexpr TypeName type_names[] = {
 
 // Decimal digits at the front of `text`, without a leading zero; 0 where there are none or the
 // number is above `most`. What was read is taken off.
-inline std::uint32_t take_number(std::string_view& text, std::uint32_t most) {
+inline std::uint32_t take_number(std::string_view& text, std::uint32_t max) {
   std::uint32_t number = 0;
   if (text.empty() || text.front() < '1' || text.front() > '9') return 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc() || number > most) return 0;
+  if (wrong != std::errc() || number > max) return 0;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
 }
@@ -126,11 +126,11 @@ inline bool width_is_accepted(TypeCode code, std::uint32_t bits) {
 // source   spec of graph files: dtype strings
 inline Result<gantry_dtype> parse_dtype(std::string_view text) {
   const auto refuse = [&](const auto&... why) {
-    return malformed(no_offset, "dtype ", quoted(text), ": ", why...).because("DTYPE");
+    return malformed(no_offset, "dtype ", quoted(text), ": ", why...).with_reason("DTYPE");
   };
   if (text.starts_with("custom[")) {
     return unsupported("dtype ", quoted(text), ": custom types need the compiler's own library")
-        .because("DTYPE");
+        .with_reason("DTYPE");
   }
   for (const detail::TypeName& name : detail::type_names) {
     if (!text.starts_with(name.text)) continue;
@@ -145,7 +145,7 @@ inline Result<gantry_dtype> parse_dtype(std::string_view text) {
     std::uint32_t lanes = 1;
     if (rest.starts_with("xvscale")) {
       return unsupported("dtype ", quoted(text), ": vectors of unknown length are not supported")
-          .because("DTYPE");
+          .with_reason("DTYPE");
     }
     if (rest.starts_with('x')) {
       rest.remove_prefix(1);
@@ -182,23 +182,23 @@ inline std::string dtype_text(gantry_dtype dtype) {
 // 1 there, so
 //                     that strides over the same shape cannot overflow either)
 inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, gantry_dtype dtype) {
-  constexpr std::uint64_t most = INT64_MAX;
+  constexpr std::uint64_t max = INT64_MAX;
   std::uint64_t bytes = element_bytes(dtype);
   bool empty = bytes == 0;
   if (empty) bytes = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) {
-      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", least is 0")
-          .because("SHAPE");
+      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", minimum is 0")
+          .with_reason("SHAPE");
     }
     if (shape[i] == 0) {
       empty = true;
       continue;
     }
     const auto extent = static_cast<std::uint64_t>(shape[i]);
-    if (bytes > most / extent) {
-      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", most / bytes)
-          .because("SHAPE");
+    if (bytes > max / extent) {
+      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", max / bytes)
+          .with_reason("SHAPE");
     }
     bytes *= extent;
   }

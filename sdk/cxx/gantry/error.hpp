@@ -3,7 +3,7 @@
 // gantry/error.hpp - what crosses the ABI as gantry_status: whose fault (code), a stable tag (reason), one sentence
 // (subject, found, limit), where in the bytes (offset), and one line of place for each layer it passed.
 //
-//     return malformed(in.offset(), "import tree has ", count, " row pointers, fewest is 2").because("TREE_SHORT");
+//     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2").with_reason("TREE_SHORT");
 #pragma once
 
 #include <gantry/status.h>
@@ -76,7 +76,7 @@ struct Error {
   Error&& at(const Parts&... parts) && {
     return std::move(at(parts...));
   }
-  [[gnu::noinline]] Error&& because(std::string_view tag) && {
+  [[gnu::noinline]] Error&& with_reason(std::string_view tag) && {
     reason = tag;
     return std::move(*this);
   }

@@ -2,7 +2,7 @@
 //
 // gantry/failure.hpp - an error on its way out of functions, and what makes one for each code.
 //
-//     return malformed(in.offset(), "import tree has ", count, " row pointers, fewest is 2").because("TREE_SHORT");
+//     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2").with_reason("TREE_SHORT");
 #pragma once
 
 #include <gantry/error.hpp>
@@ -21,7 +21,7 @@ namespace detail {
 struct KeptError {
   Error error;
   // what says that its place is taken; NULL: it is on the heap
-  std::atomic<bool>* place = nullptr;
+  std::atomic<bool>* location = nullptr;
 };
 
 // Places for errors while memory is out. Each thread in that need takes one until its error has been told. Every library
@@ -43,12 +43,12 @@ inline constinit Spare spares[8];
 }
 
 [[gnu::noinline, gnu::cold]] inline void drop(KeptError* kept) noexcept {
-  std::atomic<bool>* const place = kept->place;
-  if (place == nullptr) {
+  std::atomic<bool>* const location = kept->location;
+  if (location == nullptr) {
     delete kept;
   } else {
     kept->~KeptError();
-    *place = false;
+    *location = false;
   }
 }
 }  // namespace detail
@@ -81,12 +81,12 @@ class [[nodiscard]] Failure {
 
   // More to tell, as of Error. Where there is no memory for it, the error goes out without: these stand at every
   // return of a function that can fail, and what could throw there would need code to clear up behind it.
-  [[gnu::noinline]] Failure&& because(std::string_view tag) && noexcept {
+  [[gnu::noinline]] Failure&& with_reason(std::string_view tag) && noexcept {
     tell([&](Error& error) { error.reason = tag; });
     return std::move(*this);
   }
-  [[gnu::noinline]] Failure&& because(const char* tag) && noexcept {
-    return std::move(*this).because(std::string_view(tag));
+  [[gnu::noinline]] Failure&& with_reason(const char* tag) && noexcept {
+    return std::move(*this).with_reason(std::string_view(tag));
   }
   [[gnu::noinline]] Failure&& native(std::string_view domain, std::int64_t number) && noexcept {
     tell([&](Error& error) {

@@ -11,8 +11,8 @@
 #pragma once
 
 #include <gantry/host.h>
+#include <gantry/abi_boundary.hpp>
 #include <gantry/result.hpp>
-#include <gantry/wall.hpp>
 
 #include <cstdint>
 #include <initializer_list>
@@ -243,7 +243,7 @@ class Host {
   Result<Value> keep(const gantry_value& borrowed) const {
     if (borrowed.kind == GANTRY_TENSOR_REF) {
       return invalid("value is a tensor by reference, which cannot be kept")
-          .because("ARGUMENT_KIND");
+          .with_reason("ARGUMENT_KIND");
     }
     const auto bytes = value_text(borrowed);
     if (borrowed.kind == GANTRY_CSTRING) return new_text(GANTRY_STRING, *bytes);

@@ -78,7 +78,7 @@ class KernelCall {
         return unsupported("kernel ", quoted(kernel.name), ": parameter ", i, " has type ",
                            dtype_text(kernel.parameters[i]),
                            ", kernels take handle, int32, int64, uint32, float32 and float64")
-            .because("PARAMETER_TYPE");
+            .with_reason("PARAMETER_TYPE");
       }
       call.parameters_.push_back(static_cast<ParameterKind>(kind));
     }
@@ -104,15 +104,15 @@ class KernelCall {
                          " devices do not have");
     };
     if (tags_.has_cluster() || tags_.has_preferred_cluster())
-      return refuse("clusters of blocks").because("LAUNCH_TAG");
-    if (tags_.is_cooperative) return refuse("a cooperative launch").because("LAUNCH_TAG");
+      return refuse("clusters of blocks").with_reason("LAUNCH_TAG");
+    if (tags_.is_cooperative) return refuse("a cooperative launch").with_reason("LAUNCH_TAG");
     if (tags_.is_programmatic_dependent)
-      return refuse("a programmatic dependent launch").because("LAUNCH_TAG");
+      return refuse("a programmatic dependent launch").with_reason("LAUNCH_TAG");
     if (tags_.has_dynamic_shared_memory)
-      return refuse("dynamic shared memory").because("LAUNCH_TAG");
+      return refuse("dynamic shared memory").with_reason("LAUNCH_TAG");
     for (const ParameterKind parameter : parameters_) {
       if (parameter == ParameterKind::tensor_map)
-        return refuse("a tensor map").because("PARAMETER_TYPE");
+        return refuse("a tensor map").with_reason("PARAMETER_TYPE");
     }
     return {};
   }
@@ -123,7 +123,7 @@ class KernelCall {
     return invalid("kernel ", quoted(name_), " gets ", count, " arguments, takes ",
                    argument_count(), ": ", parameters_.size(), " parameters and ",
                    tags_.argument_count(), " launch extents")
-        .because("ARGUMENT_COUNT");
+        .with_reason("ARGUMENT_COUNT");
   }
 
   // Reads one argument. Compiled code passes pointers, and numbers of 64 bits; people pass tensors too.
@@ -152,7 +152,8 @@ class KernelCall {
       case ParameterKind::float64:
         return real<double>(i, value, out);
     }
-    return bug("parameter kind ", static_cast<int>(out.kind), " is none").because("PARAMETER_TYPE");
+    return bug("parameter kind ", static_cast<int>(out.kind), " is none")
+        .with_reason("PARAMETER_TYPE");
   }
 
   // Reads the launch part of a call's arguments, all of which are given; precondition: check_count().
@@ -203,12 +204,12 @@ class KernelCall {
       if (tensor->device.type != device.type || tensor->device.index != device.index) {
         return refuse(i, "a tensor on device ", tensor->device.type, ':', tensor->device.index,
                       ", the call runs on ", device.type, ':', device.index)
-            .because("ARGUMENT_DEVICE");
+            .with_reason("ARGUMENT_DEVICE");
       }
       out.data = tensor->data;
       out.byte_offset = tensor->byte_offset;
     } else if (value.kind != GANTRY_NONE || !out.is_pointer()) {
-      return refuse(i, kind_text(value.kind), ", expected a pointer").because("ARGUMENT_KIND");
+      return refuse(i, kind_text(value.kind), ", expected a pointer").with_reason("ARGUMENT_KIND");
     }
     return out;
   }
@@ -217,11 +218,11 @@ class KernelCall {
   Result<KernelArgument> integer(std::size_t i, const gantry_value& value,
                                  KernelArgument& out) const {
     if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL)
-      return refuse(i, kind_text(value.kind), ", expected an integer").because("ARGUMENT_KIND");
+      return refuse(i, kind_text(value.kind), ", expected an integer").with_reason("ARGUMENT_KIND");
     if (!std::in_range<Number>(value.i)) {
       return refuse(i, value.i, ", range is ", std::numeric_limits<Number>::min(), " to ",
                     std::numeric_limits<Number>::max())
-          .because("ARGUMENT_RANGE");
+          .with_reason("ARGUMENT_RANGE");
     }
     return scalar(static_cast<Number>(value.i), out);
   }
@@ -230,7 +231,7 @@ class KernelCall {
   Result<KernelArgument> real(std::size_t i, const gantry_value& value, KernelArgument& out) const {
     if (value.kind == GANTRY_INT) return scalar(static_cast<Number>(value.i), out);
     if (value.kind != GANTRY_FLOAT)
-      return refuse(i, kind_text(value.kind), ", expected a float").because("ARGUMENT_KIND");
+      return refuse(i, kind_text(value.kind), ", expected a float").with_reason("ARGUMENT_KIND");
     if (std::isfinite(value.f) && std::abs(value.f) > std::numeric_limits<Number>::max()) {
       // Converting it is undefined; hardware gives an infinity, as compiled code expects.
       return scalar(std::copysign(std::numeric_limits<Number>::infinity(),

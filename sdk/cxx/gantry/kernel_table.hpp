@@ -85,7 +85,7 @@ inline Result<KernelInfo> read_kernel(ByteReader& in, bool has_argument_tags) {
   const std::uint64_t name_at = in.offset();
   GANTRY_TRY(kernel.name, in.read_string("kernel name"));
   const auto refuse = [&](std::uint64_t at, const auto&... why) {
-    return malformed(at, "kernel ", quoted(kernel.name), ": ", why...).because("KERNEL_TABLE");
+    return malformed(at, "kernel ", quoted(kernel.name), ": ", why...).with_reason("KERNEL_TABLE");
   };
   if (kernel.name.empty()) return refuse(name_at, "name is empty");
   if (kernel.name.find('\0') != std::string::npos) return refuse(name_at, "name holds a NUL");
@@ -131,7 +131,7 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
     const std::string name = kernel.name;
     if (!table.add(std::move(kernel))) {
       return malformed(kernel_at, "kernel ", quoted(name), ": name comes twice")
-          .because("KERNEL_TABLE");
+          .with_reason("KERNEL_TABLE");
     }
   }
   return table;
@@ -167,7 +167,7 @@ Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& 
   Result<KernelTable> without = attempt(in_without, false);
   if (with.ok() && without.ok() && with->size() != 0) {
     return malformed(start, "kernel table reads both with and without argument tags")
-        .because("KERNEL_TABLE");
+        .with_reason("KERNEL_TABLE");
   }
   if (with.ok() || without.ok()) {
     in = with.ok() ? in_with : in_without;

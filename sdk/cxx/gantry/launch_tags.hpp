@@ -74,32 +74,32 @@ struct LaunchTags {
       if (argument.kind != GANTRY_INT) {
         return invalid("extent of ", names[rank], '.', "xyz"[dimension], " has kind ",
                        argument.kind, ", expected an integer")
-            .because("ARGUMENT_KIND");
+            .with_reason("ARGUMENT_KIND");
       }
       if (argument.i < 0 || argument.i > INT32_MAX) {
         return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", argument.i,
                        ", range is 0 to ", INT32_MAX)
-            .because("LAUNCH_EXTENT");
+            .with_reason("LAUNCH_EXTENT");
       }
       const auto extent = static_cast<std::uint32_t>(argument.i != 0 ? argument.i : 1);
-      std::uint32_t& place = (*ranks[rank])[dimension];
-      if ((seen >> axes[i] & 1u) != 0 && place != extent) {
-        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", place, " and ",
+      std::uint32_t& location = (*ranks[rank])[dimension];
+      if ((seen >> axes[i] & 1u) != 0 && location != extent) {
+        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", location, " and ",
                        extent, ", expected one")
-            .because("LAUNCH_EXTENT");
+            .with_reason("LAUNCH_EXTENT");
       }
       seen |= 1u << axes[i];
-      place = extent;
+      location = extent;
     }
     if (!has_dynamic_shared_memory) return out;
     const gantry_value& bytes = arguments[axes.size()];
     if (bytes.kind != GANTRY_INT) {
       return invalid("dynamic shared memory has kind ", bytes.kind, ", expected an integer")
-          .because("ARGUMENT_KIND");
+          .with_reason("ARGUMENT_KIND");
     }
     if (bytes.i < 0) {
-      return invalid("dynamic shared memory is ", bytes.i, " bytes, fewest is 0")
-          .because("LAUNCH_EXTENT");
+      return invalid("dynamic shared memory is ", bytes.i, " bytes, minimum is 0")
+          .with_reason("LAUNCH_EXTENT");
     }
     out.dynamic_shared_bytes = static_cast<std::uint64_t>(bytes.i);
     return out;
@@ -153,7 +153,7 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
     if (out.has_dynamic_shared_memory) {
       return malformed(no_offset, "kernel ", quoted(kernel), ": launch tag ", quoted(tag),
                        " follows the shared-memory tag, which is the last")
-          .because("LAUNCH_TAG");
+          .with_reason("LAUNCH_TAG");
     }
     const int axis = detail::launch_axis(tag);
     const std::string_view flag = detail::launch_flag(tag);
@@ -168,7 +168,7 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
     } else if (!tag.starts_with("paramWriteAccess:")) {
       // of webgpu: says nothing about the launch
       return unsupported("kernel ", quoted(kernel), ": launch tag ", quoted(tag), " is unknown")
-          .because("LAUNCH_TAG");
+          .with_reason("LAUNCH_TAG");
     }
   }
   return out;

@@ -59,7 +59,7 @@ class Library {
           concat(reasons.empty() ? "" : "; ", name, ": ", reason ? reason : "no reason given"));
     }
     return unavailable(what, " is missing, tried ", names.size(), " names: ", reasons)
-        .because("DRIVER_MISSING");
+        .with_reason("DRIVER_MISSING");
   }
 
   // The name that opened.
@@ -84,7 +84,7 @@ class Library {
     for (const LibrarySymbol& symbol : symbols) fill(symbol, nullptr);
     return unavailable(what_, " in ", name_, " lacks ", missing_count, " of ", symbols.size(),
                        " functions: ", missing)
-        .because("DRIVER_SYMBOL");
+        .with_reason("DRIVER_SYMBOL");
   }
 
  private:

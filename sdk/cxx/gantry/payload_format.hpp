@@ -10,11 +10,11 @@
 namespace gantry {
 
 // tells a format from a count
-constexpr std::size_t most_format_bytes = 16;
+constexpr std::size_t max_format_bytes = 16;
 
 // Not empty, not longer, and printable.
 inline bool is_format(std::string_view text) {
-  return !text.empty() && text.size() <= most_format_bytes &&
+  return !text.empty() && text.size() <= max_format_bytes &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 

@@ -18,10 +18,10 @@ namespace gantry {
 // text     [in]   any bytes, may hold NUL
 // most     [in]   bytes of text shown
 // returns  printable ASCII without line breaks
-inline std::string quoted(std::string_view text, std::size_t most = 80) {
+inline std::string quoted(std::string_view text, std::size_t max = 80) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text.substr(0, most)) {
+  for (const char c : text.substr(0, max)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.append({'\\', c});
@@ -33,19 +33,19 @@ inline std::string quoted(std::string_view text, std::size_t most = 80) {
       out.push_back(c);
     }
   }
-  if (text.size() <= most) return out.append("\"");
+  if (text.size() <= max) return out.append("\"");
   return out.append(concat("...\" (", text.size(), " bytes)"));
 }
 
 // std::quoted is found for strings too, by their namespace, once <iomanip> is there: these match better.
-inline std::string quoted(const std::string& text, std::size_t most = 80) {
-  return quoted(std::string_view(text), most);
+inline std::string quoted(const std::string& text, std::size_t max = 80) {
+  return quoted(std::string_view(text), max);
 }
-inline std::string quoted(std::string& text, std::size_t most = 80) {
-  return quoted(std::string_view(text), most);
+inline std::string quoted(std::string& text, std::size_t max = 80) {
+  return quoted(std::string_view(text), max);
 }
-inline std::string quoted(const char* text, std::size_t most = 80) {
-  return quoted(std::string_view(text), most);
+inline std::string quoted(const char* text, std::size_t max = 80) {
+  return quoted(std::string_view(text), max);
 }
 
 }  // namespace gantry

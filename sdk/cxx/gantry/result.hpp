@@ -4,7 +4,7 @@
 //
 //     Result<ImportTree> parse(ByteReader& in) {
 //       GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));      // returns the error, or goes on
-//       if (count < 2) return malformed(in.offset(), "import tree has ", count, " row pointers, fewest is 2");
+//       if (count < 2) return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2");
 //       ...
 //     }
 //

@@ -27,9 +27,9 @@ inline std::size_t utf8_size(std::string_view text, std::size_t at) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     number = number << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = number >= 0xd800 && number <= 0xdfff;
-  return number < least[size] || surrogate || number > 0x10ffff ? 0 : size;
+  return number < min[size] || surrogate || number > 0x10ffff ? 0 : size;
 }
 
 inline bool is_utf8(std::string_view text) {

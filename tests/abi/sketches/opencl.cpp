@@ -157,7 +157,7 @@ const gantry_device_table device = [] {
               gantry_status* st) -> gantry_code {
     auto q = queue(P(s), i, stream);
     auto block = cl_bool(c->flags & GANTRY_COPY_BLOCKING);
-    auto mem = [](const gantry_place& p) { return static_cast<Buffer*>(p.data)->mem; };
+    auto mem = [](const gantry_location& p) { return static_cast<Buffer*>(p.data)->mem; };
     if (c->from.device.type == 1)
       return driver(st,
                     clEnqueueWriteBuffer(q, mem(c->to), block, c->to.byte_offset, c->size,

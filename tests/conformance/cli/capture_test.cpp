@@ -4,7 +4,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/tensor/npy.hpp"
+#include "core/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 
@@ -19,12 +19,12 @@ using Args = std::vector<std::string>;
 
 class RunCaptured : public ::testing::Test {
  protected:
-  const std::string folder = (build_tree() / "tests/conformance").string();
+  const std::string directory = (build_tree() / "tests/conformance").string();
   // z = max(x + 2 w, 0)
-  const std::string model = folder + "/abacus.so";
+  const std::string model = directory + "/abacus.so";
 
   Outcome gantry(Args args) {
-    args.insert(args.begin(), {"--plugins", folder + "/plugins.d/abacus", "--plugins",
+    args.insert(args.begin(), {"--plugins", directory + "/plugins.d/abacus", "--plugins",
                                built_plugins() + "/graph"});
     return run_gantry(args);
   }

@@ -58,10 +58,10 @@ TEST(Devices, AreAsManyAsTheConfigurationSays) {
 
 // The library that a plugin links and this machine lacks: by name, and where it was looked for.
 TEST(Devices, WhoseDriverLibraryIsMissingSayWhichAndWhereItWasLookedFor) {
-  const TempDir folder;
+  const TempDir directory;
   std::filesystem::create_symlink(build_tree() / "tests/fake_plugins/libfake_missing_dependency.so",
-                                  folder / "libfake.so");
-  write_file(folder / "fake.yaml", std::string_view(R"(schema: "1.0"
+                                  directory / "libfake.so");
+  write_file(directory / "fake.yaml", std::string_view(R"(schema: "1.0"
 id: test.fake
 version: "1.0.0"
 library: libfake.so
@@ -70,7 +70,7 @@ keys: [{key: fake}]
 devices: [{name: fake_device}]
 )"));
 
-  const Outcome devices = gantry({"--plugins", folder.path().string(), "devices"});
+  const Outcome devices = gantry({"--plugins", directory.path().string(), "devices"});
 
   EXPECT_EQ(devices.status, 0) << "the others are there";
   EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), HasSubstr("abacus:0")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each driver library missing, and each plugin's folder: what the command line says, and what goes on as before.
+// Each driver library missing, and each plugin's directory: what the command line says, and what goes on as before.
 //
 // The library is hidden from the plugin and not from the machine: in a copy of the plugin it is called otherwise, which
 // is as if it were not installed, wherever the test runs.
@@ -47,7 +47,7 @@ constexpr Driver drivers[] = {
      "CUDA driver is missing, tried 3 names: libcuda.so.9: ", false},
 };
 
-class PluginFolder : public ::testing::TestWithParam<Driver> {
+class PluginDirectory : public ::testing::TestWithParam<Driver> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(built()))
@@ -56,14 +56,14 @@ class PluginFolder : public ::testing::TestWithParam<Driver> {
   std::filesystem::path built() const {
     return std::filesystem::path(built_plugins()) / GetParam().plugin;
   }
-  std::filesystem::path folder() const { return temp / "plugins.d" / GetParam().plugin; }
+  std::filesystem::path directory() const { return temp / "plugins.d" / GetParam().plugin; }
   void install() {
-    std::filesystem::create_directories(folder().parent_path());
-    std::filesystem::copy(built(), folder());
+    std::filesystem::create_directories(directory().parent_path());
+    std::filesystem::copy(built(), directory());
   }
   Outcome gantry(Args args) const {
     args.insert(args.begin(),
-                {"--plugins", built_plugins() + "/graph", "--plugins", folder().string()});
+                {"--plugins", built_plugins() + "/graph", "--plugins", directory().string()});
     // The driver's own cache lies in the build tree; PoCL keeps its compiler for the life of the process.
     return run_gantry(args, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string(),
                              "LSAN_OPTIONS=detect_leaks=0"});
@@ -73,7 +73,7 @@ class PluginFolder : public ::testing::TestWithParam<Driver> {
                    std::string(GetParam().plugin) + ":0", "--arg", "zeros:float32[16]", "--arg",
                    "zeros:float32[16]", "--arg", "zeros:float32[16]"});
   }
-  static Outcome run_on_the_cpu(const PluginFolder& here) {
+  static Outcome run_on_the_cpu(const PluginDirectory& here) {
     return here.gantry({"run", "tvm-0.12/digits_mlp_llvm.so", "--each", "--input",
                         "x=tvm-0.12/digits_mlp.input.npz", "--expect",
                         "tvm-0.12/digits_mlp_llvm.expected.npz", "--rtol", "1e-5"});
@@ -81,15 +81,15 @@ class PluginFolder : public ::testing::TestWithParam<Driver> {
   const TempDir temp;
 };
 
-class WithoutDriver : public PluginFolder {
+class WithoutDriver : public PluginDirectory {
  protected:
   void SetUp() override {
-    PluginFolder::SetUp();
+    PluginDirectory::SetUp();
     if (IsSkipped()) return;
     install();
     const std::string_view name = GetParam().library, renamed = GetParam().renamed;
     ASSERT_EQ(name.size(), renamed.size());
-    const auto library = folder() / ("libgantry_" + std::string(GetParam().plugin) + ".so");
+    const auto library = directory() / ("libgantry_" + std::string(GetParam().plugin) + ".so");
     std::vector<std::uint8_t> bytes = read_file(library);
     int found = 0;
     for (auto at = bytes.begin();; ++found, ++at) {
@@ -109,7 +109,8 @@ TEST_P(WithoutDriver, ListsTheOtherDevicesAndSaysWhatItLookedForWhere) {
   EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), Not(HasSubstr(GetParam().plugin))));
   EXPECT_THAT(devices.err, AllOf(HasSubstr("gantry: warning: "), HasSubstr(GetParam().sought)));
   if (GetParam().is_linked) {
-    EXPECT_THAT(devices.err, AllOf(HasSubstr(folder().string()), HasSubstr("the linker's cache")));
+    EXPECT_THAT(devices.err,
+                AllOf(HasSubstr(directory().string()), HasSubstr("the linker's cache")));
   } else {
     EXPECT_THAT(devices.err, HasSubstr("LD_LIBRARY_PATH, /etc/ld.so.cache"));
   }
@@ -145,16 +146,16 @@ TEST_P(WithoutDriver, RefusesToRunThere) {
 INSTANTIATE_TEST_SUITE_P(Each, WithoutDriver, ::testing::ValuesIn(drivers),
                          [](const auto& test) { return std::string(test.param.plugin); });
 
-// Nothing is built or linked anew: the folder is the capability.
-TEST_P(PluginFolder, TakenAwayTakesThisAwayAndNothingElse) {
+// Nothing is built or linked anew: the directory is the capability.
+TEST_P(PluginDirectory, TakenAwayTakesThisAwayAndNothingElse) {
   install();
   const Outcome there = run_axpy2();
   if (there.status != 0) GTEST_SKIP() << "no " << GetParam().plugin << ":0: " << there.err;
   EXPECT_THAT(there.out, HasSubstr("arg2  float32[16]  0 0 0"));
 
-  std::filesystem::rename(folder(), temp / "away");
+  std::filesystem::rename(directory(), temp / "away");
   const Outcome away = run_axpy2(), devices = gantry({"devices"}), cpu = run_on_the_cpu(*this);
-  std::filesystem::rename(temp / "away", folder());
+  std::filesystem::rename(temp / "away", directory());
   const Outcome again = run_axpy2();
 
   EXPECT_EQ(away.status, 1);
@@ -166,7 +167,7 @@ TEST_P(PluginFolder, TakenAwayTakesThisAwayAndNothingElse) {
   EXPECT_THAT(again.out, HasSubstr("arg2  float32[16]  0 0 0"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, PluginFolder, ::testing::ValuesIn(drivers),
+INSTANTIATE_TEST_SUITE_P(Each, PluginDirectory, ::testing::ValuesIn(drivers),
                          [](const auto& test) { return std::string(test.param.plugin); });
 
 }  // namespace

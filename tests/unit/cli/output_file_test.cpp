@@ -21,63 +21,63 @@ std::string text_in(const fs::path& path) {
   const auto bytes = test::read_file(path);
   return {bytes.begin(), bytes.end()};
 }
-std::ptrdiff_t entries(const fs::path& folder) {
-  return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+std::ptrdiff_t entries(const fs::path& directory) {
+  return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
 }
 
-TEST(OutputFolder, IsCreatedWhereNothingIs) {
+TEST(OutputDirectory, IsCreatedWhereNothingIs) {
   const TempDir temp;
 
-  const auto folder = OutputFolder::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out");
 
-  ASSERT_TRUE(folder.ok()) << folder.error().message;
-  EXPECT_TRUE(folder.value().write("x.bin", abc).ok());
+  ASSERT_TRUE(directory.ok()) << directory.error().message;
+  EXPECT_TRUE(directory.value().write("x.bin", abc).ok());
   EXPECT_EQ(text_in(temp / "out/x.bin"), "abc");
   EXPECT_EQ(entries(temp / "out"), 1);
 }
 
-TEST(OutputFolder, CreatesNoParents) {
+TEST(OutputDirectory, CreatesNoParents) {
   const TempDir temp;
 
-  const auto folder = OutputFolder::create(temp / "a/b");
+  const auto directory = OutputDirectory::create(temp / "a/b");
 
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().code, Code::not_found);
-  EXPECT_EQ(folder.error().message,
-            concat("cannot create the folder ", quoted((temp / "a/b").string()),
+  ASSERT_FALSE(directory.ok());
+  EXPECT_EQ(directory.error().code, Code::not_found);
+  EXPECT_EQ(directory.error().message,
+            concat("cannot create the directory ", quoted((temp / "a/b").string()),
                    ": No such file or directory"));
 }
 
-TEST(OutputFolder, RefusesAFile) {
+TEST(OutputDirectory, RefusesAFile) {
   const TempDir temp;
   test::write_file(temp / "out", "x");
 
-  const auto folder = OutputFolder::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out");
 
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().code, Code::invalid);
-  EXPECT_EQ(folder.error().message, quoted((temp / "out").string()) + " is no folder");
+  ASSERT_FALSE(directory.ok());
+  EXPECT_EQ(directory.error().code, Code::invalid);
+  EXPECT_EQ(directory.error().message, quoted((temp / "out").string()) + " is no directory");
 }
 
-TEST(OutputFolder, RefusesALinkToAFolder) {
+TEST(OutputDirectory, RefusesALinkToADirectory) {
   const TempDir temp;
   fs::create_directory(temp / "real");
   fs::create_symlink("real", temp / "out");
 
-  const auto folder = OutputFolder::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out");
 
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().message,
-            quoted((temp / "out").string()) + " is a symbolic link, expected a folder");
+  ASSERT_FALSE(directory.ok());
+  EXPECT_EQ(directory.error().message,
+            quoted((temp / "out").string()) + " is a symbolic link, expected a directory");
 }
 
-TEST(OutputFolder, WritesThroughNoLink) {
+TEST(OutputDirectory, WritesThroughNoLink) {
   const TempDir temp;
   test::write_file(temp / "victim", "precious");
-  auto folder = OutputFolder::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out");
   fs::create_symlink("../victim", temp / "out/0-x.bin");
 
-  const Status status = folder.value().write("0-x.bin", abc);
+  const Status status = directory.value().write("0-x.bin", abc);
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::invalid);
@@ -86,41 +86,41 @@ TEST(OutputFolder, WritesThroughNoLink) {
   EXPECT_EQ(text_in(temp / "victim"), "precious");
 }
 
-TEST(OutputFolder, ReplacesAnOlderFileButNotItsOtherNames) {
+TEST(OutputDirectory, ReplacesAnOlderFileButNotItsOtherNames) {
   const TempDir temp;
-  auto folder = OutputFolder::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out");
   test::write_file(temp / "other", "old");
   fs::create_hard_link(temp / "other", temp / "out/x.bin");
 
-  ASSERT_TRUE(folder.value().write("x.bin", abc).ok());
+  ASSERT_TRUE(directory.value().write("x.bin", abc).ok());
 
   EXPECT_EQ(text_in(temp / "out/x.bin"), "abc");
   EXPECT_EQ(text_in(temp / "other"), "old");
 }
 
-TEST(OutputFolder, StaysWithTheFolderThatItOpened) {
+TEST(OutputDirectory, StaysWithTheDirectoryThatItOpened) {
   const TempDir temp;
-  auto folder = OutputFolder::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out");
   fs::rename(temp / "out", temp / "moved");
   fs::create_directory(temp / "elsewhere");
   fs::create_symlink("elsewhere", temp / "out");
 
-  ASSERT_TRUE(folder.value().write("x.bin", abc).ok());
+  ASSERT_TRUE(directory.value().write("x.bin", abc).ok());
 
   EXPECT_EQ(text_in(temp / "moved/x.bin"), "abc");
   EXPECT_EQ(entries(temp / "elsewhere"), 0);
 }
 
-TEST(OutputFolder, LeavesNothingBehindWhenTheNameCannotBeTaken) {
+TEST(OutputDirectory, LeavesNothingBehindWhenTheNameCannotBeTaken) {
   const TempDir temp;
-  auto folder = OutputFolder::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out");
 
-  EXPECT_FALSE(folder.value().write(std::string(300, 'n'), abc).ok());
+  EXPECT_FALSE(directory.value().write(std::string(300, 'n'), abc).ok());
 
   EXPECT_EQ(entries(temp / "out"), 0);
 }
 
-TEST(WriteOutput, ReachesAFolderThroughLinks) {
+TEST(WriteOutput, ReachesADirectoryThroughLinks) {
   const TempDir temp;
   fs::create_directory(temp / "real");
   fs::create_symlink("real", temp / "link");
@@ -130,14 +130,14 @@ TEST(WriteOutput, ReachesAFolderThroughLinks) {
   EXPECT_EQ(text_in(temp / "real/trace.json"), "[]");
 }
 
-TEST(WriteOutput, NamesTheFolderThatIsMissing) {
+TEST(WriteOutput, NamesTheDirectoryThatIsMissing) {
   const TempDir temp;
 
   const Status status = write_output(temp / "no/trace.json", "[]");
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message,
-            concat("cannot open the folder ", quoted((temp / "no").string()),
+            concat("cannot open the directory ", quoted((temp / "no").string()),
                    ": No such file or directory"));
 }
 

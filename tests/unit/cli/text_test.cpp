@@ -127,10 +127,10 @@ TEST(Statistics, AreOfTheSortedValues) {
 
   const Statistics found = statistics_of(values);
 
-  EXPECT_EQ(found.least, 1);
+  EXPECT_EQ(found.min, 1);
   EXPECT_EQ(found.median, 100.5);
   EXPECT_EQ(found.p99, 198);
-  EXPECT_EQ(found.most, 200);
+  EXPECT_EQ(found.max, 200);
 }
 
 TEST(Statistics, OfOneValueAreThatValue) {

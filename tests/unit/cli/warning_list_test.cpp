@@ -19,11 +19,11 @@ TEST(WarningList, KeepsWhatItIsGiven) {
 
 TEST(WarningList, CountsWhatItHasNoRoomFor) {
   WarningList warnings;
-  for (std::size_t i = 0; i < WarningList::most + 7; ++i) warnings.add("same");
+  for (std::size_t i = 0; i < WarningList::max + 7; ++i) warnings.add("same");
 
   const std::vector<std::string> taken = warnings.take();
 
-  EXPECT_THAT(taken, SizeIs(WarningList::most + 1));
+  EXPECT_THAT(taken, SizeIs(WarningList::max + 1));
   EXPECT_EQ(taken.back(), "and 7 more warnings");
 }
 

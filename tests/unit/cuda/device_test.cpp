@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/world.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 
@@ -175,8 +175,8 @@ TEST_P(Copies, GoThereAndBackAtAnyOffset) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, Copies,
-                         ::testing::Values(0, 1, 4095, 4096, 4097, Staging::least_bytes - 1,
-                                           Staging::least_bytes, Staging::piece_bytes,
+                         ::testing::Values(0, 1, 4095, 4096, 4097, Staging::min_bytes - 1,
+                                           Staging::min_bytes, Staging::piece_bytes,
                                            Staging::piece_bytes + 1, 6 * Staging::piece_bytes + 9));
 
 TEST_F(Copies, OfOneDeviceToAnotherGoFromPeerToPeer) {
@@ -269,7 +269,7 @@ TEST_F(Copies, InACaptureAreNotStaged) {
 TEST_F(Copies, RefuseWhatIsNotOurs) {
   int here = 0;
   int there = 0;
-  gantry_place vulkan = on_host(&there);
+  gantry_location vulkan = on_host(&there);
   vulkan.device.type = 7;
 
   const Status foreign = world->copy(on_host(&here), vulkan, 4);

@@ -3,7 +3,7 @@
 // What a machine is told whose driver is missing, does not start, is old, or has no GPU.
 #include "tests/unit/cuda/world.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 

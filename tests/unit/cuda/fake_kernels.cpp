@@ -43,10 +43,10 @@ void dense(void* const* parameters, unsigned grid_x, unsigned) {
 void softmax10(void* const* parameters, unsigned, unsigned) {
   const float* const in = floats_of(parameters, 0);
   float* const out = floats_of(parameters, 1);
-  const float most = *std::max_element(in, in + 10);
+  const float max = *std::max_element(in, in + 10);
   float sum = 0;
-  for (int i = 0; i < 10; ++i) sum += std::exp(in[i] - most);
-  for (int i = 0; i < 10; ++i) out[i] = std::exp(in[i] - most) / sum;
+  for (int i = 0; i < 10; ++i) sum += std::exp(in[i] - max);
+  for (int i = 0; i < 10; ++i) out[i] = std::exp(in[i] - max) / sum;
 }
 
 }  // namespace

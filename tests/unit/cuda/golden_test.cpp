@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What TVM exported for CUDA, read without a driver.
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/files.hpp"

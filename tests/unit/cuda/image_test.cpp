@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"CubinSectionsBehindItsEnd", cubin({.section_at = 5000}), 0, "BLOB_TRUNCATED",
             "cubin has 3 sections at 0x1388, room for 0"},
         Bad{"CubinSectionsTooSmall", cubin({.section_bytes = 40}), 0, "BLOB_FORMAT",
-            "cubin sections have 40 bytes each, fewest is 64"},
+            "cubin sections have 40 bytes each, minimum is 64"},
         Bad{"CubinSegmentPastItsEnd", cubin({.segment_size = 17}), 64, "BLOB_TRUNCATED",
             "cubin segment 0 has 17 bytes at 0x138, the cubin has 328"},
         Bad{"CubinCodePastItsEnd", cubin({.text_size = 17}), 120 + 64, "BLOB_TRUNCATED",

@@ -155,7 +155,7 @@ TEST_F(Launches, RefuseMoreSharedMemoryThanTheDeviceHas) {
             "0 (Fake H200)");
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.error().message,
-            "kernel \"empty_kernel\": dynamic shared memory is 1099511627776 bytes, most is "
+            "kernel \"empty_kernel\": dynamic shared memory is 1099511627776 bytes, maximum is "
             "2147483647");
 }
 

@@ -3,7 +3,7 @@
 // Modules: loaded on a device when a kernel is first called there, and what is said where that fails.
 #include "tests/unit/cuda/world.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 

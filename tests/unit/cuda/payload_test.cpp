@@ -3,7 +3,7 @@
 #include "tests/support/fake_host.hpp"
 #include "tests/unit/cuda/images.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // and the driver's, and nothing is held afterwards.
 #include "tests/unit/cuda/world.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/world.hpp"
 
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 namespace gantry::cuda::test {
 
@@ -103,8 +103,8 @@ Result<void*> World::alloc(std::uint64_t size, std::int32_t index, std::uint64_t
   return data;
 }
 
-Status World::copy(gantry_place from, gantry_place to, std::uint64_t size, std::uint32_t flags,
-                   void* stream, std::int32_t index) {
+Status World::copy(gantry_location from, gantry_location to, std::uint64_t size,
+                   std::uint32_t flags, void* stream, std::int32_t index) {
   const gantry_copy what{sizeof what, flags, from, to, size};
   StatusBuffer status;
   const gantry_code code = device().copy(self_, index, &what, stream, status.get());

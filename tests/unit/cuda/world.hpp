@@ -51,7 +51,7 @@ class World {
 
   Result<void*> alloc(std::uint64_t size, std::int32_t index = 0, std::uint64_t alignment = 64);
   void free(void* data, std::int32_t index = 0) { device().free(self_, index, data); }
-  Status copy(gantry_place from, gantry_place to, std::uint64_t size,
+  Status copy(gantry_location from, gantry_location to, std::uint64_t size,
               std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
               std::int32_t index = 0);
   Status synchronize(void* stream = nullptr, std::int32_t index = 0);
@@ -67,10 +67,10 @@ class World {
   void* self_ = nullptr;
 };
 
-inline gantry_place on_host(const void* data, std::uint64_t byte_offset = 0) {
+inline gantry_location on_host(const void* data, std::uint64_t byte_offset = 0) {
   return {const_cast<void*>(data), byte_offset, {host_type, 0}};
 }
-inline gantry_place on_cuda(void* data, std::uint64_t byte_offset = 0, std::int32_t index = 0) {
+inline gantry_location on_cuda(void* data, std::uint64_t byte_offset = 0, std::int32_t index = 0) {
   return {data, byte_offset, {cuda_type, index}};
 }
 inline gantry_value pointer_value(void* data) {

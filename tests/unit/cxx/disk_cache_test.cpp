@@ -29,7 +29,7 @@ class DiskCacheTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   DiskCache::Options options() {
-    return {.folder = (root_ / "deep" / "opencl").string(),
+    return {.directory = (root_ / "deep" / "opencl").string(),
             .log = [this](std::string_view line) { log_.emplace_back(line); }};
   }
   std::string file_text(const std::string& path) {
@@ -78,13 +78,13 @@ TEST_F(DiskCacheTest, ReplacesWhatTheKeyHad) {
   EXPECT_EQ(file_count(), 1u) << "nothing is left beside the file";
 }
 
-TEST_F(DiskCacheTest, MakesItsFolderForThisUserAlone) {
+TEST_F(DiskCacheTest, MakesItsDirectoryForThisUserAlone) {
   DiskCache cache(options());
 
   cache.store("key", Bytes{1});
 
   struct stat is;
-  ASSERT_EQ(stat(cache.folder().c_str(), &is), 0);
+  ASSERT_EQ(stat(cache.directory().c_str(), &is), 0);
   EXPECT_EQ(is.st_mode & 0777u, 0700u);
 }
 
@@ -148,14 +148,14 @@ TEST_F(DiskCacheTest, IgnoresAFileThatOthersCanWrite) {
                                 " is ignored: another user can write it"));
 }
 
-TEST_F(DiskCacheTest, IgnoresALinkAndAFolderInTheFilesPlace) {
+TEST_F(DiskCacheTest, IgnoresALinkAndADirectoryInTheFilesPlace) {
   DiskCache cache(options());
   cache.store("key", Bytes{1});
   fs::create_symlink(cache.path_of("key"), cache.path_of("link"));
-  fs::create_directory(cache.path_of("folder"));
+  fs::create_directory(cache.path_of("directory"));
 
   EXPECT_EQ(cache.load("link"), std::nullopt);
-  EXPECT_EQ(cache.load("folder"), std::nullopt);
+  EXPECT_EQ(cache.load("directory"), std::nullopt);
   EXPECT_EQ(log_.size(), 2u);
 }
 
@@ -163,23 +163,23 @@ TEST_F(DiskCacheTest, ReadsNoFileLargerThanItWrites) {
   DiskCache cache(options());
   cache.store("key", Bytes(100));
   DiskCache::Options narrow = options();
-  narrow.most_file_bytes = 50;
+  narrow.max_file_bytes = 50;
 
   EXPECT_EQ(DiskCache(narrow).load("key"), std::nullopt);
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("size is 135, most is 85")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("size is 135, maximum is 85")));
 }
 
 TEST_F(DiskCacheTest, DoesNotKeepWhatIsTooLarge) {
   DiskCache::Options narrow = options();
-  narrow.most_file_bytes = 3;
+  narrow.max_file_bytes = 3;
   DiskCache cache(narrow);
 
   EXPECT_FALSE(cache.store("key", Bytes(4)));
   EXPECT_TRUE(cache.store("key", Bytes(3)));
 }
 
-TEST_F(DiskCacheTest, TellsOnceThatTheFolderCannotBeWritten) {
-  write_text((root_ / "deep").string(), "a file where the folder should be");
+TEST_F(DiskCacheTest, TellsOnceThatTheDirectoryCannotBeWritten) {
+  write_text((root_ / "deep").string(), "a file where the directory should be");
   DiskCache cache(options());
 
   EXPECT_FALSE(cache.store("key", Bytes{1}));
@@ -190,7 +190,7 @@ TEST_F(DiskCacheTest, TellsOnceThatTheFolderCannotBeWritten) {
                                 " cannot be written: Not a directory"));
 }
 
-TEST_F(DiskCacheTest, DoesNothingWithoutAFolder) {
+TEST_F(DiskCacheTest, DoesNothingWithoutADirectory) {
   DiskCache cache({});
 
   EXPECT_FALSE(cache.store("key", Bytes{1}));
@@ -210,28 +210,28 @@ TEST_F(DiskCacheTest, ForgetsWhatIsRemoved) {
 
 TEST_F(DiskCacheTest, RemovesTheOldestWhereRoomIsShort) {
   DiskCache::Options narrow = options();
-  narrow.most_bytes = 300;
+  narrow.max_bytes = 300;
   DiskCache cache(narrow);
   const auto now = fs::file_time_type::clock::now();
   cache.store("a", Bytes(100));
   fs::last_write_time(cache.path_of("a"), now - std::chrono::minutes(1));
   cache.store("b", Bytes(100));
   fs::last_write_time(cache.path_of("b"), now - std::chrono::minutes(2));
-  write_text(cache.folder() + "/note.txt", std::string(1000, 'x'));
+  write_text(cache.directory() + "/note.txt", std::string(1000, 'x'));
 
   cache.store("c", Bytes(100));
 
   EXPECT_NE(cache.load("a"), std::nullopt);
   EXPECT_EQ(cache.load("b"), std::nullopt);
   EXPECT_NE(cache.load("c"), std::nullopt);
-  EXPECT_TRUE(fs::exists(cache.folder() + "/note.txt")) << "what is not ours stays";
+  EXPECT_TRUE(fs::exists(cache.directory() + "/note.txt")) << "what is not ours stays";
 }
 
 TEST_F(DiskCacheTest, ClearsAwayWhatADeadProcessLeft) {
   DiskCache cache(options());
   cache.store("a", Bytes{1});
-  const std::string old = cache.folder() + "/aaaaaa.cache.tmp";
-  const std::string fresh = cache.folder() + "/bbbbbb.cache.tmp";
+  const std::string old = cache.directory() + "/aaaaaa.cache.tmp";
+  const std::string fresh = cache.directory() + "/bbbbbb.cache.tmp";
   write_text(old, "half");
   write_text(fresh, "half");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
@@ -254,7 +254,7 @@ TEST_F(DiskCacheTest, ServesReadersWhileItIsWritten) {
   std::size_t reads = 0;
   bool whole = true;
   while (!stop) {
-    const auto content = DiskCache({.folder = cache.folder()}).load("key");
+    const auto content = DiskCache({.directory = cache.directory()}).load("key");
     whole = whole && content && content->size() == 5000 &&
             std::adjacent_find(content->begin(), content->end(), std::not_equal_to<>()) ==
                 content->end();

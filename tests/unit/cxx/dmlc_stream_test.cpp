@@ -246,7 +246,7 @@ TEST(PayloadStream, RefusesASeekPastItsBytesAndAnyWrite) {
 
 // A sink into a string, with room for some bytes.
 struct StringSink {
-  explicit StringSink(std::uint64_t most = UINT64_MAX) : room(most) {
+  explicit StringSink(std::uint64_t max = UINT64_MAX) : room(max) {
     sink.struct_size = sizeof sink;
     sink.self = this;
     sink.position = 100;
@@ -280,7 +280,7 @@ TEST(SinkStream, EndsTheBodyWithTheSinksOwnError) {
   StatusBuffer status;
   bool went_on = false;
 
-  const gantry_code code = wall(status.get(), [&]() -> Status {
+  const gantry_code code = abi_boundary(status.get(), [&]() -> Status {
     SinkStream out(&to.sink);
     out.Write(std::string("ab"));
     went_on = true;
@@ -297,7 +297,7 @@ TEST(SinkStream, IsNotForReading) {
   StringSink to;
   StatusBuffer status;
 
-  const gantry_code code = wall(status.get(), [&]() -> Status {
+  const gantry_code code = abi_boundary(status.get(), [&]() -> Status {
     SinkStream out(&to.sink);
     int number = 0;
     static_cast<dmlc::Stream&>(out).Read(&number);

@@ -162,7 +162,7 @@ TEST(TensorBytes, RefusesANegativeDimension) {
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.error().code, Code::malformed);
   EXPECT_EQ(bytes.error().reason, "SHAPE");
-  EXPECT_EQ(bytes.error().message, "dimension 1 is -1, least is 0");
+  EXPECT_EQ(bytes.error().message, "dimension 1 is -1, minimum is 0");
 }
 
 TEST(TensorBytes, EndsBelowTwoToThe63) {

@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 {"tir.use_dyn_shared_memory"},
                                 int_value(-8),
                                 "LAUNCH_EXTENT",
-                                "dynamic shared memory is -8 bytes, fewest is 0"}),
+                                "dynamic shared memory is -8 bytes, minimum is 0"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(Error, SaysWhoseFaultItIs) {
 
 TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
   const Error error = malformed(8, "count 9, room for 4")
-                          .because("BLOB_TRUNCATED")
+                          .with_reason("BLOB_TRUNCATED")
                           .native("errno", -5)
                           .at("while reading entry ", 2)
                           .at("of model.so");
@@ -75,7 +75,7 @@ TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
 TEST(Failure, CollectsATagADriversNumberAndLinesOfPlace) {
   const std::string_view tag = "LONGER_THAN_A_SHORT_STRING";
   const Error error =
-      malformed(8, "count 9").because(tag).native("errno", -5).at("while reading entry ", 2);
+      malformed(8, "count 9").with_reason(tag).native("errno", -5).at("while reading entry ", 2);
 
   EXPECT_EQ(error.message, "count 9\n  while reading entry 2");
   EXPECT_EQ(error.reason, tag);

@@ -354,11 +354,12 @@ TEST(ElfFile, SurvivesEveryBitFlipInItsTables) {
   auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
   const auto file = ElfFile::parse(bytes);
   ASSERT_TRUE(file.ok()) << file.error().message;
-  std::vector<std::pair<std::size_t, std::size_t>> places{{0, 0x600}};
+  std::vector<std::pair<std::size_t, std::size_t>> locations{{0, 0x600}};
   for (const ElfSegment& segment : file->image().segments()) {
-    if (segment.type == 2) places.push_back({segment.offset, segment.offset + segment.file_size});
+    if (segment.type == 2)
+      locations.push_back({segment.offset, segment.offset + segment.file_size});
   }
-  for (const auto& [first, last] : places) {
+  for (const auto& [first, last] : locations) {
     for (std::size_t i = first; i < last; ++i) {
       for (int bit = 0; bit < 8; ++bit) {
         bytes[i] ^= static_cast<std::uint8_t>(1 << bit);

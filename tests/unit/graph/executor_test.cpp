@@ -122,7 +122,7 @@ TEST_F(Executing, RecordsASpanForEachOperator) {
 
 TEST_F(Executing, PassesMemoryShortageOn) {
   const Result<Value> factory = load(payload_bytes(small_graph, {}));
-  fake.most_allocations = 2;
+  fake.max_allocations = 2;
 
   const Result<Value> made = call(*factory, "default", {device_value(cpu)});
 

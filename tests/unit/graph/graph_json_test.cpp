@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NullInEntry", "[[3,0,0]]", "[[3,null,0]]", "\"heads\":[[",
             "heads[0][1] is null, expected a number, 0 or more"},
         Bad{"ShortEntry", "[[3,0,0]]", "[[3]]", "\"heads\":[[",
-            "heads[0] ends after 1 numbers, fewest is 2"},
+            "heads[0] ends after 1 numbers, minimum is 2"},
         Bad{"LongEntry", "[[3,0,0]]", "[[3,0,0,0]]", "\"heads\":[[",
             "heads[0][3] is a fourth number, expected node, output and version at most"},
         Bad{"NumberForEntry", "[[3,0,0]]", "[3]", "\"heads\":[",

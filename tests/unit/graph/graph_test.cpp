@@ -20,8 +20,8 @@ TEST(Graph, GivesEntriesToNodesByOffset) {
   const Result<Graph> graph = read_graph(small_graph, 0);
 
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(graph->nodes[2].act, Act::call);
-  EXPECT_EQ(graph->nodes[3].act, Act::nop);
+  EXPECT_EQ(graph->nodes[2].kind, OpKind::call);
+  EXPECT_EQ(graph->nodes[3].kind, OpKind::nop);
   EXPECT_THAT(graph->nodes[2].inputs, ElementsAre(0, 1));
   EXPECT_EQ(graph->entries[3].bytes, 16u);
   EXPECT_EQ(graph->heads[0].entry, 3u);
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadGraph{"RowFalls", "[0,1,2,3,4]", "[0,1,0,3,4]", rows,
                  "node_row_ptr[2] falls from 1 to 0"},
         BadGraph{"ManyEntries", "[0,1,2,3,4]", "[0,1,2,3,2147483648]", rows,
-                 "node_row_ptr counts 2147483648 entries, most is 2147483647"},
+                 "node_row_ptr counts 2147483648 entries, maximum is 2147483647"},
         BadGraph{"MoreEntriesThanAttributes", "[0,1,2,3,4]", "[0,1,2,3,5]", "\"dltype\":[",
                  "attrs.dltype has 4 items, entry count is 5"},
         BadGraph{"FewStorageIds", "[0,1,2,2]", "[0,1,2]", storage,
@@ -97,19 +97,19 @@ INSTANTIATE_TEST_SUITE_P(
                  "bfloat, complex, bool, "
                  "handle and the names of small floats"},
         BadGraph{"NegativeExtent", "[4]", "[-4]", shapes,
-                 "attrs.shape[3]: dimension 0 is -4, least is 0"},
+                 "attrs.shape[3]: dimension 0 is -4, minimum is 0"},
         BadGraph{"OverflowingShape", "[4]", "[4294967296,4294967296]", shapes,
                  "attrs.shape[3]: dimension 1 is 4294967296, room for 536870911"},
         BadGraph{"ManyDimensions", "[4]",
                  "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", shapes,
-                 "attrs.shape[3] has 33 dimensions, most is 32"},
+                 "attrs.shape[3] has 33 dimensions, maximum is 32"},
         BadGraph{"StorageBelowMinusOne", "[0,1,2,2]", "[0,-2,2,2]", storage,
                  "attrs.storage_id[1] is -2, range is -1 to 2147483647"},
         BadGraph{"NegativeDevice", "[1,1,1,1]", "[1,-1,1,1]", "\"device_index\":[",
                  "attrs.device_index[1] is -1, range is 0 to 2147483647"},
-        BadGraph{
-            "LongName", "\"name\":\"x\"", "\"name\":\"" + std::string(4097, 'x') + "\"", node0,
-            "node 0 " + quoted(std::string(4097, 'x')) + " has a name of 4097 bytes, most is 4096"},
+        BadGraph{"LongName", "\"name\":\"x\"", "\"name\":\"" + std::string(4097, 'x') + "\"", node0,
+                 "node 0 " + quoted(std::string(4097, 'x')) +
+                     " has a name of 4097 bytes, maximum is 4096"},
         BadGraph{"InputWithInputs", "\"name\":\"x\",\"inputs\":[]",
                  "\"name\":\"x\",\"inputs\":[[0,0]]", node0,
                  "node 0 \"x\" has op null and 1 inputs, expected none"},

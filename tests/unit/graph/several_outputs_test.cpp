@@ -111,8 +111,8 @@ TEST_F(SeveralOutputs, AreNamedByTheirNumber) {
 }
 
 TEST_F(SeveralOutputs, AreBoundOneByOne) {
-  Floats place({32});
-  gantry_tensor second = place.tensor;
+  Floats location({32});
+  gantry_tensor second = location.tensor;
   std::int64_t extent = 3;
   second.shape = &extent;
   second.dtype = {0, 32, 1};

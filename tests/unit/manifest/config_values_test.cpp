@@ -34,7 +34,7 @@ Manifest typed(std::string_view config = "{}") {
       .value();
 }
 
-ConfigPlaces places() {
+ConfigLocations locations() {
   return {"/p", "/p/lib", "/cache", [](const std::string& name) -> std::optional<std::string> {
             if (name == "CACHE") return "/env/cache";
             return std::nullopt;
@@ -44,7 +44,7 @@ ConfigPlaces places() {
 std::string told(const Manifest& manifest, const std::vector<ConfigLayer>& layers,
                  std::string_view key) {
   std::vector<std::string> warnings;
-  const auto values = resolve_config(manifest, layers, places(), warnings);
+  const auto values = resolve_config(manifest, layers, locations(), warnings);
   if (!values.ok()) return values.error().message;
   for (const ConfigValue& value : *values) {
     if (value.key == key) return concat(display_text(value), " from ", value.source);
@@ -54,7 +54,7 @@ std::string told(const Manifest& manifest, const std::vector<ConfigLayer>& layer
 
 Error refusal(const Manifest& manifest, const std::vector<ConfigLayer>& layers) {
   std::vector<std::string> warnings;
-  const auto values = resolve_config(manifest, layers, places(), warnings);
+  const auto values = resolve_config(manifest, layers, locations(), warnings);
   return values.ok() ? Error{} : values.error();
 }
 
@@ -65,7 +65,7 @@ ConfigLayer layer(std::string source, std::string key, std::string text,
 
 TEST(ConfigValues, HaveTheTypesOfTheSchema) {
   std::vector<std::string> warnings;
-  const auto values = resolve_config(typed(), {}, places(), warnings);
+  const auto values = resolve_config(typed(), {}, locations(), warnings);
 
   ASSERT_TRUE(values.ok()) << values.error().message;
   EXPECT_EQ((*values)[0].value, ConfigScalar(true));
@@ -216,7 +216,7 @@ TEST(ConfigValues, GuessTypesWithoutASchemaAndWarnOfNewKeys) {
   std::vector<std::string> warnings;
 
   const auto values =
-      resolve_config(manifest, std::vector{layer("runtime.yaml", "e", "2")}, places(), warnings);
+      resolve_config(manifest, std::vector{layer("runtime.yaml", "e", "2")}, locations(), warnings);
 
   ASSERT_TRUE(values.ok()) << values.error().message;
   EXPECT_EQ((*values)[0].value, ConfigScalar(std::int64_t{1}));

@@ -244,15 +244,15 @@ INSTANTIATE_TEST_SUITE_P(
             "7:38: requires.device_nodes[1]: expected an absolute path, found \"dev/acme0\""},
         BadManifest{"RelativeFile", fake().line("requires: {files: [firmware]}"), "YAML_TYPE",
                     "7:20: requires.files[0]: expected an absolute path, found \"firmware\""},
-        BadManifest{"SonameWithFolder",
-                    fake().line("requires: {libraries: [{soname: a.so}, {soname: lib/a.so}]}"),
-                    "YAML_TYPE",
-                    "7:49: requires.libraries[1].soname: expected a soname without a folder, found "
-                    "\"lib/a.so\""},
-        BadManifest{"EmptySoname", fake().line("requires: {libraries: [{soname: ''}]}"),
-                    "YAML_TYPE",
-                    "7:33: requires.libraries[0].soname: expected a soname without a folder, found "
-                    "text \"\""},
+        BadManifest{
+            "SonameWithFolder",
+            fake().line("requires: {libraries: [{soname: a.so}, {soname: lib/a.so}]}"), "YAML_TYPE",
+            "7:49: requires.libraries[1].soname: expected a soname without a directory, found "
+            "\"lib/a.so\""},
+        BadManifest{
+            "EmptySoname", fake().line("requires: {libraries: [{soname: ''}]}"), "YAML_TYPE",
+            "7:33: requires.libraries[0].soname: expected a soname without a directory, found "
+            "text \"\""},
         BadManifest{"PriorityOutOfRange", fake().line("priority: 1001"), "YAML_RANGE",
                     "7:11: priority: expected integer -1000 to 1000, found 1001"},
         BadManifest{"ProbeTimeoutOutOfRange", fake().line("probe_timeout_ms: 99"), "YAML_RANGE",
@@ -309,10 +309,10 @@ TEST(ResolveLibrary, TakesAbsoluteAndManifestRelativePathsOnly) {
   EXPECT_EQ(resolve_library("/opt/x.so", "/p/x").value(), "/opt/x.so");
 }
 
-TEST(ResolveLibrary, RefusesWaysOutOfTheFolderAndSaysTheRules) {
+TEST(ResolveLibrary, RefusesWaysOutOfTheDirectoryAndSaysTheRules) {
   const std::pair<std::string, std::string> bad[] = {{"../x.so", "leads through \"..\""},
                                                      {"/opt/../x.so", "leads through \"..\""},
-                                                     {"sub/", "is a folder"},
+                                                     {"sub/", "is a directory"},
                                                      {"", "is empty"}};
   for (const auto& [written, why] : bad) {
     const Result<std::string> path = resolve_library(written, "/p/x");
@@ -334,7 +334,7 @@ TEST(ResolveLibrary, IsToldWithItsPlaceInTheManifest) {
               HasSubstr("/p/a.yaml:4:10: library: library \"../x.so\" leads through"));
 }
 
-TEST(OpenManifest, FollowsALinkedManifestToItsRealFolder) {
+TEST(OpenManifest, FollowsALinkedManifestToItsRealDirectory) {
   const test::TempDir dir;
   fake().write_to(dir / "real/a.yaml");
   std::filesystem::create_symlink(dir / "real/a.yaml", dir / "b.yaml");

@@ -22,7 +22,7 @@ constexpr unsigned kSets = 60;
 // Everything that has a part in what comes after.
 std::string told(const Candidate& one) {
   std::string text =
-      concat(one.file, " tier ", one.tier, " place ", one.place, " ", name_of(one.state), " D",
+      concat(one.file, " tier ", one.tier, " place ", one.location, " ", name_of(one.state), " D",
              one.reason.number, " ", one.was_eligible ? "eligible" : "out", " ", one.text);
   for (const std::string& drop_in : one.drop_ins) text += concat("\n  + ", drop_in);
   if (!one.manifest) return text;
@@ -66,7 +66,7 @@ TEST(MergeOnDemand, DecidesAboutAWordAsIfEverythingWereParsed) {
   std::size_t left = 0;
   for (unsigned seed = 0; seed < kSets; ++seed) {
     const ManifestSet set(seed);
-    const SearchResult found = search_plugins(set.places());
+    const SearchResult found = search_plugins(set.locations());
     const std::vector<Candidate> all = merge_plugins(found, {}).candidates;
     for (const std::string& word : ManifestSet::words()) {
       SCOPED_TRACE(concat("set ", seed, " word ", word));
@@ -86,7 +86,7 @@ TEST(MergeOnDemand, DecidesInAnyOrderAndAtLastAsIfAtOnce) {
   for (unsigned seed = 0; seed < kSets; ++seed) {
     SCOPED_TRACE(concat("set ", seed));
     const ManifestSet set(seed);
-    const SearchResult found = search_plugins(set.places());
+    const SearchResult found = search_plugins(set.locations());
     const MergeResult all = merge_plugins(found, {});
     std::vector<std::string> words = ManifestSet::words(), asked;
     std::shuffle(words.begin(), words.end(), std::mt19937(seed));
@@ -116,10 +116,10 @@ TEST(MergeOnDemand, ParsesNothingThatCannotSayTheWord) {
   ManifestBuilder().id("test.a").key("cuda").write_to(dir / "a.yaml");
   test::write_file(dir / "b.yaml", std::string_view("[ broken"));
   ManifestBuilder().id("test.c").key("opencl").write_to(dir / "c.yaml");
-  PluginPlaces places;
-  places.directories = {dir.path().string()};
-  places.exclusive = true;
-  Merge merge(search_plugins(places), {});
+  PluginLocations locations;
+  locations.directories = {dir.path().string()};
+  locations.exclusive = true;
+  Merge merge(search_plugins(locations), {});
 
   EXPECT_THAT(merge.decide("cuda"), ElementsAre(0u));
   EXPECT_EQ(merge.candidates()[0].state, CandidateState::eligible);
@@ -137,10 +137,10 @@ TEST(MergeOnDemand, ParsesWhatCanShadowACandidate) {
   const TempDir dir;
   ManifestBuilder().id("test.a").version("2.0.0").key("opencl").write_to(dir / "new.yaml");
   ManifestBuilder().id("test.a").version("1.0.0").key("cuda").write_to(dir / "old.yaml");
-  PluginPlaces places;
-  places.directories = {dir.path().string()};
-  places.exclusive = true;
-  Merge merge(search_plugins(places), {});
+  PluginLocations locations;
+  locations.directories = {dir.path().string()};
+  locations.exclusive = true;
+  Merge merge(search_plugins(locations), {});
 
   EXPECT_THAT(merge.decide("cuda"), ElementsAre(0u, 1u));
   EXPECT_EQ(merge.candidates()[1].reason, reason::shadowed_by);
@@ -149,11 +149,11 @@ TEST(MergeOnDemand, ParsesWhatCanShadowACandidate) {
 TEST(MergeOnDemand, DecidesEverythingAtOnceWhereThereAreFilters) {
   const TempDir dir;
   ManifestBuilder().id("test.a").key("cuda").write_to(dir / "a.yaml");
-  PluginPlaces places;
-  places.directories = {dir.path().string()};
-  places.exclusive = true;
+  PluginLocations locations;
+  locations.directories = {dir.path().string()};
+  locations.exclusive = true;
 
-  const Merge merge(search_plugins(places), {{"b.*", false, "GANTRY_DISABLE"}});
+  const Merge merge(search_plugins(locations), {{"b.*", false, "GANTRY_DISABLE"}});
 
   EXPECT_TRUE(merge.all_decided());
   EXPECT_THAT(merge.warnings(), ElementsAre("GANTRY_DISABLE: \"b.*\" matches no plugin"));

@@ -21,13 +21,14 @@ ManifestBuilder fake(std::string_view id = "test.fake") {
 // Two directories, the first above the second, in one tier; `low_tier` moves the second to a tier of its own.
 MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters = {},
                   bool low_tier = false) {
-  PluginPlaces places;
-  places.admin_directory.clear();
-  places.directories = {(dir / "high").string()};
-  (low_tier ? places.config_directories : places.directories).push_back((dir / "low").string());
+  PluginLocations locations;
+  locations.admin_directory.clear();
+  locations.directories = {(dir / "high").string()};
+  (low_tier ? locations.config_directories : locations.directories)
+      .push_back((dir / "low").string());
   std::filesystem::create_directories(dir / "high");
   std::filesystem::create_directories(dir / "low");
-  return merge_plugins(search_plugins(places), filters);
+  return merge_plugins(search_plugins(locations), filters);
 }
 
 // "high/x.yaml eligible", "low/x.yaml D111"
@@ -115,11 +116,11 @@ TEST(Merge, KnowsOneLibraryUnderTwoPaths) {
   std::filesystem::create_directories(dir / "low/y");
   fake().write_to(dir / "low/y/b.yaml");
   std::filesystem::create_hard_link(dir / "high/lib64/x/libfake.so", dir / "low/y/libfake.so");
-  PluginPlaces places;
-  places.admin_directory.clear();
-  places.directories = {(dir / "high/lib64").string(), (dir / "low").string()};
+  PluginLocations locations;
+  locations.admin_directory.clear();
+  locations.directories = {(dir / "high/lib64").string(), (dir / "low").string()};
 
-  const MergeResult result = merge_plugins(search_plugins(places), {});
+  const MergeResult result = merge_plugins(search_plugins(locations), {});
 
   EXPECT_THAT(told(result, dir), ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
 }

@@ -20,7 +20,7 @@ TEST(Reasons, AreListedOnceByRisingNumberAndFitAStatus) {
 }
 
 TEST(Reasons, AreFoundByTheTagOfAnError) {
-  EXPECT_EQ(reason_of(malformed(0, "x").because("YAML_TAB")).number, 155);
+  EXPECT_EQ(reason_of(malformed(0, "x").with_reason("YAML_TAB")).number, 155);
   EXPECT_EQ(reason_of("ABI_RANGE"), reason::abi_range);
   EXPECT_FALSE(reason_of("BLOB_TRUNCATED"));
 }

@@ -28,17 +28,17 @@ std::vector<std::string> files(const SearchResult& result, const TempDir& dir) {
 
 std::vector<std::string> lines(const SearchResult& result) {
   std::vector<std::string> all;
-  for (const SearchPlace& place : result.places) all.push_back(describe(place));
+  for (const SearchLocation& location : result.locations) all.push_back(describe(location));
   return all;
 }
 
-PluginPlaces nowhere() {
-  PluginPlaces places;
-  places.admin_directory.clear();
-  return places;
+PluginLocations nowhere() {
+  PluginLocations locations;
+  locations.admin_directory.clear();
+  return locations;
 }
 
-TEST(SearchPath, TakesManifestsAndFoldersWithExactlyOneBytewise) {
+TEST(SearchPath, TakesManifestsAndDirectoriesWithExactlyOneBytewise) {
   const TempDir dir;
   touch(dir / "b.yaml");
   touch(dir / "Z.yaml");
@@ -48,24 +48,24 @@ TEST(SearchPath, TakesManifestsAndFoldersWithExactlyOneBytewise) {
   touch(dir / "notes.txt");
   touch(dir / ".hidden.yaml");
   touch(dir / "c.yml");
-  PluginPlaces places = nowhere();
-  places.directories = {dir.path().string()};
+  PluginLocations locations = nowhere();
+  locations.directories = {dir.path().string()};
 
-  EXPECT_THAT(files(search_plugins(places), dir), ElementsAre("Z.yaml", "a/a.yaml", "b.yaml"));
+  EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("Z.yaml", "a/a.yaml", "b.yaml"));
 }
 
-TEST(SearchPath, TellsOfAFolderWithSeveralManifests) {
+TEST(SearchPath, TellsOfADirectoryWithSeveralManifests) {
   const TempDir dir;
   touch(dir / "two/a.yaml");
   touch(dir / "two/b.yaml");
-  PluginPlaces places = nowhere();
-  places.directories = {dir.path().string()};
+  PluginLocations locations = nowhere();
+  locations.directories = {dir.path().string()};
 
-  const SearchResult result = search_plugins(places);
+  const SearchResult result = search_plugins(locations);
 
   ASSERT_EQ(result.manifests.size(), 1u);
-  EXPECT_EQ(result.manifests[0].reason, reason::manifest_folder);
-  EXPECT_EQ(result.manifests[0].text, "folder holds 2 manifests (a.yaml, b.yaml), expected one");
+  EXPECT_EQ(result.manifests[0].reason, reason::manifest_directory);
+  EXPECT_EQ(result.manifests[0].text, "directory holds 2 manifests (a.yaml, b.yaml), expected one");
 }
 
 TEST(SearchPath, GoesThroughTheTiersInOrder) {
@@ -74,33 +74,33 @@ TEST(SearchPath, GoesThroughTheTiersInOrder) {
     touch(dir / concat(name, "/x.yaml"));
   }
   touch(dir / "single.yaml");
-  PluginPlaces places;
-  places.manifests = {(dir / "single.yaml").string()};
-  places.directories = {(dir / "api").string()};
-  places.config_file = "/etc/gantry/runtime.yaml";
-  places.config_directories = {(dir / "config").string()};
-  places.add_plugin_files = (dir / "files").string();
-  places.admin_directory = (dir / "admin").string();
-  places.core_directory = (dir / "core/lib").string();
+  PluginLocations locations;
+  locations.manifests = {(dir / "single.yaml").string()};
+  locations.directories = {(dir / "api").string()};
+  locations.config_file = "/etc/gantry/runtime.yaml";
+  locations.config_directories = {(dir / "config").string()};
+  locations.add_plugin_files = (dir / "files").string();
+  locations.admin_directory = (dir / "admin").string();
+  locations.core_directory = (dir / "core/lib").string();
 
-  const SearchResult result = search_plugins(places);
+  const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir),
               ElementsAre("single.yaml", "api/x.yaml", "config/x.yaml", "files/x.yaml",
                           "admin/x.yaml", "core/share/gantry/plugins.d/x.yaml"));
   std::vector<int> tiers;
-  for (const SearchPlace& place : result.places) tiers.push_back(place.tier);
+  for (const SearchLocation& location : result.locations) tiers.push_back(location.tier);
   EXPECT_THAT(tiers, ElementsAre(1, 1, 2, 3, 3, 4, 8));
 }
 
 TEST(SearchPath, SaysWhatEachPlaceIs) {
   const TempDir dir;
   touch(dir / "a/x.yaml");
-  PluginPlaces places;
-  places.directories = {(dir / "a").string()};
-  places.admin_directory = (dir / "absent").string();
+  PluginLocations locations;
+  locations.directories = {(dir / "a").string()};
+  locations.admin_directory = (dir / "absent").string();
 
-  EXPECT_THAT(lines(search_plugins(places)),
+  EXPECT_THAT(lines(search_plugins(locations)),
               ElementsAre(concat("1 --plugins ", (dir / "a").string(), " (1 file)"),
                           "3 GANTRY_PLUGIN_FILES (unset)", "3 GANTRY_ADD_PLUGIN_FILES (unset)",
                           concat("4 ", (dir / "absent").string(), " (absent)")));
@@ -112,12 +112,12 @@ TEST(SearchPath, PluginFilesReplaceTheTiersBelowAndSayWhatTheyHad) {
   touch(dir / "bad.yaml");
   touch(dir / "admin/x.yaml");
   touch(dir / "admin/y.yaml");
-  PluginPlaces places;
-  places.plugin_files = (dir / "bad.yaml").string();
-  places.add_plugin_files = "/never/looked/at";
-  places.admin_directory = (dir / "admin").string();
+  PluginLocations locations;
+  locations.plugin_files = (dir / "bad.yaml").string();
+  locations.add_plugin_files = "/never/looked/at";
+  locations.admin_directory = (dir / "admin").string();
 
-  const SearchResult result = search_plugins(places);
+  const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir), ElementsAre("bad.yaml"));
   EXPECT_THAT(lines(result), ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
@@ -130,14 +130,14 @@ TEST(SearchPath, TakesListsBetweenColonsAndNothingForDevNull) {
   touch(dir / "a.yaml");
   touch(dir / "b/c.yaml");
   touch(dir / "admin/x.yaml");
-  PluginPlaces places;
-  places.admin_directory = (dir / "admin").string();
-  places.plugin_files = concat((dir / "a.yaml").string(), "::", (dir / "b").string(), ":");
-  EXPECT_THAT(files(search_plugins(places), dir), ElementsAre("a.yaml", "b/c.yaml"));
+  PluginLocations locations;
+  locations.admin_directory = (dir / "admin").string();
+  locations.plugin_files = concat((dir / "a.yaml").string(), "::", (dir / "b").string(), ":");
+  EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a.yaml", "b/c.yaml"));
 
   for (const char* none : {"", "/dev/null"}) {
-    places.plugin_files = none;
-    EXPECT_THAT(search_plugins(places).manifests, IsEmpty()) << none;
+    locations.plugin_files = none;
+    EXPECT_THAT(search_plugins(locations).manifests, IsEmpty()) << none;
   }
 }
 
@@ -145,20 +145,20 @@ TEST(SearchPath, ExclusiveStopsAfterTheProgramsOwn) {
   const TempDir dir;
   touch(dir / "a/x.yaml");
   touch(dir / "admin/y.yaml");
-  PluginPlaces places;
-  places.directories = {(dir / "a").string()};
-  places.exclusive = true;
-  places.plugin_files = (dir / "admin").string();
-  places.admin_directory = (dir / "admin").string();
+  PluginLocations locations;
+  locations.directories = {(dir / "a").string()};
+  locations.exclusive = true;
+  locations.plugin_files = (dir / "admin").string();
+  locations.admin_directory = (dir / "admin").string();
 
-  EXPECT_THAT(files(search_plugins(places), dir), ElementsAre("a/x.yaml"));
+  EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a/x.yaml"));
 }
 
 TEST(SearchPath, KeepsWhatWasNamedAndIsNotThereAsACandidate) {
-  PluginPlaces places = nowhere();
-  places.manifests = {"/nowhere/x.yaml", "relative.yaml"};
+  PluginLocations locations = nowhere();
+  locations.manifests = {"/nowhere/x.yaml", "relative.yaml"};
 
-  const SearchResult result = search_plugins(places);
+  const SearchResult result = search_plugins(locations);
 
   ASSERT_EQ(result.manifests.size(), 2u);
   EXPECT_EQ(result.manifests[0].reason, reason::not_found);
@@ -174,10 +174,10 @@ TEST(SearchPath, GivesDropInsLowestPlaceFirst) {
   touch(dir / "low/x/x.yaml");
   touch(dir / "low/x/x.yaml.d/50-c.yaml");
   touch(dir / "low/x.yaml.d/notes.txt");
-  PluginPlaces places = nowhere();
-  places.directories = {(dir / "high").string(), (dir / "low").string()};
+  PluginLocations locations = nowhere();
+  locations.directories = {(dir / "high").string(), (dir / "low").string()};
 
-  const SearchResult result = search_plugins(places);
+  const SearchResult result = search_plugins(locations);
 
   std::vector<std::string> names;
   for (const FoundDropIn& drop_in : result.drop_ins) {

@@ -89,12 +89,12 @@ struct Said {
 };
 
 TEST(TableCopy, KnowsTheSizesOfAbiOneZero) {
-  EXPECT_EQ(kLeastTableSize<gantry_plugin_table>, sizeof(gantry_plugin_table));
-  EXPECT_EQ(kLeastTableSize<gantry_loader_table>, sizeof(gantry_loader_table));
-  EXPECT_EQ(kLeastTableSize<gantry_module_table>, sizeof(gantry_module_table));
-  EXPECT_EQ(kLeastTableSize<gantry_function_table>, sizeof(gantry_function_table));
-  EXPECT_EQ(kLeastTableSize<gantry_device_table>, sizeof(gantry_device_table));
-  EXPECT_EQ(kLeastTableSize<gantry_function_info>, sizeof(gantry_function_info));
+  EXPECT_EQ(kMinTableSize<gantry_plugin_table>, sizeof(gantry_plugin_table));
+  EXPECT_EQ(kMinTableSize<gantry_loader_table>, sizeof(gantry_loader_table));
+  EXPECT_EQ(kMinTableSize<gantry_module_table>, sizeof(gantry_module_table));
+  EXPECT_EQ(kMinTableSize<gantry_function_table>, sizeof(gantry_function_table));
+  EXPECT_EQ(kMinTableSize<gantry_device_table>, sizeof(gantry_device_table));
+  EXPECT_EQ(kMinTableSize<gantry_function_info>, sizeof(gantry_function_info));
 }
 
 TEST(TableCopy, KeepsWhatThePluginOffers) {
@@ -199,12 +199,12 @@ TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
     EXPECT_EQ(error.code, Code::malformed);
     EXPECT_EQ(error.reason, "STRUCT_SIZE");
     EXPECT_EQ(error.message, concat("plugin acme.npu: gantry_device_table says its size is ", size,
-                                    ", least is 160 (ABI 1.0)"));
+                                    ", minimum is 160 (ABI 1.0)"));
   }
   gantry_device_table table = device_table();
   table.struct_size = 0x80000000u;
   EXPECT_EQ(refusal(table).message,
-            "plugin acme.npu: gantry_device_table says its size is 2147483648, most is 65536");
+            "plugin acme.npu: gantry_device_table says its size is 2147483648, maximum is 65536");
 }
 
 TEST(TableCopy, RefusesNoTableAndATableBesideItsAlignment) {
@@ -274,8 +274,8 @@ TEST(TableCopies, GivesThreadsTheSameCopy) {
   std::vector<const gantry_function_table*> seen(8);
   std::vector<std::thread> threads;
 
-  for (auto& place : seen) {
-    threads.emplace_back([&] { place = copies.get(&mine, "p").value(); });
+  for (auto& location : seen) {
+    threads.emplace_back([&] { location = copies.get(&mine, "p").value(); });
   }
   for (std::thread& thread : threads) thread.join();
 

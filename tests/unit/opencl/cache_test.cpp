@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs between processes: what is compiled once is not compiled again, and nothing that lies in the folder
+// Programs between processes: what is compiled once is not compiled again, and nothing that lies in the directory
 // stops a kernel from running.
 #include "world.hpp"
 
@@ -27,8 +27,8 @@ class OpenclCache : public OpenclTest {
   }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
-    if (!fs::exists(cache_folder())) return found;
-    for (const auto& entry : fs::directory_iterator(cache_folder())) found.push_back(entry);
+    if (!fs::exists(cache_directory())) return found;
+    for (const auto& entry : fs::directory_iterator(cache_directory())) found.push_back(entry);
     return found;
   }
   const std::vector<std::uint8_t> payload_ = both_kernels();
@@ -94,7 +94,7 @@ TEST_F(OpenclCache, CompilesAgainWhereTheDriverRefusesTheBinary) {
   ByteReader in(bytes);
   ASSERT_TRUE(in.skip(8, "magic").ok());
   const std::string key(in.read_string("key").value());
-  DiskCache({.folder = cache_folder()}).store(key, std::vector<std::uint8_t>(64, 7));
+  DiskCache({.directory = cache_directory()}).store(key, std::vector<std::uint8_t>(64, 7));
   ASSERT_EQ(files().size(), 1u);
 
   restart();
@@ -107,9 +107,9 @@ TEST_F(OpenclCache, CompilesAgainWhereTheDriverRefusesTheBinary) {
   EXPECT_THAT(host_.log[0], HasSubstr("refuses it: CL_"));
 }
 
-TEST_F(OpenclCache, RunsWhereTheFolderCannotBeWritten) {
+TEST_F(OpenclCache, RunsWhereTheDirectoryCannotBeWritten) {
   use_cache();
-  gantry::test::write_file(cache_folder(), "a file where the folder should be");
+  gantry::test::write_file(cache_directory(), "a file where the directory should be");
 
   run(payload_);
   restart();

@@ -228,10 +228,10 @@ TEST_F(OpenclDevice, SaysWhereItLookedForADriver) {
 }
 
 TEST_F(OpenclDevice, SaysWhereTheLoadersVariablePoints) {
-  const gantry::test::TempDir folder;
+  const gantry::test::TempDir directory;
   const char* const before = std::getenv("OCL_ICD_VENDORS");
   const std::string kept = before != nullptr ? before : "";
-  setenv("OCL_ICD_VENDORS", folder.path().c_str(), 1);
+  setenv("OCL_ICD_VENDORS", directory.path().c_str(), 1);
   between.no_platform = true;
   restart();
   const auto message = [&] {
@@ -242,12 +242,12 @@ TEST_F(OpenclDevice, SaysWhereTheLoadersVariablePoints) {
   };
 
   const std::string none = message();
-  gantry::test::write_file(folder / "broken.icd", "libnowhere.so");
+  gantry::test::write_file(directory / "broken.icd", "libnowhere.so");
   const std::string broken = message();
 
   const std::string begin =
       concat("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ", "\"",
-             folder.path().string(), "\", where OCL_ICD_VENDORS points, and ");
+             directory.path().string(), "\", where OCL_ICD_VENDORS points, and ");
   const std::string end = "; Debian's pocl-opencl-icd has one for CPUs";
   EXPECT_EQ(none, begin + "finds none" + end);
   EXPECT_EQ(broken, begin + "none of \"broken.icd\" names a driver that starts" + end);

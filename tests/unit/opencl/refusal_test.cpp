@@ -61,16 +61,16 @@ TEST_F(OpenclRefusal, RefusesAnotherNumberOfArguments) {
 
 TEST_F(OpenclRefusal, RefusesLargerWorkGroupsThanTheDeviceHas) {
   const auto module = load(both_kernels());
-  const std::int64_t most = attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  const std::int64_t max = attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   void* const data = memory(64);
 
   const Error error = error_of(module->call(
-      "fill", {pointer_value(data), float_value(3), int_value(1), int_value(2 * most)}));
+      "fill", {pointer_value(data), float_value(3), int_value(1), int_value(2 * max)}));
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "LAUNCH_EXTENT");
-  EXPECT_THAT(error.message, HasSubstr(concat("wants work-groups of ", 2 * most, " x 1 x 1, ")));
-  EXPECT_THAT(error.message, HasSubstr(concat("has at most ", most, " work-items in one")));
+  EXPECT_THAT(error.message, HasSubstr(concat("wants work-groups of ", 2 * max, " x 1 x 1, ")));
+  EXPECT_THAT(error.message, HasSubstr(concat("has at most ", max, " work-items in one")));
 }
 
 TEST_F(OpenclRefusal, ShowsTheCompilersLogWhereItDoesNotBuild) {

@@ -119,7 +119,7 @@ std::vector<float> OpenclTest::floats_in(void* data, std::size_t count, std::int
   return values;
 }
 
-Status OpenclTest::copy(gantry_place from, gantry_place to, std::uint64_t bytes,
+Status OpenclTest::copy(gantry_location from, gantry_location to, std::uint64_t bytes,
                         std::int32_t device, std::uint32_t flags, void* stream) {
   gantry_copy what{sizeof what, flags, from, to, bytes};
   StatusBuffer status;

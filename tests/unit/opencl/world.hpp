@@ -68,9 +68,9 @@ class OpenclTest : public ::testing::Test {
 
   // Ends the plugin and makes another, as a new process would; with the host's options as they are now.
   void restart();
-  // Keeps programs in a folder of this test.
+  // Keeps programs in a directory of this test.
   void use_cache();
-  std::string cache_folder() const { return (temp_ / "opencl").string(); }
+  std::string cache_directory() const { return (temp_ / "opencl").string(); }
 
   std::unique_ptr<Loaded> load(std::vector<std::uint8_t> payload, gantry_object* pin = nullptr);
 
@@ -88,12 +88,13 @@ class OpenclTest : public ::testing::Test {
   void* memory(std::uint64_t bytes, std::int32_t device = 0);
   std::vector<float> floats_in(void* data, std::size_t count, std::int32_t device = 0,
                                void* stream = nullptr);
-  Status copy(gantry_place from, gantry_place to, std::uint64_t bytes, std::int32_t device = 0,
-              std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr);
-  static gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+  Status copy(gantry_location from, gantry_location to, std::uint64_t bytes,
+              std::int32_t device = 0, std::uint32_t flags = GANTRY_COPY_BLOCKING,
+              void* stream = nullptr);
+  static gantry_location on_host(const void* data, std::uint64_t offset = 0) {
     return {const_cast<void*>(data), offset, {1, 0}};
   }
-  static gantry_place on_device(void* data, std::uint64_t offset = 0, std::int32_t device = 0) {
+  static gantry_location on_device(void* data, std::uint64_t offset = 0, std::int32_t device = 0) {
     return {data, offset, {device_type, device}};
   }
   std::int64_t attribute(std::int32_t kind, std::int32_t device = 0);

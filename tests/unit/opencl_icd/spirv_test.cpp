@@ -9,8 +9,8 @@
 #include "tests/unit/opencl/payloads.hpp"
 
 #include <gantry/plugin.h>
+#include <gantry/abi_boundary.hpp>
 #include <gantry/handle.hpp>
-#include <gantry/wall.hpp>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

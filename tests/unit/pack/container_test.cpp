@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/blob/container.hpp"
+#include "core/format/container.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
 #include "tests/support/files.hpp"
@@ -69,13 +69,13 @@ std::vector<std::uint8_t> from_hex(std::string_view hex) {
 }
 
 TEST(Container, IsTheWorkedExampleByteForByte) {
-  const TempDir folder;
-  test::write_file(folder / "add.ptx", "//ptx");
+  const TempDir directory;
+  test::write_file(directory / "add.ptx", "//ptx");
   const gantry_dtype handle{3, 64, 1};
   const DeviceModuleSource cuda{
       "cuda",
       "ptx",
-      folder / "add.ptx",
+      directory / "add.ptx",
       {{"add_kernel0", {handle, handle, {0, 32, 1}}, {"blockIdx.x", "threadIdx.x"}, "", ""}}};
   const std::vector<ContainerModule> modules = {
       {"", {1}, nullptr},
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadKey{"Library", "_lib", "type key \"_lib\" is reserved by the container"},
         BadKey{"Tree", "_import_tree", "type key \"_import_tree\" is reserved by the container"},
-        BadKey{"Long", std::string(257, 'k'), "type key has 257 bytes, most is 256"},
+        BadKey{"Long", std::string(257, 'k'), "type key has 257 bytes, maximum is 256"},
         BadKey{"Control", "cu\nda", "type key has byte 0xa, it must be printable ASCII"}),
     [](const auto& test) { return test.param.name; });
 

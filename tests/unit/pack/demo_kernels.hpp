@@ -94,19 +94,19 @@ struct Matrix {
 class DemoKernels : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TempDir;
+    directory_ = new TempDir;
     Recipe recipe = read_recipe(golden("../../../tools/demo/digits.yaml")).value();
     // the host code does not know the difference
     recipe.device_modules.clear();
-    const Status packed = pack(recipe, *folder_ / "digits.so");
+    const Status packed = pack(recipe, *directory_ / "digits.so");
     ASSERT_TRUE(packed.ok()) << packed.error().message;
-    library_ = ::dlopen((*folder_ / "digits.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    library_ = ::dlopen((*directory_ / "digits.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library_, nullptr) << ::dlerror();
     *pointer<void (*)(const char*)>("__TVMAPISetLastError") = set_last_error;
   }
   static void TearDownTestSuite() {
     if (library_ != nullptr) ::dlclose(library_);
-    delete folder_;
+    delete directory_;
   }
   void SetUp() override {
     last_error.clear();
@@ -133,7 +133,7 @@ class DemoKernels : public ::testing::Test {
   }
 
  private:
-  inline static TempDir* folder_ = nullptr;
+  inline static TempDir* directory_ = nullptr;
   inline static void* library_ = nullptr;
 };
 

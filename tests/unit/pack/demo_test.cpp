@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The demo's kernels in C.
-#include "core/tensor/npz.hpp"
+#include "core/arrays/npz.hpp"
 #include "tests/unit/pack/demo_kernels.hpp"
 
 #include <array>

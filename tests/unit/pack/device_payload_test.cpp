@@ -33,10 +33,10 @@ class DevicePayload : public ::testing::Test {
     file("add.comp", "void main() {}\n");
   }
   void file(std::string_view name, std::string_view text) const {
-    test::write_file(folder_ / name, text);
+    test::write_file(directory_ / name, text);
   }
   ShaderTools tools(std::vector<std::string> glslang = good) const {
-    return {std::move(glslang), folder_.path(), folder_.path()};
+    return {std::move(glslang), directory_.path(), directory_.path()};
   }
   // A module of one kernel with one tensor.
   static DeviceModuleSource module(std::string type_key, std::string source) {
@@ -67,14 +67,14 @@ class DevicePayload : public ::testing::Test {
     return written.ok() ? Error() : written.error();
   }
 
-  const test::TempDir folder_;
+  const test::TempDir directory_;
 };
 
 TEST_F(DevicePayload, WithoutAFormatIsTheFile) {
   file("ready", "whole payload");
   Pieces out;
 
-  ASSERT_TRUE(write_device_payload({"npu", "", folder_ / "ready", {}}, {}, out).ok());
+  ASSERT_TRUE(write_device_payload({"npu", "", directory_ / "ready", {}}, {}, out).ok());
 
   EXPECT_THAT(test::bytes_of(out), ElementsAreArray(Words().text("whole payload").bytes()));
 }
@@ -139,7 +139,7 @@ TEST_F(DevicePayload, SaysWhichSourceIsMissing) {
     const Error error = refused(module(key, "none"), tools());
 
     EXPECT_EQ(error.code, Code::not_found);
-    EXPECT_THAT(error.message, ::testing::HasSubstr((folder_ / "none").native()));
+    EXPECT_THAT(error.message, ::testing::HasSubstr((directory_ / "none").native()));
     EXPECT_THAT(error.message, EndsWith("\n  r.yaml:4:7: kernels.add"));
   }
 }

@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "parameter \"w\" is float32x4, an array record has room for one lane"},
         Refused{"Dimensions",
                 {parameter("w", std::vector<std::int64_t>(33, 1))},
-                "parameter \"w\" has 33 dimensions, most is 32"},
+                "parameter \"w\" has 33 dimensions, maximum is 32"},
         Refused{"WrongSize",
                 {Parameter{"w", float32, {3}, std::string(13, 'd')}},
                 "parameter \"w\" has 13 bytes of data, its shape and dtype make 12"}),

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, GraphTextRefuses,
     ::testing::Values(
         Refused{"NoOutputs", [](GraphDescription& g) { g.outputs.clear(); }, Code::invalid,
-                "graph has no outputs, fewest is 1"},
+                "graph has no outputs, minimum is 1"},
         Refused{"UnknownOutput", [](GraphDescription& g) { g.outputs = {"z"}; }, Code::not_found,
                 "outputs names tensor \"z\", defined before it are a, b, c, d, w, x"},
         Refused{"UsedBeforeMade", [](GraphDescription& g) { g.operators[0].inputs[0] = "d"; },
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"InputIsParameter", [](GraphDescription& g) { g.inputs[0].name = "w"; },
                 Code::invalid, "tensor \"w\" is defined twice"},
         Refused{"NothingComesOut", [](GraphDescription& g) { g.operators[1].outputs.clear(); },
-                Code::invalid, "operator 1 \"split\" has no output, fewest is 1"},
+                Code::invalid, "operator 1 \"split\" has no output, minimum is 1"},
         Refused{"Reserved", [](GraphDescription& g) { g.operators[1].function = "__nop"; },
                 Code::invalid, "function \"__nop\" is reserved for compilers"}),
     [](const auto& test) { return test.param.name; });

@@ -111,7 +111,7 @@ TEST(Index, RefusesNoModules) {
   const Result<ModuleIndex> index = index_modules({});
 
   ASSERT_FALSE(index.ok());
-  EXPECT_EQ(index.error().message, "module graph is empty, fewest is the root");
+  EXPECT_EQ(index.error().message, "module graph is empty, minimum is the root");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/link.hpp"
-#include "core/pack/child_process.hpp"
-#include "core/pack/temp_folder.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/temp_directory.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -16,42 +16,43 @@ using ::testing::StartsWith;
 // A shell stands in for programs that misbehave.
 std::vector<std::string> shell(std::string script) { return {"sh", "-c", std::move(script)}; }
 
-TEST(Program, RunsInItsFolderWithNothingToRead) {
-  const TempDir folder;
-  const Result<ProgramEnd> end = run_program(shell("pwd; cat; echo said >&2"), folder.path(), 1000);
+TEST(Program, RunsInItsDirectoryWithNothingToRead) {
+  const TempDir directory;
+  const Result<ProgramEnd> end =
+      run_program(shell("pwd; cat; echo said >&2"), directory.path(), 1000);
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->exit_status, 0);
-  EXPECT_EQ(end->output, std::filesystem::canonical(folder.path()).native() + "\nsaid\n");
+  EXPECT_EQ(end->output, std::filesystem::canonical(directory.path()).native() + "\nsaid\n");
 }
 
 TEST(Program, PassesWordsWithoutAShell) {
-  const TempDir folder;
-  const Result<ProgramEnd> end = run_program({"echo", "$HOME", "a b; c"}, folder.path(), 1000);
+  const TempDir directory;
+  const Result<ProgramEnd> end = run_program({"echo", "$HOME", "a b; c"}, directory.path(), 1000);
 
   EXPECT_EQ(end.value().output, "$HOME a b; c\n");
 }
 
 TEST(Program, KeepsTheBeginningOfALongOutputAndDoesNotHang) {
-  const TempDir folder;
+  const TempDir directory;
   const Result<ProgramEnd> end =
       run_program(shell("i=0; while [ $i -lt 3000 ]; do echo "
                         "0123456789012345678901234567890123456789; i=$((i+1)); done"),
-                  folder.path(), 100);
+                  directory.path(), 100);
 
   EXPECT_EQ(end.value().output.size(), 100u);
   EXPECT_EQ(end.value().dropped_bytes, 3000u * 41 - 100);
 }
 
 TEST(Program, TellsStatusAndSignalApart) {
-  const TempDir folder;
-  EXPECT_EQ(run_program(shell("exit 3"), folder.path(), 10).value().exit_status, 3);
-  EXPECT_EQ(run_program(shell("kill -9 $$"), folder.path(), 10).value().signal, 9);
+  const TempDir directory;
+  EXPECT_EQ(run_program(shell("exit 3"), directory.path(), 10).value().exit_status, 3);
+  EXPECT_EQ(run_program(shell("kill -9 $$"), directory.path(), 10).value().signal, 9);
 }
 
 TEST(Program, SaysThatItIsNotThere) {
-  const TempDir folder;
-  const Result<ProgramEnd> end = run_program({"no-such-compiler"}, folder.path(), 10);
+  const TempDir directory;
+  const Result<ProgramEnd> end = run_program({"no-such-compiler"}, directory.path(), 10);
 
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::unavailable);
@@ -65,13 +66,13 @@ TEST(Program, NeedsAName) {
 }
 
 TEST(Link, ShowsWhatTheCompilerSays) {
-  const TempDir folder;
-  test::write_file(folder / "bad.c", "int f(void) { return missing; }\n");
+  const TempDir directory;
+  test::write_file(directory / "bad.c", "int f(void) { return missing; }\n");
   LinkJob job;
-  job.folder = folder.path();
-  job.scratch = folder.path();
+  job.directory = directory.path();
+  job.scratch = directory.path();
   job.sources = {"bad.c"};
-  job.output = folder / "out.so";
+  job.output = directory / "out.so";
 
   const Status linked = link_library(job);
 
@@ -85,10 +86,10 @@ TEST(Link, ShowsWhatTheCompilerSays) {
 }
 
 TEST(Link, LetsNoControlCharacterThrough) {
-  const TempDir folder;
+  const TempDir directory;
   LinkJob job;
   job.compiler = shell("printf 'a\\033[2Jb\\n\\nc'; exit 4");
-  job.folder = folder.path();
+  job.directory = directory.path();
 
   const Status linked = link_library(job);
 
@@ -98,10 +99,10 @@ TEST(Link, LetsNoControlCharacterThrough) {
 }
 
 TEST(Link, SaysWhichSignalEndedTheCompiler) {
-  const TempDir folder;
+  const TempDir directory;
   LinkJob job;
   job.compiler = shell("kill -11 $$");
-  job.folder = folder.path();
+  job.directory = directory.path();
 
   const Status linked = link_library(job);
 
@@ -110,40 +111,40 @@ TEST(Link, SaysWhichSignalEndedTheCompiler) {
   EXPECT_EQ(linked.error().message, "C compiler \"sh\" is ended by signal 11");
 }
 
-TEST(TempFolder, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
-  const TempDir folder;
+TEST(TempDirectory, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
+  const TempDir directory;
   std::filesystem::path path;
   {
-    const Result<TempFolder> made = TempFolder::beside(folder / "model.so");
+    const Result<TempDirectory> made = TempDirectory::beside(directory / "model.so");
     ASSERT_TRUE(made.ok()) << made.error().message;
     path = made->path();
-    EXPECT_EQ(path.parent_path(), folder.path());
+    EXPECT_EQ(path.parent_path(), directory.path());
     EXPECT_THAT(path.filename().native(), StartsWith(".model.so."));
     test::write_file(*made / "inside", "x");
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(TempFolder, GoesAwayWithMoreFilesThanOneReadLists) {
-  const test::TempDir folder;
+TEST(TempDirectory, GoesAwayWithMoreFilesThanOneReadLists) {
+  const test::TempDir directory;
   {
-    const Result<TempFolder> made = TempFolder::beside(folder / "model.so");
+    const Result<TempDirectory> made = TempDirectory::beside(directory / "model.so");
     ASSERT_TRUE(made.ok());
     for (int i = 0; i < 500; ++i) {
       test::write_file(*made / concat("file", i), "text");
     }
   }
 
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(TempFolder, SaysWhichFolderIsMissing) {
-  const TempDir folder;
-  const Result<TempFolder> made = TempFolder::beside(folder / "none" / "model.so");
+TEST(TempDirectory, SaysWhichDirectoryIsMissing) {
+  const TempDir directory;
+  const Result<TempDirectory> made = TempDirectory::beside(directory / "none" / "model.so");
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::not_found);
-  EXPECT_THAT(made.error().message, StartsWith("cannot write \"" + (folder / "none").native()));
+  EXPECT_THAT(made.error().message, StartsWith("cannot write \"" + (directory / "none").native()));
   EXPECT_THAT(made.error().message, HasSubstr(": No such file or directory"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "tests/unit/pack/packed.hpp"
 
 namespace gantry::test {

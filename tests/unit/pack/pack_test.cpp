@@ -248,7 +248,7 @@ TEST_F(Pack, RefusesAParameterThatIsNotWhatTheGraphWants) {
   EXPECT_TRUE(files_out().empty());
 }
 
-TEST_F(Pack, SaysThatTheFolderOfTheTargetIsMissing) {
+TEST_F(Pack, SaysThatTheDirectoryOfTheTargetIsMissing) {
   const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
 
   const Status packed = pack(recipe, out() / "none" / "model.so");
@@ -258,7 +258,7 @@ TEST_F(Pack, SaysThatTheFolderOfTheTargetIsMissing) {
   EXPECT_FALSE(fs::exists(out() / "none"));
 }
 
-// A folder that nobody can write to, root included.
+// A directory that nobody can write to, root included.
 TEST_F(Pack, SaysThatTheDiskCannotBeWritten) {
   const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
 

@@ -3,8 +3,8 @@
 // A small model, packed.
 #pragma once
 
+#include "core/arrays/npz.hpp"
 #include "core/pack/pack.hpp"
-#include "core/tensor/npz.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ parameters:
   w: {file: w.npz, member: w}
 )";
 
-// Packs that recipe, or another, in a folder of its own.
+// Packs that recipe, or another, in a directory of its own.
 class PackTest : public ::testing::Test {
  protected:
   PackTest() {
@@ -39,8 +39,8 @@ class PackTest : public ::testing::Test {
     EXPECT_TRUE(write_npz(in() / "w.npz", std::span(&item, 1)).ok());
   }
 
-  std::filesystem::path in() const { return folder_ / "in"; }
-  std::filesystem::path out() const { return folder_ / "out"; }
+  std::filesystem::path in() const { return directory_ / "in"; }
+  std::filesystem::path out() const { return directory_ / "out"; }
   std::filesystem::path target() const { return out() / "model.so"; }
 
   Status pack_text(std::string_view text, const PackOptions& options = {}) const {
@@ -60,7 +60,7 @@ class PackTest : public ::testing::Test {
   }
 
  private:
-  const TempDir folder_;
+  const TempDir directory_;
 };
 
 }  // namespace gantry::test

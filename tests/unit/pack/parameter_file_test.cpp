@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/parameter_file.hpp"
-#include "core/tensor/npz.hpp"
-#include "core/tensor/params.hpp"
+#include "core/arrays/npz.hpp"
+#include "core/arrays/params.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
 
@@ -27,21 +27,21 @@ class ParameterFile : public ::testing::Test {
     const auto* first = reinterpret_cast<const std::uint8_t*>(numbers.data());
     const std::vector<std::uint8_t> data(first, first + 12);
     const std::vector<std::int64_t> shape = {2, 3};
-    test::write_file(folder / "m.npy", npy_bytes(int16, shape, data).value());
+    test::write_file(directory / "m.npy", npy_bytes(int16, shape, data).value());
     const NpzItem items[] = {{"m", int16, shape, data}, {"other", int16, shape, data}};
-    EXPECT_TRUE(write_npz(folder / "m.npz", items).ok());
+    EXPECT_TRUE(write_npz(directory / "m.npz", items).ok());
     const Param param{"m", {int16, shape, data, 0}};
-    test::write_file(folder / "m.params", params_bytes(std::span(&param, 1)).value());
-    test::write_file(folder / "text", "not an array");
+    test::write_file(directory / "m.params", params_bytes(std::span(&param, 1)).value());
+    test::write_file(directory / "text", "not an array");
   }
 
   Result<Parameter> find(std::string file, std::string member, bool transpose = false) {
     ParameterSource source;
     source.name = "w";
-    source.file = folder / file;
+    source.file = directory / file;
     source.member = std::move(member);
     source.transpose = transpose;
-    source.place = "r.yaml:1:1: parameters.w";
+    source.location = "r.yaml:1:1: parameters.w";
     return ParameterFiles().find(source);
   }
 
@@ -49,7 +49,7 @@ class ParameterFile : public ::testing::Test {
     return find(std::move(file), std::move(member), transpose).error().message;
   }
   std::string below(std::string_view file) {
-    return "\n  in " + (folder / file).native() + "\n  for r.yaml:1:1: parameters.w";
+    return "\n  in " + (directory / file).native() + "\n  for r.yaml:1:1: parameters.w";
   }
 
   // The elements that would be written.
@@ -63,7 +63,7 @@ class ParameterFile : public ::testing::Test {
     return numbers;
   }
 
-  const TempDir folder;
+  const TempDir directory;
 };
 
 TEST_F(ParameterFile, IsTheSameArrayInEveryKind) {
@@ -93,7 +93,7 @@ TEST_F(ParameterFile, IsTransposedOnRequest) {
 }
 
 TEST_F(ParameterFile, MustBeOfTheTypeThatTheRecipeSays) {
-  ParameterSource source{"w",   folder / "m.npy", "", true, parse_type("int16[2, 3]").value(),
+  ParameterSource source{"w",   directory / "m.npy", "", true, parse_type("int16[2, 3]").value(),
                          "here"};
 
   const Result<Parameter> found = ParameterFiles().find(source);
@@ -126,7 +126,7 @@ TEST_F(ParameterFile, IsRecognisedByItsBytes) {
 
 TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {
   const std::vector<std::int64_t> shape = {6};
-  test::write_file(folder / "v.npy",
+  test::write_file(directory / "v.npy",
                    npy_bytes(int16, shape, std::vector<std::uint8_t>(12)).value());
 
   EXPECT_EQ(error_of("v.npy", "", true),

@@ -32,11 +32,11 @@ TEST(Pieces, HasTheWireFormOfTheSerializer) {
 }
 
 TEST(Pieces, KeepsMemoryFilesAndMadeBytesInOrder) {
-  const TempDir folder;
-  test::write_file(folder / "f", "0123456789");
+  const TempDir directory;
+  test::write_file(directory / "f", "0123456789");
   Pieces pieces;
   pieces.write_text("");
-  pieces.append(FileRange{mapped(folder / "f"), 2, 3});
+  pieces.append(FileRange{mapped(directory / "f"), 2, 3});
   pieces.append(MadeBytes{2, [] { return Result(std::vector<std::uint8_t>{'x', 'y'}); }});
   pieces.Write("!", 1);
 
@@ -45,11 +45,11 @@ TEST(Pieces, KeepsMemoryFilesAndMadeBytesInOrder) {
 }
 
 TEST(Pieces, HoldsNothingOfAFile) {
-  const TempDir folder;
-  test::write_file(folder / "f", std::string(3'000'000, 'f'));
+  const TempDir directory;
+  test::write_file(directory / "f", std::string(3'000'000, 'f'));
   Pieces pieces;
   pieces.Write<std::uint64_t>(1);
-  pieces.append(FileRange{mapped(folder / "f"), 1, 2'999'999});
+  pieces.append(FileRange{mapped(directory / "f"), 1, 2'999'999});
 
   EXPECT_EQ(pieces.memory_bytes(), 8u);
   EXPECT_EQ(bytes_of(pieces).size(), 3'000'007u);
@@ -65,8 +65,8 @@ TEST(Pieces, CountsItsOffsetFromTheBase) {
 }
 
 TEST(Pieces, SaysWhereAFileEndsTooEarly) {
-  const TempDir folder;
-  const std::string path = (folder / "f").native();
+  const TempDir directory;
+  const std::string path = (directory / "f").native();
   test::write_file(path, "0123");
   Pieces pieces;
   pieces.append(FileRange{mapped(path), 2, 5});
@@ -107,14 +107,14 @@ TEST(Pieces, PassesOnWhyBytesCannotBeMade) {
 }
 
 TEST(DescriptorStream, WritesThrough) {
-  const TempDir folder;
-  const int descriptor = ::open((folder / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+  const TempDir directory;
+  const int descriptor = ::open((directory / "out").c_str(), O_WRONLY | O_CREAT, 0600);
   DescriptorStream stream(descriptor, "out");
   stream.Write("abc", 3);
   ::close(descriptor);
 
   EXPECT_TRUE(stream.status().ok());
-  EXPECT_THAT(test::read_file(folder / "out"), ElementsAreArray({'a', 'b', 'c'}));
+  EXPECT_THAT(test::read_file(directory / "out"), ElementsAreArray({'a', 'b', 'c'}));
 }
 
 TEST(DescriptorStream, KeepsTheFirstFailure) {

@@ -25,7 +25,7 @@ TEST(Recipe, ReadsEverySection) {
   const Result<Recipe> recipe = parse_recipe(example(), "r.yaml", "/models");
 
   ASSERT_TRUE(recipe.ok()) << recipe.error().message;
-  EXPECT_EQ(recipe->folder, "/models");
+  EXPECT_EQ(recipe->directory, "/models");
   EXPECT_EQ(recipe->module_name, "digits");
   EXPECT_THAT(recipe->sources, ElementsAre("dense.c", "softmax.c"));
   EXPECT_THAT(recipe->flags, ElementsAre("-O3"));
@@ -57,7 +57,7 @@ TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
   EXPECT_EQ(w0.member, "w0");
   EXPECT_TRUE(w0.transpose);
   EXPECT_EQ(type_text(w0.type.value()), "float32[10, 64]");
-  EXPECT_EQ(w0.place, "r.yaml:18:3: parameters.w0");
+  EXPECT_EQ(w0.location, "r.yaml:18:3: parameters.w0");
   EXPECT_FALSE(recipe.parameters[1].type.has_value());
 }
 
@@ -86,7 +86,7 @@ TEST(Recipe, ReadsKernelsThatHaveASource) {
   EXPECT_EQ(opencl.data, "");
   ASSERT_EQ(opencl.kernels.size(), 1u);
   EXPECT_EQ(opencl.kernels[0].source, "add.cl");
-  EXPECT_EQ(opencl.kernels[0].place, "r.yaml:23:7: device_modules[0].kernels.add_opencl");
+  EXPECT_EQ(opencl.kernels[0].location, "r.yaml:23:7: device_modules[0].kernels.add_opencl");
   EXPECT_EQ(recipe.device_modules[1].format, "vulkan");
 }
 
@@ -98,17 +98,17 @@ TEST(Recipe, TakesAFileOfGraphJson) {
   EXPECT_EQ(recipe.module_name, "default");
 }
 
-TEST(Recipe, FindsItsFolderByItsPath) {
-  const TempDir folder;
-  test::write_file(folder / "r.yaml", "schema: \"1.0\"\nsources: [a.c]\n");
+TEST(Recipe, FindsItsDirectoryByItsPath) {
+  const TempDir directory;
+  test::write_file(directory / "r.yaml", "schema: \"1.0\"\nsources: [a.c]\n");
 
-  EXPECT_EQ(read_recipe(folder / "r.yaml").value().folder, folder.path());
+  EXPECT_EQ(read_recipe(directory / "r.yaml").value().directory, directory.path());
 }
 
 TEST(Recipe, SaysThatItIsNotThere) {
-  const TempDir folder;
+  const TempDir directory;
 
-  EXPECT_EQ(read_recipe(folder / "r.yaml").error().code, Code::not_found);
+  EXPECT_EQ(read_recipe(directory / "r.yaml").error().code, Code::not_found);
 }
 
 struct Refused {

@@ -40,7 +40,7 @@ TEST(TensorType, RefusesTheRest) {
            Refused{"float32[1 2]", "extent \"1 2\" is no number from 0 on"},
            Refused{"float32[99999999999999999999]",
                    "extent \"99999999999999999999\" is no number from 0 on"},
-           Refused{many + "]", "tensor type has 33 dimensions, most is 32"},
+           Refused{many + "]", "tensor type has 33 dimensions, maximum is 32"},
        }) {
     const Result<TensorType> type = parse_type(refused.text);
     ASSERT_FALSE(type.ok()) << refused.text;

@@ -17,15 +17,15 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::unique_ptr<PluginSet> set_of(const World& world,
-                                  std::vector<std::pair<std::string, std::string>> pins = {},
+                                  std::vector<std::pair<std::string, std::string>> overrides = {},
                                   const std::vector<PluginFilter>& filters = {}) {
   PluginSetOptions options;
   options.core = core_info();
-  options.pins = std::move(pins);
+  options.overrides = std::move(overrides);
   return std::make_unique<PluginSet>(world.search(), filters, options);
 }
 
-Wish wanted(std::string key, std::string by = "model.so[1]") {
+Requirement wanted(std::string key, std::string by = "model.so[1]") {
   return {std::move(key), false, {std::move(by)}};
 }
 
@@ -38,10 +38,10 @@ TEST(Explain, TellsWhoServesAKeyAndWhoWouldFollow) {
   const Explanation told = explain(*plugins, {wanted("fake")});
 
   EXPECT_TRUE(told.all_served());
-  ASSERT_EQ(told.wishes[0].candidates.size(), 2u);
-  EXPECT_EQ(told.wishes[0].candidates[0].id, "test.b");
-  EXPECT_EQ(told.wishes[0].candidates[0].verdict, Verdict::chosen);
-  EXPECT_EQ(told.wishes[0].candidates[1].verdict, Verdict::next);
+  ASSERT_EQ(told.requirements[0].candidates.size(), 2u);
+  EXPECT_EQ(told.requirements[0].candidates[0].id, "test.b");
+  EXPECT_EQ(told.requirements[0].candidates[0].verdict, Verdict::chosen);
+  EXPECT_EQ(told.requirements[0].candidates[1].verdict, Verdict::next);
 }
 
 TEST(Explain, KeepsEveryCandidateWithItsReason) {
@@ -57,7 +57,7 @@ TEST(Explain, KeepsEveryCandidateWithItsReason) {
 
   EXPECT_FALSE(told.all_served());
   std::vector<std::string> seen;
-  for (const ExplainedCandidate& one : told.wishes[0].candidates) {
+  for (const ExplainedCandidate& one : told.requirements[0].candidates) {
     seen.push_back(concat(one.title, " ", name_of(one.verdict), " ", name_of(one.reason)));
   }
   EXPECT_THAT(seen, ElementsAre("test.a 1.0.0 refused GANTRY-D305 LIBRARY_MISSING",
@@ -79,7 +79,8 @@ TEST(Explain, AdvisesWhatWouldServeAKey) {
                                               {"npu", true, {"--device"}}});
 
   std::vector<std::string> advice;
-  for (const ExplainedWish& wish : told.wishes) advice.push_back(wish.advice);
+  for (const ExplainedRequirement& requirement : told.requirements)
+    advice.push_back(requirement.advice);
   EXPECT_THAT(
       advice,
       ElementsAre("install plugin gantry.cuda (CUDA kernels)",
@@ -87,10 +88,10 @@ TEST(Explain, AdvisesWhatWouldServeAKey) {
                   "\"relax.VMExecutable\" for it",
                   "no plugin of this version serves it (Hexagon kernels)",
                   "no plugin is known for it: ask who made the artifact which one loads it",
-                  "it is pinned to plugin acme.npu: install that one, or change plugins.pins",
+                  "its override is plugin acme.npu: install that one, or change plugins.overrides",
                   "install a plugin for the device"));
-  EXPECT_THAT(told.wishes[0].near, ElementsAre("cudb"));
-  EXPECT_THAT(told.wishes[1].near, ElementsAre("relax.VMExecutable"));
+  EXPECT_THAT(told.requirements[0].near, ElementsAre("cudb"));
+  EXPECT_THAT(told.requirements[1].near, ElementsAre("relax.VMExecutable"));
 }
 
 // What is installed needs no installing.
@@ -105,12 +106,12 @@ TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
   const Explanation told =
       explain(*plugins, {wanted("GraphExecutorFactory"), {"fake_device", true, {"--device"}}});
 
-  const ExplainedWish& graph = told.wishes[0];
+  const ExplainedRequirement& graph = told.requirements[0];
   EXPECT_EQ(graph.candidates[0].reason, reason::disabled);
   EXPECT_EQ(graph.candidates[0].text,
             (world.path() / "graph.yaml.d/off.yaml").string() + " says enabled: false");
   EXPECT_EQ(graph.advice, "plugin gantry.graph 1.0.0 is installed: switch it on again");
-  EXPECT_EQ(told.wishes[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
+  EXPECT_EQ(told.requirements[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
 }
 
 TEST(Explain, AdvisesToUncoverWhatIsShadowedByOneThatDoesNotOfferTheKey) {
@@ -121,7 +122,7 @@ TEST(Explain, AdvisesToUncoverWhatIsShadowedByOneThatDoesNotOfferTheKey) {
 
   const Explanation told = explain(*plugins, {wanted("fake")});
 
-  EXPECT_EQ(told.wishes[0].advice,
+  EXPECT_EQ(told.requirements[0].advice,
             "plugin test.fake 1.0.0 is installed: take away what stands before it");
 }
 
@@ -132,24 +133,24 @@ TEST(Explain, AdvisesWhatAPinNeeds) {
   world.add("good", "", fake_manifest().id("test.good"));
   const std::pair<std::string, std::string> advice[] = {
       {"test.absent",
-       "it is pinned to plugin test.absent: install that one, or change plugins.pins"},
+       "its override is plugin test.absent: install that one, or change plugins.overrides"},
       {"test.broken",
-       "it is pinned to plugin test.broken, which cannot be used: repair that one, or "
-       "change plugins.pins"},
+       "its override is plugin test.broken, which cannot be used: repair that one, or "
+       "change plugins.overrides"},
       {"test.off",
-       "it is pinned to plugin test.off, which is switched off: switch that one on "
-       "again, or change plugins.pins"}};
+       "its override is plugin test.off, which is switched off: switch that one on "
+       "again, or change plugins.overrides"}};
   for (const auto& [id, text] : advice) {
     const auto plugins = set_of(world, {{"fake", id}});
     EXPECT_FALSE(id == "test.broken" && plugins->usable_for_key("fake"));
 
-    EXPECT_EQ(explain(*plugins, {wanted("fake")}).wishes[0].advice, text);
+    EXPECT_EQ(explain(*plugins, {wanted("fake")}).requirements[0].advice, text);
   }
   const auto plugins = set_of(world, {{"other", "test.good"}});
   EXPECT_EQ(
-      explain(*plugins, {wanted("other")}).wishes[0].advice,
-      "it is pinned to plugin test.good, which does not offer it: install a version that does, "
-      "or change plugins.pins");
+      explain(*plugins, {wanted("other")}).requirements[0].advice,
+      "its override is plugin test.good, which does not offer it: install a version that does, "
+      "or change plugins.overrides");
 }
 
 // What the same text says is not served must not stand there as served or near.
@@ -225,7 +226,7 @@ TEST(DoctorText, HasOneLineForEachCandidate) {
   const auto plugins = set_of(world);
   plugins->inspect_all();
 
-  const std::string text = to_text(explain(*plugins, all_wishes(*plugins, {wanted("cuda")})));
+  const std::string text = to_text(explain(*plugins, all_requirements(*plugins, {wanted("cuda")})));
 
   EXPECT_THAT(text, StartsWith("core 0.1.0  abi 1.0  schema 1.0  glibc "));
   EXPECT_THAT(text,

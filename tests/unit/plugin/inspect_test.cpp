@@ -65,13 +65,14 @@ TEST(InspectPlugin, SaysWhichPartOfAMissingLibrarysPathIsMissing) {
 
   const Error error = refusal(world);
 
-  const std::string folder = (world.path() / "x").string();
+  const std::string directory = (world.path() / "x").string();
   EXPECT_EQ(error.code, Code::not_found);
   EXPECT_EQ(error.reason, "LIBRARY_MISSING");
-  EXPECT_THAT(error.message,
-              StartsWith(folder + "/sub/libfake.so does not exist: the path ends at " + folder));
-  EXPECT_THAT(error.message, HasSubstr("\n  library \"sub/libfake.so\" of " + folder +
-                                       "/x.yaml, resolved to " + folder + "/sub/libfake.so"));
+  EXPECT_THAT(
+      error.message,
+      StartsWith(directory + "/sub/libfake.so does not exist: the path ends at " + directory));
+  EXPECT_THAT(error.message, HasSubstr("\n  library \"sub/libfake.so\" of " + directory +
+                                       "/x.yaml, resolved to " + directory + "/sub/libfake.so"));
 }
 
 TEST(InspectPlugin, SaysThatALinkLeadsNowhere) {
@@ -297,7 +298,7 @@ TEST(InspectPlugin, ReadsADriversVersionFromItsRealName) {
   const Error error = refusal(world);
 
   EXPECT_EQ(error.reason, "DRIVER_TOO_OLD");
-  EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, least is 7.1"));
+  EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, minimum is 7.1"));
 }
 
 TEST(InspectPlugin, MeasuresStaticStorageOnlyWhenAskedForEverything) {

@@ -22,10 +22,10 @@ using ::testing::IsEmpty;
 
 constexpr unsigned kSets = 30;
 
-PluginSetOptions options(std::vector<std::pair<std::string, std::string>> pins = {},
+PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides = {},
                          const Log* log = nullptr) {
   PluginSetOptions all;
-  all.pins = std::move(pins);
+  all.overrides = std::move(overrides);
   all.core = core_info();
   all.log = log;
   return all;
@@ -39,7 +39,7 @@ std::vector<std::string> answers(PluginSet& plugins, const std::string& word) {
   for (const auto& choices : {plugins.choices_for_key(word), plugins.choices_for_device(word)}) {
     for (const Choice& choice : choices) {
       all.push_back(concat(choice.candidate, " ", plugins.candidate(choice.candidate).file,
-                           choice.pinned ? " pinned" : ""));
+                           choice.is_override ? " override" : ""));
     }
     all.push_back("tie " + plugins.tie_for(choices));
   }
@@ -54,13 +54,13 @@ TEST(PluginSetOnDemand, ChoosesAsIfEverythingWereParsed) {
   std::size_t choices = 0;
   for (unsigned seed = 0; seed < kSets; ++seed) {
     const ManifestSet set(seed);
-    const SearchResult found = search_plugins(set.places());
-    std::vector<std::pair<std::string, std::string>> pins;
-    if (seed % 3 == 0) pins = {{"cuda", "a.b"}, {"x.y", "other.one"}, {"dev", "nobody.here"}};
-    PluginSet one_by_one(found, {}, options(pins));
+    const SearchResult found = search_plugins(set.locations());
+    std::vector<std::pair<std::string, std::string>> overrides;
+    if (seed % 3 == 0) overrides = {{"cuda", "a.b"}, {"x.y", "other.one"}, {"dev", "nobody.here"}};
+    PluginSet one_by_one(found, {}, options(overrides));
     for (const std::string& word : ManifestSet::words()) {
       SCOPED_TRACE(concat("set ", seed, " word ", word));
-      PluginSet all(found, {}, options(pins)), fresh(found, {}, options(pins));
+      PluginSet all(found, {}, options(overrides)), fresh(found, {}, options(overrides));
       // parses them
       (void)all.candidates();
       const std::vector<std::string> expected = answers(all, word);
@@ -70,7 +70,7 @@ TEST(PluginSetOnDemand, ChoosesAsIfEverythingWereParsed) {
     }
     std::vector<std::string> words = ManifestSet::words();
     for (const std::string& word : words) (void)one_by_one.choices_for_key(word);
-    PluginSet all(found, {}, options(pins));
+    PluginSet all(found, {}, options(overrides));
     EXPECT_EQ(one_by_one.served_keys(), all.served_keys());
     EXPECT_EQ(one_by_one.served_devices(), all.served_devices());
     EXPECT_EQ(one_by_one.warnings(), all.warnings());

@@ -23,15 +23,16 @@ ManifestBuilder second() { return fake_manifest().id("test.second").version("2.0
 
 // A set over a world, with what it logs and whom it creates.
 struct Fixture {
-  explicit Fixture(const World& world, std::vector<std::pair<std::string, std::string>> pins = {},
+  explicit Fixture(const World& world,
+                   std::vector<std::pair<std::string, std::string>> overrides = {},
                    const std::vector<PluginFilter>& filters = {})
       : log(LogLevel::warning,
             [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
-        plugins(world.search(), filters, options(std::move(pins))) {}
+        plugins(world.search(), filters, options(std::move(overrides))) {}
 
-  PluginSetOptions options(std::vector<std::pair<std::string, std::string>> pins) {
+  PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides) {
     PluginSetOptions all;
-    all.pins = std::move(pins);
+    all.overrides = std::move(overrides);
     all.core = core_info();
     all.log = &log;
     all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
@@ -39,7 +40,7 @@ struct Fixture {
       created.push_back(plugin->id);
       void* self = nullptr;
       if (const gantry_code code = plugin->table.create(nullptr, &self, nullptr)) {
-        return fail(static_cast<Code>(code), "no device on this machine").because("NO_DEVICE");
+        return fail(static_cast<Code>(code), "no device on this machine").with_reason("NO_DEVICE");
       }
       return std::make_shared<int>(7);
     };
@@ -121,8 +122,7 @@ TEST(PluginSet, ReportsARealTie) {
 
   EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")),
             "test.a and test.b are equal in priority and version, test.a comes first by its id; "
-            "set a priority or a "
-            "pin");
+            "set a priority or an override");
 }
 
 TEST(PluginSet, TakesThePinnedOneAndNoOther) {
@@ -173,7 +173,7 @@ TEST(PluginSet, FailsWhereAPinnedPluginFails) {
   EXPECT_EQ(active.error().reason, "CREATE_FAILED");
   EXPECT_EQ(active.error().message,
             "no device on this machine\n  while creating plugin test.second 2.0.0\n  type key "
-            "\"fake\" is pinned to "
+            "\"fake\" is overridden to "
             "this plugin, no other is tried");
   EXPECT_THAT(fixture.created, ElementsAre("test.second"));
   EXPECT_THAT(fixture.lines, IsEmpty());
@@ -189,9 +189,9 @@ TEST(PluginSet, SaysThatAPinNamesNobody) {
 
   ASSERT_FALSE(active.ok());
   EXPECT_EQ(active.error().reason, "PIN_UNSERVED");
-  EXPECT_EQ(
-      active.error().message,
-      "type key \"fake\" is pinned to plugin test.absent, which is not there or does not offer it");
+  EXPECT_EQ(active.error().message,
+            "type key \"fake\" is overridden to plugin test.absent, which is not there or does not "
+            "offer it");
 }
 
 TEST(PluginSet, SaysThatNobodyOffersAKey) {
@@ -357,8 +357,8 @@ TEST(PluginSet, GivesEveryThreadTheOneInstance) {
   std::vector<std::shared_ptr<const ActivePlugin>> seen(8);
   std::vector<std::thread> threads;
 
-  for (auto& place : seen) {
-    threads.emplace_back([&] { place = fixture.plugins.for_key("fake").value(); });
+  for (auto& location : seen) {
+    threads.emplace_back([&] { location = fixture.plugins.for_key("fake").value(); });
   }
   for (std::thread& thread : threads) thread.join();
 

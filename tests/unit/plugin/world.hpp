@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A temporary tree of plugin folders made of fake plugins.
+// A temporary tree of plugin directories made of fake plugins.
 #pragma once
 
 #include "core/manifest/merge.hpp"
@@ -25,14 +25,14 @@ inline ManifestBuilder fake_manifest() {
 
 class World {
  public:
-  // A folder <name> with <name>.yaml and a copy of libfake_<way>.so as libfake.so. A copy is a file of its own: the
+  // A directory <name> with <name>.yaml and a copy of libfake_<way>.so as libfake.so. A copy is a file of its own: the
   // linker keeps libraries of one file together.
   std::string add(std::string_view name, std::string_view way,
                   const ManifestBuilder& manifest = fake_manifest()) {
-    const auto folder = dir_ / name;
-    std::filesystem::create_directories(folder);
-    if (!way.empty()) std::filesystem::copy_file(fake_library(way), folder / "libfake.so");
-    return manifest.write_to(folder / concat(name, ".yaml")).string();
+    const auto directory = dir_ / name;
+    std::filesystem::create_directories(directory);
+    if (!way.empty()) std::filesystem::copy_file(fake_library(way), directory / "libfake.so");
+    return manifest.write_to(directory / concat(name, ".yaml")).string();
   }
   Manifest manifest(std::string_view name) const {
     return open_manifest((dir_ / name / concat(name, ".yaml")).string()).value();
@@ -40,12 +40,12 @@ class World {
   std::filesystem::path library(std::string_view name) const { return dir_ / name / "libfake.so"; }
 
   SearchResult search() const {
-    PluginPlaces places;
-    places.directories = {dir_.path().string()};
-    places.exclusive = true;
+    PluginLocations locations;
+    locations.directories = {dir_.path().string()};
+    locations.exclusive = true;
     // whatever this host has
-    places.admin_directory.clear();
-    return search_plugins(places);
+    locations.admin_directory.clear();
+    return search_plugins(locations);
   }
   const std::filesystem::path& path() const { return dir_.path(); }
 

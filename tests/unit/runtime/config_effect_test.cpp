@@ -29,13 +29,13 @@ class RuntimeYaml : public ::testing::Test {
   RuntimeYaml() { program_plugin() = {}; }
 
   Runtime runtime_with(std::string_view text) {
-    test::write_file(folder / "runtime.yaml", text);
+    test::write_file(directory / "runtime.yaml", text);
     RuntimeOptions options;
-    options.config_file = (folder / "runtime.yaml").string();
+    options.config_file = (directory / "runtime.yaml").string();
     options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
     return test::make_runtime(std::move(options));
   }
-  // The graph plugin once more, in a folder of its own.
+  // The graph plugin once more, in a directory of its own.
   void copy_graph_plugin(const std::filesystem::path& to) {
     std::filesystem::create_directories(to);
     std::filesystem::copy(test::build_tree() / "share/gantry/plugins.d/graph", to / "graph");
@@ -56,7 +56,7 @@ class RuntimeYaml : public ::testing::Test {
     return value;
   }
 
-  TempDir folder;
+  TempDir directory;
   std::vector<std::string> lines;
 };
 
@@ -77,7 +77,7 @@ TEST_F(RuntimeYaml, SelectsPluginsThatAreDisabledByAGlob) {
 }
 
 TEST_F(RuntimeYaml, PinsAKeyToAPlugin) {
-  Runtime runtime = runtime_with("plugins: {pins: {GraphExecutorFactory: acme.graph}}");
+  Runtime runtime = runtime_with("plugins: {overrides: {GraphExecutorFactory: acme.graph}}");
 
   const auto model = runtime.load(digits_file());
 
@@ -85,26 +85,26 @@ TEST_F(RuntimeYaml, PinsAKeyToAPlugin) {
   EXPECT_THAT(model.error().message, HasSubstr("acme.graph"));
 }
 
-TEST_F(RuntimeYaml, SearchesItsFoldersFirst) {
-  copy_graph_plugin(folder / "mine");
+TEST_F(RuntimeYaml, SearchesItsDirectoriesFirst) {
+  copy_graph_plugin(directory / "mine");
   Runtime runtime = runtime_with("plugins: {dirs: [mine]}");
 
-  EXPECT_THAT(server_of_graphs(runtime), StartsWith((folder / "mine").native()));
+  EXPECT_THAT(server_of_graphs(runtime), StartsWith((directory / "mine").native()));
   EXPECT_TRUE(runtime.load(digits_file()).ok());
 }
 
-TEST_F(RuntimeYaml, TakesItsManifestsBeforeItsFolders) {
-  copy_graph_plugin(folder / "one");
-  copy_graph_plugin(folder / "two");
+TEST_F(RuntimeYaml, TakesItsManifestsBeforeItsDirectories) {
+  copy_graph_plugin(directory / "one");
+  copy_graph_plugin(directory / "two");
   Runtime runtime = runtime_with("plugins: {manifests: [one/graph/graph.yaml], dirs: [two]}");
 
-  EXPECT_THAT(server_of_graphs(runtime), StartsWith((folder / "one").native()));
+  EXPECT_THAT(server_of_graphs(runtime), StartsWith((directory / "one").native()));
 }
 
 // One whose manifest declares the option, and refuses what is none of its values.
 TEST_F(RuntimeYaml, GivesOptionsToAPlugin) {
-  copy_graph_plugin(folder / "mine");
-  const auto manifest = folder / "mine/graph/graph.yaml";
+  copy_graph_plugin(directory / "mine");
+  const auto manifest = directory / "mine/graph/graph.yaml";
   const auto old = test::read_file(manifest);
   test::write_file(manifest, std::string(old.begin(), old.end()) +
                                  "config_schema: {level: {type: int, min: 0, max: 9}}\n");
@@ -127,7 +127,7 @@ TEST_F(RuntimeYaml, PlacesTheCache) {
   Runtime runtime = runtime_with("cache: here");
   const gantry_value value = told(runtime, "cache_directory");
 
-  EXPECT_EQ(value_text(value), (folder / "here").native());
+  EXPECT_EQ(value_text(value), (directory / "here").native());
 }
 
 TEST_F(RuntimeYaml, TurnsTheCacheOff) {
@@ -153,29 +153,29 @@ TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
       "plugins:\n"
       "  manifests: [none.yaml]\n"
       "  dirs: [none]\n"
-      "  pins: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
+      "  overrides: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
       "backends: {acme.npu: {config: {}}}\n");
 
   const std::vector<std::string> told =
       unknown_names(runtime.state().config, *runtime.state().plugins);
 
-  const std::string file = (folder / "runtime.yaml").string();
+  const std::string file = (directory / "runtime.yaml").string();
   EXPECT_THAT(
       told,
       ::testing::ElementsAre(
-          file + ": plugins.pins.GraphExecutorFcatory: no plugin here offers "
+          file + ": plugins.overrides.GraphExecutorFcatory: no plugin here offers "
                  "\"GraphExecutorFcatory\", did you mean \"GraphExecutorFactory\"",
-          file + ": plugins.pins.GraphRuntimeFactory: no plugin here is \"gantry.grahp\", "
+          file + ": plugins.overrides.GraphRuntimeFactory: no plugin here is \"gantry.grahp\", "
                  "did you mean \"gantry.graph\"",
           file + ": backends: no plugin here is \"acme.npu\"",
-          file + ": plugins.manifests: \"" + (folder / "none.yaml").string() + "\" is no file",
-          file + ": plugins.dirs: \"" + (folder / "none").string() + "\" is no folder"));
+          file + ": plugins.manifests: \"" + (directory / "none.yaml").string() + "\" is no file",
+          file + ": plugins.dirs: \"" + (directory / "none").string() + "\" is no directory"));
 }
 
 TEST_F(RuntimeYaml, NamesThatAreHereAreNotTold) {
-  copy_graph_plugin(folder / "mine");
+  copy_graph_plugin(directory / "mine");
   Runtime runtime = runtime_with(
-      "plugins: {dirs: [mine], pins: {GraphExecutorFactory: gantry.graph}}\n"
+      "plugins: {dirs: [mine], overrides: {GraphExecutorFactory: gantry.graph}}\n"
       "backends: {gantry.graph: {config: {}}}\n");
 
   EXPECT_THAT(unknown_names(runtime.state().config, *runtime.state().plugins),

@@ -29,7 +29,7 @@ TEST(Config, ReadsEveryKey) {
       "  dirs: [plugins.d]\n"
       "  disable: [\"*vulkan*\"]\n"
       "  select: [gantry.graph]\n"
-      "  pins: {cuda: acme.cuda}\n"
+      "  overrides: {cuda: acme.cuda}\n"
       "backends:\n"
       "  gantry.graph:\n"
       "    config: {alignment: 128, name: fast}\n"
@@ -43,7 +43,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_THAT(config->dirs, ElementsAre("/etc/gantry/plugins.d"));
   EXPECT_THAT(config->disable, ElementsAre("*vulkan*"));
   EXPECT_THAT(config->select, ElementsAre("gantry.graph"));
-  EXPECT_THAT(config->pins, ElementsAre(Pair("cuda", "acme.cuda")));
+  EXPECT_THAT(config->overrides, ElementsAre(Pair("cuda", "acme.cuda")));
   ASSERT_EQ(config->backends.size(), 1u);
   EXPECT_EQ(config->backends[0].first, "gantry.graph");
   ASSERT_EQ(config->backends[0].second.size(), 2u);
@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                               "runtime.yaml:1:10: threads: expected"},
                     BadConfig{"ThreadsMany", "threads: 1025\n", "1024"},
                     BadConfig{"LogLevel", "log: loud\n", "runtime.yaml:1:6: log: expected"},
-                    BadConfig{"PinsAList", "plugins: {pins: [cuda]}\n",
-                              "runtime.yaml:1:17: plugins.pins: expected"}),
+                    BadConfig{"PinsAList", "plugins: {overrides: [cuda]}\n",
+                              "runtime.yaml:1:22: plugins.overrides: expected"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Config, ThatIsNamedMustExist) {
@@ -109,7 +109,7 @@ TEST(Config, ThatIsInstalledAsAnExampleIsTheDefaults) {
   EXPECT_EQ(config->cache, Config().cache);
   EXPECT_EQ(config->log, Config().log);
   EXPECT_TRUE(config->manifests.empty() && config->dirs.empty() && config->disable.empty());
-  EXPECT_TRUE(config->pins.empty() && config->backends.empty());
+  EXPECT_TRUE(config->overrides.empty() && config->backends.empty());
 }
 
 TEST(Config, IsReadFromAFile) {

@@ -47,7 +47,7 @@ std::string text_of(std::span<const PayloadLayout> layouts) {
 PluginSetOptions options(unsigned seed) {
   PluginSetOptions all;
   all.core = test::core_info();
-  if (seed % 2 == 0) all.pins = {{"cu", "a.b"}, {"x.y", "x.y"}, {"two words", "nobody.here"}};
+  if (seed % 2 == 0) all.overrides = {{"cu", "a.b"}, {"x.y", "x.y"}, {"two words", "nobody.here"}};
   return all;
 }
 
@@ -55,7 +55,7 @@ TEST(DeclaredLayoutsOnDemand, AreThoseOfAllManifests) {
   std::size_t declared = 0;
   for (unsigned seed = 0; seed < kSets; ++seed) {
     const ManifestSet set(seed);
-    const SearchResult found = search_plugins(set.places());
+    const SearchResult found = search_plugins(set.locations());
     PluginSet everything(found, {}, options(seed)), asked(found, {}, options(seed));
     const PayloadLayouts expected = all_layouts(everything);
     DeclaredLayouts one_by_one(asked, PayloadLayouts::built_in());
@@ -76,7 +76,7 @@ TEST(DeclaredLayoutsOnDemand, AreThoseOfAllManifests) {
 TEST(DeclaredLayoutsOnDemand, StayWhereManyKeysAreAskedFor) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     const ManifestSet set(seed);
-    const SearchResult found = search_plugins(set.places());
+    const SearchResult found = search_plugins(set.locations());
     PluginSet everything(found, {}, options(seed)), plugins(found, {}, options(seed));
     const PayloadLayouts expected = all_layouts(everything);
     DeclaredLayouts declared(plugins, PayloadLayouts::built_in());

@@ -49,14 +49,14 @@ TEST(Environment, OfAnElevatedProcessIsLeftOutAndListed) {
   EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
 }
 
-TEST(Environment, TakesACacheFolderOnlyWhereItIsAbsolute) {
+TEST(Environment, TakesACacheDirectoryOnlyWhereItIsAbsolute) {
   const Variable relative("XDG_CACHE_HOME", "cache");
   const Variable home("HOME", "/home/user");
 
   EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
 }
 
-TEST(Environment, KnowsTheFolderThatTheCoreWasLoadedFrom) {
+TEST(Environment, KnowsTheDirectoryThatTheCoreWasLoadedFrom) {
   EXPECT_THAT(core_directory(), EndsWith("/tests"));
 }
 

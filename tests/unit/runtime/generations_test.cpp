@@ -2,11 +2,11 @@
 //
 // Artifacts as releases before v0.8 exported them, of which no golden file exists: containers from the format's
 // description, linked with real host code.
-#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
@@ -27,19 +27,19 @@ class Generations : public ::testing::Test {
  protected:
   // Links sources with a container of these bytes.
   std::string linked(std::span<const std::uint8_t> container, LinkJob job) {
-    test::write_file(folder / "container.bin", container);
-    test::write_file(folder / "container.S",
-                     container_assembly((folder / "container.bin").native(), container.size()));
-    job.scratch = folder.path();
-    job.sources.push_back((folder / "container.S").native());
-    job.output = folder / "model.so";
+    test::write_file(directory / "container.bin", container);
+    test::write_file(directory / "container.S",
+                     container_assembly((directory / "container.bin").native(), container.size()));
+    job.scratch = directory.path();
+    job.sources.push_back((directory / "container.S").native());
+    job.output = directory / "model.so";
     const Status done = link_library(job);
     EXPECT_TRUE(done.ok()) << done.error().message;
     return job.output.native();
   }
   // A function `seven()`, and where its file's code looks functions up: nobody serves its container's modules.
   std::string with_seven(std::span<const std::uint8_t> container, std::string_view more = {}) {
-    test::write_file(folder / "seven.c", concat("#include <stdint.h>\n", more, R"(
+    test::write_file(directory / "seven.c", concat("#include <stdint.h>\n", more, R"(
 void* __tvm_module_ctx;
 int seven(void* args, int* codes, int count, int64_t* result, int* code) {
   (void)args, (void)codes, (void)count;
@@ -49,12 +49,12 @@ int seven(void* args, int* codes, int count, int64_t* result, int* code) {
 }
 )"));
     LinkJob job;
-    job.folder = folder.path();
-    job.sources = {(folder / "seven.c").native()};
+    job.directory = directory.path();
+    job.sources = {(directory / "seven.c").native()};
     return linked(container, std::move(job));
   }
 
-  TempDir folder;
+  TempDir directory;
   Runtime runtime = make_runtime();
 };
 
@@ -91,7 +91,7 @@ TEST_F(Generations, TwoRunsAGraphRuntimeFactoryAndSeveralLibraries) {
   const std::filesystem::path demo = std::filesystem::path(GANTRY_SOURCE_DIR) / "tools/demo";
   Recipe recipe = read_recipe(demo / "digits.yaml").value();
   recipe.device_modules.clear();
-  const std::filesystem::path packed = folder / "packed.so";
+  const std::filesystem::path packed = directory / "packed.so";
   ASSERT_TRUE(pack(recipe, packed).ok());
   const ElfFile elf = ElfFile::parse(MappedFile::open(packed).value()).value();
   const Container container = read_container(elf, PayloadLayouts::built_in()).value();
@@ -103,7 +103,7 @@ TEST_F(Generations, TwoRunsAGraphRuntimeFactoryAndSeveralLibraries) {
                                            .str("_lib"),
                                        {0, 1, 1, 2}, {2, 1});
   LinkJob job;
-  job.folder = recipe.folder;
+  job.directory = recipe.directory;
   job.sources = recipe.sources;
   job.flags = recipe.flags;
   job.libraries = recipe.libraries;

@@ -2,7 +2,7 @@
 //
 // Modules that are bound after their file was loaded: plugins that come later, or fail at first.
 #include "tests/support/elf_builder.hpp"
-#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -30,12 +30,12 @@ class LateBinding : public ::testing::Test {
   // One "test.block" without host code.
   std::string file() {
     const Words container = test::layout_one(1, Words().str("test.block").str("hello"), {0, 0}, {});
-    const auto path = folder / "block.so";
+    const auto path = directory / "block.so";
     test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
     return path.string();
   }
 
-  TempDir folder;
+  TempDir directory;
 };
 
 // Its device's number is given back with it: the next try reserves it anew.
@@ -88,9 +88,9 @@ TEST_F(LateBinding, IsSeenWholeByThreadsThatLookFunctionsUp) {
 
 // A file is named by its inode, which the system gives to another file once nobody holds it.
 TEST(LoadedFiles, HoldAFileWhileItsRootLives) {
-  const TempDir folder;
-  test::write_file(folder / "a", "some bytes");
-  std::shared_ptr<const MappedFile> file = MappedFile::open(folder / "a").value();
+  const TempDir directory;
+  test::write_file(directory / "a", "some bytes");
+  std::shared_ptr<const MappedFile> file = MappedFile::open(directory / "a").value();
   const std::weak_ptr<const MappedFile> watched = file;
   LoadedFiles files;
   auto root = files.get(file, [] { return new_module_node("key", "place"); });

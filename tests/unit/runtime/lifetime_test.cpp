@@ -22,9 +22,9 @@ using test::Digits;
 using test::digits_file;
 using test::make_runtime;
 
-std::size_t entries_of(const char* folder) {
+std::size_t entries_of(const char* directory) {
   std::size_t count = 0;
-  if (DIR* dir = opendir(folder)) {
+  if (DIR* dir = opendir(directory)) {
     while (readdir(dir) != nullptr) ++count;
     closedir(dir);
   }

@@ -117,7 +117,7 @@ TEST(Load, RefusesAnEmptyPath) {
   EXPECT_THAT(model.error().message, HasSubstr("an empty path names no file"));
 }
 
-TEST(Load, SaysWhatIsMissingWhereTheWorkingFolderIsGone) {
+TEST(Load, SaysWhatIsMissingWhereTheWorkingDirectoryIsGone) {
   Runtime runtime = make_runtime();
   const auto before = std::filesystem::current_path();
   {

@@ -3,7 +3,7 @@
 // The one error for all type keys that nobody serves, and that no plugin's code runs before it.
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -121,7 +121,7 @@ TEST_F(MissingPlugins, AreToldOfAlsoWhereTheirPayloadHasNoLayout) {
 
 TEST_F(MissingPlugins, OfAPinAreNotServedByAnother) {
   add_manifest("block", block());
-  Runtime made = runtime("plugins: {pins: {test.block: acme.absent}}\n");
+  Runtime made = runtime("plugins: {overrides: {test.block: acme.absent}}\n");
 
   const auto model = made.load(file({"test.block"}));
 
@@ -129,8 +129,8 @@ TEST_F(MissingPlugins, OfAPinAreNotServedByAnother) {
   EXPECT_EQ(model.error().reason, "NO_PLUGIN");
   EXPECT_THAT(
       model.error().message,
-      AllOf(HasSubstr("\n    it is pinned to plugin acme.absent: install that one, or change "
-                      "plugins.pins\n"),
+      AllOf(HasSubstr("\n    its override is plugin acme.absent: install that one, or change "
+                      "plugins.overrides\n"),
             HasSubstr("\n  type keys that are served: test.broken\n"),
             Not(HasSubstr("near name"))));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload layouts that manifests declare, on their way to those who read containers: inspect and load.
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "core/runtime/state.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/blob/fixtures.hpp"
+#include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -54,7 +54,7 @@ class DeclaredLayouts : public testing::Test {
     std::vector<std::string> all;
     for (const Entry& entry : container->entries) {
       all.push_back(concat(entry.type_key, " ", entry.payload.size(),
-                           entry.extent == Extent::laid_out ? "" : " of unknown extent"));
+                           entry.boundary == Boundary::laid_out ? "" : " of unknown extent"));
     }
     return all;
   }

@@ -10,7 +10,7 @@
 
 #include <gantry/threads.h>
 #include <gantry/trace.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/arrays/zip_bytes.hpp"
 #include "tests/unit/runtime/digits.hpp"
-#include "tests/unit/tensor/zip_bytes.hpp"
 
-#include "core/tensor/npy.hpp"
+#include "core/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 

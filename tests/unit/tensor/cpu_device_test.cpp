@@ -2,7 +2,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gtest/gtest.h>
-#include <gantry/wall.hpp>
+#include <gantry/abi_boundary.hpp>
 
 #include <cstring>
 #include <numeric>
@@ -38,7 +38,7 @@ Result<gantry_value> attribute(std::int32_t kind, std::int32_t index = 0) {
   return value;
 }
 
-Status copy(const gantry_place& from, const gantry_place& to, std::uint64_t size,
+Status copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
             void* stream = nullptr, std::int32_t index = 0) {
   gantry_copy what{};
   what.struct_size = sizeof what;
@@ -51,7 +51,7 @@ Status copy(const gantry_place& from, const gantry_place& to, std::uint64_t size
   return {};
 }
 
-gantry_place place(void* data, std::uint64_t offset = 0, gantry_device_id device = {1, 0}) {
+gantry_location location(void* data, std::uint64_t offset = 0, gantry_device_id device = {1, 0}) {
   return {data, offset, device};
 }
 
@@ -68,10 +68,10 @@ TEST(CpuDevice, TableHasEveryFunction) {
   const auto* const first = reinterpret_cast<const char*>(&table.count);
   const auto* const end = reinterpret_cast<const char*>(&table + 1);
 
-  for (const char* place = first; place < end; place += sizeof(void*)) {
+  for (const char* location = first; location < end; location += sizeof(void*)) {
     void* function = nullptr;
-    std::memcpy(&function, place, sizeof function);
-    EXPECT_NE(function, nullptr) << "place " << (place - first) / 8 << " behind count";
+    std::memcpy(&function, location, sizeof function);
+    EXPECT_NE(function, nullptr) << "place " << (location - first) / 8 << " behind count";
   }
   EXPECT_EQ(table.struct_size, sizeof table);
   EXPECT_EQ(table.type, 1);
@@ -145,7 +145,7 @@ TEST(CpuDevice, RefusesAnAlignmentAboveAHugePage) {
 
 TEST(CpuDevice, RefusesMoreBytesThanAProcessCanHave) {
   expect_refusal(alloc(request(UINT64_MAX)), Code::exhausted,
-                 "cpu: 18446744073709551615 bytes are asked for, most is 140737488355328");
+                 "cpu: 18446744073709551615 bytes are asked for, maximum is 140737488355328");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // whose allocator ends the program instead
@@ -190,7 +190,7 @@ TEST(CpuDevice, RefusesAnotherIndexEverywhere) {
 
   expect_refusal(alloc(request(8), 3), Code::invalid, message);
   expect_refusal(attribute(7, 3), Code::invalid, message);
-  expect_refusal(copy(place(&byte), place(&byte), 1, nullptr, 3), Code::invalid, message);
+  expect_refusal(copy(location(&byte), location(&byte), 1, nullptr, 3), Code::invalid, message);
   EXPECT_EQ(cpu().synchronize(nullptr, 3, nullptr, status.get()), GANTRY_INVALID);
   EXPECT_EQ(status.error(GANTRY_INVALID, "").message, message);
   EXPECT_EQ(cpu().stream_create(nullptr, 3, 0, &slot, nullptr), GANTRY_INVALID);
@@ -201,7 +201,7 @@ TEST(CpuDevice, CopiesBetweenOffsetsOnBothSides) {
   std::vector<std::uint8_t> from(64), to(64, 0xff);
   std::iota(from.begin(), from.end(), std::uint8_t{0});
 
-  ASSERT_TRUE(copy(place(from.data(), 3), place(to.data(), 7), 10).ok());
+  ASSERT_TRUE(copy(location(from.data(), 3), location(to.data(), 7), 10).ok());
 
   std::vector<std::uint8_t> expected(64, 0xff);
   std::iota(expected.begin() + 7, expected.begin() + 17, std::uint8_t{3});
@@ -211,30 +211,30 @@ TEST(CpuDevice, CopiesBetweenOffsetsOnBothSides) {
 TEST(CpuDevice, CopiesWithinOneBuffer) {
   std::string text = "abcdefgh";
 
-  ASSERT_TRUE(copy(place(text.data()), place(text.data(), 2), 6).ok());
+  ASSERT_TRUE(copy(location(text.data()), location(text.data(), 2), 6).ok());
 
   EXPECT_EQ(text, "ababcdef");
 }
 
 TEST(CpuDevice, CopiesNoBytesFromNowhere) {
-  EXPECT_TRUE(copy(place(nullptr), place(nullptr), 0).ok());
+  EXPECT_TRUE(copy(location(nullptr), location(nullptr), 0).ok());
 }
 
 TEST(CpuDevice, RefusesToCopyAtAddressZero) {
   char byte = 0;
 
-  expect_refusal(copy(place(nullptr), place(&byte), 1), Code::invalid,
+  expect_refusal(copy(location(nullptr), location(&byte), 1), Code::invalid,
                  "cpu: copy of 1 bytes from address 0");
-  expect_refusal(copy(place(&byte), place(nullptr), 1), Code::invalid,
+  expect_refusal(copy(location(&byte), location(nullptr), 1), Code::invalid,
                  "cpu: copy of 1 bytes to address 0");
 }
 
 TEST(CpuDevice, RefusesToCopyAnotherDevicesMemory) {
   char byte = 0;
 
-  expect_refusal(copy(place(&byte, 0, {4, 0}), place(&byte), 1), Code::invalid,
+  expect_refusal(copy(location(&byte, 0, {4, 0}), location(&byte), 1), Code::invalid,
                  "cpu: copy from device 4:0, the only device here is 1:0");
-  expect_refusal(copy(place(&byte), place(&byte, 0, {1, 2}), 1), Code::invalid,
+  expect_refusal(copy(location(&byte), location(&byte, 0, {1, 2}), 1), Code::invalid,
                  "cpu: copy to device 1:2, the only device here is 1:0");
 }
 

@@ -117,14 +117,15 @@ class FakeDevice {
   gantry_code fail(gantry_status* status) const {
     return gantry_fail(status, fails_with, "FAKE", "the fake is told to fail");
   }
-  std::string text(const gantry_place& place) const {
-    const std::string side = place.device.type == kCpu ? "host" : name_;
-    return concat(side, "+", place.byte_offset);
+  std::string text(const gantry_location& location) const {
+    const std::string side = location.device.type == kCpu ? "host" : name_;
+    return concat(side, "+", location.byte_offset);
   }
-  static std::uint8_t* address(const gantry_place& place) {
-    auto* const base = place.device.type == kCpu ? static_cast<std::uint8_t*>(place.data)
-                                                 : static_cast<Block*>(place.data)->bytes.data();
-    return base + place.byte_offset;
+  static std::uint8_t* address(const gantry_location& location) {
+    auto* const base = location.device.type == kCpu
+                           ? static_cast<std::uint8_t*>(location.data)
+                           : static_cast<Block*>(location.data)->bytes.data();
+    return base + location.byte_offset;
   }
 
   std::string name_;

@@ -37,7 +37,7 @@ TEST(DataBytes, RefusesANegativeExtent) {
 
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.error().code, Code::invalid);
-  EXPECT_EQ(bytes.error().message, "tensor dimension 1 is -3, least is 0");
+  EXPECT_EQ(bytes.error().message, "tensor dimension 1 is -3, minimum is 0");
 }
 
 TEST(DataBytes, RefusesANegativeRank) {
@@ -48,7 +48,7 @@ TEST(DataBytes, RefusesANegativeRank) {
 
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.error().code, Code::invalid);
-  EXPECT_EQ(bytes.error().message, "tensor rank is -1, fewest is 0");
+  EXPECT_EQ(bytes.error().message, "tensor rank is -1, minimum is 0");
 }
 
 TEST(DataBytes, RefusesAMissingShape) {

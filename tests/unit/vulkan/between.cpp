@@ -17,7 +17,7 @@ vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
                  const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
   static const auto real =
       reinterpret_cast<PFN_vkAllocateMemory>(dlsym(RTLD_NEXT, "vkAllocateMemory"));
-  if (between.allocations >= between.most_allocations) return VK_ERROR_TOO_MANY_OBJECTS;
+  if (between.allocations >= between.max_allocations) return VK_ERROR_TOO_MANY_OBJECTS;
   const VkResult result = real(device, info, callbacks, memory);
   if (result == VK_SUCCESS) ++between.allocations;
   return result;

@@ -13,7 +13,7 @@ struct Between {
   // of vkAllocateMemory that are alive
   std::atomic<std::size_t> allocations{0};
   // then VK_ERROR_TOO_MANY_OBJECTS
-  std::atomic<std::size_t> most_allocations{~std::size_t{0}};
+  std::atomic<std::size_t> max_allocations{~std::size_t{0}};
 };
 extern Between between;
 

@@ -110,14 +110,14 @@ class FakeMemory final : public BlockSource {
  public:
   Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override {
     asked.push_back(size);
-    if (alive.size() >= most_allocations || bytes() + size > most_bytes)
-      return exhausted("no more").because("DRIVER_CALL");
+    if (alive.size() >= max_allocations || bytes() + size > max_bytes)
+      return exhausted("no more").with_reason("DRIVER_CALL");
     alive.push_back({++last, type, size});
     return reinterpret_cast<VkDeviceMemory>(last);
   }
   Result<std::uint8_t*> map(VkDeviceMemory) override {
     ++maps;
-    if (maps > most_maps) return unavailable("not mapped").because("DRIVER_CALL");
+    if (maps > max_maps) return unavailable("not mapped").with_reason("DRIVER_CALL");
     return mapped;
   }
   void free(VkDeviceMemory memory) override {
@@ -137,10 +137,10 @@ class FakeMemory final : public BlockSource {
   };
   std::vector<Allocation> alive;
   std::vector<std::uint64_t> asked;
-  std::size_t most_allocations = 4096;
-  std::uint64_t most_bytes = ~std::uint64_t{0};
+  std::size_t max_allocations = 4096;
+  std::uint64_t max_bytes = ~std::uint64_t{0};
   int maps = 0;
-  int most_maps = 1000;
+  int max_maps = 1000;
   std::uint8_t mapped[1] = {};
 
  private:
@@ -166,10 +166,10 @@ TEST_F(BlocksTest, HoldMorePartsThanTheDriverAllows) {
   const std::vector<Part> parts = take_many(20000, 1000);
 
   EXPECT_EQ(blocks.count(), 3u) << "4, 8 and 16 MiB";
-  std::vector<std::pair<VkDeviceMemory, std::uint64_t>> places;
-  for (const Part& part : parts) places.emplace_back(part.memory(), part.offset());
-  std::ranges::sort(places);
-  EXPECT_EQ(std::ranges::adjacent_find(places), places.end());
+  std::vector<std::pair<VkDeviceMemory, std::uint64_t>> locations;
+  for (const Part& part : parts) locations.emplace_back(part.memory(), part.offset());
+  std::ranges::sort(locations);
+  EXPECT_EQ(std::ranges::adjacent_find(locations), locations.end());
 }
 
 TEST_F(BlocksTest, GrowToTheLargest) {
@@ -229,7 +229,7 @@ TEST_F(BlocksTest, MapEachBlockOnceAndOnlyWhereWanted) {
 }
 
 TEST_F(BlocksTest, LeaveNothingWhereMappingFails) {
-  memory.most_maps = 0;
+  memory.max_maps = 0;
 
   const auto small = take(1000, 0, true);
   const auto large = take(50 * MiB, 0, true);
@@ -244,7 +244,7 @@ TEST_F(BlocksTest, LeaveNothingWhereMappingFails) {
 }
 
 TEST_F(BlocksTest, AreSmallerWhereMemoryIsShort) {
-  memory.most_bytes = 11 * MiB;
+  memory.max_bytes = 11 * MiB;
   std::vector<Part> parts = take_many(4, MiB);
 
   parts.push_back(take(MiB).value());
@@ -254,7 +254,7 @@ TEST_F(BlocksTest, AreSmallerWhereMemoryIsShort) {
 }
 
 TEST_F(BlocksTest, GiveBackWhatIsEmptyBeforeTheyRefuse) {
-  memory.most_bytes = 50 * MiB;
+  memory.max_bytes = 50 * MiB;
   ASSERT_TRUE(take(10 * MiB).ok());
   ASSERT_EQ(memory.bytes(), 16 * MiB) << "kept";
 
@@ -265,7 +265,7 @@ TEST_F(BlocksTest, GiveBackWhatIsEmptyBeforeTheyRefuse) {
 }
 
 TEST_F(BlocksTest, SayThatThereIsNoMore) {
-  memory.most_allocations = 2;
+  memory.max_allocations = 2;
   const std::vector<Part> parts = take_many(2, 50 * MiB);
 
   const auto small = take(1000);

@@ -62,7 +62,7 @@ TEST(CacheHeaders, MustBeThisDriversOnThisDevice) {
 
 class PipelineCaches : public World {
  protected:
-  void SetUp() override { start({}, folder.path().string()); }
+  void SetUp() override { start({}, directory.path().string()); }
 
   // Loads axpy2, compiles it, and unloads it.
   void use_module() {
@@ -76,12 +76,12 @@ class PipelineCaches : public World {
   }
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> all;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
       all.push_back(entry.path());
     return all;
   }
 
-  gantry::test::TempDir folder;
+  gantry::test::TempDir directory;
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
 };
 
@@ -90,7 +90,7 @@ TEST_F(PipelineCaches, AreKeptWhenTheModuleGoes) {
   ASSERT_THAT(files(), SizeIs(1));
   const auto written = std::filesystem::last_write_time(files()[0]);
 
-  start({}, folder.path().string());
+  start({}, directory.path().string());
   use_module();
 
   EXPECT_THAT(files(), SizeIs(1));
@@ -117,7 +117,7 @@ TEST_F(PipelineCaches, ThatAreDamagedAreMadeAnew) {
   EXPECT_GT(found("one"), 0u);
 }
 
-TEST_F(PipelineCaches, AreNotKeptWithoutAFolder) {
+TEST_F(PipelineCaches, AreNotKeptWithoutADirectory) {
   start({});
 
   use_module();

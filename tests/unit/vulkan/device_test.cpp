@@ -103,15 +103,15 @@ TEST_F(Devices, HaveOneScope) {
 }
 
 TEST_F(Devices, SayWhatTheyAllocateAtMost) {
-  const std::uint64_t most = device().gpu().most_allocation_bytes;
+  const std::uint64_t max = device().gpu().max_allocation_bytes;
 
-  const auto memory = alloc(most + 1);
+  const auto memory = alloc(max + 1);
 
   ASSERT_FALSE(memory.ok());
   EXPECT_EQ(memory.error().code, Code::exhausted);
   EXPECT_EQ(memory.error().reason, "MEMORY");
   EXPECT_EQ(memory.error().message,
-            concat("buffer of ", most + 1, " bytes, the device allocates at most ", most));
+            concat("buffer of ", max + 1, " bytes, the device allocates at most ", max));
 }
 
 // What the host gives back twice, or never got, harms nobody else.
@@ -182,8 +182,8 @@ TEST_P(Copies, OfMemoryThatIsFreedAtOnceAreMade) {
 }
 
 struct BadCopy {
-  gantry_place from;
-  gantry_place to;
+  gantry_location from;
+  gantry_location to;
   std::uint64_t size;
   Code code;
   std::string reason;
@@ -193,9 +193,9 @@ struct BadCopy {
 TEST_P(Copies, AreRefusedWhereTheyMakeNoSense) {
   void* const data = alloc(16).value();
   std::array<char, 64> memory{};
-  gantry_place elsewhere = on_device(data);
+  gantry_location elsewhere = on_device(data);
   elsewhere.device.index = 1;
-  gantry_place opencl = on_device(data);
+  gantry_location opencl = on_device(data);
   opencl.device.type = 4;
   const std::string none =
       concat(Hex{reinterpret_cast<std::uintptr_t>(memory.data())},

@@ -236,10 +236,10 @@ TEST_F(Launches, WithWrongArgumentsAreRefused) {
          "beside them\n  in argument 1 of kernel \"axpy2_kernel0\"");
   expect(with(3, float_value(1)), "ARGUMENT_KIND",
          "kernel \"axpy2_kernel0\": argument 3 is a float, expected an integer");
-  const std::uint32_t most = device().gpu().properties.limits.maxComputeWorkGroupCount[0];
-  expect(with(7, int_value(std::int64_t{most} + 1)), "LAUNCH_EXTENT",
-         concat("kernel \"axpy2_kernel0\" is launched with ", std::int64_t{most} + 1,
-                " blocks along x, the device runs ", most));
+  const std::uint32_t max = device().gpu().properties.limits.maxComputeWorkGroupCount[0];
+  expect(with(7, int_value(std::int64_t{max} + 1)), "LAUNCH_EXTENT",
+         concat("kernel \"axpy2_kernel0\" is launched with ", std::int64_t{max} + 1,
+                " blocks along x, the device runs ", max));
   EXPECT_TRUE(call(*module, axpy2, good).ok());
   free(data);
 }

@@ -11,14 +11,14 @@ class Allocations : public World {
  protected:
   void TearDown() override {
     World::TearDown();
-    between.most_allocations = ~std::size_t{0};
+    between.max_allocations = ~std::size_t{0};
     EXPECT_EQ(between.allocations, 0u) << "blocks that the device has not given back";
   }
 };
 
 // Drivers allow 4,096 of them; this one allows 8.
 TEST_F(Allocations, AreFewForManyBuffers) {
-  between.most_allocations = 8;
+  between.max_allocations = 8;
   std::vector<void*> all;
   for (std::uint32_t i = 0; i < 5000; ++i) {
     const auto data = alloc(64);
@@ -44,7 +44,7 @@ TEST_F(Allocations, AreWaitedForWhereTheDriverHasNoMore) {
   constexpr std::uint64_t size = 40 << 20;
   void* const one = alloc(size).value();
   void* const other = alloc(size).value();
-  between.most_allocations = between.allocations.load();
+  between.max_allocations = between.allocations.load();
   ASSERT_TRUE(copy(on_device(one), on_device(other), size).ok());
 
   const auto refused = alloc(size);

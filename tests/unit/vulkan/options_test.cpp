@@ -101,7 +101,7 @@ TEST(DriverErrors, SayWhoseFaultItIs) {
 }
 
 TEST(DriverPlaces, AreNamedWithWhatIsThere) {
-  EXPECT_THAT(driver_places(), ::testing::HasSubstr("/usr/share/vulkan/icd.d ("));
+  EXPECT_THAT(driver_locations(), ::testing::HasSubstr("/usr/share/vulkan/icd.d ("));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(Shaders, TellHowTheyAreEnteredAndWhatTheyTake) {
   EXPECT_THAT(facts->local_size, ElementsAre(64, 1, 1));
   EXPECT_THAT(facts->storage_bindings, ElementsAre(0, 1));
   EXPECT_THAT(facts->capabilities, ElementsAre(1));
-  EXPECT_EQ(facts->scalar_place, ScalarPlace::push_constants);
+  EXPECT_EQ(facts->scalar_location, ScalarLocation::push_constants);
   EXPECT_THAT(facts->scalar_offsets, ElementsAre(0, 8));
 }
 
@@ -38,7 +38,7 @@ TEST(Shaders, OfVersion13SayStorageBuffer) {
 
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   EXPECT_THAT(facts->storage_bindings, ElementsAre(0));
-  EXPECT_EQ(facts->scalar_place, ScalarPlace::none);
+  EXPECT_EQ(facts->scalar_location, ScalarLocation::none);
 }
 
 TEST(Shaders, MayTakeScalarsFromAUniformBuffer) {
@@ -48,7 +48,7 @@ TEST(Shaders, MayTakeScalarsFromAUniformBuffer) {
   const auto facts = read_shader(shader.bytes(), 0, "add");
 
   ASSERT_TRUE(facts.ok()) << facts.error().message;
-  EXPECT_EQ(facts->scalar_place, ScalarPlace::uniform_buffer);
+  EXPECT_EQ(facts->scalar_location, ScalarLocation::uniform_buffer);
   EXPECT_EQ(facts->scalar_binding, 1u);
   EXPECT_THAT(facts->scalar_offsets, ElementsAre(0, 16));
   EXPECT_THAT(facts->storage_bindings, ElementsAre(0));
@@ -119,7 +119,7 @@ TEST_P(ShadersRefuse, AtTheWrongWord) {
 INSTANTIATE_TEST_SUITE_P(
     All, ShadersRefuse,
     ::testing::Values(
-        BadShader{"Short", [](Spirv& s) { s.words().resize(4); }, 0, "has 4 words, fewest is 5"},
+        BadShader{"Short", [](Spirv& s) { s.words().resize(4); }, 0, "has 4 words, minimum is 5"},
         BadShader{"BigEndian", [](Spirv& s) { s.words()[0] = 0x03022307; }, 0,
                   "is big-endian, payloads are little-endian"},
         BadShader{"NoMagic", [](Spirv& s) { s.words()[0] = 0x1234; }, 0,
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadShader{"PastTheEnd", [](Spirv& s) { s.head("add").word(2 << 16 | 71); }, 20,
                   "instruction is 2 words long, range is 1 to 1"},
         BadShader{"TooFewOperands", [](Spirv& s) { s.head("add").op(71, {1}); }, 20,
-                  "instruction 71 has 2 words, fewest is 3"},
+                  "instruction 71 has 2 words, minimum is 3"},
         BadShader{"NoEntryPoint", [](Spirv& s) { s.op(17, {1}); }, 0,
                   "has no entry point for compute"},
         BadShader{"NoneOfTheKernels",

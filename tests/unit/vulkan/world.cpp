@@ -44,16 +44,16 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-void World::start(Options options, std::string cache_folder) {
+void World::start(Options options, std::string cache_directory) {
   stop();
   keep_drivers();
   if (pin_ == nullptr) pin_ = host.new_pin();
   options.validation = true;
-  plugin = std::make_unique<Plugin>(Host(host.table()), options, cache_folder);
+  plugin = std::make_unique<Plugin>(Host(host.table()), options, cache_directory);
   auto count = plugin->device_count();
   if (!count.ok() && count.error().reason == "LAYER_MISSING") {
     options.validation = false;
-    plugin = std::make_unique<Plugin>(Host(host.table()), options, std::move(cache_folder));
+    plugin = std::make_unique<Plugin>(Host(host.table()), options, std::move(cache_directory));
     count = plugin->device_count();
   }
   is_watched = options.validation;
@@ -88,7 +88,8 @@ Result<void*> World::alloc(std::uint64_t size, std::string_view scope) {
   return data;
 }
 
-Status World::copy(gantry_place from, gantry_place to, std::uint64_t size, std::int32_t index) {
+Status World::copy(gantry_location from, gantry_location to, std::uint64_t size,
+                   std::int32_t index) {
   gantry_copy what{};
   what.struct_size = sizeof what;
   what.flags = GANTRY_COPY_BLOCKING;

@@ -26,7 +26,7 @@ class World : public ::testing::Test {
   void TearDown() override { stop(); }
 
   // Starts the plugin, anew where it runs. The validation layer is asked for where it is installed.
-  void start(Options options, std::string cache_folder = {});
+  void start(Options options, std::string cache_directory = {});
   // Ends it: everything must have been given back, and the layer must have been silent.
   void stop();
 
@@ -35,14 +35,14 @@ class World : public ::testing::Test {
   // The device table, with errors; index 0.
   Result<void*> alloc(std::uint64_t size, std::string_view scope = {});
   void free(void* data) { device_table.free(plugin.get(), 0, data); }
-  Status copy(gantry_place from, gantry_place to, std::uint64_t size, std::int32_t index = 0);
+  Status copy(gantry_location from, gantry_location to, std::uint64_t size, std::int32_t index = 0);
   Status synchronize(void* stream = nullptr);
   Result<Value> attribute(std::int32_t kind, std::int32_t index = 0);
 
-  static gantry_place on_host(const void* data, std::uint64_t offset = 0) {
+  static gantry_location on_host(const void* data, std::uint64_t offset = 0) {
     return {const_cast<void*>(data), offset, {1, 0}};
   }
-  static gantry_place on_device(void* data, std::uint64_t offset = 0) {
+  static gantry_location on_device(void* data, std::uint64_t offset = 0) {
     return {data, offset, {7, 0}};
   }
   // Memory of the device that holds these numbers.

@@ -16,7 +16,7 @@ constexpr YamlField kKeyFields[] = {
 constexpr YamlField kFields[] = {
     {.name = "name", .longest = 8},
     {.name = "version", .type = YamlType::quoted_text},
-    {.name = "priority", .type = YamlType::integer, .least = -10, .most = 10},
+    {.name = "priority", .type = YamlType::integer, .min = -10, .max = 10},
     {.name = "scale", .type = YamlType::number},
     {.name = "enabled", .type = YamlType::boolean},
     {.name = "probe", .type = YamlType::choice, .choices = kModes},

@@ -23,9 +23,9 @@ TEST(YamlText, KeepsMapsInFileOrderWithPlaces) {
   EXPECT_FALSE(root.entries[0].value.quoted);
   EXPECT_EQ(root.entries[1].key, "ape");
   EXPECT_TRUE(root.entries[1].value.quoted);
-  EXPECT_EQ(root.entries[1].value.place.line, 2u);
-  EXPECT_EQ(root.entries[1].value.place.column, 6u);
-  EXPECT_EQ(root.entries[1].value.place.offset, 14u);
+  EXPECT_EQ(root.entries[1].value.location.line, 2u);
+  EXPECT_EQ(root.entries[1].value.location.column, 6u);
+  EXPECT_EQ(root.entries[1].value.location.offset, 14u);
 }
 
 TEST(YamlText, ReadsBlockAndFlowFormsAlike) {
@@ -58,8 +58,8 @@ TEST(YamlText, CountsColumnsInCharactersAndOffsetsInBytes) {
   const Result<YamlDocument> document = parse("\xc3\xa9\xe2\x82\xac: x\n");
 
   ASSERT_TRUE(document.ok()) << document.error().message;
-  EXPECT_EQ(document->root.entries[0].value.place.column, 5u);
-  EXPECT_EQ(document->root.entries[0].value.place.offset, 7u);
+  EXPECT_EQ(document->root.entries[0].value.location.column, 5u);
+  EXPECT_EQ(document->root.entries[0].value.location.offset, 7u);
 }
 
 TEST(YamlText, GivesAnEmptyValueThePlaceOfItsKey) {
@@ -67,7 +67,7 @@ TEST(YamlText, GivesAnEmptyValueThePlaceOfItsKey) {
 
   ASSERT_TRUE(document.ok()) << document.error().message;
   EXPECT_EQ(document->root.entries[0].value.kind, YamlKind::nothing);
-  EXPECT_EQ(document->root.entries[0].value.place.line, 1u);
+  EXPECT_EQ(document->root.entries[0].value.location.line, 1u);
 }
 
 TEST(YamlText, AnEmptyTextIsADocumentWithNothing) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t ar_magic_bytes = 8;
 constexpr std::uint64_t tar_block = 512;
 // a GNU long name, a pax header
-constexpr std::uint64_t most_long_name = 64 * 1024;
+constexpr std::uint64_t max_long_name = 64 * 1024;
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -153,9 +153,9 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
     if (!header) break;
     const std::uint64_t at = in.offset();
     const bool is_name = header->type == 'L' || header->type == 'x';
-    if (is_name && header->size > most_long_name) {
+    if (is_name && header->size > max_long_name) {
       return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
-                       most_long_name);
+                       max_long_name);
     }
     // links and devices have none
     const bool has_content = header->type < '1' || header->type > '6';

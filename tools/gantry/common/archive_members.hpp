@@ -24,7 +24,7 @@ struct ArchiveMember {
 // source   ar(5): System V form (GNU ld) and BSD long names
 Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes);
 
-// Regular files, folders left out.
+// Regular files, directories left out.
 //
 // returns  malformed at the first header that is none, or whose checksum is wrong
 // source   POSIX.1 pax interchange format, ustar header; GNU long names

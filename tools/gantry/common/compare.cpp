@@ -68,7 +68,7 @@ std::string short_number(long double value) {
   return text;
 }
 
-Error different(std::string text) { return invalid(text).because("DIFFERENT"); }
+Error different(std::string text) { return invalid(text).with_reason("DIFFERENT"); }
 
 }  // namespace
 

@@ -93,9 +93,9 @@ std::string mermaid_text(std::string_view name) {
 }
 
 std::string file_name_text(std::string_view key) {
-  constexpr std::size_t most = 64;
+  constexpr std::size_t max = 64;
   std::string out;
-  for (const char c : key.substr(0, most)) {
+  for (const char c : key.substr(0, max)) {
     out.push_back(word_character(c) && !(out.empty() && c == '.') ? c : '_');
   }
   return out.empty() ? "_" : out;

@@ -4,8 +4,8 @@
 #include "tools/gantry/common/archive_members.hpp"
 #include "tools/gantry/common/escape.hpp"
 
-#include "core/blob/container.hpp"
 #include "core/elf/elf_types.hpp"
+#include "core/format/container.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
@@ -110,8 +110,8 @@ FileKind kind_of(std::span<const std::uint8_t> bytes) {
 }
 
 std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
-  constexpr std::size_t most_text = 64;
-  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), most_text)));
+  constexpr std::size_t max_text = 64;
+  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), max_text)));
   for (const Magic& magic : other_files) {
     if (text.starts_with(magic.bytes)) return std::string(magic.words);
   }

@@ -4,7 +4,7 @@
 // only. Texts from files go through json_text() first.
 #pragma once
 
-#include "core/trace/json_writer.hpp"
+#include "core/base/json_writer.hpp"
 #include "tools/gantry/common/escape.hpp"
 
 #include <optional>

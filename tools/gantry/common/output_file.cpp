@@ -14,7 +14,7 @@ namespace gantry::cli {
 namespace {
 
 // for a free temporary name
-constexpr int most_tries = 100;
+constexpr int max_tries = 100;
 
 Error cannot(std::string_view verb, const std::filesystem::path& path, int number) {
   const Code code = number == ENOENT ? Code::not_found : Code::unavailable;
@@ -36,27 +36,27 @@ Status write_all(int descriptor, std::span<const std::uint8_t> bytes,
 
 }  // namespace
 
-Result<OutputFolder> OutputFolder::create(const std::filesystem::path& path) {
+Result<OutputDirectory> OutputDirectory::create(const std::filesystem::path& path) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
-    return cannot("create the folder", path, errno);
+    return cannot("create the directory", path, errno);
   }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor >= 0) return OutputFolder(path, descriptor);
+  if (descriptor >= 0) return OutputDirectory(path, descriptor);
 
   const int number = errno;
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
-    return invalid(quoted(path.string()), " is a symbolic link, expected a folder");
+    return invalid(quoted(path.string()), " is a symbolic link, expected a directory");
   }
-  if (number == ENOTDIR) return invalid(quoted(path.string()), " is no folder");
-  return cannot("open the folder", path, number);
+  if (number == ENOTDIR) return invalid(quoted(path.string()), " is no directory");
+  return cannot("open the directory", path, number);
 }
 
-OutputFolder::~OutputFolder() {
+OutputDirectory::~OutputDirectory() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Status OutputFolder::write(std::string_view name, std::span<const std::uint8_t> bytes) const {
+Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_t> bytes) const {
   const std::string target(name);
   const std::filesystem::path path = path_ / target;
   struct stat found {};
@@ -67,7 +67,7 @@ Status OutputFolder::write(std::string_view name, std::span<const std::uint8_t> 
 
   std::string temporary;
   int file = -1;
-  for (int i = 0; i < most_tries && file < 0; ++i) {
+  for (int i = 0; i < max_tries && file < 0; ++i) {
     temporary = concat(".", target, ".", ::getpid(), "-", i);
     file = ::openat(descriptor_, temporary.c_str(),
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -86,10 +86,10 @@ Status OutputFolder::write(std::string_view name, std::span<const std::uint8_t> 
 
 Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
   if (!path.has_filename()) return invalid(quoted(path.string()), " is no file name");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return cannot("open the folder", folder, errno);
-  return OutputFolder(folder, descriptor).write(path.filename().string(), bytes);
+  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return cannot("open the directory", directory, errno);
+  return OutputDirectory(directory, descriptor).write(path.filename().string(), bytes);
 }
 
 Status write_output(const std::filesystem::path& path, std::string_view text) {

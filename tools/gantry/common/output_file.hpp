@@ -2,7 +2,7 @@
 //
 // Files that the tool writes: whole or not at all, and never through a link that somebody laid.
 //
-//     <folder>/.<name>.XXXXXX   written, fsync   --rename-->   <folder>/<name>
+//     <directory>/.<name>.XXXXXX   written, fsync   --rename-->   <directory>/<name>
 #pragma once
 
 #include <gantry/result.hpp>
@@ -16,38 +16,38 @@
 
 namespace gantry::cli {
 
-// An open folder: what happens to its path afterwards does not matter.
-class OutputFolder {
+// An open directory: what happens to its path afterwards does not matter.
+class OutputDirectory {
  public:
-  // Opens a folder for output, and creates it (not its parents) where nothing is there.
+  // Opens a directory for output, and creates it (not its parents) where nothing is there.
   //
-  // returns  invalid      it is no folder, or a symbolic link ("out/" follows one, "out" does not)
-  //          not_found    the folder above does not exist
+  // returns  invalid      it is no directory, or a symbolic link ("out/" follows one, "out" does not)
+  //          not_found    the directory above does not exist
   //          unavailable  no permission, no space
-  static Result<OutputFolder> create(const std::filesystem::path& path);
+  static Result<OutputDirectory> create(const std::filesystem::path& path);
 
-  ~OutputFolder();
-  OutputFolder(OutputFolder&& other) noexcept
+  ~OutputDirectory();
+  OutputDirectory(OutputDirectory&& other) noexcept
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OutputFolder& operator=(OutputFolder&&) = delete;
+  OutputDirectory& operator=(OutputDirectory&&) = delete;
 
   // Writes one file. An older regular file of that name is replaced in one step.
   //
   // name     [in]   one component
-  // returns  invalid      a link, folder, FIFO or device has that name: it is left alone
+  // returns  invalid      a link, directory, FIFO or device has that name: it is left alone
   //          unavailable  errno of the write; nothing is left behind
   Status write(std::string_view name, std::span<const std::uint8_t> bytes) const;
 
  private:
   friend Status write_output(const std::filesystem::path&, std::span<const std::uint8_t>);
-  OutputFolder(std::filesystem::path path, int descriptor)
+  OutputDirectory(std::filesystem::path path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
 
   std::filesystem::path path_;
   int descriptor_;
 };
 
-// The same for one file whose folder exists, and may be reached through links.
+// The same for one file whose directory exists, and may be reached through links.
 Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 Status write_output(const std::filesystem::path& path, std::string_view text);
 

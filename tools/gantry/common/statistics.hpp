@@ -11,11 +11,11 @@
 namespace gantry::cli {
 
 struct Statistics {
-  double least = 0;
+  double min = 0;
   double median = 0;
   // nearest rank: the smallest value that 99 of 100 do not exceed
   double p99 = 0;
-  double most = 0;
+  double max = 0;
 };
 
 // Precondition: not empty.

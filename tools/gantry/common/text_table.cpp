@@ -10,7 +10,7 @@ namespace {
 // columns between two columns
 constexpr std::size_t gap = 2;
 // a column is never cut below this
-constexpr std::size_t least_cut = 12;
+constexpr std::size_t min_cut = 12;
 
 }  // namespace
 
@@ -41,8 +41,8 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
   std::size_t before_last = static_cast<std::size_t>(indent);
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + gap;
   const auto screen = static_cast<std::size_t>(terminal.width);
-  const std::size_t most_last =
-      screen == 0 ? SIZE_MAX : std::max(least_cut, screen > before_last ? screen - before_last : 0);
+  const std::size_t max_last =
+      screen == 0 ? SIZE_MAX : std::max(min_cut, screen > before_last ? screen - before_last : 0);
 
   const auto write_line = [&](const Row& row) {
     std::string line(static_cast<std::size_t>(indent), ' ');
@@ -50,8 +50,8 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
     std::size_t owed = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       std::string cell = row[i].text;
-      if (i + 1 == row.size() && cell.size() > most_last) {
-        cell.replace(most_last - 3, std::string::npos, "...");
+      if (i + 1 == row.size() && cell.size() > max_last) {
+        cell.replace(max_last - 3, std::string::npos, "...");
       }
       const std::size_t padding = widths[i] - std::min(widths[i], cell.size());
       const bool right = columns[i].align == Align::right;

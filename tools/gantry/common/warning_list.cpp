@@ -8,7 +8,7 @@
 namespace gantry::cli {
 
 void WarningList::add(std::string text) {
-  if (kept_.size() < most) {
+  if (kept_.size() < max) {
     kept_.push_back(std::move(text));
   } else {
     ++left_out_;

@@ -11,7 +11,7 @@ namespace gantry::cli {
 // counted.
 class WarningList {
  public:
-  static constexpr std::size_t most = 1000;
+  static constexpr std::size_t max = 1000;
 
   void add(std::string text);
   // What was added; where that is more than `most`, the last one says how many are left out.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The demo's device modules, as the plugins that load them read them.
-#include "core/blob/container.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
 #include "core/pack/pack.hpp"
 #include "plugins/opencl/payload.hpp"
 #include "plugins/vulkan/payload.hpp"
@@ -27,11 +27,11 @@ std::vector<ParameterKind> parameters(const KernelCall& call) {
 class DemoPayloads : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const test::TempDir folder;
+    const test::TempDir directory;
     const Recipe recipe = read_recipe(test::golden("../../../tools/demo/digits.yaml")).value();
-    const Status packed = pack(recipe, folder / "digits.so");
+    const Status packed = pack(recipe, directory / "digits.so");
     ASSERT_TRUE(packed.ok()) << packed.error().message;
-    file_ = MappedFile::open(folder / "digits.so").value();
+    file_ = MappedFile::open(directory / "digits.so").value();
     const ElfFile elf = ElfFile::parse(file_).value();
     container_ = read_container(elf, PayloadLayouts::built_in()).value();
   }
@@ -102,7 +102,7 @@ TEST_F(DemoPayloads, OfVulkanAreShadersThatFitTheirKernels) {
     EXPECT_EQ(kernel->shader.entry_point, wanted.name);
     EXPECT_THAT(kernel->shader.local_size, ElementsAre(32, 1, 1));
     EXPECT_EQ(kernel->shader.storage_bindings, wanted.bindings);
-    EXPECT_EQ(kernel->shader.scalar_place, vulkan::ScalarPlace::push_constants);
+    EXPECT_EQ(kernel->shader.scalar_location, vulkan::ScalarLocation::push_constants);
     EXPECT_EQ(kernel->shader.scalar_offsets, wanted.offsets);
     EXPECT_EQ(kernel->buffer_count, wanted.bindings.size());
   }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/atomic_file.hpp"
+
+#include "core/base/replace_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace gantry {
+Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path) {
+  GANTRY_CHECK(check_replaceable(path));
+  // owns what is made below as soon as it is there
+  AtomicFile made(path);
+  int descriptor = -1;
+  // open() and not mkstemp(): the file gets the permissions that umask leaves.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::string last = concat(".", path.filename().native(), ".", getpid(), ".", attempt);
+    made.beside_ = (directory_of(path) / last).native();
+    do {
+      descriptor = open(made.beside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EINTR);
+    if (descriptor >= 0 || errno != EEXIST) break;
+  }
+  if (descriptor < 0) return cannot_write(path, errno);
+  made.stream_ = fdopen(descriptor, "w+b");
+  if (made.stream_ == nullptr) {
+    const int number = errno;
+    close(descriptor);
+    unlink(made.beside_.c_str());
+    return cannot_write(path, number);
+  }
+  return made;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      beside_(std::move(other.beside_)),
+      stream_(std::exchange(other.stream_, nullptr)) {}
+
+AtomicFile::~AtomicFile() {
+  if (stream_ == nullptr) return;
+  std::fclose(stream_);
+  unlink(beside_.c_str());
+}
+
+Status AtomicFile::commit() {
+  if (std::ferror(stream_) != 0) return cannot_write(path_, EIO);
+  if (std::fflush(stream_) != 0) return cannot_write(path_, errno);
+  GANTRY_CHECK(move_into_place(beside_, path_));
+  std::fclose(std::exchange(stream_, nullptr));
+  return {};
+}
+
+}  // namespace gantry

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/child_process.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+  void close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+  }
+
+ private:
+  int number_;
+};
+
+// A program that runs. Who leaves before its end is known ends it: nothing writes into a directory that is gone.
+class Child {
+ public:
+  explicit Child(pid_t process) : process_(process) {}
+  ~Child() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  // As waitpid().
+  pid_t wait(int& status) {
+    const pid_t ended = ::waitpid(process_, &status, 0);
+    if (ended == process_) process_ = 0;
+    return ended;
+  }
+
+ private:
+  pid_t process_;
+};
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+Failure start_error(const std::string& program, int number) {
+  return unavailable("program ", quoted(program), " cannot be started: ", std::strerror(number))
+      .native("errno", number);
+}
+
+Result<pid_t> start(const std::vector<std::string>& words, const std::filesystem::path& directory,
+                    int output) {
+  FileActions actions;
+  int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
+  if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 1);
+  if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 2);
+  if (failed == 0) failed = posix_spawn_file_actions_addchdir_np(actions.get(), directory.c_str());
+  if (failed != 0) return start_error(words.front(), failed);
+
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  failed = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), environ);
+  if (failed != 0) return start_error(words.front(), failed);
+  return process;
+}
+
+void read_all(int from, std::size_t max, ProgramEnd& end) {
+  char chunk[4096];
+  for (;;) {
+    const ssize_t got = ::read(from, chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    const auto bytes = static_cast<std::size_t>(got);
+    const std::size_t kept = std::min(bytes, max - end.output.size());
+    end.output.append(chunk, kept);
+    end.dropped_bytes += bytes - kept;
+  }
+}
+
+}  // namespace
+
+Result<ProgramEnd> run_program(const std::vector<std::string>& words,
+                               const std::filesystem::path& directory, std::size_t max_output) {
+  if (words.empty() || words.front().empty()) return invalid("program to run has no name");
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
+  const Descriptor reading(ends[0]);
+  Descriptor writing(ends[1]);
+  GANTRY_TRY(const pid_t process, start(words, directory, writing.get()));
+  Child child(process);
+  writing.close();
+
+  ProgramEnd end;
+  read_all(reading.get(), max_output, end);
+  int status = 0;
+  while (child.wait(status) < 0) {
+    if (errno != EINTR) {
+      return unavailable("program ", quoted(words.front()),
+                         ": its end is not known: ", std::strerror(errno))
+          .native("errno", errno);
+    }
+  }
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.exit_status = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+}  // namespace gantry

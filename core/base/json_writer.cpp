@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/json_writer.hpp"
+
+#include "core/base/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cassert>
+
+namespace gantry {
+namespace {
+
+constexpr std::size_t max_pending = 32768;
+
+}  // namespace
+
+void JsonWriter::begin(char opening, char closing) {
+  separate();
+  pending_.push_back(opening);
+  levels_.push_back({closing});
+}
+
+void JsonWriter::end() {
+  assert(!levels_.empty() && !behind_key_);
+  const Level level = levels_.back();
+  levels_.pop_back();
+  if (!level.empty) break_line();
+  pending_.push_back(level.closing);
+  if (levels_.empty() && style_.ends_line) pending_.push_back('\n');
+  hand_over(levels_.empty() ? 0 : max_pending);
+}
+
+void JsonWriter::key(std::string_view name) {
+  assert(!levels_.empty() && levels_.back().closing == '}');
+  separate();
+  append_json_text(pending_, name, style_.ascii);
+  pending_.append(style_.lines ? ": " : ":");
+  behind_key_ = true;
+}
+
+void JsonWriter::value(std::string_view text) {
+  separate();
+  append_json_text(pending_, text, style_.ascii);
+  hand_over(max_pending);
+}
+
+// A single value of the library's: its destructor has nothing to flatten, so it does not allocate.
+void JsonWriter::value(double number) { literal(nlohmann::json(number).dump()); }
+
+void JsonWriter::literal(std::string_view text) {
+  separate();
+  pending_.append(text);
+  hand_over(max_pending);
+}
+
+void JsonWriter::separate() {
+  if (behind_key_) {
+    behind_key_ = false;
+    return;
+  }
+  if (levels_.empty()) return;
+  if (!levels_.back().empty) pending_.push_back(',');
+  levels_.back().empty = false;
+  break_line();
+}
+
+void JsonWriter::hand_over(std::size_t more_than) {
+  if (pending_.size() <= more_than) return;
+  sink_(pending_);
+  pending_.clear();
+}
+
+void JsonWriter::break_line() {
+  if (style_.lines) pending_.append("\n").append(2 * levels_.size(), ' ');
+}
+
+}  // namespace gantry

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/temp_directory.hpp"
+
+#include "core/base/replace_file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gantry {
+
+namespace fs = std::filesystem;
+
+Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
+  const fs::path directory = directory_of(target);
+  // The compiler works in another directory than we do. Whole before it is made: what may fail, fails first.
+  std::error_code failed;
+  const fs::path name = directory / concat(".", target.filename().native(), ".XXXXXX");
+  const fs::path whole = fs::absolute(name, failed);
+  TempDirectory made;
+  std::string pattern = (failed ? name : whole).native();
+  if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
+  // from now on it is removed
+  made.name_ = std::move(pattern);
+  made.path_ = made.name_;
+  return made;
+}
+
+namespace {
+
+// Takes no memory: for want of it, everything would be left behind.
+//
+// directory   [in]   open; has files, and no directories
+void remove_files_in(int directory) {
+  alignas(dirent64) char entries[4096];
+  for (bool removed = true; removed && ::lseek(directory, 0, SEEK_SET) == 0;) {
+    removed = false;
+    for (ssize_t size = 0; (size = ::getdents64(directory, entries, sizeof entries)) > 0;) {
+      for (ssize_t at = 0; at < size;) {
+        const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
+        // "." and ".." stay
+        removed |= ::unlinkat(directory, entry->d_name, 0) == 0;
+        at += entry->d_reclen;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TempDirectory::~TempDirectory() {
+  if (name_.empty()) return;
+  for (int attempt = 0; attempt < 2;
+       // the second takes what a passing failure has left
+       ++attempt) {
+    const int directory = ::open(name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0) continue;
+    remove_files_in(directory);
+    ::close(directory);
+    ::rmdir(name_.c_str());
+  }
+}
+
+}  // namespace gantry

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small text file, read without surprises.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <string>
+
+namespace gantry {
+
+// Reads a whole regular file; links are followed. Never blocks on a FIFO.
+//
+// returns  not_found    no such file
+//          malformed    not a regular file (reason NOT_A_FILE), or more than `most` bytes (YAML_TOO_LARGE)
+//          unavailable  no permission, or the system's reason
+Result<std::string> read_text_file(const std::string& path, std::size_t max = 64 * 1024);
+
+}  // namespace gantry

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/detail_sink.hpp"
+
+#include <gantry/result.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+
+Detail* DetailSink::add(Detail& to) {
+  if (items == max) {
+    cut = true;
+    return nullptr;
+  }
+  ++items;
+  return &to.children.emplace_back();
+}
+
+void say(Detail* out, std::string_view text) {
+  if (out == nullptr) return;
+  if (text.size() > limits::detail_text_bytes) return say_size(out, text.size());
+  out->kind = Detail::Kind::text;
+  out->value = text;
+}
+
+void say_size(Detail* out, std::uint64_t size) {
+  if (out == nullptr) return;
+  out->kind = Detail::Kind::size;
+  out->value = concat(size);
+}
+
+void take_name(Detail& item) {
+  const auto name = std::find_if(item.children.begin(), item.children.end(), [](const Detail& d) {
+    return d.name == "name" && d.kind == Detail::Kind::text;
+  });
+  if (name == item.children.end()) return;
+  item.name = std::move(name->value);
+  item.children.erase(name);
+}
+
+}  // namespace gantry

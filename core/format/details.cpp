@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/details.hpp"
+
+#include "core/format/limits.hpp"
+#include "core/format/payload_walk.hpp"
+#include "core/format/vm_details.hpp"
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+Detail* child_of(Detail& root, std::string_view name) {
+  for (Detail& each : root.children) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+void drop(Detail& root, std::string_view name) {
+  std::erase_if(root.children, [&](const Detail& each) { return each.name == name; });
+}
+
+// Names and arrays are stored apart, in one order; people want them together.
+void name_params(PayloadDetails& details) {
+  Detail* const names = child_of(details.root, "names");
+  Detail* params = child_of(details.root, "params");
+  if (params == nullptr) params = child_of(details.root, "constants");
+  if (names == nullptr || params == nullptr) return;
+  if (names->children.size() != params->children.size()) {
+    details.warnings.push_back(
+        concat(names->children.size(), " names for ", params->children.size(), " arrays"));
+    return;
+  }
+  for (std::size_t i = 0; i < names->children.size(); ++i) {
+    params->children[i].name = std::move(names->children[i].value);
+  }
+  drop(details.root, "names");
+  drop(details.root, "count");
+}
+
+// The code of a virtual machine stands behind a length in layout one, bare in layout two.
+ByteReader code_of(const Entry& entry, const Measured& measured) {
+  ByteReader in(entry.payload, entry.at);
+  const bool bare = measured.layout->fields().front().kind == PayloadField::Kind::rest;
+  if (bare) return in;
+  // measured: the length is there
+  return ByteReader(entry.payload.subspan(8), entry.at + 8);
+}
+
+}  // namespace
+
+PayloadDetails describe_payload(const Entry& entry, const PayloadContext& context,
+                                const PayloadLayouts& layouts) {
+  PayloadDetails details;
+  if (entry.is_library() || entry.boundary == Boundary::unknown || !layouts.knows(entry.type_key)) {
+    return details;
+  }
+  const auto warn = [&](const Error& error) {
+    std::string text = error.message;
+    if (error.offset != no_offset) text += concat(" at ", Hex{error.offset});
+    details.warnings.push_back(concat(quoted(entry.type_key), " payload: ", text));
+  };
+  // The payload is delimited by now, whatever the container says: it must fit to its last byte.
+  PayloadContext delimited = context;
+  delimited.layout = ContainerLayout::two;
+  const auto measured =
+      layouts.measure(entry.type_key, ByteReader(entry.payload, entry.at), delimited);
+  if (!measured.ok()) {
+    warn(measured.error());
+    return details;
+  }
+  DetailSink sink;
+  sink.max = std::clamp(entry.payload.size() / limits::bytes_per_detail, limits::min_details,
+                        limits::max_details);
+  sink.private_float_codes = context.private_float_codes;
+  const auto keep = [&](const Status& walked) {
+    if (!walked.ok()) warn(walked.error());
+  };
+  if (is_virtual_machine(entry.type_key)) {
+    keep(describe_virtual_machine(entry.type_key, code_of(entry, *measured), context, sink));
+  } else {
+    ByteReader in(entry.payload, entry.at);
+    keep(walk_payload(in, *measured->layout, measured->extra_tags, &sink));
+  }
+  details.root = std::move(sink.root);
+  if (sink.cut) {
+    details.warnings.push_back(concat(quoted(entry.type_key), " payload: only the first ", sink.max,
+                                      " details are shown"));
+  }
+  name_params(details);
+  return details;
+}
+
+}  // namespace gantry

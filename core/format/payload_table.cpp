@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The payload layouts of every type key that a known exporter writes. One row is one way to write the
+// payloads of its keys; rows of one key are tried from top to bottom. FORMAT.md has the tags.
+#include "core/format/payload_layout.hpp"
+
+#include <cassert>
+
+namespace gantry {
+namespace {
+
+struct Row {
+  // separated by blanks
+  std::string_view keys;
+  // separated by blanks
+  std::string_view fields;
+};
+
+constexpr Row rows[] = {
+    // Device code.
+    {"cuda hip hsaco opencl hexagon aocl aocl_sw_emu sdaccel opengl metal",
+     "format:format kernels:map<str,funcinfo> data:bytes"},
+    // OpenCL written as SPIR-V, v0.13 to v0.23: no format in front.
+    {"opencl", "kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
+    // Metal: v0.13 to v0.23 with a runtime, then v0.24 and later.
+    {"metal", "version:\"0.1.0\" shaders:map<str,bytes> kernels:map<str,funcinfo> format:format"},
+    {"metal", "format:format kernels:map<str,funcinfo> shaders:map<str,bytes>"},
+    // Vulkan: v0.24 and later wrap each shader in a length; before they do not.
+    {"vulkan",
+     "format:format kernels:map<str,funcinfo> shaders:map<str,sized<{flag:u32,vec<u32>}>>"},
+    {"vulkan", "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
+    {"webgpu", "kernels:map<str,funcinfo> shaders:map<str,bytes>"},
+
+    // Constants and executors.
+    {"const_loader metadata",
+     "names:vec<str> constants:vec<ndarray> symbols:vec<str> wanted:vec<vec<str>>"},
+    {"GraphExecutorFactory GraphRuntimeFactory",
+     "graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str"},
+    {"AotExecutorFactory", "count:u64 names:vec<str> params:count*ndarray module_name:str"},
+    {"metadata_module", ""},
+    {"VMExecutable relax.Executable relax.VMExecutable", "code:bytes"},
+    {"relax.Executable relax.VMExecutable", "code:rest"},
+
+    // Compilers of others, and what is left.
+    {"dnnl_json arm_compute_lib tensorrt bnns_json clml cublas_json cudnn_json hipblas_json nnapi "
+     "msc_tensorrt example_npu_json",
+     "symbol:str graph_json:bytes constants:vec<str>"},
+    {"coreml", "symbol:str archive:bytes"},
+    {"torch", "symbol:str archive:bytes"},
+    {"ethos-n",
+     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,outputs:u64,outputs*u32}>"},
+    {"ethos-n",
+     "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,inputs*u32,outputs:u64,"
+     "outputs*u32,outputs*u32}>"},
+    {"VitisAIRuntime", "module:bytes export_path:str symbol:str constants:vec<str>"},
+    // v0.16, then v0.17 and later. The shorter one first: behind it a known key decides, which the longer
+    // one would swallow as `code`.
+    {"mrvl_sim", "symbol:str nodes_json:bytes"},
+    {"mrvl_sim", "symbol:str nodes_json:bytes code:bytes"},
+    {"mrvl_hw", "symbol:str nodes_json:bytes code:bytes inputs:i32 outputs:i32 batch_size:i32"},
+    {"examplejson", "graph_json:bytes"},
+    {"static_library", "object:bytes functions:vec<str>"},
+    {"c", "code:bytes format:str functions:vec<str> constants:vec<str>"},
+    // developer builds of December 2019 wrote the key alone
+    {"c", ""},
+};
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = text.find(' ');
+    words.emplace_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return words;
+}
+
+}  // namespace
+
+PayloadLayouts PayloadLayouts::built_in() {
+  PayloadLayouts layouts;
+  for (const Row& row : rows) {
+    const Result<PayloadLayout> layout = parse_payload_layout(words_of(row.fields));
+    assert(layout.ok() && "a row of the table above is wrong");
+    for (const std::string& key : words_of(row.keys)) layouts.add(key, *layout);
+  }
+  return layouts;
+}
+
+}  // namespace gantry

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/vm_details.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <cassert>
+#include <charconv>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
+// relax since v0.23: memory scopes
+constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
+
+// A few fields, given in the words of payload_layout.hpp.
+PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
+  const std::vector<std::string> fields(words);
+  Result<PayloadLayout> layout = parse_payload_layout(fields);
+  assert(layout.ok() && "fields in this file are right");
+  return std::move(layout).value();
+}
+
+Status walk_words(ByteReader& in, std::initializer_list<std::string> words, DetailSink& sink) {
+  return walk_payload(in, layout_of_words(words), false, &sink);
+}
+
+// One kind of constant: the tag in front of it, and its fields.
+struct ConstantKind {
+  std::uint32_t tag;
+  std::string_view words;
+};
+
+// u64 count, then tag and payload of each; added as the list `constants`.
+Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 8, "constants"));
+  Detail constants{Detail::Kind::list, "constants", {}, {}};
+  // By kind, made once: a constant of 12 bytes is cheaper to walk than its layout is to read.
+  std::vector<PayloadLayout> layouts;
+  for (const ConstantKind& kind : kinds) {
+    layouts.push_back(layout_of_words({std::string(kind.words)}));
+  }
+  const auto add_all = [&]() -> Status {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t at = in.offset();
+      GANTRY_TRY(const std::uint32_t tag, in.read_u32("constant tag"));
+      std::size_t kind = 0;
+      while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
+      if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
+      DetailSink one = {{}, sink.max, sink.items, false, sink.private_float_codes};
+      GANTRY_CHECK(walk_payload(in, layouts[kind], false, &one));
+      sink.items = one.items;
+      sink.cut |= one.cut;
+      if (!one.root.children.empty()) {
+        constants.children.push_back(std::move(one.root.children[0]));
+        constants.children.back().name.clear();
+      }
+    }
+    return {};
+  };
+  Status walked = add_all();
+  sink.root.children.push_back(std::move(constants));
+  return walked;
+}
+
+// "0.12.0" -> 12; 0 where it is something else.
+int minor_version(const Detail& root) {
+  const Detail* version = root.find("version");
+  int minor = 0;
+  if (version != nullptr && version->value.starts_with("0.")) {
+    const char* end = version->value.data() + version->value.size();
+    std::from_chars(version->value.data() + 2, end, minor);
+  }
+  return minor;
+}
+
+// u64 n, each: vec<str>{name, register count, instruction count}, parameters, their devices, code.
+Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(3 * 8, "functions"));
+  Detail functions{Detail::Kind::list, "functions", {}, {}};
+  const PayloadLayout layout = layout_of_words({"header:vec<str>", "params:vec<str>", "vec<i64>"});
+  const auto add_all = [&]() -> Status {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      DetailSink one = {{}, sink.max, sink.items, false, sink.private_float_codes};
+      const std::uint64_t at = in.offset();
+      GANTRY_CHECK(walk_payload(in, layout, false, &one));
+      sink.items = one.items;
+      sink.cut |= one.cut;
+      // nobody sees more
+      if (sink.cut) return {};
+      std::vector<Detail>& header = one.root.children[0].children;
+      std::uint64_t instructions = 0;
+      if (header.size() >= 3) {
+        const std::string& text = header[2].value;
+        std::from_chars(text.data(), text.data() + text.size(), instructions);
+      }
+      if (header.size() < 3 || instructions > in.left() / 8) {
+        return malformed(at, "function ", i, " has no instruction count that fits");
+      }
+      for (std::uint64_t step = 0; step < instructions; ++step) {
+        GANTRY_TRY(const std::uint64_t words, in.read_count(8, "instruction"));
+        GANTRY_CHECK(in.skip(words * 8, "instruction"));
+      }
+      Detail function{Detail::Kind::record, header[0].value, {}, {}};
+      function.children.push_back(std::move(one.root.children[1]));
+      function.children.push_back({Detail::Kind::number, "registers", header[1].value, {}});
+      function.children.push_back({Detail::Kind::number, "instructions", concat(instructions), {}});
+      functions.children.push_back(std::move(function));
+    }
+    return {};
+  };
+  Status walked = add_all();
+  sink.root.children.push_back(std::move(functions));
+  return walked;
+}
+
+// The relay machine, v0.8 to v0.19. The version is exact, so it decides.
+Status describe_relay(ByteReader& in, DetailSink& sink) {
+  GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
+  const int minor = minor_version(sink.root);
+  if (minor < 8 || minor > 19) {
+    return unsupported("virtual machine code is of version ",
+                       quoted(sink.root.find("version")->value), ", expected 0.8 to 0.19");
+  }
+  if (minor >= 14) {
+    GANTRY_CHECK(walk_words(in, {"devices:vec<{device:dev,scope:str}>", "host_device:i32"}, sink));
+  } else if (minor >= 9) {
+    GANTRY_CHECK(walk_words(in, {"devices:vec<dev>", "host_device:i32"}, sink));
+  }
+  GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
+  if (minor == 8) {
+    GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
+  } else {
+    constexpr ConstantKind kinds[] = {{0, "array:ndarray"}, {1, "late_bound:str"}};
+    GANTRY_CHECK(walk_constants(in, kinds, sink));
+  }
+  GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>", "map<u64,map<str,str>>"}, sink));
+  return walk_relay_functions(in, sink);
+}
+
+// Constant tags are run-time type indices, so every change of those moved them.
+std::span<const ConstantKind> relax_kinds(const PayloadContext& context) {
+  static constexpr ConstantKind legacy[] = {
+      {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, "text:str"},
+      {4, "int:i64"},   {5, "float:u64"},      {1, "type:dtype"},
+  };
+  static constexpr ConstantKind ffi_first[] = {
+      {72, "a:ndarray"}, {71, "shape:vec<i64>"}, {65, "text:str"},
+      {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
+  };
+  static constexpr ConstantKind ffi[] = {
+      {70, "a:ndarray"}, {69, "shape:vec<i64>"}, {65, "text:str"},
+      {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
+  };
+  if (context.extra_tags == PayloadContext::ExtraTags::no) return legacy;
+  if (context.layout == ContainerLayout::one) return ffi_first;
+  return ffi;
+}
+
+Status describe_relax(ByteReader& in, bool scopes, const PayloadContext& context,
+                      DetailSink& sink) {
+  GANTRY_CHECK(walk_words(in,
+                          {"version:str",
+                           "functions:vec<{kind:i32,name:str,start:i64,end:i64,arguments:i64,"
+                           "registers:i64,params:vec<str>}>"},
+                          sink));
+  if (scopes) {
+    GANTRY_CHECK(walk_words(in, {"scopes:vec<{constant:i64,scope:str}>"}, sink));
+  }
+  GANTRY_CHECK(walk_constants(in, relax_kinds(context), sink));
+  return walk_words(in, {"vec<i64>", "vec<i64>"}, sink);
+}
+
+}  // namespace
+
+bool is_virtual_machine(std::string_view type_key) {
+  return type_key == "VMExecutable" || type_key == "relax.Executable" ||
+         type_key == "relax.VMExecutable";
+}
+
+Status describe_virtual_machine(std::string_view type_key, ByteReader code,
+                                const PayloadContext& context, DetailSink& sink) {
+  const std::uint64_t at = code.offset();
+  GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
+  if (magic != magic_first && magic != magic_second) {
+    return malformed(at, "virtual machine code begins with ", Hex{magic}, ", expected ",
+                     Hex{magic_first});
+  }
+  if (type_key == "VMExecutable") {
+    GANTRY_CHECK(describe_relay(code, sink));
+  } else {
+    GANTRY_CHECK(describe_relax(code, magic == magic_second, context, sink));
+  }
+  if (!code.at_end() && !sink.cut) {
+    return malformed(code.offset(), "virtual machine code has ", code.left(),
+                     " bytes behind its last field");
+  }
+  return {};
+}
+
+}  // namespace gantry

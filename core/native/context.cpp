@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/context.hpp"
+
+#include "core/native/library_context.hpp"
+#include "core/native/packed/packed_call.hpp"
+#include "core/native/parallel_launch.hpp"
+
+#include <gantry/abi_boundary.hpp>
+
+#include <pthread.h>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// Ends a thread's state with the thread. A key, not a thread_local with a destructor: to register one of those ends
+// the process where memory is out. Without a key, which a process may have run out of, the state stays.
+void reap(void* thread) {
+  detail::host_thread = nullptr;
+  delete static_cast<HostThread*>(thread);
+}
+void reap_with_this_thread(HostThread& thread) {
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made{};
+    return pthread_key_create(&made, reap) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  if (key && pthread_setspecific(*key, &thread) != 0) throw std::bad_alloc();
+}
+
+void set_last_error(const char* text) {
+  fail_here(invalid(text ? text : "an error without a text").with_reason("HOST_CODE"));
+}
+
+// The runtime that serves a call, or NULL with the error kept.
+const HostServices* services_here(const char* function) {
+  const HostServices* services = here().call->services;
+  if (services == nullptr) {
+    fail_here(bug(function, " is called on a thread that no gantry call has entered"));
+  }
+  return services;
+}
+
+// Compiled code counts devices as its artifact does.
+gantry_device_id device_here(int type, int index) {
+  const ModuleNode* node = here().call->node;
+  return {node ? to_runtime(*node, type) : type, index};
+}
+
+void* alloc_workspace(int type, int index, std::uint64_t bytes, int, int) {
+  const HostServices* services = services_here("TVMBackendAllocWorkspace");
+  if (services == nullptr) return nullptr;
+  try {
+    const gantry_device_id device = device_here(type, index);
+    void* const stream = device.type == kCpu ? nullptr : stream_here(here(), device);
+    auto data = services->workspaces->alloc(device, bytes, stream);
+    if (data.ok()) return *data;
+    fail_here(std::move(data).error());
+  } catch (const std::bad_alloc&) {
+    fail_here(exhausted("out of memory"));
+  }
+  return nullptr;
+}
+
+int free_workspace(int type, int index, void* data) {
+  const HostServices* services = services_here("TVMBackendFreeWorkspace");
+  if (services == nullptr) return -1;
+  try {
+    auto freed = services->workspaces->free(device_here(type, index), data);
+    return freed.ok() ? 0 : fail_here(std::move(freed).error());
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory"));
+  }
+}
+
+// "__tvm_set_device"(number, index): which device of its kind the thread's next calls run on.
+gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                       gantry_value*, gantry_status* status) {
+  if (count != 2 || args[0].kind != GANTRY_INT || args[1].kind != GANTRY_INT) {
+    return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                       "__tvm_set_device takes two numbers: device type and index");
+  }
+  const auto number = static_cast<std::int32_t>(args[0].i);
+  const gantry_device_id device = device_here(number, static_cast<std::int32_t>(args[1].i));
+  if (number != args[0].i || device.type < 0 || device.type >= kDeviceTypeCount) {
+    const std::string text =
+        concat("__tvm_set_device: device type ", args[0].i, " is not 0 to ", kDeviceTypeCount - 1);
+    return gantry_fail(status, GANTRY_INVALID, "DEVICE_NUMBER", text.c_str());
+  }
+  here().index[static_cast<std::size_t>(device.type)] = device.index;
+  return GANTRY_OK;
+}
+
+// "runtime.TVMSetStream"(number, index, stream): in which stream of a device the thread's next calls run.
+gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                       gantry_value*, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    const bool fits = count == 3 && args[0].kind == GANTRY_INT && args[1].kind == GANTRY_INT &&
+                      (args[2].kind == GANTRY_POINTER || args[2].kind == GANTRY_NONE);
+    if (!fits) {
+      return invalid("runtime.TVMSetStream takes two numbers, device type and index, and a stream")
+          .with_reason("ARGUMENT_KIND");
+    }
+    const auto number = static_cast<std::int32_t>(args[0].i);
+    const auto index = static_cast<std::int32_t>(args[1].i);
+    const gantry_device_id device = device_here(number, index);
+    if (number != args[0].i || device.type < 0 || device.type >= kDeviceTypeCount ||
+        index != args[1].i || index < 0) {
+      return invalid("runtime.TVMSetStream: device ", args[0].i, ":", args[1].i,
+                     ", expected a type from 0 to ", kDeviceTypeCount - 1, " and an index from 0")
+          .with_reason("DEVICE_NUMBER");
+    }
+    auto& streams = here().streams;
+    std::erase_if(streams, [&](const auto& known) {
+      return known.first.type == device.type && known.first.index == device.index;
+    });
+    void* const stream = args[2].kind == GANTRY_POINTER ? args[2].p : nullptr;
+    if (stream != nullptr) streams.emplace_back(device, stream);
+    return {};
+  });
+}
+
+constexpr gantry_function_table set_device_table{sizeof(gantry_function_table), 0, nullptr,
+                                                 set_device};
+constexpr gantry_function_table set_stream_table{sizeof(gantry_function_table), 0, nullptr,
+                                                 set_stream};
+
+}  // namespace
+
+constinit thread_local HostThread* detail::host_thread = nullptr;
+
+HostThread& detail::new_host_thread() {
+  auto made = std::make_unique<HostThread>();
+  reap_with_this_thread(*made);
+  host_thread = made.release();
+  return *host_thread;
+}
+
+void* stream_here(const HostThread& thread, gantry_device_id device) {
+  const gantry_env& env = *thread.call->env;
+  const bool of_the_call = env.device.type == device.type && env.device.index == device.index;
+  if (of_the_call && env.stream != nullptr) return env.stream;
+  for (const auto& [known, stream] : thread.streams) {
+    if (known.type == device.type && known.index == device.index) return stream;
+  }
+  return nullptr;
+}
+
+// What succeeds within another call of the same runtime leaves it to that one.
+void HostScope::settle_workspaces() noexcept {
+  const std::uint32_t outer = around_->services == call_.services ? around_->depth : 0;
+  call_.services->workspaces->end_call(call_.depth, failed_, outer);
+  if (!failed_ && outer != 0) around_->taken += call_.taken;
+}
+
+int fail_here(Error error) noexcept {
+  HostThread& thread = here();
+  thread.error = std::move(error);
+  thread.failed = true;
+  return -1;
+}
+
+const TvmFunctions& tvm_functions() {
+  static constexpr TvmFunctions functions{sizeof(TvmFunctions),
+                                          0,
+                                          call_from_host,
+                                          set_last_error,
+                                          get_function_from_context,
+                                          alloc_workspace,
+                                          free_workspace,
+                                          parallel_launch,
+                                          parallel_barrier};
+  return functions;
+}
+
+std::span<const ContextVariable> context_variables() {
+  const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
+  static const ContextVariable variables[] = {
+      {"__TVMFuncCall", address(call_from_host)},
+      {"__TVMAPISetLastError", address(set_last_error)},
+      {"__TVMBackendGetFuncFromEnv", address(get_function_from_context)},
+      {"__TVMBackendAllocWorkspace", address(alloc_workspace)},
+      {"__TVMBackendFreeWorkspace", address(free_workspace)},
+      {"__TVMBackendParallelLaunch", address(parallel_launch)},
+      {"__TVMBackendParallelBarrier", address(parallel_barrier)},
+  };
+  return variables;
+}
+
+Status add_host_globals(GlobalFunctions& globals) {
+  GANTRY_TRY(Ref<FunctionObject> device, new_function({nullptr, &set_device_table}, {}, 0));
+  GANTRY_CHECK(globals.add("__tvm_set_device", std::move(device)));
+  GANTRY_TRY(Ref<FunctionObject> stream, new_function({nullptr, &set_stream_table}, {}, 0));
+  return globals.add("runtime.TVMSetStream", std::move(stream));
+}
+
+}  // namespace gantry

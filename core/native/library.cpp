@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/library.hpp"
+
+#include "core/base/log.hpp"
+#include "core/native/library_imports.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+// "Is it open already?" and opening it are two calls; the system's loader is one for the whole process.
+std::mutex& open_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::string last_dlerror() {
+  const char* text = dlerror();
+  return text ? text : "the system gives no reason";
+}
+
+// Every imported TVM... name must come from our library, not from a TVM that somebody has opened globally.
+Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wanted) {
+  for (const std::string_view name : wanted) {
+    if (!name.starts_with("TVM")) continue;
+    const std::string text(name);
+    void* found = dlsym(RTLD_DEFAULT, text.c_str());
+    if (found == dlsym(ours, text.c_str())) continue;
+    Dl_info where{};
+    const bool known = dladdr(found, &where) != 0 && where.dli_fname != nullptr;
+    return unavailable("this process has ", name, " from ",
+                       known ? where.dli_fname : "somewhere else",
+                       " already, which hides gantry's from the artifact")
+        .with_reason("TVM_SYMBOLS");
+  }
+  return {};
+}
+
+Status open_tvm_symbols(const std::filesystem::path& path,
+                        const std::vector<std::string_view>& wanted) {
+  // which the system would take for the program itself
+  if (path.empty()) {
+    return unavailable("it imports ", wanted.front(),
+                       ", and this runtime is not told where libgantry_tvm.so is")
+        .with_reason("LIBRARY_NEEDED");
+  }
+  // Judged before it is opened: what is opened globally hides names of everything opened later.
+  auto file = MappedFile::open(path);
+  if (!file.ok()) {
+    return unavailable("it imports ", wanted.front(),
+                       ", and what gives it is not there: ", file.error().message)
+        .with_reason("LIBRARY_NEEDED");
+  }
+  const auto elf = ElfFile::parse(*file);
+  if (!elf.ok() || elf->find(kTvmFunctionsSymbol) == nullptr) {
+    return unavailable(path.native(), " is no libgantry_tvm.so of this version")
+        .with_reason("LIBRARY_NEEDED");
+  }
+  void* ours = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  if (ours == nullptr) {
+    return unavailable("it imports ", wanted.front(),
+                       ", and what gives it cannot be opened: ", last_dlerror())
+        .with_reason("LIBRARY_NEEDED");
+  }
+  auto* slot = static_cast<TvmFunctions*>(dlsym(ours, kTvmFunctionsSymbol));
+  if (slot == nullptr || slot->struct_size > sizeof(TvmFunctions)) {
+    return unavailable(path.native(), " is no libgantry_tvm.so of this version")
+        .with_reason("LIBRARY_NEEDED");
+  }
+  if (slot->struct_size == 0) *slot = tvm_functions();
+  if (slot->func_call != tvm_functions().func_call) {
+    return unavailable(path.native(), " serves another copy of gantry in this process")
+        .with_reason("TVM_SYMBOLS");
+  }
+  return check_no_other_tvm(ours, wanted);
+}
+
+// The linker opens the file anew, by its path. What the path names before and after that is what it has opened.
+Status check_still_there(const std::string& path, FileIdentity judged) {
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) {
+    const int why = errno;
+    return unavailable(path,
+                       " was there and is not any more: ", std::generic_category().message(why))
+        .with_reason("REPLACED_DURING_LOAD")
+        .native("errno", why);
+  }
+  if (FileIdentity{static_cast<std::uint64_t>(now.st_dev),
+                   static_cast<std::uint64_t>(now.st_ino)} == judged) {
+    return {};
+  }
+  return unavailable(path,
+                     " is another file than the one that was read: it was replaced meanwhile; load "
+                     "it again")
+      .with_reason("REPLACED_DURING_LOAD");
+}
+
+bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
+  constexpr std::uint32_t load = 1, write = 2;
+  for (const ElfSegment& segment : elf.image().segments()) {
+    if (segment.type != load || !(segment.flags & write) || address < segment.address) continue;
+    const std::uint64_t into = address - segment.address;
+    if (into <= segment.memory_size && size <= segment.memory_size - into) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
+                                                      std::string_view location) {
+  if (elf.type() != ElfType::shared || elf.flags().pie) {
+    return unsupported(location, " is no shared library").with_reason("FILE_KIND");
+  }
+  if (elf.machine() != host_machine()) {
+    return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
+                       name_of(host_machine()))
+        .with_reason("BLOB_ARCH");
+  }
+  if (auto complete = elf.check_complete(); !complete.ok()) {
+    return std::move(complete).failure().at("while opening ", location);
+  }
+  if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
+    return unsupported(location, " is host code of the ffi dialect (", quoted(found.symbol),
+                       ": written by ", found.writer,
+                       "); this version runs the packed dialect of TVM 0.20 and older")
+        .with_reason("DIALECT_FFI");
+  }
+  return check_tvm_imports(elf, location);
+}
+
+Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
+                                                       std::shared_ptr<const ElfFile> elf,
+                                                       const HostServices& services) {
+  const std::string& location = file->path().native();
+  GANTRY_TRY(const std::vector<std::string_view> wanted, check_host_code(*elf, location));
+
+  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf)));
+  const std::lock_guard lock(open_mutex());
+  if (!wanted.empty()) {
+    if (auto opened = open_tvm_symbols(services.tvm_symbols, wanted); !opened.ok()) {
+      return std::move(opened).failure().at("while opening ", location);
+    }
+  }
+  GANTRY_CHECK(library->open_file());
+  if (services.log && library->is_private_copy()) {
+    services.log->debug(
+        concat(location, " is open in this process already: this runtime has a copy in memory"));
+  }
+  return library;
+}
+
+Status HostLibrary::open_file() {
+  // Without a slash the system would search for it.
+  const std::string path =
+      this->path().has_parent_path() ? this->path().native() : "./" + this->path().native();
+  std::string opened = path;
+  if (void* known = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    dlclose(known);
+    GANTRY_TRY(copy_, PrivateCopy::make(this->path().filename().native(), elf_->bytes()));
+    opened = copy_.path();
+  } else {
+    GANTRY_CHECK(check_still_there(path, identity()));
+  }
+  handle_ = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ != nullptr) return copy_ ? Status() : check_still_there(path, identity());
+  const std::string text = last_dlerror();
+  Error error = explain_open_failure(*elf_, path, text);
+  const bool has_origin = elf_->runpath().find("$ORIGIN") != std::string_view::npos ||
+                          elf_->rpath().find("$ORIGIN") != std::string_view::npos;
+  if (copy_ && has_origin) {
+    error.at(
+        "in a private copy of it, where $ORIGIN in its search path does not lead to its directory");
+  }
+  return error;
+}
+
+HostLibrary::~HostLibrary() {
+  if (handle_ == nullptr) return;
+  const std::lock_guard lock(open_mutex());
+  dlclose(handle_);
+}
+
+// The symbol table has been read, so dlsym cannot stray into another library's symbol of that name: the search of a
+// handle begins with the library itself.
+void* HostLibrary::address_of(const ElfSymbol& symbol) const {
+  return dlsym(handle_, std::string(symbol.name).c_str());
+}
+
+void* HostLibrary::function(std::string_view name) const {
+  const ElfSymbol* symbol = elf_->find(name);
+  if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::function)
+    return nullptr;
+  return address_of(*symbol);
+}
+
+void** HostLibrary::pointer_variable(std::string_view name) const {
+  const ElfSymbol* symbol = elf_->find(name);
+  if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::object)
+    return nullptr;
+  if (symbol->size != sizeof(void*) || symbol->value % alignof(void*) != 0) return nullptr;
+  if (!may_be_written(*elf_, symbol->value, sizeof(void*))) return nullptr;
+  return static_cast<void**>(address_of(*symbol));
+}
+
+}  // namespace gantry

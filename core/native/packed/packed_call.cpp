@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/packed/packed_call.hpp"
+
+#include "core/module/module_graph.hpp"
+#include "core/native/packed/packed_values.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
+
+#include <memory>
+#include <new>
+
+namespace gantry {
+namespace {
+
+// Why the call that just ended failed: the cause that it left, or that it left none.
+Error take_cause(HostThread& thread, const HostFunction& function) {
+  Error cause = invalid("it fails and says nothing: it was compiled without error texts")
+                    .with_reason("HOST_CODE");
+  if (thread.failed) {
+    thread.failed = false;
+    cause = std::move(thread.error);
+    if (cause.message.empty()) cause.message = "it fails with an empty text";
+  }
+  return cause.at("in host function ", quoted(function.name), " of ", function.location);
+}
+
+// Most arguments that a call may have to be built on the stack at once: what compiled functions have.
+constexpr std::int32_t kFewArguments = 16;
+
+// Fills in numbers, pointers and tensors, which cross as their 8 bytes: nearly every call has nothing else.
+//
+// values, codes  [out]  count each
+// returns  false where an argument is more than that, or wrong: PackedArguments does it, or says why not
+bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
+                PackedValue* values, int* codes) {
+  // A byte for each kind, in one number: to look one up waits for no memory.
+  constexpr std::uint64_t kOther = 0xff;
+  constexpr std::uint64_t codes_of_kinds =
+      kOther << 8 * GANTRY_NONE | std::uint64_t{kPackedInt} << 8 * GANTRY_INT |
+      std::uint64_t{kPackedInt} << 8 * GANTRY_BOOL |
+      std::uint64_t{kPackedFloat} << 8 * GANTRY_FLOAT |
+      std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
+      std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
+      std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
+  if (counts_otherwise(node)) return false;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const auto kind = static_cast<std::uint32_t>(args[i].kind);
+    if (kind >= sizeof codes_of_kinds) return false;
+    const int code = static_cast<int>(codes_of_kinds >> 8 * kind & 0xff);
+    if (code == kOther || (code == kPackedTensor && args[i].p == nullptr)) return false;
+    values[i].i = args[i].i;
+    codes[i] = code;
+  }
+  return true;
+}
+
+// Takes over a result that is nothing or a number. Else false, and *result is as it was.
+bool take_plain(PackedValue value, int code, gantry_value* result) {
+  if (code == kPackedNull) return true;
+  if (code != kPackedInt && code != kPackedFloat) return false;
+  result->kind = code == kPackedInt ? GANTRY_INT : GANTRY_FLOAT;
+  result->i = value.i;
+  return true;
+}
+
+// One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
+inline int run_code(HostThread& thread, const HostFunction& function, const gantry_env& env,
+                    PackedValue* values, int* codes, std::int32_t count, PackedValue* result,
+                    int* result_code) {
+  HostScope scope(thread, function.services, function.node, env);
+  return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
+}
+
+// What comes after the call where it is neither nothing nor a number. Apart, as what follows: every call pays for the
+// room that its function takes.
+[[gnu::noinline]] gantry_code finish(const HostFunction& function, int returned, PackedValue value,
+                                     int code, gantry_value* result, gantry_status* status) {
+  if (returned != 0) return to_status(take_cause(here(), function), status);
+  auto owned = result_from_host(*function.node, value, code);
+  if (!owned.ok()) {
+    return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
+                                                   " of ", function.location),
+                     status);
+  }
+  *result = owned->take();
+  return GANTRY_OK;
+}
+
+// The way of every argument list that fill_plain() refuses.
+[[gnu::noinline]] gantry_code call_with_any(const HostFunction& function, const gantry_env& env,
+                                            const gantry_value* args, std::int32_t count,
+                                            gantry_value* result, gantry_status* status) {
+  if (count < 0)
+    return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
+  PackedArguments packed(count);
+  if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
+    return to_status(std::move(filled).failure().at("in host function ", quoted(function.name),
+                                                    " of ", function.location),
+                     status);
+  }
+  PackedValue value{};
+  int code = kPackedNull;
+  const int returned =
+      run_code(here(), function, env, packed.values(), packed.codes(), count, &value, &code);
+  return finish(function, returned, value, code, result, status);
+}
+
+gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
+                       std::int32_t count, gantry_value* result, gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    const auto& function = *static_cast<HostFunction*>(self);
+    const KeptUntilHere kept;
+    PackedValue values[kFewArguments];
+    int codes[kFewArguments];
+    const bool few = count >= 0 && count <= kFewArguments;
+    if (!few || !fill_plain(*function.node, args, count, values, codes)) [[unlikely]]
+      return call_with_any(function, *env, args, count, result, status);
+    PackedValue value{};
+    int code = kPackedNull;
+    const int returned =
+        run_code(kept.thread(), function, *env, values, codes, count, &value, &code);
+    if (returned == 0 && take_plain(value, code, result)) [[likely]]
+      return GANTRY_OK;
+    return finish(function, returned, value, code, result, status);
+  });
+}
+
+// Hands a result to host code. What needs an owner is kept by the thread until its next call, or until host code ends.
+Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, int* code) {
+  thread.kept = std::move(value);
+  const gantry_value& kept = thread.kept.get();
+  result->i = kept.i;
+  switch (kept.kind) {
+    case GANTRY_NONE:
+      *code = kPackedNull;
+      break;
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+      *code = kPackedInt;
+      break;
+    case GANTRY_FLOAT:
+      *code = kPackedFloat;
+      break;
+    case GANTRY_POINTER:
+      *code = kPackedHandle;
+      break;
+    case GANTRY_DTYPE:
+      *code = kPackedDtype;
+      break;
+    case GANTRY_DEVICE:
+      if (const ModuleNode* node = thread.call->node)
+        result->device.type = to_artifact(*node, kept.device.type);
+      *code = kPackedDevice;
+      break;
+    case GANTRY_SMALL_STRING:
+    case GANTRY_SMALL_BYTES: {
+      const bool text = kept.kind == GANTRY_SMALL_STRING;
+      if (kept.small_size > 8)
+        return bug("a small text has ", kept.small_size, " bytes, maximum is 8");
+      GANTRY_TRY(Ref<TextObject> object,
+                 new_text(text ? GANTRY_STRING : GANTRY_BYTES, {kept.small, kept.small_size}));
+      return give_result(thread, OwnedValue(std::move(object)), result, code);
+    }
+    case GANTRY_STRING:
+    case GANTRY_BYTES:
+      gantry_value_bytes(&kept, &thread.kept_bytes);
+      if (kept.kind == GANTRY_STRING) {
+        result->s = thread.kept_bytes.data;
+      } else {
+        result->p = &thread.kept_bytes;
+      }
+      *code = kept.kind == GANTRY_STRING ? kPackedString : kPackedBytes;
+      break;
+    case GANTRY_FUNCTION:
+      *code = kPackedFunction;
+      break;
+    case GANTRY_MODULE:
+      *code = kPackedModule;
+      break;
+    default: {
+      const std::string what = kind_text(kept.kind);
+      thread.kept = {};
+      return invalid("a function that host code calls returns ", what,
+                     ", which does not cross to host code")
+          .with_reason("RESULT_KIND");
+    }
+  }
+  return {};
+}
+
+Status call_out(FunctionObject& function, const PackedValue* args, const int* codes, int count,
+                PackedValue* result, int* result_code) {
+  HostThread& thread = here();
+  if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
+  GantryArguments values(count);
+  GANTRY_CHECK(values.fill(thread.call->node, args, codes));
+
+  // A function of a device runs on the current device of that kind, in the current stream of that.
+  gantry_env env = *thread.call->env;
+  if (function.device_type != 0) {
+    env.device = {
+        function.device_type,
+        thread.index[static_cast<std::size_t>(function.device_type) & (kDeviceTypeCount - 1)]};
+    env.stream = stream_here(thread, env.device);
+  }
+  GANTRY_TRY(OwnedValue owned,
+             call(function, &env, {values.values(), static_cast<std::size_t>(count)}));
+  return give_result(thread, std::move(owned), result, result_code);
+}
+
+}  // namespace
+
+const gantry_function_table* host_function_table() {
+  static constexpr gantry_function_table table{
+      sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<HostFunction*>(self); },
+      call_entry};
+  return &table;
+}
+
+int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
+                   int* result_code) {
+  try {
+    if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
+      return fail_here(invalid("TVMFuncCall is given a handle that is no function"));
+    }
+    auto called =
+        call_out(*static_cast<FunctionObject*>(function), args, codes, count, result, result_code);
+    return called.ok() ? 0 : fail_here(std::move(called).error());
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory"));
+  } catch (const std::exception& thrown) {
+    return fail_here(bug(thrown.what()));
+  }
+}
+
+}  // namespace gantry

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Argument lists and results between gantry_value and TVMValue with its codes.
+#pragma once
+
+#include "core/module/module.hpp"
+#include "core/native/packed/tvm_abi.hpp"
+
+#include <gantry/value.h>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+// Room for a list: on the stack up to 16, which is what compiled functions have, else on the heap.
+template <class T>
+class Few {
+ public:
+  explicit Few(std::int32_t count)
+      : many_(count > kFew ? std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count))
+                           : nullptr),
+        data_(many_ ? many_.get() : reinterpret_cast<T*>(few_)) {}
+  Few(const Few&) = delete;
+  Few& operator=(const Few&) = delete;
+  T& operator[](std::int32_t i) { return data_[i]; }
+  T* data() { return data_; }
+
+ private:
+  static constexpr std::int32_t kFew = 16;
+  static_assert(std::is_trivially_copyable_v<T>);
+  alignas(
+      // not cleared: a call with two arguments pays for two
+      T) std::byte few_[kFew * sizeof(T)];
+  std::unique_ptr<T[]> many_;
+  T* data_;
+};
+
+// The arguments of one call to host code. What they point to lives as long as this and `values`.
+class PackedArguments {
+ public:
+  explicit PackedArguments(std::int32_t count)
+      : values_(count), codes_(count), tensors_(count), count_(count) {}
+
+  // returns  invalid  a kind that host code cannot take, a NULL, a text with a NUL inside: "argument 2 is ..."
+  Status fill(const ModuleNode& node, const gantry_value* values);
+
+  PackedValue* values() { return values_.data(); }
+  int* codes() { return codes_.data(); }
+
+ private:
+  Status fill_text(std::int32_t i, const gantry_value& value);
+
+  Few<PackedValue> values_;
+  Few<int> codes_;
+  // copies with the artifact's device numbers, where they differ
+  Few<gantry_tensor> tensors_;
+  std::int32_t count_;
+  // of small bytes
+  std::vector<std::unique_ptr<gantry_bytes>> side_bytes_;
+};
+
+// The arguments of a call from host code.
+class GantryArguments {
+ public:
+  explicit GantryArguments(std::int32_t count) : values_(count), tensors_(count), count_(count) {}
+
+  // node     [in]   the caller's module
+  // returns  invalid  a code that cannot cross: "argument 2 has type code 8"
+  Status fill(const ModuleNode* node, const PackedValue* values, const int* codes);
+
+  const gantry_value* values() { return values_.data(); }
+
+ private:
+  Few<gantry_value> values_;
+  Few<gantry_tensor> tensors_;
+  std::int32_t count_;
+};
+
+// What host code returns, as a value that the caller owns: texts are copied, functions and modules retained.
+//
+// returns  unsupported  a code that no owned value can be made of, named
+Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code);
+
+}  // namespace gantry

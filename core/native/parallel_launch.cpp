@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/parallel_launch.hpp"
+
+#include "core/native/context.hpp"
+#include "core/native/thread_pool.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// A task that fails without a text is told of as one.
+Error cause_here() {
+  HostThread& thread = here();
+  if (!thread.failed) return invalid("fails and says nothing").with_reason("HOST_CODE");
+  return thread.error;
+}
+
+struct Launch {
+  ParallelTask task;
+  void* closure;
+  const HostServices* services;
+  const ModuleNode* node;
+  gantry_env env;
+  std::mutex mutex{};
+  // by task
+  std::map<std::int32_t, Error> failures{};
+  // for a task, or for what it fails of
+  std::atomic<bool> no_memory{false};
+
+  // Returns what the task does.
+  int run(std::int32_t number, ParallelEnv* env_of_task) {
+    here().failed = false;
+    const int code = task(number, env_of_task, closure);
+    if (code == 0) return 0;
+    const std::lock_guard lock(mutex);
+    failures.emplace(number, cause_here());
+    return code;
+  }
+};
+
+int join_failures(Launch& launch) {
+  if (launch.no_memory) throw std::bad_alloc();
+  if (launch.failures.empty()) return 0;
+  // its code and reason speak for all
+  Error joined = launch.failures.begin()->second;
+  joined.message.clear();
+  for (const auto& [number, error] : launch.failures) {
+    joined.message +=
+        concat(joined.message.empty() ? "" : "\n", "task ", number, ": ", error.message);
+  }
+  return fail_here(std::move(joined));
+}
+
+void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
+  auto& launch = *static_cast<Launch*>(data);
+  try {
+    const KeptUntilHere kept;
+    HostScope scope(launch.services, launch.node, launch.env);
+    ParallelEnv env{&launch.services->pool->barrier(), tasks};
+    scope.returned(launch.run(number, &env));
+  } catch (const std::bad_alloc&) {
+    // a worker has nobody to throw to
+    launch.no_memory = true;
+  }
+}
+
+}  // namespace
+
+int parallel_launch(ParallelTask task, void* closure, int task_count) {
+  const HostCall& call = *here().call;
+  if (call.services == nullptr) {
+    return fail_here(
+        bug("TVMBackendParallelLaunch is called on a thread that no gantry call has entered"));
+  }
+  ThreadPool& pool = *call.services->pool;
+  if (task_count < 0 || task_count > pool.size()) {
+    return fail_here(invalid("a parallel launch asks for ", task_count,
+                             " tasks at once, the thread pool has ", pool.size(), " threads")
+                         .with_reason("POOL_SIZE"));
+  }
+  Launch launch{task, closure, call.services, call.node, *call.env};
+  try {
+    if (!pool.try_run(task_count, run_on_pool, &launch)) {
+      ParallelEnv alone{nullptr, 1};
+      launch.run(0, &alone);
+    }
+    return join_failures(launch);
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory").with_reason("MEMORY"));
+  }
+}
+
+int parallel_barrier(int, ParallelEnv* env) {
+  if (env->sync_handle != nullptr) static_cast<Barrier*>(env->sync_handle)->arrive();
+  return 0;
+}
+
+}  // namespace gantry

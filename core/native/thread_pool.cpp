@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/thread_pool.hpp"
+
+#include "core/base/log.hpp"
+
+#include <gantry/abi_boundary.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <mutex>
+
+namespace gantry {
+namespace {
+
+// Looks before sleeping: some tens of microseconds, more than what lies between two operators of a graph. With more
+// threads than CPUs a spin only keeps the thread that is waited for from running.
+constexpr std::uint32_t kSpins = 2000;
+constexpr std::uint32_t kSpinsWhenCrowded = 50;
+
+// A launch that names more is a mistake in a file, not a machine.
+constexpr std::int32_t kMaxThreads = 4096;
+
+// Counts forks from the child's side: a pool made before has no threads there.
+std::atomic<unsigned> fork_generation{0};
+
+unsigned watch_forks() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork(nullptr, nullptr,
+                   [] { fork_generation.fetch_add(1, std::memory_order_relaxed); });
+  });
+  return fork_generation.load(std::memory_order_relaxed);
+}
+
+// Keeps the application's signal handlers off threads that it does not know.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// The pieces of one parallel_for: tasks take the next index until none is left or one has failed.
+struct Pieces {
+  std::int64_t count;
+  gantry_parallel_body body;
+  void* self;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> failed_at{INT64_MAX};
+  std::mutex mutex{};
+  gantry_code code = GANTRY_OK;
+  Error error{};
+
+  void run() {
+    for (;;) {
+      const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
+      if (index >= count || failed_at.load(std::memory_order_relaxed) != INT64_MAX) return;
+      StatusBuffer said;
+      const gantry_code result =
+          said.call([&](gantry_status* status) { return body(self, index, status); });
+      if (result != GANTRY_OK) fail(index, result, said);
+    }
+  }
+
+  void fail(std::int64_t index, gantry_code result, const StatusBuffer& said) {
+    const std::lock_guard lock(mutex);
+    if (index > failed_at.load(std::memory_order_relaxed)) return;
+    failed_at.store(index, std::memory_order_relaxed);
+    // A worker has nobody to throw to: without memory for the words it is told of that.
+    Status told = guard(
+        [&]() -> Status { return said.error(result, concat("piece ", index, " of ", count)); });
+    code = static_cast<gantry_code>(told.error().code);
+    error = std::move(told).error();
+  }
+};
+
+}  // namespace
+
+std::int32_t usable_cpus() {
+  // More CPUs than the fixed set holds: the kernel refuses it and wants a larger one.
+  for (int max = CPU_SETSIZE; max <= 64 * CPU_SETSIZE; max *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(max));
+    if (set == nullptr) break;
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(max));
+    const bool told = sched_getaffinity(0, bytes, set) == 0;
+    const int count = told ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (told) return std::max(1, count);
+  }
+  return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+}
+
+ThreadPool::ThreadPool(std::int32_t threads, const Log* log)
+    : log_(log),
+      size_(std::min(threads > 0 ? threads : usable_cpus(), kMaxThreads)),
+      spins_(size() <= usable_cpus() ? kSpins : kSpinsWhenCrowded),
+      fork_generation_(watch_forks()) {}
+
+ThreadPool::~ThreadPool() {
+  const bool forked = fork_generation_ != fork_generation.load(std::memory_order_relaxed);
+  stopping_.store(true, std::memory_order_release);
+  for (const auto& worker : workers_) {
+    if (forked) {
+      // the parent's, there is nothing to wait for
+      worker->thread.detach();
+    } else {
+      worker->posted.raise();
+      worker->thread.join();
+    }
+  }
+}
+
+std::int32_t ThreadPool::start_workers() {
+  if (started_) return size();
+  started_ = true;
+  const std::int32_t wanted = size();
+  const SignalsBlocked blocked;
+  try {
+    workers_.reserve(static_cast<std::size_t>(wanted) - 1);
+    for (std::int32_t task = 1; task < wanted; ++task) {
+      auto worker = std::make_unique<Worker>();
+      Worker& here = *worker;
+      worker->thread = std::thread([this, &here, task] { work(here, task); });
+      pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
+      workers_.push_back(std::move(worker));
+    }
+  } catch (const std::exception& refused) {
+    // the system's refusal, or no memory
+    const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
+    size_.store(started, std::memory_order_relaxed);
+    const auto warn = [&]() -> Status {
+      log_->warning(concat("the thread pool has ", started, " threads, ", wanted,
+                           " are wanted: ", refused.what()));
+      return {};
+    };
+    // without memory for the words: fewer threads, no words
+    if (log_) (void)guard(warn).ok();
+  }
+  return size();
+}
+
+void ThreadPool::work(Worker& worker, std::int32_t task) {
+  for (std::uint32_t seen = 0;; ++seen) {
+    worker.posted.wait_past(seen, spins_);
+    if (stopping_.load(std::memory_order_acquire)) return;
+    body_(data_, task, tasks_);
+    barrier_.leave();
+    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.raise();
+  }
+}
+
+bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
+  if (tasks == 1 || tasks > size() || size() == 1) return false;
+  if (fork_generation_ != fork_generation.load(std::memory_order_relaxed)) return false;
+  if (busy_.exchange(true, std::memory_order_acquire)) return false;
+
+  const std::int32_t available = start_workers();
+  if (tasks == 0) tasks = available;
+  const bool runs = tasks > 1 && tasks <= available;
+  if (runs) {
+    body_ = body;
+    data_ = data;
+    tasks_ = tasks;
+    barrier_.reset(static_cast<std::uint32_t>(tasks), spins_);
+    pending_.store(tasks - 1, std::memory_order_relaxed);
+    const std::uint32_t launch = done_.value();
+    for (std::int32_t i = 0; i + 1 < tasks; ++i)
+      workers_[static_cast<std::size_t>(i)]->posted.raise();
+    body(data, 0, tasks);
+    barrier_.leave();
+    done_.wait_past(launch, spins_);
+  }
+  busy_.store(false, std::memory_order_release);
+  return runs;
+}
+
+gantry_code ThreadPool::parallel_for(std::int64_t count, gantry_parallel_body body, void* self,
+                                     gantry_status* status) {
+  if (count <= 0) return GANTRY_OK;
+  Pieces pieces{count, body, self};
+  const auto run = [](void* data, std::int32_t, std::int32_t) {
+    static_cast<Pieces*>(data)->run();
+  };
+  const auto tasks = static_cast<std::int32_t>(std::min<std::int64_t>(count, size()));
+  if (!try_run(tasks, run, &pieces)) pieces.run();
+  if (pieces.code == GANTRY_OK) return GANTRY_OK;
+  return to_status(pieces.error, status);
+}
+
+}  // namespace gantry

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/arrays/npz.hpp"
+#include "core/base/atomic_file.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+using test::TempDir;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+constexpr gantry_dtype kByte = {1, 8, 1};
+const std::vector<std::int64_t> kShape = {3, 1};
+const std::vector<std::uint8_t> kData = {1, 2, 3};
+
+NpzItem item(std::string_view name) { return {name, kByte, kShape, kData}; }
+
+std::size_t files_in(const TempDir& directory) {
+  const std::filesystem::directory_iterator all(directory.path());
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(NpzWrite, IsReadBack) {
+  const TempDir directory;
+  const std::uint8_t one[4] = {0, 0, 0x80, 0x3f};
+  const NpzItem items[] = {item("a"), {"b", {2, 32, 1}, {}, one}};
+
+  const Status written = write_npz(directory / "x.npz", items);
+
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  Result<NpzReader> npz = NpzReader::open(directory / "x.npz");
+  ASSERT_TRUE(npz.ok()) << npz.error().message;
+  const NpzArray a = npz->read("a").value(), b = npz->read("b").value();
+  EXPECT_THAT(a.array.shape, ElementsAreArray(kShape));
+  EXPECT_THAT(a.array.data, ElementsAreArray(kData));
+  EXPECT_EQ(dtype_text(b.array.dtype), "float32");
+  EXPECT_THAT(b.array.data, ElementsAreArray(one));
+}
+
+TEST(NpzWrite, GivesTheSameBytesForTheSameArrays) {
+  const TempDir directory;
+  const NpzItem items[] = {item("a"), item("b")};
+
+  ASSERT_TRUE(write_npz(directory / "1.npz", items).ok());
+  ASSERT_TRUE(write_npz(directory / "2.npz", items).ok());
+
+  const auto bytes = test::read_file(directory / "1.npz");
+  EXPECT_EQ(bytes, test::read_file(directory / "2.npz"));
+  EXPECT_THAT(std::span(bytes).subspan(10, 4), ElementsAre(0, 0, 0x21, 0)) << "1980-01-01 00:00";
+}
+
+TEST(NpzWrite, MarksNamesBeyondAsciiAsUtf8) {
+  const TempDir directory;
+  const NpzItem items[] = {
+      item("gr\xc3\xb6\xc3\x9f"
+           "e")};
+
+  ASSERT_TRUE(write_npz(directory / "x.npz", items).ok());
+
+  const auto bytes = test::read_file(directory / "x.npz");
+  EXPECT_EQ(bytes[7] & 8, 8);
+  EXPECT_TRUE(NpzReader::open(directory / "x.npz")
+                  ->read("gr\xc3\xb6\xc3\x9f"
+                         "e")
+                  .ok());
+}
+
+TEST(NpzWrite, ReplacesAFileAndLeavesNothingBeside) {
+  const TempDir directory;
+  test::write_file(directory / "x.npz", "old");
+  const NpzItem items[] = {item("a")};
+
+  ASSERT_TRUE(write_npz(directory / "x.npz", items).ok());
+
+  EXPECT_TRUE(NpzReader::open(directory / "x.npz").ok());
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST(NpzWrite, LeavesTheOldFileWhereItFails) {
+  const TempDir directory;
+  test::write_file(directory / "x.npz", "old");
+  const NpzItem items[] = {item("a"), {"b", {4, 16, 1}, {}, std::span(kData).first(2)}};
+
+  const Status written = write_npz(directory / "x.npz", items);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::unsupported);
+  EXPECT_EQ(written.error().message,
+            concat("npy files have no type for bfloat16\n  while writing \"",
+                   (directory / "x.npz").native(), "\""));
+  EXPECT_THAT(test::read_file(directory / "x.npz"), ElementsAre('o', 'l', 'd'));
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST(NpzWrite, SaysWhichDirectoryIsNotThere) {
+  const TempDir directory;
+  const NpzItem items[] = {item("a")};
+
+  const Status written = write_npz(directory / "none/x.npz", items);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::not_found);
+  EXPECT_EQ(written.error().message, concat("cannot write \"", (directory / "none/x.npz").native(),
+                                            "\": No such file or directory"));
+}
+
+struct BadItem {
+  const char* name;
+  std::string item_name;
+  std::vector<std::int64_t> shape;
+  const char* message;
+};
+
+class NpzWriteRefuses : public ::testing::TestWithParam<BadItem> {};
+
+// Beside a good item "a".
+TEST_P(NpzWriteRefuses, WhatWouldNotReadBack) {
+  const TempDir directory;
+  const NpzItem items[] = {item("a"), {GetParam().item_name, kByte, GetParam().shape, kData}};
+
+  const Status written = write_npz(directory / "x.npz", items);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::invalid);
+  EXPECT_EQ(written.error().message, GetParam().message);
+  EXPECT_EQ(files_in(directory), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Items, NpzWriteRefuses,
+    ::testing::Values(
+        BadItem{"NoName", "", {3}, "npz name \"\" has 0 bytes, expected 1 to 1024 and no NUL"},
+        BadItem{"Nul",
+                std::string("b\0c", 3),
+                {3},
+                "npz name \"b\\x00c\" has 3 bytes, expected 1 to 1024 and no NUL"},
+        BadItem{"LongName",
+                std::string(1025, 'b'),
+                {3},
+                "npz name \"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+                "bbbbbbbbb...\" (1025 bytes) has 1025 bytes, expected 1 to 1024 and no NUL"},
+        BadItem{"Twice", "a", {3}, "npz name \"a\" is there twice"},
+        BadItem{"Shape", "b", {-1}, "npz array \"b\": dimension 0 is -1, minimum is 0"},
+        BadItem{"Size", "b", {4}, "npz array \"b\": data are 3 bytes, dtype and shape say 4"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(NpzWrite, RefusesNoArrays) {
+  const TempDir directory;
+
+  const Status written = write_npz(directory / "x.npz", {});
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::invalid);
+  EXPECT_EQ(written.error().message, "npz of no arrays: not every reader takes an empty archive");
+}
+
+TEST(AtomicFile, GoesAwayUnlessItIsCommitted) {
+  const TempDir directory;
+  {
+    Result<AtomicFile> file = AtomicFile::beside(directory / "x");
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_EQ(files_in(directory), 1u);
+  }
+
+  EXPECT_EQ(files_in(directory), 0u);
+}
+
+TEST(AtomicFile, HasThePermissionsThatUmaskLeaves) {
+  const TempDir directory;
+  const mode_t mask = umask(027);
+  Result<AtomicFile> file = AtomicFile::beside(directory / "x");
+  umask(mask);
+
+  ASSERT_TRUE(file.ok() && file->commit().ok());
+
+  struct stat info {};
+  ASSERT_EQ(stat((directory / "x").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST(AtomicFile, TwoOfOnePathDoNotMeet) {
+  const TempDir directory;
+  Result<AtomicFile> first = AtomicFile::beside(directory / "x"),
+                     second = AtomicFile::beside(directory / "x");
+  ASSERT_TRUE(first.ok() && second.ok());
+  std::fputs("first", first->stream());
+  std::fputs("second", second->stream());
+
+  ASSERT_TRUE(first->commit().ok());
+  ASSERT_TRUE(second->commit().ok());
+
+  EXPECT_THAT(test::read_file(directory / "x"), ElementsAreArray(std::string("second")));
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/json_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace gantry {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void write(const Json& json, JsonWriter& writer) {
+  if (json.is_object()) {
+    writer.begin_object();
+    for (const auto& [key, value] : json.items()) {
+      writer.key(key);
+      write(value, writer);
+    }
+    return writer.end();
+  }
+  if (json.is_array()) {
+    writer.begin_list();
+    for (const Json& item : json) write(item, writer);
+    return writer.end();
+  }
+  if (json.is_null()) return writer.value(nullptr);
+  if (json.is_boolean()) return writer.value(json.get<bool>());
+  if (json.is_number_unsigned()) return writer.value(json.get<std::uint64_t>());
+  if (json.is_number_integer()) return writer.value(json.get<std::int64_t>());
+  if (json.is_number_float()) return writer.value(json.get<double>());
+  writer.value(json.get<std::string>());
+}
+
+std::string written(const Json& json, JsonStyle style) {
+  std::string text;
+  JsonWriter writer([&](std::string_view piece) { text += piece; }, style);
+  write(json, writer);
+  return text;
+}
+
+// Every kind of value; texts with all that a document cannot hold as it is, bytes that are no UTF-8 included.
+Json everything() {
+  Json json = Json::parse(
+      R"({"empty": {}, "none": [], "null": null, "deep": [[1, [2.5]], {"a": {"b": -3}}],
+          "texts": ["plain", "qu\"ote", "back\\slash", "line\nbreak", "gr\u00fc\u00df \ud83d\udc04", "\u0001\u007f"],
+          "k\"ey": true, "not": false, "large": 18446744073709551615, "least": -9223372036854775808,
+          "whole": 3.0, "small": 1e-7, "huge": 1e300})");
+  json["broken"] = {"caf\xe9", "\xe2\x82", "\xed\xa0\x80 \xff\xc3"};
+  json["infinite"] = std::numeric_limits<double>::infinity();
+  return json;
+}
+
+TEST(JsonWriter, WritesWhatDumpMakesOfTheWholeDocument) {
+  const Json json = everything();
+  const auto replace = Json::error_handler_t::replace;
+
+  EXPECT_EQ(written(json, {}), json.dump(2, ' ', false, replace));
+  EXPECT_EQ(written(json, {.ascii = true}), json.dump(2, ' ', true, replace));
+  EXPECT_EQ(written(json, {.lines = false}), json.dump(-1, ' ', false, replace));
+}
+
+// Every pair of bytes in front of each ending that a character can be broken by, and characters of every length.
+TEST(JsonWriter, WritesAnyBytesAsDumpDoes) {
+  const std::string endings[] = {
+      "", "x", "\x80", "\xbf\xbf", "\x9f\x80z", "\xf0\x9f\x90\x84", "\"", "\xe2\x82\xac"};
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      for (const std::string& ending : endings) {
+        const Json json = {std::string{static_cast<char>(first), static_cast<char>(second)} +
+                           ending};
+        for (const bool ascii : {false, true}) {
+          ASSERT_EQ(written(json, {.ascii = ascii}),
+                    json.dump(2, ' ', ascii, Json::error_handler_t::replace))
+              << first << ' ' << second << " and " << testing::PrintToString(ending);
+        }
+      }
+    }
+  }
+}
+
+TEST(JsonWriter, EndsTheLineWhereAsked) {
+  EXPECT_EQ(written(Json::parse("[[]]"), {.ends_line = true}), "[\n  []\n]\n");
+}
+
+TEST(JsonWriter, TakesListsAndWhatMayBeAbsent) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
+
+  json.begin_object();
+  json.field("lists", std::vector<std::vector<int>>{{1, 2}, {}});
+  json.field("text", std::optional<std::string>("t"));
+  json.field("none", std::optional<int>());
+  json.end();
+
+  EXPECT_EQ(text, R"({"lists":[[1,2],[]],"text":"t","none":null})");
+}
+
+TEST(JsonWriter, HandsOverLongDocumentsInPieces) {
+  std::size_t longest = 0, bytes = 0;
+  JsonWriter writer([&](std::string_view piece) {
+    longest = std::max(longest, piece.size());
+    bytes += piece.size();
+  });
+
+  writer.begin_list();
+  for (int i = 0; i < 100000; ++i) writer.value("ten bytes");
+  writer.end();
+
+  EXPECT_GT(bytes, 1'000'000u);
+  EXPECT_LT(longest, 40'000u);
+}
+
+}  // namespace
+}  // namespace gantry

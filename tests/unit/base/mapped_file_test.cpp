@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/mapped_file.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(MappedFile, ShowsTheBytesOfARegularFile) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("abc"));
+
+  const auto file = MappedFile::open(directory / "a");
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT((*file)->bytes(), ElementsAre('a', 'b', 'c'));
+}
+
+TEST(MappedFile, KnowsItsFileUnderAnotherName) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("abc"));
+  test::write_file(directory / "copy", std::string_view("abc"));
+  std::filesystem::create_symlink(directory / "a", directory / "link");
+
+  const auto file = MappedFile::open(directory / "a");
+  const auto link = MappedFile::open(directory / "link");
+  const auto copy = MappedFile::open(directory / "copy");
+
+  ASSERT_TRUE(file.ok() && link.ok() && copy.ok());
+  EXPECT_EQ((*file)->identity(), (*link)->identity());
+  EXPECT_NE((*file)->identity(), (*copy)->identity());
+}
+
+TEST(MappedFile, StaysReadableAfterItsNameIsGone) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("abc"));
+
+  const auto file = MappedFile::open(directory / "a");
+  std::filesystem::remove(directory / "a");
+
+  ASSERT_TRUE(file.ok());
+  EXPECT_THAT((*file)->bytes(), ElementsAre('a', 'b', 'c'));
+}
+
+TEST(MappedFile, KeepsItsDescriptorOutOfChildren) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("abc"));
+
+  const auto file = MappedFile::open(directory / "a");
+
+  ASSERT_TRUE(file.ok());
+  EXPECT_NE(fcntl((*file)->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(MappedFile, RefusesAnEmptyFile) {
+  const test::TempDir directory;
+  test::write_file(directory / "a.so", std::string_view());
+
+  const auto file = MappedFile::open(directory / "a.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().offset, 0u);
+  EXPECT_EQ(file.error().reason, "FILE_EMPTY");
+  EXPECT_EQ(file.error().message, (directory / "a.so").string() + " is empty");
+}
+
+// Things with a file name that are no files. A FIFO without a writer would hang who opens it plainly.
+struct Kind {
+  std::string name;
+  void (*make)(const std::filesystem::path&);
+  std::string text;
+};
+
+class MappedFileRefuses : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(MappedFileRefuses, WhatIsNoRegularFile) {
+  const test::TempDir directory;
+  const auto path = directory / "thing.so";
+  GetParam().make(path);
+
+  const auto file = MappedFile::open(path);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::malformed);
+  EXPECT_EQ(file.error().reason, "FILE_KIND");
+  EXPECT_EQ(file.error().message, path.string() + GetParam().text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, MappedFileRefuses,
+    ::testing::Values(
+        Kind{"Directory", [](const auto& path) { std::filesystem::create_directory(path); },
+             " is a directory, not a regular file"},
+        Kind{"Fifo", [](const auto& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); },
+             " is a FIFO, not a regular file"},
+        Kind{"Device", [](const auto& path) { std::filesystem::create_symlink("/dev/null", path); },
+             " is a character device, not a regular file"},
+        Kind{"Socket",
+             [](const auto& path) {
+               const int at = socket(AF_UNIX, SOCK_STREAM, 0);
+               sockaddr_un name{};
+               name.sun_family = AF_UNIX;
+               std::strncpy(name.sun_path, path.c_str(), sizeof name.sun_path - 1);
+               ASSERT_EQ(bind(at, reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+               close(at);
+             },
+             " is a socket, not a regular file"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(MappedFile, SaysWhereAMissingPathEnds) {
+  const test::TempDir directory;
+
+  const auto file = MappedFile::open(directory / "no/such/file.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::not_found);
+  EXPECT_EQ(file.error().native_code, ENOENT);
+  EXPECT_EQ(file.error().message, (directory / "no/such/file.so").string() +
+                                      " does not exist: the path ends at " +
+                                      directory.path().string());
+}
+
+TEST(MappedFile, SaysOnlyThatTheLastPartIsMissing) {
+  const test::TempDir directory;
+
+  const auto file = MappedFile::open(directory / "file.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().message, (directory / "file.so").string() + " does not exist");
+}
+
+TEST(MappedFile, SaysThatALinkLeadsNowhere) {
+  const test::TempDir directory;
+  std::filesystem::create_symlink("nowhere", directory / "link.so");
+
+  const auto file = MappedFile::open(directory / "link.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::not_found);
+  EXPECT_EQ(file.error().message, (directory / "link.so").string() + " is a link to nothing");
+}
+
+TEST(MappedFile, RefusesALinkToItself) {
+  const test::TempDir directory;
+  std::filesystem::create_symlink("link.so", directory / "link.so");
+
+  const auto file = MappedFile::open(directory / "link.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::invalid);
+  EXPECT_EQ(file.error().native_code, ELOOP);
+}
+
+TEST(MappedFile, RefusesAPathThatTheSystemWouldCut) {
+  const auto file = MappedFile::open(std::string("a\0b", 3));
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::invalid);
+  EXPECT_EQ(file.error().message, "a path of 3 bytes holds a NUL");
+}
+
+// A sysfs file is regular and has a size, and cannot be mapped.
+TEST(MappedFile, SaysThatAFileCannotBeMapped) {
+  const std::filesystem::path path = "/sys/devices/system/cpu/online";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no sysfs here";
+
+  const auto file = MappedFile::open(path);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::unavailable);
+  EXPECT_EQ(file.error().native_code, ENODEV);
+  EXPECT_EQ(file.error().native_domain, "errno");
+  EXPECT_EQ(file.error().message, path.string() + " cannot be mapped: No such device");
+}
+
+TEST(MappedFile, SaysThatAFileIsLargerThanTheAddressSpace) {
+  const int descriptor = memfd_create("large", MFD_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(ftruncate(descriptor, off_t{1} << 62), 0);
+  const std::string path = concat("/proc/self/fd/", descriptor);
+
+  const auto file = MappedFile::open(path);
+  close(descriptor);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::exhausted);
+  EXPECT_EQ(file.error().native_code, ENOMEM);
+  EXPECT_EQ(file.error().message, path + " cannot be mapped: Cannot allocate memory");
+}
+
+TEST(MappedFile, SaysThatPermissionIsMissing) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const test::TempDir directory;
+  test::write_file(directory / "a.so", std::string_view("abc"));
+  std::filesystem::permissions(directory / "a.so", std::filesystem::perms::none);
+
+  const auto file = MappedFile::open(directory / "a.so");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::unavailable);
+  EXPECT_THAT(file.error().message, HasSubstr("Permission denied"));
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/near_name.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("keys", "keys"), 0u);
+  EXPECT_EQ(edit_distance("key", "keys"), 1u);
+  EXPECT_EQ(edit_distance("libary", "library"), 1u);
+  EXPECT_EQ(edit_distance("lirbary", "library"), 1u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+}
+
+TEST(EditDistance, DoesNotCompareNamesThatNobodyTyped) {
+  EXPECT_EQ(edit_distance(std::string(300, 'a'), std::string(300, 'a')), 256u);
+}
+
+TEST(NearNames, GivesTheNearestFirstAndAtMostThree) {
+  EXPECT_THAT(near_names("prioritty", {"priority", "probe", "vendor"}), ElementsAre("priority"));
+  EXPECT_THAT(near_names("abcd", {"abcx", "abcy", "abc", "abcz", "xyz"}),
+              ElementsAre("abc", "abcx", "abcy"));
+  EXPECT_THAT(near_names("zzz", {"priority"}), IsEmpty());
+}
+
+TEST(NearNames, TakesAnotherCaseForTheSameName) {
+  EXPECT_THAT(near_names("GRAPHEXECUTORFACTORY", {"GraphExecutorFactory"}),
+              ElementsAre("GraphExecutorFactory"));
+}
+
+TEST(DidYouMean, IsAClauseOrNothing) {
+  EXPECT_EQ(did_you_mean("kyes", {"keys", "library"}), ", did you mean \"keys\"");
+  EXPECT_EQ(did_you_mean("ab", {"ac", "ad"}), ", did you mean \"ac\" or \"ad\"");
+  EXPECT_EQ(did_you_mean("zzzz", {"keys"}), "");
+}
+
+}  // namespace
+}  // namespace gantry

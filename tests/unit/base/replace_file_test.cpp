@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/replace_file.hpp"
+#include "core/base/atomic_file.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+using test::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(MoveIntoPlace, ReplacesTheTarget) {
+  const TempDir directory;
+  test::write_file(directory / "new", "new");
+  test::write_file(directory / "target", "old");
+
+  ASSERT_TRUE(move_into_place(directory / "new", directory / "target").ok());
+
+  EXPECT_THAT(test::read_file(directory / "target"), ElementsAre('n', 'e', 'w'));
+  EXPECT_FALSE(std::filesystem::exists(directory / "new"));
+}
+
+TEST(MoveIntoPlace, SaysWhichDirectoryIsMissing) {
+  const TempDir directory;
+  test::write_file(directory / "new", "new");
+
+  const Status moved = move_into_place(directory / "new", directory / "none" / "target");
+
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code, Code::not_found);
+  EXPECT_THAT(moved.error().message, HasSubstr("No such file or directory"));
+}
+
+// What is there and is no regular file belongs to somebody: a rename would take its place.
+class KeepsWhatIsNoFile : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string kind = GetParam();
+    if (kind == "Fifo") {
+      ASSERT_EQ(mkfifo(target.c_str(), 0600), 0);
+    } else if (kind == "Link") {
+      std::filesystem::create_symlink("elsewhere", target);
+    } else {
+      std::filesystem::create_directory(target);
+    }
+  }
+  void TearDown() override { EXPECT_EQ(std::filesystem::symlink_status(target).type(), before); }
+
+  TempDir directory;
+  const std::filesystem::path target = directory / "target";
+  std::filesystem::file_type before = std::filesystem::file_type::none;
+};
+
+TEST_P(KeepsWhatIsNoFile, AndSaysSo) {
+  before = std::filesystem::symlink_status(target).type();
+  test::write_file(directory / "new", "new");
+
+  const Status moved = move_into_place(directory / "new", target);
+  const Result<AtomicFile> made = AtomicFile::beside(target);
+
+  const std::string text =
+      "cannot write \"" + target.native() + "\": it is there and is no regular file";
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code, Code::invalid);
+  EXPECT_EQ(moved.error().message, text);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, KeepsWhatIsNoFile, ::testing::Values("Fifo", "Link", "Directory"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(CheckReplaceable, RefusesAPathThatEndsWithADirectory) {
+  const TempDir directory;
+
+  const Status checked = check_replaceable(directory.path() / "");
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::invalid);
+  EXPECT_THAT(checked.error().message, HasSubstr(" is no file name"));
+}
+
+}  // namespace
+}  // namespace gantry

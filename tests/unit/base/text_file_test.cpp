@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text_file.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+namespace gantry {
+namespace {
+
+TEST(TextFile, IsReadWhole) {
+  const test::TempDir dir;
+  test::write_file(dir / "a.yaml", std::string_view("a: 1\n"));
+  std::filesystem::create_symlink("a.yaml", dir / "b.yaml");
+
+  EXPECT_EQ(read_text_file((dir / "a.yaml").string()).value(), "a: 1\n");
+  EXPECT_EQ(read_text_file((dir / "b.yaml").string()).value(), "a: 1\n");
+}
+
+TEST(TextFile, IsRefusedOverTheLimit) {
+  const test::TempDir dir;
+  const std::string path = (dir / "a.yaml").string();
+  test::write_file(path, std::string_view("123456"));
+
+  EXPECT_TRUE(read_text_file(path, 6).ok());
+  const Result<std::string> text = read_text_file(path, 5);
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().code, Code::malformed);
+  EXPECT_EQ(text.error().reason, "YAML_TOO_LARGE");
+  EXPECT_EQ(text.error().message, path + ": more than 5 bytes");
+}
+
+// A FIFO would wait for a writer for ever.
+TEST(TextFile, IsRefusedWhereItIsNoFile) {
+  const test::TempDir dir;
+  const std::string fifo = (dir / "fifo").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+
+  for (const std::string& path : {fifo, dir.path().string()}) {
+    const Result<std::string> text = read_text_file(path);
+    ASSERT_FALSE(text.ok());
+    EXPECT_EQ(text.error().code, Code::malformed);
+    EXPECT_EQ(text.error().reason, "NOT_A_FILE");
+    EXPECT_EQ(text.error().message, path + ": not a regular file");
+  }
+}
+
+TEST(TextFile, IsNotFoundWithTheSystemsNumber) {
+  const Result<std::string> text = read_text_file("/nowhere/a.yaml");
+
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().code, Code::not_found);
+  EXPECT_EQ(text.error().native_domain, "errno");
+  EXPECT_EQ(text.error().message, "/nowhere/a.yaml: No such file or directory");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/details.hpp"
+
+#include "core/format/limits.hpp"
+#include "tests/unit/format/fixtures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::IsEmpty;
+using ExtraTags = PayloadContext::ExtraTags;
+
+PayloadContext legacy() { return {ContainerLayout::one, ExtraTags::no, true}; }
+PayloadContext first_ffi() { return {ContainerLayout::one, ExtraTags::either, false}; }
+PayloadContext ffi() { return {ContainerLayout::two, ExtraTags::yes, false}; }
+
+PayloadDetails describe(std::string_view key, const Words& payload,
+                        const PayloadContext& context = legacy()) {
+  return describe_payload({key, 0x100, payload.bytes(), Boundary::exact}, context,
+                          PayloadLayouts::built_in());
+}
+
+// A detail as text: name=value{children}; a list in [], a size in bytes.
+std::string text_of(const Detail& detail) {
+  std::string text = detail.name;
+  if (!text.empty() && !(detail.children.empty() && detail.value.empty())) text += '=';
+  text += detail.value;
+  if (detail.kind == Detail::Kind::size) text += "B";
+  const bool list = detail.kind == Detail::Kind::list;
+  if (detail.children.empty() && !list) return text;
+  text += list ? '[' : '{';
+  for (std::size_t i = 0; i < detail.children.size(); ++i) {
+    text += (i == 0 ? "" : " ") + text_of(detail.children[i]);
+  }
+  return text + (list ? ']' : '}');
+}
+
+TEST(Details, TellFormatKernelsAndSizeOfDeviceCode) {
+  const auto details = describe("cuda", test::device_code("ptx", "//ptx"));
+
+  EXPECT_EQ(text_of(details.root),
+            "{format=ptx kernels=[add_kernel0={args=[handle handle int32] "
+            "launch=[blockIdx.x threadIdx.x]}] data=5B}");
+  EXPECT_THAT(details.warnings, IsEmpty());
+}
+
+// Formats have been seen to lie: what the first bytes say is told beside them.
+struct Data {
+  std::string bytes;
+  // empty: not told
+  std::string format;
+};
+
+class DetailsOfData : public ::testing::TestWithParam<Data> {};
+
+TEST_P(DetailsOfData, NameItsFormatByItsFirstBytes) {
+  const auto details = describe("cuda", test::device_code("cubin", GetParam().bytes));
+
+  const std::string size = concat("data=", GetParam().bytes.size(), "B");
+  const std::string format =
+      GetParam().format.empty() ? "" : concat(" data_format=", GetParam().format);
+  EXPECT_THAT(text_of(details.root), EndsWith(concat(size, format, "}")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DetailsOfData,
+                         ::testing::Values(Data{"\x50\xed\x55\xba...", "fatbin"},
+                                           Data{"\x7f"
+                                                "ELF...",
+                                                "ELF"},
+                                           Data{"//\n.version 7.5\n.target sm_75", "PTX"},
+                                           Data{"//\n.version 7.5", ""},
+                                           Data{"\x03\x02\x23\x07", "SPIR-V"},
+                                           Data{"BC\xc0\xde", "LLVM bitcode"},
+                                           Data{"PK\x03\x04", "ZIP"}, Data{"MTLB", "metallib"},
+                                           Data{"!<arch>\n", "archive"}, Data{"xclbin2", "xclbin"},
+                                           Data{"__kernel", ""}));
+
+TEST(Details, NameParametersOfAnExecutor) {
+  const auto details = describe("GraphExecutorFactory", test::graph_executor());
+
+  EXPECT_EQ(text_of(details.root),
+            "{graph_json=2B params=[w={dtype=float32 shape=[2 3] size=24B} "
+            "b={dtype=float32 shape=[3] size=12B}] module_name=default}");
+}
+
+TEST(Details, NameConstantsAndWhoWantsThem) {
+  const auto details = describe(
+      "const_loader",
+      Words().strs({"c0"}).u64(1).bytes(test::array({4}).bytes()).strs({"f"}).u64(1).strs({"c0"}));
+
+  EXPECT_EQ(text_of(details.root),
+            "{constants=[c0={dtype=float32 shape=[4] size=16B}] symbols=[f] wanted=[[c0]]}");
+}
+
+TEST(Details, WarnOfNamesWithoutArrays) {
+  const auto details = describe("const_loader", Words().strs({"a", "b"}).u64(0).u64(0).u64(0));
+
+  EXPECT_THAT(details.warnings, ElementsAre("2 names for 0 arrays"));
+}
+
+TEST(Details, TellSymbolAndConstantsOfAJsonRuntime) {
+  const auto details = describe("dnnl_json", Words().str("f").str("{}").strs({"c0"}));
+
+  EXPECT_EQ(text_of(details.root), "{symbol=f graph_json=2B constants=[c0]}");
+}
+
+TEST(Details, TranslateThePrivateFloatCodesOfOlderContainers) {
+  Words words = Words().str("ptx").u64(1).str("k").str("").u64(3);
+  words.u8(6).u8(8).u16(1).u8(7).u8(8).u16(1).u8(8).u8(4).u16(1).u64(0).str("data");
+
+  const auto details = describe("cuda", words);
+
+  const Detail* const kernels = details.root.find("kernels");
+  ASSERT_NE(kernels, nullptr);
+  EXPECT_EQ(text_of(*kernels->children[0].find("args")),
+            "args=[float8_e4m3fn float8_e5m2 float4_e2m1fn]");
+}
+
+TEST(Details, OfHostCodeAndOfUnknownKeysAreEmpty) {
+  EXPECT_THAT(describe("_lib", Words()).root.children, IsEmpty());
+  EXPECT_THAT(describe("acme.npu", Words().u64(1)).root.children, IsEmpty());
+  EXPECT_THAT(describe("acme.npu", Words().u64(1)).warnings, IsEmpty());
+}
+
+TEST(Details, FollowAVendorsLayout) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu",
+              *parse_payload_layout(std::vector<std::string>{"firmware:str", "image:bytes"}));
+  const Words payload = Words().str("7.1").str("0123");
+
+  const auto details =
+      describe_payload({"acme.npu", 0, payload.bytes(), Boundary::laid_out}, legacy(), layouts);
+
+  EXPECT_EQ(text_of(details.root), "{firmware=7.1 image=4B}");
+}
+
+TEST(Details, WarnWhereAPayloadBreaksItsLayout) {
+  const auto details = describe("cuda", Words().str("ptx").u64(7), ffi());
+
+  EXPECT_THAT(details.root.children, IsEmpty());
+  EXPECT_THAT(details.warnings,
+              ElementsAre("\"cuda\" payload: kernels: count 7, room for 0 at 0x10b"));
+}
+
+TEST(Details, WarnOfBytesBehindAPayload) {
+  const auto details = describe("examplejson", Words().str("{}").u8(0), ffi());
+
+  EXPECT_THAT(details.warnings,
+              ElementsAre("\"examplejson\" payload: payload has 1 bytes behind its last field at "
+                          "0x10a"));
+}
+
+TEST(Details, OfAMillionItemsAreCut) {
+  Words words = Words().str("f").str("{}").u64(100000);
+  for (int i = 0; i < 100000; ++i) words.str("c");
+
+  const auto details = describe("dnnl_json", words);
+
+  EXPECT_EQ(details.root.find("constants")->children.size(), 900027u / 48 - 3);
+  EXPECT_THAT(details.warnings,
+              ElementsAre("\"dnnl_json\" payload: only the first 18750 details are shown"));
+}
+
+// Found by fuzzing: 40,000 texts of no characters, 8 bytes each, took 12 MiB to describe.
+TEST(Details, TakeMemoryInProportionToThePayload) {
+  Words words = Words().str("f").str("{}").u64(40000);
+  for (int i = 0; i < 40000; ++i) words.str("");
+
+  const auto details = describe("dnnl_json", words);
+
+  EXPECT_LE(details.root.find("constants")->children.capacity() * sizeof(Detail), 8 * words.size());
+}
+
+TEST(Details, OfASmallPayloadAreAllShown) {
+  Words words = Words().str("f").str("{}").u64(2000);
+  for (int i = 0; i < 2000; ++i) words.str("");
+
+  const auto details = describe("dnnl_json", words);
+
+  EXPECT_EQ(details.root.find("constants")->children.size(), 2000u);
+  EXPECT_THAT(details.warnings, IsEmpty());
+}
+
+TEST(Details, TellTheSizeOfALongTextInsteadOfTheText) {
+  const auto details = describe("dnnl_json", Words().str(std::string(300, 'f')).str("").u64(0));
+
+  EXPECT_EQ(text_of(*details.root.find("symbol")), "symbol=300B");
+}
+
+// ---- virtual machines ----------------------------------------------------------------------------
+
+constexpr std::uint64_t magic = 0xD225DE2F4214151D;
+
+Words relay_head(std::string_view version) {
+  Words words = Words().u64(magic).str(version);
+  if (version.starts_with("0.12")) words.u64(1).i32(1).i32(0).i32(0);
+  if (version.starts_with("0.14")) words.u64(1).i32(1).i32(0).str("global").i32(0);
+  return words.strs({"main"});
+}
+
+Words relay_tail() {
+  // constant devices
+  Words words = Words().u64(1).i64(0);
+  // op attributes
+  words.strs({"fused_add"}).u64(1).u64(0).u64(1).str("hash").str("12");
+  // one function
+  words.u64(1).strs({"main", "3", "2"}).strs({"x"}).u64(1).i64(0);
+  // two instructions
+  return words.u64(3).i64(1).i64(2).i64(3).u64(2).i64(4).i64(1);
+}
+
+Words inside(const Words& code) {
+  return Words().str({reinterpret_cast<const char*>(code.bytes().data()), code.size()});
+}
+
+constexpr const char* relay_end =
+    "primitives=[fused_add] functions=[main={params=[x] registers=3 instructions=2}]}";
+constexpr const char* one_array = "[{dtype=float32 shape=[2] size=8B}]";
+
+TEST(RelayDetails, OfReleaseEight) {
+  Words code = relay_head("0.8.0").u64(1).bytes(test::array({2}).bytes());
+
+  const auto details = describe("VMExecutable", inside(code.bytes(relay_tail().bytes())));
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(details.root),
+            concat("{version=0.8.0 globals=[main] constants=", one_array, " ", relay_end));
+}
+
+TEST(RelayDetails, OfReleaseTwelve) {
+  Words code = relay_head("0.12.0").u64(2).u32(0).bytes(test::array({2}).bytes()).u32(1).str("w");
+
+  const auto details = describe("VMExecutable", inside(code.bytes(relay_tail().bytes())));
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(details.root),
+            concat("{version=0.12.0 devices=[1:0] host_device=0 globals=[main] constants=["
+                   "{dtype=float32 shape=[2] size=8B} w] ",
+                   relay_end));
+}
+
+TEST(RelayDetails, OfReleaseFourteen) {
+  Words code = relay_head("0.14.0").u64(1).u32(0).bytes(test::array({2}).bytes());
+
+  const auto details = describe("VMExecutable", inside(code.bytes(relay_tail().bytes())));
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(details.root),
+            concat("{version=0.14.0 devices=[{device=1:0 scope=global}] host_device=0 "
+                   "globals=[main] constants=",
+                   one_array, " ", relay_end));
+}
+
+TEST(RelayDetails, WarnOfAnotherRelease) {
+  const auto details = describe("VMExecutable", inside(relay_head("0.20.0")));
+
+  EXPECT_THAT(details.warnings,
+              ElementsAre("\"VMExecutable\" payload: virtual machine code is of version "
+                          "\"0.20.0\", expected 0.8 to 0.19"));
+}
+
+TEST(RelayDetails, WarnOfAnotherMagic) {
+  const auto details = describe("VMExecutable", Words().str("12345678"));
+
+  EXPECT_THAT(details.warnings,
+              ElementsAre("\"VMExecutable\" payload: virtual machine code begins with "
+                          "0x3837363534333231, expected 0xd225de2f4214151d at 0x108"));
+}
+
+TEST(RelayDetails, WarnOfBytesBehindTheLastField) {
+  Words code = relay_head("0.8.0").u64(1).bytes(test::array({2}).bytes());
+  code.bytes(relay_tail().bytes());
+  const std::size_t size = code.size();
+
+  const auto details = describe("VMExecutable", inside(code.text("xyz")));
+
+  EXPECT_THAT(
+      details.warnings,
+      ElementsAre(concat("\"VMExecutable\" payload: virtual machine code has 3 bytes behind "
+                         "its last field at ",
+                         Hex{0x108 + size})));
+  EXPECT_NE(details.root.find("functions"), nullptr);
+}
+
+TEST(RelayDetails, WarnOfInstructionsThatCannotFit) {
+  Words code = relay_head("0.8.0").u64(0).u64(0).u64(0).u64(0);
+  code.u64(1).strs({"main", "3", "99999999999"}).u64(0).u64(0);
+
+  const auto details = describe("VMExecutable", inside(code));
+
+  ASSERT_EQ(details.warnings.size(), 1u);
+  EXPECT_THAT(details.warnings[0],
+              ::testing::HasSubstr("function 0 has no instruction count that fits"));
+  EXPECT_NE(details.root.find("version"), nullptr);
+}
+
+// The tag of an array and of a shape in each generation.
+struct RelaxCase {
+  std::string name;
+  PayloadContext context;
+  std::int32_t array, shape, text, number, type;
+};
+
+class RelaxDetails : public ::testing::TestWithParam<RelaxCase> {};
+
+TEST_P(RelaxDetails, KnowTheConstantTagsOfTheGeneration) {
+  const RelaxCase& tags = GetParam();
+  Words code = Words().u64(magic).str("0.14").u64(1);
+  code.i32(1).str("main").i64(0).i64(2).i64(1).i64(5).strs({"x"});
+  code.u64(5).i32(tags.array).bytes(test::array({2}).bytes());
+  code.i32(tags.shape).u64(2).i64(3).i64(4).i32(tags.text).str("global");
+  code.i32(tags.number).i64(-7).i32(tags.type).u8(2).u8(32).u16(1);
+  code.u64(0).u64(0);
+  const bool bare = tags.context.layout == ContainerLayout::two;
+
+  const auto details = describe("relax.VMExecutable", bare ? code : inside(code), tags.context);
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(details.root),
+            "{version=0.14 functions=[main={kind=1 start=0 end=2 arguments=1 registers=5 "
+            "params=[x]}] constants=[{dtype=float32 shape=[2] size=8B} [3 4] global -7 float32]}");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, RelaxDetails,
+                         ::testing::Values(RelaxCase{"G3", legacy(), 0, 2, 3, 4, 1},
+                                           RelaxCase{"G4", first_ffi(), 72, 71, 65, 1, 5},
+                                           RelaxCase{"G5", ffi(), 70, 69, 65, 1, 5}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(RelaxDetails, TellMemoryScopesOfTheSecondForm) {
+  Words code = Words().u64(magic + 1).str("0.14").u64(0).u64(1).i64(3).str("global.texture");
+  code.u64(0).u64(0).u64(0);
+
+  const auto details = describe("relax.VMExecutable", code, ffi());
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(*details.root.find("scopes")), "scopes=[{constant=3 scope=global.texture}]");
+}
+
+TEST(RelaxDetails, WarnOfAnUnknownConstant) {
+  Words code = Words().u64(magic).str("0.14").u64(0).u64(1).i32(99).u64(0).u64(0).u64(0);
+
+  const auto details = describe("relax.VMExecutable", code, ffi());
+
+  ASSERT_EQ(details.warnings.size(), 1u);
+  EXPECT_THAT(details.warnings[0], ::testing::HasSubstr("constant 0 has the unknown tag 99"));
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FORMAT.md is for people, so nothing runs it; here something reads it.
+#include "core/format/payload_layout.hpp"
+#include "tests/support/files.hpp"
+#include "tests/unit/format/fixtures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace gantry {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string page() {
+  const auto bytes = test::read_file(test::golden("../../../core/format/FORMAT.md"));
+  return {bytes.begin(), bytes.end()};
+}
+
+bool is_hex_pair(std::string_view text) {
+  return text.size() >= 2 && std::isxdigit(static_cast<unsigned char>(text[0])) != 0 &&
+         std::isxdigit(static_cast<unsigned char>(text[1])) != 0;
+}
+
+// The bytes of the listing below `heading`: each line is its offset, two blanks, pairs of digits with
+// one blank between them, and words behind two blanks.
+std::vector<std::uint8_t> listing(std::string_view heading) {
+  const std::string text = page();
+  const std::size_t first = text.find("```", text.find(heading)) + 4;
+  std::istringstream lines(text.substr(first, text.find("```", first) - first));
+  std::vector<std::uint8_t> bytes;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(std::strtoul(line.substr(0, 4).c_str(), nullptr, 16), bytes.size()) << line;
+    for (std::string_view left = std::string_view(line).substr(6); is_hex_pair(left);) {
+      const auto pair = test::from_hex(left.substr(0, 2));
+      bytes.insert(bytes.end(), pair.begin(), pair.end());
+      left.remove_prefix(left.size() > 2 && left[2] == ' ' ? 3 : 2);
+    }
+  }
+  return bytes;
+}
+
+TEST(FormatPage, ShowsTheFirstExampleAsItIs) {
+  EXPECT_EQ(listing("## First example"), test::example_g3());
+}
+
+TEST(FormatPage, ShowsTheSecondExampleAsItIs) {
+  EXPECT_EQ(listing("## Second example"), test::example_g5());
+}
+
+TEST(FormatPage, NamesEveryKeyThatIsKnown) {
+  const std::string text = page();
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+
+  for (const std::string_view key : layouts.keys()) {
+    EXPECT_THAT(text, HasSubstr(concat("`", key, "`")));
+  }
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/layout1.hpp"
+
+#include "core/format/container.hpp"
+#include "tests/unit/format/fixtures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const PayloadLayouts& layouts() {
+  static const PayloadLayouts all = PayloadLayouts::built_in();
+  return all;
+}
+
+// Modules point into what they were read from, so that stays until the program ends.
+Result<Modules> read(const Words& content) {
+  static std::deque<Words> kept;
+  return read_layout1(ByteReader(kept.emplace_back(content).bytes(), 8), layouts(),
+                      {ContainerLayout::one, PayloadContext::ExtraTags::no, true});
+}
+
+std::vector<std::string_view> keys_of(const Modules& modules) {
+  std::vector<std::string_view> keys;
+  for (const Entry& entry : modules.entries) keys.push_back(entry.type_key);
+  return keys;
+}
+
+Words cuda() { return Words().str("cuda").bytes(test::device_code("ptx", "//ptx").bytes()); }
+Words lost() { return Words().str("acme.npu").text("0123456789"); }
+
+TEST(Layout1, ReadsTheWorkedExample) {
+  const auto bytes = test::example_g3();
+  const auto content = std::span(bytes).subspan(8);
+
+  const auto modules = read(Words().bytes(content));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "cuda"));
+  EXPECT_EQ(modules->entries[0].at, 0x1cu);
+  EXPECT_THAT(modules->entries[0].payload, IsEmpty());
+  EXPECT_EQ(modules->entries[1].at, 0x28u);
+  EXPECT_EQ(modules->entries[1].payload.size(), 0xa4u - 0x28u);
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::laid_out);
+  EXPECT_THAT(modules->tree->children_of(0), ElementsAre(1));
+  EXPECT_THAT(modules->warnings, IsEmpty());
+}
+
+TEST(Layout1, ReadsEntriesWithoutATree) {
+  const auto modules = read(Words().u64(1).bytes(cuda().bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("cuda"));
+  EXPECT_FALSE(modules->tree.has_value());
+}
+
+TEST(Layout1, ReadsNothing) {
+  const auto modules = read(Words().u64(0));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(modules->entries, IsEmpty());
+  EXPECT_THAT(modules->warnings, IsEmpty());
+}
+
+TEST(Layout1, WarnsOfBytesBehindTheTree) {
+  const auto modules =
+      read(Words().u64(2).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).text("xyz"));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(modules->warnings, ElementsAre("3 bytes follow the last entry"));
+}
+
+// What v0.14 and later leave behind a count of 0.
+TEST(Layout1, WarnsOfBytesBehindACountOfNothing) {
+  const auto modules = read(Words().u64(0).bytes(cuda().bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(modules->entries, IsEmpty());
+  EXPECT_THAT(modules->warnings,
+              ElementsAre(concat(cuda().size(), " bytes follow the last entry")));
+}
+
+// The two ways to write a `mrvl_sim` payload, each with every entry behind it that an exporter puts
+// there. `_lib` is one string like the `code` of the newer way.
+struct Simulated {
+  std::string name;
+  bool has_code;
+  std::vector<std::string_view> keys;
+};
+
+void PrintTo(const Simulated& simulated, std::ostream* out) { *out << simulated.name; }
+
+class SimulatorPayload : public ::testing::TestWithParam<Simulated> {};
+
+TEST_P(SimulatorPayload, EndsBeforeTheNextEntry) {
+  Words content = Words().u64(GetParam().keys.size() + 1);
+  for (const std::string_view key : GetParam().keys) {
+    content.str(key);
+    if (key == "const_loader") content.u64(0).u64(0).u64(0).u64(0);
+    if (key == "mrvl_sim") content.str("f").str("{}");
+    if (key == "mrvl_sim" && GetParam().has_code) content.str("code");
+  }
+  std::vector<std::uint64_t> rows(GetParam().keys.size() + 1, 0);
+  content.bytes(test::tree(rows, {}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(keys_of(*modules), GetParam().keys);
+  for (const Entry& entry : modules->entries) {
+    if (entry.type_key == "mrvl_sim") {
+      EXPECT_EQ(entry.payload.size(), 8u + 1 + 8 + 2 + (GetParam().has_code ? 8 + 4 : 0));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, SimulatorPayload,
+    ::testing::Values(Simulated{"OldBeforeTheTree", false, {"mrvl_sim"}},
+                      Simulated{"OldBeforeLibrary", false, {"mrvl_sim", "_lib"}},
+                      Simulated{"OldBehindConstants", false, {"const_loader", "mrvl_sim", "_lib"}},
+                      Simulated{"OldTwice", false, {"mrvl_sim", "mrvl_sim", "_lib"}},
+                      Simulated{"NewBeforeTheTree", true, {"mrvl_sim"}},
+                      Simulated{"NewBeforeLibrary", true, {"mrvl_sim", "_lib"}},
+                      Simulated{"NewBehindConstants", true, {"const_loader", "mrvl_sim", "_lib"}},
+                      Simulated{"NewTwice", true, {"mrvl_sim", "mrvl_sim", "_lib"}}),
+    [](const auto& test) { return test.param.name; });
+
+struct BadContainer {
+  std::string name;
+  Words content;
+  std::uint64_t offset;
+  std::string message;
+  std::string reason;
+};
+
+class Layout1Refuses : public ::testing::TestWithParam<BadContainer> {};
+
+TEST_P(Layout1Refuses, AtTheByteAtFault) {
+  const auto modules = read(GetParam().content);
+
+  ASSERT_FALSE(modules.ok());
+  EXPECT_EQ(modules.error().code, Code::malformed);
+  EXPECT_EQ(modules.error().offset, GetParam().offset);
+  EXPECT_EQ(modules.error().message, GetParam().message);
+  EXPECT_EQ(modules.error().reason, GetParam().reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, Layout1Refuses,
+    ::testing::Values(
+        BadContainer{"CountHuge", Words().u64(1ull << 60).str("_lib"), 8,
+                     "entry count: count 1152921504606846976, room for 1", "BLOB_TRUNCATED"},
+        BadContainer{"KeyEmpty", Words().u64(2).str("_lib").str("").u64(0), 28,
+                     "type key of entry 1 is empty: the entry before it does not end here",
+                     "BLOB_KEY"},
+        BadContainer{"KeyTooLong", Words().u64(1).str(std::string(257, 'k')), 16,
+                     "type key of entry 0 has 257 bytes, maximum is 256", "BLOB_KEY"},
+        BadContainer{"KeyNotPrintable", Words().u64(1).str("cu\nda"), 16,
+                     "type key of entry 0 is \"cu\\nda\", expected printable ASCII", "BLOB_KEY"},
+        BadContainer{"KeyNotAscii", Words().u64(1).str("\xc3\xa4"), 16,
+                     "type key of entry 0 is \"\\xc3\\xa4\", expected printable ASCII", "BLOB_KEY"},
+        BadContainer{"KeyCut", Words().u64(1).u64(99).text("_lib"), 16,
+                     "type key of entry 0: length 99, room for 4", "BLOB_TRUNCATED"},
+        BadContainer{"TreeInTheMiddle",
+                     Words().u64(3).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).str("_lib"),
+                     28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},
+        BadContainer{"TreeTwice",
+                     Words()
+                         .u64(3)
+                         .str("_lib")
+                         .bytes(test::tree({0, 0}, {}).bytes())
+                         .bytes(test::tree({0, 0}, {}).bytes()),
+                     28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},
+        BadContainer{"TreeMissing", Words().u64(2).str("_lib").bytes(cuda().bytes()), 8,
+                     "container has a _lib entry but no import tree", "TREE_MISSING"},
+        BadContainer{
+            "TreeOfTooFew",
+            Words().u64(3).str("_lib").bytes(cuda().bytes()).bytes(test::tree({0, 0}, {}).bytes()),
+            8, "import tree has 1 modules, container has 2", "TREE_ROWS"},
+        BadContainer{"TreeOfTooMany",
+                     Words().u64(2).str("_lib").bytes(test::tree({0, 1, 1}, {1}).bytes()), 8,
+                     "import tree has 2 modules, container has 1", "TREE_ROWS"},
+        BadContainer{"TreeOfNothing", Words().u64(1).bytes(test::tree({0}, {}).bytes()), 36,
+                     "import tree has 1 row pointers, minimum is 2\n"
+                     "  while reading entry 0 \"_import_tree\" at 0x24",
+                     "TREE_ROWS"},
+        BadContainer{"TreeLoops", Words().u64(2).str("_lib").bytes(test::tree({0, 1}, {0}).bytes()),
+                     48,
+                     "import tree has a loop at or above module 0\n"
+                     "  while reading entry 1 \"_import_tree\" at 0x30",
+                     "TREE_LOOP"},
+        BadContainer{"PayloadCut", Words().u64(1).str("cuda").str("ptx").u64(7), 39,
+                     "kernels: count 7, room for 0\n  while reading entry 0 \"cuda\" at 0x1c",
+                     "BLOB_TRUNCATED"},
+        BadContainer{"LostWithLibraryWithoutTree", Words().u64(2).str("_lib").bytes(lost().bytes()),
+                     8, "container has a _lib entry but no import tree", "TREE_MISSING"},
+        BadContainer{
+            "LostWhereTheTreeIs",
+            Words().u64(2).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()),
+            28, "entry 1 \"acme.npu\" stands where the import tree is", "TREE_PLACE"}),
+    [](const auto& test) { return test.param.name; });
+
+// ---- payloads whose layout nobody declared -------------------------------------------------------
+
+TEST(LostPayload, BeforeTheTreeHasItsExactExtent) {
+  const auto modules = read(
+      Words().u64(3).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu"));
+  EXPECT_EQ(modules->entries[1].payload.size(), 10u);
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::recovered);
+  EXPECT_THAT(modules->tree->children_of(0), ElementsAre(1));
+  EXPECT_THAT(modules->warnings,
+              ElementsAre("entry 1 \"acme.npu\" has a payload layout that nobody declared: its 10 "
+                          "bytes follow from what lies behind it"));
+}
+
+TEST(LostPayload, BetweenKnownOnesHasAGuessedExtent) {
+  const auto modules = read(Words()
+                                .u64(4)
+                                .bytes(lost().bytes())
+                                .bytes(cuda().bytes())
+                                .str("_lib")
+                                .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("acme.npu", "cuda", "_lib"));
+  EXPECT_EQ(modules->entries[0].payload.size(), 10u);
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::guessed);
+  EXPECT_EQ(modules->entries[1].payload.size(), cuda().size() - 12);
+  EXPECT_THAT(
+      modules->warnings,
+      ElementsAre("entry 0 \"acme.npu\" has a payload layout that nobody declared: it probably has "
+                  "10 bytes, for the 2 entries behind it can begin nowhere else"));
+}
+
+// What a payload holds may look like the entries behind it: here a key and a length that reaches over
+// the true entry.
+TEST(LostPayload, ThatHoldsWhatFitsAsTheNextEntryHasNoKnownExtent) {
+  const Words inner = Words().text("0123").str("examplejson").u64(12);
+  const Words content = Words()
+                            .u64(3)
+                            .str("acme.npu")
+                            .bytes(inner.bytes())
+                            .str("_lib")
+                            .bytes(test::tree({0, 1, 1}, {1}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("acme.npu", ""));
+  EXPECT_EQ(modules->entries[0].payload.size(), inner.size() + 12);
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::unknown);
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::unknown);
+  EXPECT_THAT(
+      modules->warnings,
+      ElementsAre(
+          "entry 0 \"acme.npu\" has a payload layout that nobody declared: the 1 entry "
+          "behind it can begin after 4 bytes or after 31, so 43 bytes belong to it and to 1 "
+          "more entry that cannot be told apart"));
+}
+
+// One place fits, but the search ended before it had tried all.
+TEST(LostPayload, ThatWasNotSearchedToItsEndHasNoKnownExtent) {
+  Words content = Words().u64(3).str("acme.npu").str("examplejson");
+  Words keys;
+  for (int i = 0; i < 300; ++i) keys.str("_lib");
+  content.u64(keys.size()).bytes(keys.bytes()).bytes(test::tree({0, 1, 1}, {1}).bytes());
+
+  const auto modules = read(content);
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::unknown);
+}
+
+TEST(Boundary, HasAName) {
+  EXPECT_EQ(name_of(Boundary::exact), "exact");
+  EXPECT_EQ(name_of(Boundary::laid_out), "laid-out");
+  EXPECT_EQ(name_of(Boundary::recovered), "recovered");
+  EXPECT_EQ(name_of(Boundary::guessed), "guessed");
+  EXPECT_EQ(name_of(Boundary::unknown), "unknown");
+}
+
+// A payload may hold what looks like the next entry; only what leads exactly to the tree is one.
+TEST(LostPayload, IsNotCutByAKeyInsideIt) {
+  const Words tricky = Words().str("acme.npu").str("_lib").str("cuda").text("0123");
+
+  const auto modules = read(
+      Words().u64(3).bytes(tricky.bytes()).str("_lib").bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[0].payload.size(), 12u + 12 + 4);
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::guessed);
+}
+
+TEST(LostPayload, WithAnotherLostOneBehindItHasNoKnownExtent) {
+  const auto modules = read(Words()
+                                .u64(4)
+                                .str("_lib")
+                                .bytes(lost().bytes())
+                                .bytes(lost().bytes())
+                                .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", ""));
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::unknown);
+  EXPECT_EQ(modules->entries[1].payload.size(), 10u + lost().size());
+  EXPECT_EQ(modules->entries[2].boundary, Boundary::unknown);
+  EXPECT_THAT(modules->entries[2].payload, IsEmpty());
+  EXPECT_THAT(modules->tree->children_of(0), ElementsAre(1, 2));
+  EXPECT_THAT(
+      modules->warnings,
+      ElementsAre("entry 1 \"acme.npu\" has a payload layout that nobody declared: 36 bytes "
+                  "belong to it and to 1 more entry that cannot be told apart"));
+}
+
+TEST(LostPayload, AtTheEndOfAContainerWithoutATreeHasItsExactExtent) {
+  const auto modules = read(Words().u64(2).bytes(cuda().bytes()).bytes(lost().bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("cuda", "acme.npu"));
+  EXPECT_EQ(modules->entries[1].payload.size(), 10u);
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::recovered);
+}
+
+TEST(LostPayload, MayBeEmpty) {
+  const auto modules =
+      read(Words().u64(3).str("_lib").str("acme.npu").bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(modules->entries[1].payload, IsEmpty());
+  EXPECT_EQ(modules->entries[1].boundary, Boundary::recovered);
+}
+
+// Something that is spelt like the tree but counts other modules is part of the payload.
+TEST(LostPayload, IsNotCutByATreeOfAnotherContainer) {
+  const Words tricky = Words().str("acme.npu").bytes(test::tree({0, 0}, {}).bytes());
+
+  const auto modules = read(
+      Words().u64(3).str("_lib").bytes(tricky.bytes()).bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[1].payload.size(), tricky.size() - 16);
+}
+
+// Found from the end means: to the last byte. Anything else could be a payload that looks like a tree.
+TEST(LostPayload, HasNoTreeWhereBytesFollowIt) {
+  const auto modules = read(Words()
+                                .u64(3)
+                                .str("_lib")
+                                .bytes(lost().bytes())
+                                .bytes(test::tree({0, 1, 1}, {1}).bytes())
+                                .text("xyz"));
+
+  ASSERT_FALSE(modules.ok());
+  EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
+}
+
+TEST(LostPayload, HasNoTreeThatCountsOtherModules) {
+  const auto modules =
+      read(Words().u64(3).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()));
+
+  ASSERT_FALSE(modules.ok());
+  EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
+}
+
+// The search is limited: a payload that is nothing but keys costs no more than a limit's worth.
+TEST(LostPayload, FullOfKeysIsSearchedForALimitedTime) {
+  Words keys = Words().str("acme.npu");
+  for (int i = 0; i < 20000; ++i) keys.str("_lib");
+
+  const auto modules = read(
+      Words().u64(3).bytes(keys.bytes()).str("acme.npu").bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::unknown);
+}
+
+TEST(LostPayload, IsReadOnceItsLayoutIsDeclared) {
+  PayloadLayouts declared = PayloadLayouts::built_in();
+  declared.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"u64", "u16"}));
+  const Words content = Words()
+                            .u64(4)
+                            .str("_lib")
+                            .bytes(lost().bytes())
+                            .bytes(lost().bytes())
+                            .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes());
+
+  const auto modules = read_layout1(ByteReader(content.bytes()), declared, PayloadContext());
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", "acme.npu"));
+  EXPECT_EQ(modules->entries[2].payload.size(), 10u);
+  EXPECT_THAT(modules->warnings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/layout.hpp"
+
+#include "tests/support/words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Family = ContainerSymbols::Family;
+
+HostSymbol defined(std::string_view name) { return {name, 8, true}; }
+HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
+
+struct LayoutCase {
+  std::string name;
+  Words content;
+  ContainerLayout layout;
+};
+
+class LayoutOf : public ::testing::TestWithParam<LayoutCase> {};
+
+TEST_P(LayoutOf, FollowsTheFirstTwoWords) {
+  EXPECT_EQ(layout_of(GetParam().content.bytes()), GetParam().layout);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, LayoutOf,
+    ::testing::Values(
+        LayoutCase{"Nothing", Words(), ContainerLayout::none},
+        LayoutCase{"Empty", Words().u64(0), ContainerLayout::one},
+        LayoutCase{"EmptyAndMore", Words().u64(0).str("cuda"), ContainerLayout::one},
+        LayoutCase{"CountAlone", Words().u64(2), ContainerLayout::none},
+        LayoutCase{"Key", Words().u64(2).str("_lib"), ContainerLayout::one},
+        LayoutCase{"KeyCut", Words().u64(2).u64(5).text("_lib"), ContainerLayout::none},
+        LayoutCase{"KeyNotPrintable",
+                   Words().u64(2).str("_l\x01"
+                                      "b"),
+                   ContainerLayout::none},
+        LayoutCase{"KeyTooLong", Words().u64(2).str(std::string(257, 'k')), ContainerLayout::none},
+        LayoutCase{"Tree", Words().u64(2).u64(0).u64(0).u64(0).str("_lib"), ContainerLayout::two}),
+    [](const auto& test) { return test.param.name; });
+
+// The table of generations, as far as symbols decide.
+struct SymbolCase {
+  std::string name;
+  std::vector<HostSymbol> symbols;
+  Family family;
+  Dialect dialect;
+};
+
+class ChooseSymbols : public ::testing::TestWithParam<SymbolCase> {};
+
+TEST_P(ChooseSymbols, KnowsFamilyAndDialect) {
+  const ContainerSymbols chosen = choose_symbols(GetParam().symbols);
+
+  EXPECT_EQ(chosen.family, GetParam().family);
+  EXPECT_EQ(chosen.dialect, GetParam().dialect);
+  EXPECT_EQ(chosen.blob.has_value(), GetParam().family != Family::none);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ChooseSymbols,
+    ::testing::Values(
+        SymbolCase{"Legacy", {defined("__tvm_dev_mblob")}, Family::legacy, Dialect::packed},
+        SymbolCase{"LegacyWithFfi",
+                   {defined("__tvm_dev_mblob"), defined("__TVMFFIFunctionCall")},
+                   Family::legacy,
+                   Dialect::ffi},
+        SymbolCase{"FfiFirst", {defined("__tvm_ffi_library_bin")}, Family::ffi_first, Dialect::ffi},
+        SymbolCase{"Ffi", {defined("__tvm_ffi__library_bin")}, Family::ffi, Dialect::ffi},
+        SymbolCase{
+            "UndefinedIsNone", {undefined("__tvm_dev_mblob")}, Family::none, Dialect::unknown},
+        SymbolCase{"Nothing", {defined("main")}, Family::none, Dialect::unknown},
+        SymbolCase{"PackedByCall", {defined("__TVMFuncCall")}, Family::none, Dialect::packed},
+        SymbolCase{"PackedByContext", {defined("__tvm_module_ctx")}, Family::none, Dialect::packed},
+        SymbolCase{"PackedByMain", {defined("__tvm_main__")}, Family::none, Dialect::packed},
+        SymbolCase{"PackedByApi", {defined("__TVMAPISetLastError")}, Family::none, Dialect::packed},
+        SymbolCase{"PackedByBackend",
+                   {defined("__TVMBackendAllocWorkspace")},
+                   Family::none,
+                   Dialect::packed},
+        SymbolCase{"PackedByImport",
+                   {undefined("TVMBackendAllocWorkspace")},
+                   Family::none,
+                   Dialect::packed},
+        SymbolCase{"FfiByCall", {defined("__TVMFFIFunctionCall")}, Family::none, Dialect::ffi},
+        SymbolCase{"FfiByFunction", {defined("__tvm_ffi_add")}, Family::none, Dialect::ffi},
+        SymbolCase{
+            "FfiByImport",
+            {undefined("TVMFFIErrorSetRaisedFromCStr"), undefined("TVMBackendGetFuncFromEnv")},
+            Family::none,
+            Dialect::ffi},
+        SymbolCase{"DefinedTvmIsNobody", {defined("TVMFuncCall")}, Family::none, Dialect::unknown}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ChooseSymbols, FindsTheContextSlotOfTheFamily) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_module_ctx"),
+                                        defined("__tvm_ffi__library_ctx"),
+                                        defined("__tvm_ffi__library_bin")};
+
+  EXPECT_EQ(choose_symbols(symbols).context, 1u);
+}
+
+TEST(ChooseSymbols, FindsTheContextSlotWithoutAContainer) {
+  const std::vector<HostSymbol> symbols{defined("run"), defined("__tvm_module_ctx")};
+
+  EXPECT_EQ(choose_symbols(symbols).context, 1u);
+}
+
+TEST(ChooseSymbols, FindsAPrefixedContainer) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_module_ctx"), defined("my___tvm_dev_mblob"),
+                                        defined("my___tvm_module_ctx")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.blob, 1u);
+  EXPECT_EQ(chosen.prefix, "my_");
+  EXPECT_EQ(chosen.context, 2u);
+  EXPECT_THAT(chosen.warnings, IsEmpty());
+}
+
+TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
+  const std::vector<HostSymbol> symbols{defined("a_"
+                                                "__tvm_dev_mblob"),
+                                        defined("__tvm_dev_mblob"),
+                                        defined("b_"
+                                                "__tvm_dev_mblob")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.blob, 1u);
+  EXPECT_EQ(chosen.prefix, "");
+  EXPECT_THAT(chosen.warnings,
+              ElementsAre("file holds a further container at symbol a___tvm_dev_mblob",
+                          "file holds a further container at symbol b___tvm_dev_mblob"));
+}
+
+// The order of a symbol table is the linker's.
+TEST(ChooseSymbols, PrefersTheFirstPrefixInWhateverOrderTheyStand) {
+  const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"), defined("a___tvm_dev_mblob")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.prefix, "a_");
+  EXPECT_THAT(chosen.warnings,
+              ElementsAre("file holds a further container at symbol b___tvm_dev_mblob"));
+}
+
+TEST(ChooseSymbols, PrefersTheNewerFamily) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
+                                        defined("__tvm_ffi__library_bin")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.family, Family::ffi);
+  EXPECT_THAT(chosen.warnings,
+              ElementsAre("file holds a further container at symbol __tvm_dev_mblob"));
+}
+
+TEST(ChooseSymbols, FindsTheSizeOfAContainerWithoutAHeader) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
+                                        defined("__tvm_dev_mblob_nbytes")};
+
+  EXPECT_EQ(choose_symbols(symbols).size, 1u);
+}
+
+TEST(Generation, HasAName) {
+  EXPECT_EQ(name_of(Generation::none), "none");
+  EXPECT_EQ(name_of(Generation::g0), "G0");
+  EXPECT_EQ(name_of(Generation::g3x), "G3x");
+  EXPECT_EQ(name_of(Generation::g4x), "G4x");
+  EXPECT_EQ(name_of(Generation::g5), "G5");
+  EXPECT_EQ(name_of(Generation::unknown), "unknown");
+  EXPECT_EQ(name_of(Dialect::packed), "packed");
+  EXPECT_EQ(name_of(Dialect::ffi), "ffi");
+  EXPECT_EQ(name_of(Dialect::unknown), "unknown");
+}
+
+}  // namespace
+}  // namespace gantry

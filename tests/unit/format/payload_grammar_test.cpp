@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/payload_layout.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr const char* known =
+    "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest \"text\" "
+    "vec<T> map<K,V> sized<T> {T, U} label*T";
+
+Result<PayloadLayout> parse(std::vector<std::string> fields) {
+  return parse_payload_layout(fields);
+}
+
+TEST(PayloadLayout, IsWrittenAsItIsRead) {
+  const std::vector<std::string> fields{
+      "u8",        "u16",           "flag:u32",
+      "n:u64",     "i32",           "i64",
+      "dtype",     "dev",           "s:str",
+      "bytes",     "format",        "\"0.1\"",
+      "n*ndarray", "vec<funcinfo>", "shaders:map<str,sized<{flag:u32,vec<u32>}>>",
+      "rest"};
+
+  const auto layout = parse(fields);
+
+  ASSERT_TRUE(layout.ok()) << layout.error().message;
+  EXPECT_EQ(layout->text(),
+            "u8 u16 flag:u32 n:u64 i32 i64 dtype dev s:str bytes format \"0.1\" n*ndarray "
+            "vec<funcinfo> shaders:map<str,sized<{flag:u32,vec<u32>}>> rest");
+}
+
+TEST(PayloadLayout, AllowsBlanksBetweenWords) {
+  const auto layout = parse({" a : map < str , { n : u8 , n * u8 } > "});
+
+  ASSERT_TRUE(layout.ok()) << layout.error().message;
+  EXPECT_EQ(layout->text(), "a:map<str,{n:u8,n*u8}>");
+}
+
+TEST(PayloadLayout, OfNoFieldsIsAPayloadOfNoBytes) {
+  const auto layout = parse({});
+
+  ASSERT_TRUE(layout.ok()) << layout.error().message;
+  EXPECT_THAT(layout->fields(), IsEmpty());
+}
+
+struct BadLayout {
+  std::string name;
+  std::vector<std::string> fields;
+  std::string message;
+};
+
+class PayloadLayoutRefuses : public ::testing::TestWithParam<BadLayout> {};
+
+TEST_P(PayloadLayoutRefuses, NamingTheField) {
+  const auto layout = parse(GetParam().fields);
+
+  ASSERT_FALSE(layout.ok());
+  EXPECT_EQ(layout.error().code, Code::invalid);
+  EXPECT_EQ(layout.error().reason, "PAYLOAD_LAYOUT");
+  EXPECT_EQ(layout.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, PayloadLayoutRefuses,
+    ::testing::Values(
+        BadLayout{"UnknownWord",
+                  {"str", "strr"},
+                  concat("payload field 2 \"strr\": \"strr\" is no type; ", known)},
+        BadLayout{"UnknownWordInside",
+                  {"vec<float>"},
+                  concat("payload field 1 \"vec<float>\": \"float\" is no type; ", known)},
+        BadLayout{
+            "Empty", {""}, concat("payload field 1 \"\": ends where a type is expected; ", known)},
+        BadLayout{"LabelAlone",
+                  {"a:"},
+                  concat("payload field 1 \"a:\": ends where a type is expected; ", known)},
+        BadLayout{"Sign", {"-u8"}, concat("payload field 1 \"-u8\": \"-u8\" is no type; ", known)},
+        BadLayout{"TwoTypes",
+                  {"str str"},
+                  "payload field 1 \"str str\": \"str\" follows a complete field"},
+        BadLayout{"VecAlone", {"vec"}, "payload field 1 \"vec\": ends where '<' is expected"},
+        BadLayout{"VecOpen", {"vec<u8"}, "payload field 1 \"vec<u8\": ends where '>' is expected"},
+        BadLayout{"MapOfOne",
+                  {"map<str>"},
+                  "payload field 1 \"map<str>\": \">\" stands where ',' is expected"},
+        BadLayout{
+            "GroupOpen", {"{u8, u8"}, "payload field 1 \"{u8, u8\": ends where '}' is expected"},
+        BadLayout{"TextOpen", {"\"abc"}, "payload field 1 \"\\\"abc\": text has no closing '\"'"},
+        BadLayout{"UnknownCount",
+                  {"u64", "n*u8"},
+                  "payload field 2 \"n*u8\": no unsigned number before it has the label \"n\""},
+        BadLayout{"CountIsSigned",
+                  {"n:i64", "n*u8"},
+                  "payload field 2 \"n*u8\": no unsigned number before it has the label \"n\""},
+        BadLayout{"CountOfAnotherGroup",
+                  {"{n:u8}", "n*u8"},
+                  "payload field 2 \"n*u8\": no unsigned number before it has the label \"n\""},
+        BadLayout{"UncountableItems",
+                  {"n:u64", "vec<n*u8>"},
+                  "payload field 2 \"vec<n*u8>\": items may take no bytes, so they cannot be "
+                  "counted"},
+        BadLayout{"RestInside",
+                  {"vec<rest>"},
+                  "payload field 1 \"vec<rest>\": rest stands inside another type"},
+        BadLayout{"RestInAGroup",
+                  {"{rest}"},
+                  "payload field 1 \"{rest}\": rest stands inside another type"},
+        BadLayout{"RestFirst", {"rest", "u8"}, "payload field 2 \"u8\": nothing can follow rest"},
+        BadLayout{"TooDeep",
+                  {"vec<vec<vec<vec<vec<vec<vec<vec<vec<u8>>>>>>>>>"},
+                  "payload field 1 \"vec<vec<vec<vec<vec<vec<vec<vec<vec<u8>>>>>>>>>\": nests "
+                  "deeper than 8"},
+        BadLayout{"TooMany", std::vector<std::string>(65, "u8"),
+                  "payload field 65 \"u8\": layout has more than 64 fields"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(PayloadLayouts, KnowTheLayoutThatWasAdded) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse({"str", "bytes"}));
+
+  EXPECT_TRUE(layouts.knows("acme.npu"));
+  EXPECT_EQ(layouts.alternatives("acme.npu").size(), 1u);
+  EXPECT_FALSE(layouts.knows("acme"));
+  EXPECT_THAT(layouts.alternatives("acme"), IsEmpty());
+}
+
+TEST(PayloadLayouts, GiveAnAliasWhatItsKeyHas) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse({"str", "bytes"}));
+
+  const Status done = layouts.alias("acme.old", "acme.npu");
+
+  ASSERT_TRUE(done.ok());
+  ASSERT_EQ(layouts.alternatives("acme.old").size(), 1u);
+  EXPECT_EQ(layouts.alternatives("acme.old")[0].text(), "str bytes");
+}
+
+TEST(PayloadLayouts, RefuseAnAliasOfNothing) {
+  PayloadLayouts layouts;
+  layouts.add("b", PayloadLayout());
+  layouts.add("a", PayloadLayout());
+
+  const Status done = layouts.alias("x", "y");
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::not_found);
+  EXPECT_EQ(done.error().message, "payload layout of \"y\" is not known; known: a, b");
+}
+
+TEST(PayloadLayouts, GiveAnAliasOfItselfNothingTwice) {
+  PayloadLayouts layouts;
+  layouts.add("a", *parse({"u8"}));
+
+  ASSERT_TRUE(layouts.alias("a", "a").ok());
+
+  EXPECT_EQ(layouts.alternatives("a").size(), 1u);
+}
+
+// The table of keys is text: a row that does not parse must fail here, not in a user's program.
+TEST(PayloadLayouts, KnowEveryKeyOfTheFormatPage) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+
+  for (const char* key : {"cuda",
+                          "opencl",
+                          "metal",
+                          "hsaco",
+                          "hip",
+                          "opengl",
+                          "vulkan",
+                          "webgpu",
+                          "hexagon",
+                          "GraphRuntimeFactory",
+                          "GraphExecutorFactory",
+                          "AotExecutorFactory",
+                          "metadata",
+                          "const_loader",
+                          "metadata_module",
+                          "VMExecutable",
+                          "relax.Executable",
+                          "relax.VMExecutable",
+                          "static_library",
+                          "c",
+                          "dnnl_json",
+                          "arm_compute_lib",
+                          "tensorrt",
+                          "bnns_json",
+                          "clml",
+                          "cublas_json",
+                          "cudnn_json",
+                          "msc_tensorrt",
+                          "hipblas_json",
+                          "nnapi",
+                          "example_npu_json",
+                          "coreml",
+                          "ethos-n",
+                          "VitisAIRuntime",
+                          "torch",
+                          "mrvl_sim",
+                          "mrvl_hw",
+                          "examplejson",
+                          "aocl",
+                          "aocl_sw_emu",
+                          "sdaccel"}) {
+    EXPECT_TRUE(layouts.knows(key)) << key;
+  }
+  EXPECT_FALSE(layouts.knows("_lib"));
+}
+
+}  // namespace
+}  // namespace gantry

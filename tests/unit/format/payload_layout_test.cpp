@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long is this payload: every key of the table in every variant, followed by another entry and
+// alone.
+#include "core/format/payload_layout.hpp"
+
+#include "tests/unit/format/fixtures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ExtraTags = PayloadContext::ExtraTags;
+
+PayloadContext legacy() { return {ContainerLayout::one, ExtraTags::no, true}; }
+PayloadContext first_ffi() { return {ContainerLayout::one, ExtraTags::either, false}; }
+PayloadContext ffi() { return {ContainerLayout::two, ExtraTags::yes, false}; }
+
+Words shader(bool wrapped) {
+  const Words inside = Words().u32(1).u64(2).u32(0x07230203).u32(0x00010000);
+  return wrapped ? Words().u64(inside.size()).bytes(inside.bytes()) : inside;
+}
+Words shaders(bool wrapped) {
+  return Words().u64(1).str("add_kernel0").bytes(shader(wrapped).bytes());
+}
+Words kernels(bool extra_tags = false) { return test::kernels({"add_kernel0"}, extra_tags); }
+Words network(bool sizes) {
+  Words words = Words().str("net").str("commands").u64(2).u32(0).u32(1);
+  if (sizes) words.u32(1000).u32(2000);
+  words.u64(1).u32(0);
+  if (sizes) words.u32(4000);
+  return words;
+}
+
+struct Payload {
+  std::string name;
+  std::string key;
+  Words bytes;
+  // the alternative that fits
+  std::string layout;
+  PayloadContext context = legacy();
+};
+
+void PrintTo(const Payload& payload, std::ostream* out) { *out << payload.name; }
+
+const char* const common = "format:format kernels:map<str,funcinfo> data:bytes";
+const char* const json = "symbol:str graph_json:bytes constants:vec<str>";
+
+std::vector<Payload> every_payload() {
+  const Words code = test::device_code("ptx", "//ptx");
+  const Words tagged = test::device_code("ptx", "//ptx", true);
+  std::vector<Payload> all{
+      {"CudaTaggedG5", "cuda", tagged, common, ffi()},
+      {"CudaTaggedG4", "cuda", tagged, common, first_ffi()},
+      {"CudaPlainG4", "cuda", code, common, first_ffi()},
+      {"OpenclSpirv", "opencl", Words().bytes(kernels().bytes()).bytes(shaders(false).bytes()),
+       "kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
+      {"OpenclSpirvOfTwo", "opencl",
+       Words()
+           .bytes(test::kernels({"add_kernel0", "b"}).bytes())
+           .u64(2)
+           .str("add_kernel0")
+           .bytes(shader(false).bytes())
+           .str("b")
+           .bytes(shader(false).bytes()),
+       "kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
+      {"MetalOfOneSource", "metal", test::device_code("metal", "kernel void"), common},
+      {"MetalOfVersion", "metal",
+       Words()
+           .str("0.1.0")
+           .u64(1)
+           .str("add_kernel0")
+           .str("kernel void")
+           .bytes(kernels().bytes())
+           .str("metal"),
+       "version:\"0.1.0\" shaders:map<str,bytes> kernels:map<str,funcinfo> format:format"},
+      {"MetalOfManySources", "metal",
+       Words().str("metallib").bytes(kernels(true).bytes()).u64(1).str("add_kernel0").str("MTLB"),
+       "format:format kernels:map<str,funcinfo> shaders:map<str,bytes>", ffi()},
+      {"VulkanBare", "vulkan",
+       Words().str("vulkan").bytes(kernels().bytes()).bytes(shaders(false).bytes()),
+       "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
+      {"VulkanBareG5", "vulkan",
+       Words().str("vulkan").bytes(kernels(true).bytes()).bytes(shaders(false).bytes()),
+       "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>", ffi()},
+      {"VulkanWrapped", "vulkan",
+       Words().str("vulkan").bytes(kernels(true).bytes()).bytes(shaders(true).bytes()),
+       "format:format kernels:map<str,funcinfo> shaders:map<str,sized<{flag:u32,vec<u32>}>>",
+       ffi()},
+      {"Webgpu", "webgpu",
+       Words().bytes(kernels().bytes()).u64(1).str("add_kernel0").str("@compute"),
+       "kernels:map<str,funcinfo> shaders:map<str,bytes>"},
+      {"ConstLoader", "const_loader",
+       Words().strs({"c0"}).u64(1).bytes(test::array({4}).bytes()).strs({"f"}).u64(1).strs({"c0"}),
+       "names:vec<str> constants:vec<ndarray> symbols:vec<str> wanted:vec<vec<str>>"},
+      {"Metadata", "metadata", Words().u64(0).u64(0).u64(0).u64(0),
+       "names:vec<str> constants:vec<ndarray> symbols:vec<str> wanted:vec<vec<str>>"},
+      {"GraphExecutor", "GraphExecutorFactory", test::graph_executor(),
+       "graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str"},
+      {"GraphRuntime", "GraphRuntimeFactory", test::graph_executor(),
+       "graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str"},
+      {"Aot", "AotExecutorFactory", Words().u64(0).u64(0).str("default"),
+       "count:u64 names:vec<str> params:count*ndarray module_name:str"},
+      {"MetadataModule", "metadata_module", Words(), ""},
+      {"RelayMachine", "VMExecutable", Words().str("code"), "code:bytes"},
+      {"RelaxInText", "relax.Executable", Words().str("code"), "code:bytes"},
+      {"RelaxBare", "relax.VMExecutable", Words().u64(0xD225DE2F4214151D).str("0.14"), "code:rest",
+       ffi()},
+      {"Coreml", "coreml", Words().str("f").str("bundle"), "symbol:str archive:bytes"},
+      {"Torch", "torch", Words().str("f").str("PK"), "symbol:str archive:bytes"},
+      {"EthosOrder", "ethos-n", Words().u64(1).bytes(network(false).bytes()),
+       "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,outputs:u64,"
+       "outputs*u32}>"},
+      {"EthosSizes", "ethos-n", Words().u64(1).bytes(network(true).bytes()),
+       "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,inputs*u32,outputs:u64,"
+       "outputs*u32,outputs*u32}>"},
+      {"Vitis", "VitisAIRuntime", Words().str("m").str("p").str("s").strs({"c"}),
+       "module:bytes export_path:str symbol:str constants:vec<str>"},
+      {"MrvlSimOld", "mrvl_sim", Words().str("f").str("{}"), "symbol:str nodes_json:bytes"},
+      {"MrvlSimNew", "mrvl_sim", Words().str("f").str("{}").str("code"),
+       "symbol:str nodes_json:bytes code:bytes"},
+      {"MrvlSimOldG5", "mrvl_sim", Words().str("f").str("{}"), "symbol:str nodes_json:bytes",
+       ffi()},
+      {"MrvlHw", "mrvl_hw", Words().str("f").str("{}").str("code").i32(1).i32(2).i32(3),
+       "symbol:str nodes_json:bytes code:bytes inputs:i32 outputs:i32 batch_size:i32"},
+      {"ExampleJson", "examplejson", Words().str("{}"), "graph_json:bytes"},
+      {"StaticLibrary", "static_library", Words().str("!<arch>\n").strs({"f"}),
+       "object:bytes functions:vec<str>"},
+      {"CSource", "c", Words().str("int f;").str("c").strs({"f"}).strs({}),
+       "code:bytes format:str functions:vec<str> constants:vec<str>"},
+      {"CWithoutBody", "c", Words(), ""},
+  };
+  for (const char* key :
+       {"cuda", "hip", "hsaco", "opencl", "hexagon", "aocl", "aocl_sw_emu", "sdaccel", "opengl"}) {
+    all.push_back({concat("Common_", key), key, code, common});
+  }
+  for (const char* key :
+       {"dnnl_json", "arm_compute_lib", "tensorrt", "bnns_json", "clml", "cublas_json",
+        "cudnn_json", "hipblas_json", "nnapi", "msc_tensorrt", "example_npu_json"}) {
+    all.push_back({concat("Json_", key), key, Words().str("f").str("{}").strs({"c0"}), json});
+  }
+  return all;
+}
+
+class EveryPayload : public ::testing::TestWithParam<Payload> {};
+
+TEST_P(EveryPayload, IsMeasuredToItsLastByte) {
+  const Payload& payload = GetParam();
+  Words bytes = payload.bytes;
+  if (payload.context.layout == ContainerLayout::one) {
+    bytes.bytes(test::tree({0, 1, 1}, {1}).bytes());
+  }
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+
+  const auto measured = layouts.measure(payload.key, ByteReader(bytes.bytes()), payload.context);
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, payload.bytes.size());
+  EXPECT_EQ(measured->layout->text(), payload.layout);
+}
+
+// Some keys have a shorter way to write them that a cut can leave behind; the same way it is not.
+TEST_P(EveryPayload, IsNotReadTheSameWayWhenItIsCut) {
+  const Payload& payload = GetParam();
+  // any length is right
+  if (payload.layout.ends_with("rest")) return;
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  PayloadContext context = payload.context;
+  // nothing follows
+  context.layout = ContainerLayout::two;
+  const auto whole = layouts.measure(payload.key, ByteReader(payload.bytes.bytes()), context);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  for (std::size_t size = 0; size < payload.bytes.size(); ++size) {
+    const auto cut =
+        layouts.measure(payload.key, ByteReader(payload.bytes.bytes().first(size)), context);
+    const bool same =
+        cut.ok() && cut->layout == whole->layout && cut->extra_tags == whole->extra_tags;
+    EXPECT_FALSE(same) << "accepted the first " << size << " bytes";
+    if (!cut.ok()) {
+      EXPECT_EQ(cut.error().code, Code::malformed);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EveryPayload, ::testing::ValuesIn(every_payload()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Payload, TellsWhetherKernelsHaveArgumentTags) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const Words next = test::tree({0, 1, 1}, {1});
+  const Words tagged = test::device_code("ptx", "//ptx", true).bytes(next.bytes());
+  const Words plain = test::device_code("ptx", "//ptx", false).bytes(next.bytes());
+
+  EXPECT_TRUE(layouts.measure("cuda", ByteReader(tagged.bytes()), first_ffi())->extra_tags);
+  EXPECT_FALSE(layouts.measure("cuda", ByteReader(plain.bytes()), first_ffi())->extra_tags);
+}
+
+// `code` of a few printable characters could be a key as well as the vendor's own behind it.
+TEST(Payload, TakesNoTextOfItsOwnForTheNextKeyBeforeAKeyThatNobodyKnows) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const Words payload = Words().str("f").str("{}").str("code");
+  const Words words = Words(payload).str("acme").u64(0);
+
+  const auto measured = layouts.measure("mrvl_sim", ByteReader(words.bytes()), legacy());
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, payload.size());
+}
+
+TEST(Payload, AllowsKernelsThatCountNoArgumentTags) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  Words words = Words().str("ptx").u64(1).str("k").str("").u64(1).u8(3).u8(64).u16(1);
+  words.strs({"threadIdx.x"}).u64(0).str("data");
+
+  const auto measured = layouts.measure("cuda", ByteReader(words.bytes()), ffi());
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, words.size());
+}
+
+// Refusals: the walk names the field, the offset counts from the reader's first byte.
+struct BadPayload {
+  std::string name;
+  std::vector<std::string> layout;
+  Words bytes;
+  std::uint64_t offset;
+  std::string message;
+};
+
+class PayloadRefuses : public ::testing::TestWithParam<BadPayload> {};
+
+TEST_P(PayloadRefuses, AtTheFieldThatDoesNotFit) {
+  PayloadLayouts layouts;
+  layouts.add("key", *parse_payload_layout(GetParam().layout));
+
+  const auto measured = layouts.measure("key", ByteReader(GetParam().bytes.bytes()), ffi());
+
+  ASSERT_FALSE(measured.ok());
+  EXPECT_EQ(measured.error().code, Code::malformed);
+  EXPECT_EQ(measured.error().offset, GetParam().offset);
+  EXPECT_EQ(measured.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, PayloadRefuses,
+    ::testing::Values(
+        BadPayload{"StrPastEnd",
+                   {"code:str"},
+                   Words().u64(9).text("abc"),
+                   0,
+                   "code: length 9, room for 3"},
+        BadPayload{
+            "CountPastEnd", {"all:vec<u64>"}, Words().u64(2).u64(0), 0, "all: count 2, room for 1"},
+        BadPayload{"CountHuge",
+                   {"all:vec<{u64,u64}>"},
+                   Words().u64(~0ull).u64(0),
+                   0,
+                   "all: count 18446744073709551615, room for 0"},
+        BadPayload{"MapHuge",
+                   {"all:map<str,str>"},
+                   Words().u64(1ull << 60).u64(0),
+                   0,
+                   "all: count 1152921504606846976, room for 0"},
+        BadPayload{"RepeatHuge",
+                   {"n:u64", "all:n*u32"},
+                   Words().u64(1ull << 62).u32(0),
+                   8,
+                   "all: count 4611686018427387904, room for 1"},
+        BadPayload{
+            "Behind", {"u8"}, Words().u8(0).u8(0), 1, "payload has 1 bytes behind its last field"},
+        BadPayload{"FormatEmpty",
+                   {"format"},
+                   Words().str(""),
+                   0,
+                   "format is \"\", expected 1 to 16 printable characters"},
+        BadPayload{"FormatLong",
+                   {"format"},
+                   Words().str(std::string(17, 'x')),
+                   0,
+                   "format is \"xxxxxxxxxxxxxxxxx\", expected 1 to 16 printable characters"},
+        BadPayload{"FormatBinary",
+                   {"format"},
+                   Words().str("\x01"),
+                   0,
+                   "format is \"\\x01\", expected 1 to 16 printable characters"},
+        BadPayload{"OtherText",
+                   {"version:\"0.1.0\""},
+                   Words().str("0.2.0"),
+                   0,
+                   "version is \"0.2.0\", expected \"0.1.0\""},
+        BadPayload{
+            "OtherLongText",
+            {"version:\"0.1.0\""},
+            Words().str(std::string(200, 'x')),
+            0,
+            concat("version is \"", std::string(80, 'x'), "...\" (200 bytes), expected \"0.1.0\"")},
+        BadPayload{"SizedTooLong",
+                   {"one:sized<u8>"},
+                   Words().u64(3).u8(0).u8(0).u8(0),
+                   9,
+                   "one has 3 bytes, 2 of them behind its content"},
+        BadPayload{"SizedTooShort",
+                   {"one:sized<u32>"},
+                   Words().u64(3).u8(0).u8(0).u8(0),
+                   8,
+                   "u32: needs 4 bytes, 3 left"},
+        BadPayload{"ArrayMagic",
+                   {"array:ndarray"},
+                   Words().u64(1).bytes(test::array({4}).bytes()),
+                   0,
+                   "array begins with 0x1, expected 0xdd5e40f096b4a13f"},
+        BadPayload{"ArrayDimensions",
+                   {"a:ndarray"},
+                   Words().u64(0xDD5E40F096B4A13F).u64(0).u64(1).i32(-1).u32(0),
+                   24,
+                   "a has 4294967295 dimensions, maximum is 64"},
+        BadPayload{"ArrayData",
+                   {"a:ndarray"},
+                   Words().u64(0xDD5E40F096B4A13F).u64(0).u64(1).i32(0).u32(0).i64(-1),
+                   40,
+                   "a: needs 18446744073709551615 bytes, 0 left"},
+        BadPayload{"ArgumentTags",
+                   {"funcinfo"},
+                   Words().str("").u64(1).u32(0).u64(0).u64(2).u32(0).u32(0),
+                   28,
+                   "kernel has 2 argument tags, expected none or 1"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
+  const Words bytes = Words().u64(0);
+
+  const auto measured =
+      PayloadLayouts::built_in().measure("acme.npu", ByteReader(bytes.bytes()), legacy());
+
+  ASSERT_FALSE(measured.ok());
+  EXPECT_EQ(measured.error().code, Code::not_found);
+  EXPECT_EQ(measured.error().message, "no payload layout is known for \"acme.npu\"");
+}
+
+// What a loader says is not believed beyond the end: the file may have changed since.
+TEST(Payload, ThatIsLongerThanTheContainerByItsLoaderIsRefused) {
+  PayloadLayouts layouts = PayloadLayouts::built_in();
+  layouts.report(0x40, 8);
+  layouts.report(0x60, 9);
+  const Words bytes = Words().u64(0);
+
+  const auto whole = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x40), legacy());
+  const auto longer = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x60), legacy());
+
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->size, 8u);
+  ASSERT_FALSE(longer.ok());
+  EXPECT_EQ(longer.error().code, Code::malformed);
+  EXPECT_EQ(longer.error().offset, 0x60u);
+  EXPECT_EQ(longer.error().reason, "BLOB_CONSUMED");
+  EXPECT_EQ(longer.error().message, "payload of \"acme.npu\": its loader says 9 bytes, room for 8");
+}
+
+// `rest` needs a length from outside, which layout one does not have.
+TEST(Payload, ThatEndsInRestIsNotDelimitedByLayoutOne) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "rest"}));
+  const Words bytes = Words().str("a").u64(0);
+
+  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), legacy()).error().code,
+            Code::not_found);
+  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), ffi())->size, bytes.size());
+}
+
+TEST(Payload, OfAVendorFollowsTheVendorsLayout) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "bytes"}));
+  const Words bytes = Words().str("v2").str("image").str("_lib");
+
+  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), legacy())->size, 8u + 2 + 8 + 5);
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/device_numbers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<Ref<ModuleNode>> file_of(std::initializer_list<const char*> type_keys) {
+  std::vector<Ref<ModuleNode>> nodes;
+  for (const char* key : type_keys) nodes.push_back(std::move(new_module_node(key, "m")).value());
+  return nodes;
+}
+
+const gantry_device_table* table_of(const char* name, std::int32_t type) {
+  static std::vector<std::unique_ptr<gantry_device_table>> tables;
+  auto table = std::make_unique<gantry_device_table>();
+  table->struct_size = sizeof *table;
+  table->name = name;
+  table->type = type;
+  return tables.emplace_back(std::move(table)).get();
+}
+
+TEST(DeviceNumbers, OfAnOldFileAreTranslatedBothWays) {
+  DeviceSet devices;
+  const auto nodes = file_of({"GraphExecutorFactory", "_lib", "hexagon"});
+
+  set_device_numbers(nodes, true, devices);
+
+  for (const auto& node : nodes) {
+    EXPECT_EQ(to_runtime(*node, 14), 16);
+    EXPECT_EQ(to_artifact(*node, 16), 14);
+    EXPECT_EQ(to_runtime(*node, 1), 1);
+  }
+}
+
+TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
+  DeviceSet devices;
+  const auto nodes = file_of({"_lib", "hexagon"});
+
+  set_device_numbers(nodes, false, devices);
+
+  EXPECT_EQ(to_runtime(*nodes[0], 14), 16);
+  EXPECT_EQ(to_runtime(*nodes[0], 16), 16);
+  EXPECT_EQ(to_artifact(*nodes[0], 16), 16);
+}
+
+// 14 is oneapi's and 11 rocm_host's, where nothing says otherwise.
+TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
+  DeviceSet devices;
+  for (const bool old : {true, false}) {
+    const auto nodes = file_of({"_lib", "opencl"});
+
+    set_device_numbers(nodes, old, devices);
+
+    EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
+  }
+}
+
+TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
+  struct Case {
+    const char* key;
+    std::int32_t before, since;
+  };
+  for (const auto& [key, before, since] :
+       {Case{"aocl", 5, 32}, {"sdaccel", 6, 33}, {"opengl", 11, 34}}) {
+    DeviceSet devices;
+    const std::int32_t number = *devices.add(key, nullptr, table_of(key, 0));
+    const auto old = file_of({"_lib", key}), newer = file_of({"_lib", key});
+
+    set_device_numbers(old, true, devices);
+    set_device_numbers(newer, false, devices);
+
+    EXPECT_EQ(to_runtime(*old[0], before), number) << key;
+    EXPECT_EQ(to_artifact(*old[0], number), before) << key;
+    EXPECT_EQ(to_runtime(*newer[0], before), number) << key;
+    EXPECT_EQ(to_runtime(*newer[0], since), number) << key;
+    EXPECT_EQ(to_artifact(*newer[0], number), since) << key;
+  }
+}
+
+// A module of a device that the runtime numbers, and what reaches it.
+class ExtDev : public ::testing::Test {
+ protected:
+  ExtDev() {
+    acme = *devices.reserve("acme", table_of("acme", 12), "plugin.a");
+    bolt = *devices.reserve("bolt", table_of("bolt", 0), "plugin.b");
+    for (const std::int32_t type : {acme, bolt}) devices.serve(type, nullptr);
+    devices.add("opencl", nullptr, table_of("opencl", 4)).value();
+  }
+  Status add(ModuleNode& node, std::string_view kind, bool from_root = false) {
+    return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), from_root, devices);
+  }
+
+  DeviceSet devices;
+  std::int32_t acme = 0, bolt = 0;
+  // factory -> _lib -> {acme.key, opencl}, factory -> _lib -> bolt.key
+  std::vector<Ref<ModuleNode>> nodes = [] {
+    auto all = file_of({"factory", "_lib", "_lib", "acme.key", "opencl", "bolt.key"});
+    for (const auto& [parent, child] : {std::pair{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}})
+      all[static_cast<std::size_t>(parent)]->imports.push_back(
+          all[static_cast<std::size_t>(child)]);
+    return all;
+  }();
+};
+
+TEST_F(ExtDev, IsTheDeviceOfTheModulesThatCodeReaches) {
+  ASSERT_TRUE(add(*nodes[3], "acme").ok());
+  ASSERT_TRUE(add(*nodes[4], "opencl").ok());
+  ASSERT_TRUE(add(*nodes[5], "bolt").ok());
+
+  for (const std::size_t i : {1, 3}) {
+    EXPECT_EQ(to_runtime(*nodes[i], 12), acme) << i;
+    EXPECT_EQ(to_artifact(*nodes[i], acme), 12) << i;
+    EXPECT_EQ(to_artifact(*nodes[i], bolt), bolt) << i;
+    EXPECT_TRUE(counts_otherwise(*nodes[i])) << i;
+  }
+  for (const std::size_t i : {2, 5}) EXPECT_EQ(to_runtime(*nodes[i], 12), bolt) << i;
+  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "OpenCL's module has nothing to mean by it";
+  EXPECT_FALSE(counts_otherwise(*nodes[4]));
+}
+
+TEST_F(ExtDev, ThatMayBeTwoDevicesIsNeither) {
+  ASSERT_TRUE(add(*nodes[3], "acme").ok());
+  ASSERT_TRUE(add(*nodes[5], "bolt").ok());
+
+  const Status told = check_ext_dev(*nodes[0], nodes[0]->ext_devs, devices);
+
+  EXPECT_EQ(to_runtime(*nodes[0], 12), 12);
+  ASSERT_FALSE(told.ok());
+  EXPECT_EQ(told.error().code, Code::unsupported);
+  EXPECT_EQ(told.error().reason, "EXT_DEV");
+  EXPECT_EQ(told.error().message,
+            "m reaches modules of device acme (plugin plugin.a) and device bolt (plugin plugin.b): "
+            "device type 12, ext_dev, in its code may be either; modules of each want host code of "
+            "their own, in one file or two");
+  EXPECT_TRUE(check_ext_dev(*nodes[1], nodes[1]->ext_devs, devices).ok());
+}
+
+// By then nobody may have changed.
+TEST_F(ExtDev, OfHostCodeIsNotMadeUnclear) {
+  ASSERT_TRUE(add(*nodes[3], "acme").ok());
+
+  const Status refused = add(*nodes[4], "bolt");
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "EXT_DEV");
+  EXPECT_EQ(to_runtime(*nodes[0], 12), acme);
+  EXPECT_EQ(to_runtime(*nodes[1], 12), acme);
+  EXPECT_EQ(to_runtime(*nodes[4], 12), 12);
+}
+
+TEST_F(ExtDev, OfOldHostCodeIsWhateverTheRootReaches) {
+  ASSERT_TRUE(add(*nodes[3], "acme", true).ok());
+
+  EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
+  const Status refused = add(*nodes[5], "bolt", true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "EXT_DEV");
+}
+
+// A device may bear that name; then 12 is it.
+TEST_F(ExtDev, IsItselfToModulesOfADeviceThatIsCalledSo) {
+  devices.add("ext_dev", nullptr, table_of("ext_dev", 12)).value();
+  ASSERT_TRUE(add(*nodes[3], "ext_dev").ok());
+
+  EXPECT_EQ(to_runtime(*nodes[1], 12), 12);
+  EXPECT_EQ(to_artifact(*nodes[1], acme), acme);
+  const Status refused = add(*nodes[4], "acme");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("of device ext_dev and device acme (plugin plugin.a): "));
+}
+
+TEST_F(ExtDev, IsNoneOfTheDevicesThatAreNumberedOrAbsent) {
+  EXPECT_EQ(ext_dev_of("opencl", devices), 0u);
+  EXPECT_EQ(ext_dev_of("cpu", devices), 0u);
+  EXPECT_EQ(ext_dev_of("missing", devices), 0u);
+  devices.add("aocl", nullptr, table_of("aocl", 0)).value();
+  EXPECT_EQ(ext_dev_of("aocl", devices), 0u) << "5 or 32 to compilers";
+}
+
+TEST(DeviceNumbers, OfADeviceThatIsNotThereStayAsTheyAre) {
+  DeviceSet devices;
+  const auto nodes = file_of({"_lib", "aocl"});
+
+  set_device_numbers(nodes, true, devices);
+
+  EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
+}
+
+}  // namespace
+}  // namespace gantry

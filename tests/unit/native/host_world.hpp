@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a runtime lends host code, small: pool, workspaces, the CPU, globals.
+#pragma once
+
+#include "core/module/module_graph.hpp"
+#include "core/native/context.hpp"
+#include "core/native/library_module.hpp"
+#include "core/native/thread_pool.hpp"
+#include "core/native/workspace.hpp"
+#include "tests/support/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace gantry::test {
+
+inline std::filesystem::path fixture(std::string_view name) {
+  return build_tree() / "tests" / "host_fixtures" / name;
+}
+
+struct HostWorld {
+  DeviceSet devices;
+  Workspaces workspaces{devices};
+  ThreadPool pool;
+  std::shared_ptr<GlobalFunctions> globals = std::make_shared<GlobalFunctions>();
+  HostServices services{&pool,   &workspaces, &devices,
+                        nullptr, globals,     build_tree() / "lib" / "libgantry_tvm.so"};
+
+  explicit HostWorld(std::int32_t threads = 4) : pool(threads) {
+    EXPECT_TRUE(add_host_globals(*globals).ok());
+  }
+
+  Result<std::shared_ptr<HostLibrary>> open(const std::filesystem::path& path) {
+    GANTRY_TRY(const auto file, MappedFile::open(path));
+    GANTRY_TRY(ElfFile elf, ElfFile::parse(file));
+    return HostLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), services);
+  }
+
+  // A node "entry 0 "_lib" of <name>", bound, without imports and module context.
+  Ref<ModuleNode> load(const std::filesystem::path& path) {
+    auto library = open(path);
+    EXPECT_TRUE(library.ok()) << (library.ok() ? "" : library.error().message);
+    if (!library.ok()) return {};
+    Ref<ModuleNode> node =
+        std::move(new_module_node("_lib", "entry 0 \"_lib\" of " + path.filename().native()))
+            .value();
+    node->globals = globals;
+    const auto pair = new_library_module(std::move(*library), &services, *node);
+    EXPECT_TRUE(pair.ok() && bind(*node, *pair).ok());
+    return node;
+  }
+  // The same with its context set.
+  Ref<ModuleNode> load_whole(const std::filesystem::path& path) {
+    Ref<ModuleNode> node = load(path);
+    EXPECT_TRUE(node && set_module_context(*node, nullptr).ok());
+    return node;
+  }
+};
+
+inline Ref<FunctionObject> function_of(const Ref<ModuleNode>& node, std::string_view name) {
+  auto found = find_function(*node, GANTRY_FIND_SELF, name);
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? std::move(*found) : Ref<FunctionObject>();
+}
+
+inline gantry_value int_value(std::int64_t i) { return {GANTRY_INT, 0, {i}}; }
+inline gantry_value text_value(const char* text) {
+  gantry_value value{};
+  value.kind = GANTRY_CSTRING;
+  value.cstring = text;
+  return value;
+}
+inline gantry_value tensor_value(gantry_tensor* tensor) {
+  gantry_value value{};
+  value.kind = GANTRY_TENSOR_REF;
+  value.tensor = tensor;
+  return value;
+}
+
+// Calls a function of a module by name.
+inline Result<OwnedValue> call_named(const Ref<ModuleNode>& node, std::string_view name,
+                                     std::vector<gantry_value> args = {}) {
+  const Ref<FunctionObject> function = function_of(node, name);
+  if (!function) return bug("the test lacks its function");
+  return call(*function, nullptr, args);
+}
+
+inline std::string text_of(const gantry_value& value) {
+  gantry_bytes bytes{};
+  return gantry_value_bytes(&value, &bytes) ? std::string(bytes.data, bytes.size) : "(no text)";
+}
+
+}  // namespace gantry::test

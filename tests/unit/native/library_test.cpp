@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/library.hpp"
+
+#include "core/base/log.hpp"
+#include "tests/unit/native/host_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::call_named;
+using test::fixture;
+using test::golden;
+using test::HostWorld;
+using test::TempDir;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class HostLibraryTest : public ::testing::Test {
+ protected:
+  HostWorld world{2};
+  TempDir directory;
+
+  Error refusal_of(const std::filesystem::path& path) {
+    auto library = world.open(path);
+    EXPECT_FALSE(library.ok()) << path;
+    return library.ok() ? Error{} : library.error();
+  }
+  // axpy2_llvm.so with some bytes changed.
+  std::filesystem::path patched(std::size_t at, std::vector<std::uint8_t> bytes) {
+    auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+    std::copy(bytes.begin(), bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(at));
+    test::write_file(directory / "patched.so", whole);
+    return directory / "patched.so";
+  }
+};
+
+TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
+  // e_machine
+  const Error error = refusal_of(patched(18, {183, 0}));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "BLOB_ARCH");
+  EXPECT_EQ(error.message,
+            (directory / "patched.so").native() + " is aarch64, this host is x86-64");
+}
+
+TEST_F(HostLibraryTest, RefusesAProgram) {
+  // e_type
+  const Error error = refusal_of(patched(16, {2, 0}));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.message, (directory / "patched.so").native() + " is no shared library");
+}
+
+// The system's loader would map a cut file and die on first touch.
+TEST_F(HostLibraryTest, RefusesEveryCutBeforeTheSystemSeesIt) {
+  const auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
+  for (std::size_t size = 1; size < whole.size(); size += 997) {
+    test::write_file(directory / "cut.so", std::span(whole).first(size));
+    EXPECT_EQ(refusal_of(directory / "cut.so").code, Code::malformed) << size;
+  }
+  test::write_file(directory / "cut.so", std::span(whole).first(whole.size() - 1));
+  EXPECT_EQ(refusal_of(directory / "cut.so").code, Code::malformed);
+}
+
+TEST_F(HostLibraryTest, RefusesTheFfiDialectAndSaysWhoWroteIt) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"tvm-0.25/axpy2_llvm.so", "\"__tvm_ffi_main\": written by TVM 0.22 or newer"},
+      {"tvm-0.25/axpy2_c.so", "written by TVM 0.22 or newer"},
+      {"tvm-0.25/digits_mlp_relax_llvm.so",
+       "\"__tvm_ffi__library_bin\": written by TVM 0.22 or newer"}};
+  for (const auto& [name, text] : cases) {
+    const Error error = refusal_of(golden(name));
+
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_EQ(error.reason, "DIALECT_FFI");
+    EXPECT_THAT(error.message,
+                StartsWith(golden(name).native() + " is host code of the ffi dialect ("));
+    EXPECT_THAT(error.message, HasSubstr(text));
+    EXPECT_THAT(error.message,
+                HasSubstr("this version runs the packed dialect of TVM 0.20 and older"));
+  }
+}
+
+TEST_F(HostLibraryTest, NamesEveryTvmSymbolThatItCannotGiveAtOnce) {
+  const Error error = refusal_of(fixture("imports_unknown_tvm.so"));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "TVM_SYMBOLS");
+  EXPECT_THAT(error.message, HasSubstr("\"TVMBackendAnyListResetItem\""));
+  EXPECT_THAT(error.message, HasSubstr("\"TVMBackendRegisterEnvCAPI\""));
+  EXPECT_THAT(error.message, ::testing::Not(HasSubstr("TVMSomethingOptional")));
+  EXPECT_THAT(error.message, HasSubstr(" from its runtime, which gantry does not give"));
+}
+
+TEST_F(HostLibraryTest, SaysWhatOnlyTvmsOwnLibraryCanRun) {
+  const Error error = refusal_of(fixture("imports_tvm_cpp.so"));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "TVM_CPP");
+  EXPECT_EQ(error.message, fixture("imports_tvm_cpp.so").native() +
+                               " imports \"_ZN3tvm7runtime6Object3GetEv\" of TVM's C++ runtime: "
+                               "only the libtvm that it was "
+                               "built with can run it");
+}
+
+TEST_F(HostLibraryTest, NamesTheSymbolThatNothingGives) {
+  const Error error = refusal_of(fixture("imports_nothing_known.so"));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_SYMBOLS");
+  EXPECT_EQ(error.message,
+            fixture("imports_nothing_known.so").native() +
+                " imports \"a_function_that_nothing_gives\", which nothing on this host gives");
+}
+
+TEST_F(HostLibraryTest, NamesTheNeededLibraryThatTheHostLacks) {
+  const Error error = refusal_of(fixture("needs_absent.so"));
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
+  EXPECT_EQ(error.message, fixture("needs_absent.so").native() +
+                               " needs \"libgantry_absent.so\", which this host does not have");
+}
+
+TEST_F(HostLibraryTest, SaysThatItIsNotToldWhereItsSymbolsAre) {
+  world.services.tvm_symbols.clear();
+  Error error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
+  EXPECT_THAT(error.message,
+              HasSubstr("this runtime is not told where libgantry_tvm.so is\n  while opening "));
+
+  world.services.tvm_symbols = directory / "none.so";
+  error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("what gives it is not there: "));
+
+  world.services.tvm_symbols = fixture("packed.so");
+  error = refusal_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("packed.so is no libgantry_tvm.so of this version"));
+}
+
+TEST_F(HostLibraryTest, GivesOnlyItsOwnFunctions) {
+  const auto library = *world.open(golden("tvm-0.12/resnet20_llvm.so"));
+
+  EXPECT_NE(library->function("tvmgen_default_fused_nn_softmax"), nullptr);
+  EXPECT_EQ(library->function("memcpy"), nullptr);
+  EXPECT_EQ(library->function("expf"), nullptr);
+  EXPECT_EQ(library->function("printf"), nullptr);
+  EXPECT_EQ(library->function("__tvm_dev_mblob"), nullptr);
+  EXPECT_EQ(library->function(""), nullptr);
+  EXPECT_EQ(library->function(std::string_view("tvmgen_default_fused_nn_softmax\0x", 33)), nullptr);
+}
+
+TEST_F(HostLibraryTest, GivesOnlyPointerVariablesThatMayBeWritten) {
+  const auto packed = *world.open(fixture("packed.so"));
+  const auto constant = *world.open(fixture("main_dangling.so"));
+
+  EXPECT_NE(packed->pointer_variable("__TVMFuncCall"), nullptr);
+  EXPECT_NE(packed->pointer_variable("__tvm_module_ctx"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__TVMBackendRunOnce"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__tvm_main__"), nullptr);
+  EXPECT_EQ(packed->pointer_variable("__TVMFFIFunctionCall"), nullptr);
+  EXPECT_EQ(constant->pointer_variable("__TVMFuncCall"), nullptr);
+}
+
+TEST_F(HostLibraryTest, ServesOneModule) {
+  const auto library = *world.open(fixture("packed.so"));
+  const auto node = std::move(new_module_node("_lib", "entry 0")).value();
+  const auto first = new_library_module(library, &world.services, *node);
+  ASSERT_TRUE(first.ok() && bind(*node, *first).ok());
+
+  const auto second = new_library_module(library, &world.services, *node);
+
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Code::invalid);
+  EXPECT_EQ(second.error().message,
+            "entry 0: " + fixture("packed.so").native() + " serves another module already");
+}
+
+TEST_F(HostLibraryTest, SecondOneOnTheSameFileHasVariablesOfItsOwn) {
+  auto first = world.load_whole(fixture("packed.so"));
+  const auto second = world.load_whole(fixture("packed.so"));
+
+  EXPECT_EQ(call_named(first, "count_calls")->get().i, 1);
+  EXPECT_EQ(call_named(first, "count_calls")->get().i, 2);
+  EXPECT_EQ(call_named(second, "count_calls")->get().i, 1);
+}
+
+TEST_F(HostLibraryTest, SecondRuntimeRunsOnWhereTheFirstIsGone) {
+  auto first = std::make_unique<HostWorld>(2);
+  HostWorld second(3);
+  auto in_first = first->load_whole(fixture("packed.so"));
+  const auto in_second = second.load_whole(fixture("packed.so"));
+  ASSERT_EQ(call_named(in_first, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
+            2);
+
+  in_first = {};
+  first.reset();
+
+  EXPECT_EQ(call_named(in_second, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
+            3);
+  EXPECT_TRUE(
+      call_named(in_second, "use_workspace", {test::int_value(1), test::int_value(64)}).ok());
+}
+
+TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainWhenItWasClosed) {
+  for (int i = 0; i < 3; ++i) {
+    const auto first = *world.open(fixture("packed.so"));
+    const auto second = *world.open(fixture("packed.so"));
+    const auto third = *world.open(fixture("packed.so"));
+    EXPECT_FALSE(first->is_private_copy());
+    EXPECT_TRUE(second->is_private_copy());
+    EXPECT_TRUE(third->is_private_copy());
+  }
+}
+
+TEST_F(HostLibraryTest, TellsTheLogOfACopy) {
+  std::vector<std::string> lines;
+  const Log log(LogLevel::debug,
+                [&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  world.services.log = &log;
+  const auto first = *world.open(fixture("packed.so"));
+  EXPECT_TRUE(lines.empty());
+
+  const auto second = *world.open(fixture("packed.so"));
+
+  EXPECT_THAT(lines, ::testing::ElementsAre(HasSubstr("is open in this process already")));
+}
+
+TEST_F(HostLibraryTest, OpensOneFileOnManyThreads) {
+  std::atomic<int> originals{0}, failed{0};
+  std::vector<std::shared_ptr<HostLibrary>> libraries(6);
+  std::vector<std::thread> threads;
+  for (auto& library : libraries) {
+    threads.emplace_back([&] {
+      auto opened = world.open(fixture("packed.so"));
+      if (!opened.ok()) {
+        ++failed;
+        return;
+      }
+      library = *opened;
+      if (!library->is_private_copy()) ++originals;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(originals, 1);
+}
+
+class ReplacedHostLibrary : public HostLibraryTest {
+ protected:
+  ~ReplacedHostLibrary() override {
+    unsetenv("GANTRY_TEST_RENAME");
+    unsetenv("GANTRY_TEST_RENAME_TO");
+  }
+  // `name` as model.so, judged; `next` as next.so.
+  void read(const char* name, const char* next) {
+    std::filesystem::copy_file(fixture(name), path);
+    std::filesystem::copy_file(fixture(next), other);
+    file = *MappedFile::open(path);
+    elf = std::make_shared<const ElfFile>(*ElfFile::parse(file));
+  }
+  // What renames_when_opened.so does when it is opened.
+  void let_it_rename(const std::filesystem::path& from, const std::filesystem::path& to) {
+    setenv("GANTRY_TEST_RENAME", from.c_str(), 1);
+    setenv("GANTRY_TEST_RENAME_TO", to.c_str(), 1);
+  }
+  void expect_refused(const std::string& text) {
+    const auto library = HostLibrary::open(file, elf, world.services);
+    ASSERT_FALSE(library.ok());
+    EXPECT_EQ(library.error().code, Code::unavailable);
+    EXPECT_EQ(library.error().reason, "REPLACED_DURING_LOAD");
+    EXPECT_EQ(library.error().message, path.native() + text);
+  }
+
+  const std::filesystem::path path = directory / "model.so", other = directory / "next.so";
+  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const ElfFile> elf;
+  static constexpr char kReplaced[] =
+      " is another file than the one that was read: it was replaced meanwhile; load it again";
+};
+
+TEST_F(ReplacedHostLibrary, RunsNothingOfTheNewFile) {
+  read("packed.so", "renames_when_opened.so");
+  test::write_file(directory / "untouched", "");
+  let_it_rename(directory / "untouched", directory / "it has run");
+  std::filesystem::rename(other, path);
+
+  expect_refused(kReplaced);
+
+  EXPECT_TRUE(std::filesystem::exists(directory / "untouched"));
+}
+
+TEST_F(ReplacedHostLibrary, IsRefusedWhereItHappensWhileItIsOpened) {
+  read("renames_when_opened.so", "packed.so");
+  let_it_rename(other, path);
+
+  expect_refused(kReplaced);
+
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(ReplacedHostLibrary, IsRefusedWhereItIsGone) {
+  read("packed.so", "packed.so");
+  std::filesystem::remove(path);
+
+  expect_refused(" was there and is not any more: No such file or directory");
+}
+
+// The one that was read runs, as a copy of what was read.
+TEST_F(ReplacedHostLibrary, RunsAsACopyWhereItIsOpenAlready) {
+  read("packed.so", "system_library.so");
+  const auto first = world.load_whole(path);
+  std::filesystem::rename(other, path);
+
+  const auto library = HostLibrary::open(file, elf, world.services);
+
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_TRUE((*library)->is_private_copy());
+  EXPECT_NE((*library)->function("count_calls"), nullptr);
+}
+
+TEST_F(HostLibraryTest, OpensAPathWithoutADirectory) {
+  std::filesystem::copy_file(fixture("packed.so"), directory / "here.so");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  const auto library = world.open("here.so");
+  std::filesystem::current_path(before);
+
+  EXPECT_TRUE(library.ok()) << library.error().message;
+}
+
+}  // namespace
+}  // namespace gantry

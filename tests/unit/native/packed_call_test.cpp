@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/packed/packed_call.hpp"
+
+#include "core/tensor/tensor.hpp"
+#include "tests/unit/native/host_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+using test::call_named;
+using test::fixture;
+using test::function_of;
+using test::HostWorld;
+using test::int_value;
+using test::tensor_value;
+using test::text_of;
+using test::text_value;
+using ::testing::HasSubstr;
+
+constexpr char kLocation[] = "entry 0 \"_lib\" of packed.so";
+
+class PackedCall : public ::testing::Test {
+ protected:
+  HostWorld world;
+  Ref<ModuleNode> node = world.load_whole(fixture("packed.so"));
+
+  std::string message_of(const Result<OwnedValue>& result) {
+    return result.ok() ? "it succeeds" : result.error().message;
+  }
+  std::string refused_in(const std::string& what, const std::string& function) {
+    return what + "\n  in host function \"" + function + "\" of " + kLocation;
+  }
+};
+
+gantry_value value_of_kind(std::int32_t kind) {
+  gantry_value value{};
+  value.kind = kind;
+  return value;
+}
+
+TEST_F(PackedCall, GivesEachKindItsTypeCode) {
+  gantry_tensor tensor{};
+  const gantry_bytes bytes{"abc", 3};
+  gantry_value bytes_ref = value_of_kind(GANTRY_BYTES_REF);
+  bytes_ref.bytes = &bytes;
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "x")).value());
+  const OwnedValue blob(std::move(new_text(GANTRY_BYTES, "x")).value());
+  const Ref<FunctionObject> echo = function_of(node, "echo");
+
+  const auto result = call_named(
+      node, "codes_of",
+      {int_value(1), value_of_kind(GANTRY_BOOL), value_of_kind(GANTRY_FLOAT),
+       value_of_kind(GANTRY_POINTER), value_of_kind(GANTRY_NONE), value_of_kind(GANTRY_DTYPE),
+       value_of_kind(GANTRY_DEVICE), tensor_value(&tensor), text_value("x"), text.get(), bytes_ref,
+       blob.get(), value_of_kind(GANTRY_SMALL_STRING), value_of_kind(GANTRY_SMALL_BYTES),
+       value_of(echo.base()), value_of(node.base())});
+
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(static_cast<std::uint64_t>(result->get().i), 0x00234567BBCCBCA9u);
+}
+
+TEST_F(PackedCall, TakesATensorByObject) {
+  gantry_tensor like{};
+  like.device = {kCpu, 0};
+  like.dtype = {2, 32, 1};
+  auto tensor = tensor_new(world.devices, like);
+  ASSERT_TRUE(tensor.ok());
+
+  const auto result = call_named(node, "device_of_tensor", {value_of(tensor->base())});
+
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->get().i, kCpu);
+}
+
+TEST_F(PackedCall, ReturnsEachKindOfValue) {
+  gantry_value number = value_of_kind(GANTRY_FLOAT);
+  number.f = 2.5;
+  gantry_value pointer = value_of_kind(GANTRY_POINTER);
+  pointer.p = this;
+  gantry_value dtype = value_of_kind(GANTRY_DTYPE);
+  dtype.dtype = {2, 16, 4};
+  gantry_value device = value_of_kind(GANTRY_DEVICE);
+  device.device = {4, 2};
+
+  EXPECT_EQ(call_named(node, "echo")->get().kind, GANTRY_NONE);
+  EXPECT_EQ(call_named(node, "echo", {int_value(-3)})->get().i, -3);
+  EXPECT_EQ(call_named(node, "echo", {number})->get().f, 2.5);
+  EXPECT_EQ(call_named(node, "echo", {pointer})->get().p, this);
+  EXPECT_EQ(call_named(node, "echo", {dtype})->get().dtype.lanes, 4);
+  EXPECT_EQ(call_named(node, "echo", {device})->get().device.index, 2);
+  const auto boolean = call_named(node, "return_code", {int_value(15), int_value(7)});
+  EXPECT_EQ(boolean->get().kind, GANTRY_BOOL);
+  EXPECT_EQ(boolean->get().i, 1);
+}
+
+TEST_F(PackedCall, CopiesTheTextsThatItReturns) {
+  std::string text = "hello";
+  const gantry_bytes bytes{"a\0b", 3};
+  gantry_value bytes_ref = value_of_kind(GANTRY_BYTES_REF);
+  bytes_ref.bytes = &bytes;
+
+  const auto back = call_named(node, "echo", {text_value(text.c_str())});
+  const auto blob = call_named(node, "echo", {bytes_ref});
+  text = "other";
+
+  ASSERT_TRUE(back.ok() && blob.ok());
+  EXPECT_EQ(back->get().kind, GANTRY_STRING);
+  EXPECT_EQ(text_of(back->get()), "hello");
+  EXPECT_EQ(blob->get().kind, GANTRY_BYTES);
+  EXPECT_EQ(text_of(blob->get()), std::string("a\0b", 3));
+}
+
+TEST_F(PackedCall, RetainsTheFunctionsAndModulesThatItReturns) {
+  OwnedValue kept;
+  {
+    const Ref<FunctionObject> sum = function_of(node, "sum");
+    kept = *call_named(node, "echo", {value_of(sum.base())});
+  }
+  const auto module = call_named(node, "echo", {value_of(node.base())});
+
+  ASSERT_EQ(kept.get().kind, GANTRY_FUNCTION);
+  auto& function = *reinterpret_cast<FunctionObject*>(kept.get().object);
+  const gantry_value args[] = {int_value(2), int_value(5)};
+  EXPECT_EQ(call(function, nullptr, args)->get().i, 7);
+  EXPECT_EQ(module->get().object, node.base());
+}
+
+TEST_F(PackedCall, ReadsSmallStringsAndSmallBytes) {
+  gantry_value small = value_of_kind(GANTRY_SMALL_STRING);
+  small.small_size = 3;
+  std::memcpy(small.small, "abc", 4);
+  gantry_value bytes = value_of_kind(GANTRY_SMALL_BYTES);
+  bytes.small_size = 8;
+  std::memcpy(bytes.small, "a\0cdefgh", 8);
+
+  EXPECT_EQ(call_named(node, "length_of", {small})->get().i, 3);
+  EXPECT_EQ(call_named(node, "length_of", {bytes})->get().i, 8);
+}
+
+TEST_F(PackedCall, HasNoLimitOnArguments) {
+  std::vector<gantry_value> args;
+  for (int i = 1; i <= 300; ++i) args.push_back(int_value(i));
+
+  EXPECT_EQ(call_named(node, "sum", args)->get().i, 300 * 301 / 2);
+
+  const Ref<FunctionObject> sum = function_of(node, "sum");
+  ASSERT_TRUE(world.globals->add("sum", sum).ok());
+  args.insert(args.begin(), text_value("sum"));
+  EXPECT_EQ(call_named(node, "call_by_name", args)->get().i, 300 * 301 / 2);
+}
+
+struct BadArgument {
+  std::string name;
+  gantry_value value;
+  std::string message;
+};
+class PackedCallRefuses : public PackedCall, public ::testing::WithParamInterface<BadArgument> {};
+
+TEST_P(PackedCallRefuses, AtTheWrongArgument) {
+  const auto result = call_named(node, "echo", {int_value(1), GetParam().value});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::invalid);
+  EXPECT_EQ(result.error().reason, "ARGUMENT_KIND");
+  EXPECT_EQ(result.error().message, refused_in("argument 1 is " + GetParam().message, "echo"));
+}
+
+gantry_value small(std::int32_t kind, std::uint32_t size, const char* text) {
+  gantry_value value = value_of_kind(kind);
+  value.small_size = size;
+  std::memcpy(value.small, text, 8);
+  return value;
+}
+constexpr char kTakes[] =
+    "; host code takes numbers, texts, tensors, pointers, devices, dtypes, functions and modules";
+INSTANTIATE_TEST_SUITE_P(
+    Arguments, PackedCallRefuses,
+    ::testing::Values(
+        BadArgument{"Map", value_of_kind(GANTRY_MAP), std::string("a map") + kTakes},
+        BadArgument{"Shape", value_of_kind(GANTRY_SHAPE), std::string("a shape") + kTakes},
+        BadArgument{"Array", value_of_kind(GANTRY_ARRAY), std::string("an array") + kTakes},
+        BadArgument{"Object", value_of_kind(GANTRY_OBJECT), std::string("an object") + kTakes},
+        BadArgument{"Kind99", value_of_kind(99), std::string("of kind 99") + kTakes},
+        BadArgument{"NullTensor", value_of_kind(GANTRY_TENSOR_REF), "a tensor at address 0"},
+        BadArgument{"NullText", value_of_kind(GANTRY_CSTRING), "a string at address 0"},
+        BadArgument{"NullBytes", value_of_kind(GANTRY_BYTES_REF), "bytes at address 0"},
+        BadArgument{"LongSmallText", small(GANTRY_SMALL_STRING, 8, "abcdefg"),
+                    "a small string of 8 bytes, maximum is 7"},
+        BadArgument{"OpenSmallText", small(GANTRY_SMALL_STRING, 3, "abcdefg"),
+                    "a small string that is not padded with zeros"},
+        BadArgument{"LongSmallBytes", small(GANTRY_SMALL_BYTES, 9, "abcdefg"),
+                    "small bytes of 9 bytes, maximum is 8"},
+        BadArgument{"NulInText", small(GANTRY_SMALL_STRING, 3, "a\0c\0\0\0\0"),
+                    "a string with a NUL inside, which host code cannot take"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(PackedCall, RefusesResultsThatNobodyCouldOwn) {
+  constexpr std::pair<int, const char*> cases[] = {
+      {7, " (a tensor), which only the runtime that made it could own"},
+      {13, " (a tensor), which only the runtime that made it could own"},
+      {8, ", which does not cross to callers"},
+      {14, ", which does not cross to callers"},
+      {16, ", which does not cross to callers"},
+      {-1, ", which does not cross to callers"},
+      {9, ", but not one of ours"},
+      {10, ", but not one of ours"},
+      {11, " (a string) at address 0"},
+      {12, " (bytes) at address 0"},
+  };
+  for (const auto& [code, why] : cases) {
+    const auto result = call_named(node, "return_code", {int_value(code), int_value(0)});
+
+    ASSERT_FALSE(result.ok()) << code;
+    EXPECT_EQ(result.error().code, Code::unsupported);
+    EXPECT_EQ(result.error().reason, "HOST_RESULT");
+    EXPECT_EQ(result.error().message,
+              refused_in(concat("it returns a value of type code ", code, why), "return_code"));
+  }
+}
+
+TEST_F(PackedCall, CarriesTheTextThatHostCodeSets) {
+  const auto result = call_named(node, "raise_text", {text_value("ndim is 2, 1 expected")});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::invalid);
+  EXPECT_EQ(result.error().reason, "HOST_CODE");
+  EXPECT_EQ(result.error().message, refused_in("ndim is 2, 1 expected", "raise_text"));
+}
+
+TEST_F(PackedCall, CarriesALongTextWhole) {
+  const std::string text(1500, 'x');
+
+  EXPECT_EQ(message_of(call_named(node, "raise_text", {text_value(text.c_str())})),
+            refused_in(text, "raise_text"));
+}
+
+TEST_F(PackedCall, DoesNotTakeAnOldTextForTheCause) {
+  ASSERT_FALSE(call_named(node, "raise_text", {text_value("of another call")}).ok());
+
+  EXPECT_EQ(
+      message_of(call_named(node, "fail_mute")),
+      refused_in("it fails and says nothing: it was compiled without error texts", "fail_mute"));
+  EXPECT_EQ(message_of(call_named(node, "raise_text", {text_value("")})),
+            refused_in("it fails with an empty text", "raise_text"));
+}
+
+// A plugin's function beneath host code.
+gantry_code refuse(void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                   gantry_status* status) {
+  gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "the device is full");
+  return GANTRY_EXHAUSTED;
+}
+constexpr gantry_function_table refuse_table{sizeof(gantry_function_table), 0, nullptr, refuse};
+
+TEST_F(PackedCall, KeepsCodeReasonAndTextOfWhatHostCodeCalled) {
+  const auto inner = std::move(new_function({nullptr, &refuse_table}, {}, 0)).value();
+
+  const auto result = call_named(node, "length_of_result", {value_of(inner.base())});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::exhausted);
+  EXPECT_EQ(result.error().reason, "DEVICE_MEMORY");
+  EXPECT_EQ(result.error().message, refused_in("the device is full", "length_of_result"));
+}
+
+TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
+  node->device_numbers = {{14, 16}};
+  gantry_tensor tensor{};
+  tensor.device = {16, 0};
+  gantry_value device = value_of_kind(GANTRY_DEVICE);
+  device.device = {16, 1};
+
+  EXPECT_EQ(call_named(node, "device_of_tensor", {tensor_value(&tensor)})->get().i, 14);
+  EXPECT_EQ(tensor.device.type, 16);
+  EXPECT_EQ(call_named(node, "echo", {device})->get().device.type, 16);
+  EXPECT_EQ(call_named(node, "return_code", {int_value(6), int_value(14)})->get().device.type, 16);
+}
+
+// --- from host code ---
+
+struct Seen {
+  gantry_env env;
+  std::vector<std::int32_t> kinds;
+  std::int32_t device_of_tensor = 0;
+  gantry_value answer{};
+};
+gantry_code look(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
+                 gantry_value* result, gantry_status*) {
+  auto& seen = *static_cast<Seen*>(self);
+  seen.env = *env;
+  seen.kinds.clear();
+  for (std::int32_t i = 0; i < count; ++i) {
+    seen.kinds.push_back(args[i].kind);
+    if (const gantry_tensor* tensor = gantry_value_tensor(&args[i]))
+      seen.device_of_tensor = tensor->device.type;
+  }
+  *result = seen.answer;
+  if (holds_object(*result)) retain(result->object);
+  return GANTRY_OK;
+}
+constexpr gantry_function_table look_table{sizeof(gantry_function_table), 0, nullptr, look};
+
+class CallFromHost : public PackedCall {
+ protected:
+  Seen seen;
+  Ref<FunctionObject> inner = std::move(new_function({&seen, &look_table}, {}, 0)).value();
+  std::vector<std::int32_t> kinds_for(int code, std::int64_t bits) {
+    const auto result = call_named(node, "call_with_code",
+                                   {value_of(inner.base()), int_value(code), int_value(bits)});
+    EXPECT_TRUE(result.ok()) << message_of(result);
+    return seen.kinds;
+  }
+  std::string refusal_of(int code, std::int64_t bits) {
+    return message_of(call_named(node, "call_with_code",
+                                 {value_of(inner.base()), int_value(code), int_value(bits)}));
+  }
+};
+
+TEST_F(CallFromHost, GivesEachTypeCodeItsKind) {
+  gantry_tensor tensor{};
+  const gantry_bytes bytes{"abc", 3};
+  const auto address = [](const void* p) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(p));
+  };
+  using ::testing::ElementsAre;
+
+  EXPECT_THAT(kinds_for(0, 1), ElementsAre(GANTRY_INT));
+  EXPECT_THAT(kinds_for(1, 1), ElementsAre(GANTRY_INT));
+  EXPECT_THAT(kinds_for(15, 1), ElementsAre(GANTRY_BOOL));
+  EXPECT_THAT(kinds_for(2, 0), ElementsAre(GANTRY_FLOAT));
+  EXPECT_THAT(kinds_for(3, 8), ElementsAre(GANTRY_POINTER));
+  EXPECT_THAT(kinds_for(4, 8), ElementsAre(GANTRY_NONE));
+  EXPECT_THAT(kinds_for(5, 0), ElementsAre(GANTRY_DTYPE));
+  EXPECT_THAT(kinds_for(6, 1), ElementsAre(GANTRY_DEVICE));
+  EXPECT_THAT(kinds_for(7, address(&tensor)), ElementsAre(GANTRY_TENSOR_REF));
+  EXPECT_THAT(kinds_for(13, address(&tensor)), ElementsAre(GANTRY_TENSOR_REF));
+  EXPECT_THAT(kinds_for(9, address(node.get())), ElementsAre(GANTRY_MODULE));
+  EXPECT_THAT(kinds_for(10, address(inner.get())), ElementsAre(GANTRY_FUNCTION));
+  EXPECT_THAT(kinds_for(11, address("text")), ElementsAre(GANTRY_CSTRING));
+  EXPECT_THAT(kinds_for(12, address(&bytes)), ElementsAre(GANTRY_BYTES_REF));
+}
+
+TEST_F(CallFromHost, RefusesWhatCannotCross) {
+  const auto in_place = [&](const std::string& text) { return refused_in(text, "call_with_code"); };
+
+  for (const int code : {8, 14, 16, -1}) {
+    EXPECT_EQ(refusal_of(code, 0), in_place(concat("argument 0 has type code ", code,
+                                                   ", which does not cross to plugins")));
+  }
+  EXPECT_EQ(refusal_of(7, 0), in_place("argument 0 is a tensor at address 0"));
+  EXPECT_EQ(refusal_of(11, 0), in_place("argument 0 is a string at address 0"));
+  EXPECT_EQ(refusal_of(12, 0), in_place("argument 0 is bytes at address 0"));
+  EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is no module of ours"));
+  EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is no function of ours"));
+}
+
+TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
+  node->device_numbers = {{14, 16}};
+  gantry_tensor tensor{};
+  tensor.device.type = 14;
+
+  kinds_for(7, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&tensor)));
+
+  EXPECT_EQ(seen.device_of_tensor, 16);
+  EXPECT_EQ(tensor.device.type, 14);
+}
+
+TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "four")).value());
+  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, std::string_view("a\0b", 3))).value());
+  gantry_value small = value_of_kind(GANTRY_SMALL_STRING);
+  small.small_size = 2;
+  std::memcpy(small.small, "ab", 3);
+
+  for (const auto& [answer, length] : {std::pair{text.get(), 4}, {bytes.get(), 3}, {small, 2}}) {
+    seen.answer = answer;
+    const auto result = call_named(node, "length_of_result", {value_of(inner.base())});
+    ASSERT_TRUE(result.ok()) << message_of(result);
+    EXPECT_EQ(result->get().i, length);
+  }
+}
+
+// A module that a thread kept would keep its runtime, and on a thread of that runtime's pool for ever.
+TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
+  const Ref<ModuleNode> module = std::move(new_module_node("other", "module 1")).value();
+  const auto references = [&] { return module->header.counts & UINT32_MAX; };
+  seen.answer = value_of(module.base());
+
+  {
+    const auto returned =
+        call_named(node, "call_with_code", {value_of(inner.base()), int_value(0), int_value(0)});
+    ASSERT_TRUE(returned.ok()) << message_of(returned);
+    EXPECT_EQ(returned->get().object, module.base());
+    EXPECT_EQ(references(), 2u);
+  }
+  EXPECT_EQ(references(), 1u);
+  ASSERT_FALSE(call_named(node, "length_of_result", {value_of(inner.base())}).ok());
+  EXPECT_EQ(references(), 1u);
+}
+
+TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
+  const HostScope call_of_host_code(&world.services, node.get(), default_env);
+  here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
+
+  {
+    const KeptUntilHere kept;
+    const HostScope task(&world.services, node.get(), default_env);
+  }
+
+  EXPECT_EQ(text_of(here().kept.get()), "text");
+  here().kept = {};
+}
+
+TEST_F(CallFromHost, RefusesAResultThatHostCodeCannotTake) {
+  seen.answer = OwnedValue(std::move(new_shape({})).value()).take();
+  const OwnedValue keeper = OwnedValue::adopt(seen.answer);
+
+  EXPECT_EQ(
+      refusal_of(0, 0),
+      refused_in(
+          "a function that host code calls returns a shape, which does not cross to host code",
+          "call_with_code"));
+}
+
+TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {
+  int stream = 0;
+  const gantry_env env{{4, 2}, &stream, nullptr};
+  const Ref<FunctionObject> outer = function_of(node, "call_with_code");
+  const gantry_value args[] = {value_of(inner.base()), int_value(0), int_value(0)};
+
+  ASSERT_TRUE(call(*outer, &env, args).ok());
+
+  EXPECT_EQ(seen.env.device.type, 4);
+  EXPECT_EQ(seen.env.device.index, 2);
+  EXPECT_EQ(seen.env.stream, &stream);
+}
+
+// A device's function runs on the device that the host code has set, in the call's stream only if it is that one's.
+TEST_F(CallFromHost, FollowsTheCurrentDevice) {
+  int stream = 0;
+  const auto kernel = std::move(new_function({&seen, &look_table}, {}, 4)).value();
+  const gantry_env env{{4, 2}, &stream, nullptr};
+  const gantry_value args[] = {value_of(kernel.base()), int_value(0), int_value(0)};
+
+  ASSERT_TRUE(call(*function_of(node, "call_with_code"), &env, args).ok());
+  EXPECT_EQ(seen.env.device.index, 2);
+  EXPECT_EQ(seen.env.stream, &stream);
+
+  ASSERT_TRUE(
+      call_named(node, "call_by_name", {text_value("__tvm_set_device"), int_value(4), int_value(1)})
+          .ok());
+  ASSERT_TRUE(call(*function_of(node, "call_with_code"), nullptr, args).ok());
+  EXPECT_EQ(seen.env.device.type, 4);
+  EXPECT_EQ(seen.env.device.index, 1);
+  EXPECT_EQ(seen.env.stream, nullptr);
+}
+
+TEST_F(CallFromHost, SetsDevicesByTheArtifactsNumbers) {
+  node->device_numbers = {{14, 16}};
+  const auto kernel = std::move(new_function({&seen, &look_table}, {}, 16)).value();
+
+  ASSERT_TRUE(call_named(node, "call_by_name",
+                         {text_value("__tvm_set_device"), int_value(14), int_value(3)})
+                  .ok());
+  ASSERT_TRUE(
+      call_named(node, "call_with_code", {value_of(kernel.base()), int_value(0), int_value(0)})
+          .ok());
+
+  EXPECT_EQ(seen.env.device.type, 16);
+  EXPECT_EQ(seen.env.device.index, 3);
+}
+
+TEST_F(CallFromHost, RefusesADeviceThatCannotBe) {
+  for (const std::int64_t type : {std::int64_t{128}, std::int64_t{-1}, std::int64_t{1} << 32}) {
+    EXPECT_THAT(
+        message_of(call_named(node, "call_by_name",
+                              {text_value("__tvm_set_device"), int_value(type), int_value(0)})),
+        HasSubstr(concat("__tvm_set_device: device type ", type, " is not 0 to 127")));
+  }
+  EXPECT_THAT(
+      message_of(call_named(node, "call_by_name", {text_value("__tvm_set_device"), int_value(1)})),
+      HasSubstr("__tvm_set_device takes two numbers"));
+}
+
+// The stream that a call's env names comes first; a stream of another device is none of this one's business.
+TEST_F(CallFromHost, FollowsTheCurrentStream) {
+  int mine = 0, theirs = 0;
+  const auto pointer = [](void* stream) {
+    gantry_value value = int_value(0);
+    value.kind = stream != nullptr ? GANTRY_POINTER : GANTRY_NONE;
+    value.p = stream;
+    return value;
+  };
+  const auto set = [&](std::int64_t index, void* stream) {
+    return call_named(node, "call_by_name",
+                      {text_value("runtime.TVMSetStream"), int_value(4), int_value(index),
+                       pointer(stream)})
+        .ok();
+  };
+  const auto kernel = std::move(new_function({&seen, &look_table}, {}, 4)).value();
+  const gantry_value args[] = {value_of(kernel.base()), int_value(0), int_value(0)};
+  const auto stream_in = [&](const gantry_env& env) {
+    EXPECT_TRUE(call(*function_of(node, "call_with_code"), &env, args).ok());
+    return seen.env.stream;
+  };
+
+  ASSERT_TRUE(set(1, &mine));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &mine);
+  EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr}), &theirs);
+  EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr}), nullptr);
+  std::thread([&] {
+    EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr) << "another thread's stream";
+  }).join();
+  ASSERT_TRUE(set(1, &theirs));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &theirs);
+  ASSERT_TRUE(set(1, nullptr));
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr);
+}
+
+TEST_F(CallFromHost, RefusesAStreamOfNoDevice) {
+  const gantry_value none{};
+  for (const auto& [type, index] : {std::pair{128, 0}, {-1, 0}, {4, -1}}) {
+    EXPECT_THAT(message_of(call_named(
+                    node, "call_by_name",
+                    {text_value("runtime.TVMSetStream"), int_value(type), int_value(index), none})),
+                HasSubstr(concat("runtime.TVMSetStream: device ", type, ":", index,
+                                 ", expected a type from 0 to 127 and an index from 0")));
+  }
+  EXPECT_THAT(message_of(call_named(node, "call_by_name",
+                                    {text_value("runtime.TVMSetStream"), int_value(4)})),
+              HasSubstr("runtime.TVMSetStream takes two numbers, device type and index, and a "
+                        "stream"));
+}
+
+TEST(HostThreadState, FailsSoftlyOnAThreadThatNoCallHasEntered) {
+  EXPECT_EQ(tvm_functions().alloc_workspace(1, 0, 64, 2, 32), nullptr);
+  EXPECT_EQ(here().error.message,
+            "TVMBackendAllocWorkspace is called on a thread that no gantry call has entered");
+  EXPECT_EQ(tvm_functions().free_workspace(1, 0, nullptr), -1);
+  EXPECT_EQ(tvm_functions().parallel_launch(nullptr, nullptr, 0), -1);
+  EXPECT_EQ(tvm_functions().func_call(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
+  EXPECT_EQ(here().error.message, "TVMFuncCall is given a handle that is no function");
+  void* function = nullptr;
+  EXPECT_EQ(tvm_functions().get_func_from_env(nullptr, "f", &function), -1);
+  EXPECT_EQ(here().error.message,
+            "function \"f\" is looked up by host code whose module context is not set");
+}
+
+TEST(HostThreadState, CarriesAMessageOfAnyLength) {
+  const std::string text(100'000, 'x');
+  tvm_functions().set_last_error(text.c_str());
+  EXPECT_EQ(here().error.message, text);
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/thread_pool.hpp"
+
+#include "core/base/log.hpp"
+
+#include <gantry/abi_boundary.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+struct Tasks {
+  std::atomic<int> begun{0};
+  std::atomic<std::int32_t> tasks{0};
+  // bit of each task
+  std::atomic<std::uint64_t> seen{0};
+
+  static void run(void* data, std::int32_t task, std::int32_t tasks) {
+    auto& self = *static_cast<Tasks*>(data);
+    self.seen |= std::uint64_t{1} << task;
+    self.tasks = tasks;
+    ++self.begun;
+    // ends only if all run at the same time
+    while (self.begun < tasks) std::this_thread::yield();
+  }
+};
+
+TEST(ThreadPool, RunsAllTasksAtTheSameTime) {
+  ThreadPool pool(8);
+  Tasks all, three;
+
+  EXPECT_TRUE(pool.try_run(0, Tasks::run, &all));
+  EXPECT_TRUE(pool.try_run(3, Tasks::run, &three));
+
+  EXPECT_EQ(all.tasks, 8);
+  EXPECT_EQ(all.seen, 0xffu);
+  EXPECT_EQ(three.tasks, 3);
+  EXPECT_EQ(three.seen, 0x7u);
+}
+
+TEST(ThreadPool, LeavesToTheCallerWhatNeedsNoOtherThread) {
+  ThreadPool one(1), four(4);
+  Tasks tasks;
+
+  EXPECT_FALSE(one.try_run(0, Tasks::run, &tasks));
+  EXPECT_FALSE(four.try_run(1, Tasks::run, &tasks));
+  EXPECT_FALSE(four.try_run(5, Tasks::run, &tasks));
+  EXPECT_EQ(tasks.begun, 0);
+}
+
+TEST(ThreadPool, HasOneThreadForEachUsableCpuByDefault) {
+  EXPECT_EQ(ThreadPool(0).size(), usable_cpus());
+
+  cpu_set_t before, first;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&first);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    CPU_SET(cpu, &first);
+    break;
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
+  EXPECT_EQ(usable_cpus(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(ThreadPool, LeavesTheAffinityOfItsCallerAlone) {
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  ThreadPool pool(2);
+  Tasks tasks;
+  pool.try_run(0, Tasks::run, &tasks);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(ThreadPool, WakesWorkersThatHaveGoneToSleep) {
+  ThreadPool pool(4);
+  for (int i = 0; i < 3; ++i) {
+    Tasks tasks;
+    ASSERT_TRUE(pool.try_run(0, Tasks::run, &tasks));
+    EXPECT_EQ(tasks.seen, 0xfu);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+TEST(ThreadPool, DoesNotNestAndDoesNotServeTwoAtOnce) {
+  struct Inner {
+    ThreadPool* pool;
+    std::atomic<int> refused{0};
+  } inner{.pool = nullptr};
+  ThreadPool pool(4);
+  inner.pool = &pool;
+
+  ASSERT_TRUE(pool.try_run(
+      0,
+      [](void* data, std::int32_t, std::int32_t) {
+        auto& self = *static_cast<Inner*>(data);
+        if (!self.pool->try_run(2, Tasks::run, nullptr)) ++self.refused;
+      },
+      &inner));
+
+  EXPECT_EQ(inner.refused, 4);
+}
+
+struct Meeting {
+  ThreadPool* pool;
+  std::int64_t rounds;
+  std::atomic<std::int64_t> sum{0};
+  std::atomic<int> wrong{0};
+
+  static void run(void* data, std::int32_t, std::int32_t tasks) {
+    auto& self = *static_cast<Meeting*>(data);
+    for (std::int64_t round = 1; round <= self.rounds; ++round) {
+      self.sum.fetch_add(1, std::memory_order_relaxed);
+      self.pool->barrier().arrive();
+      if (self.sum.load(std::memory_order_relaxed) != round * tasks) ++self.wrong;
+      self.pool->barrier().arrive();
+    }
+  }
+};
+
+TEST(ThreadPool, KeepsTasksTogetherAtBarriers) {
+  ThreadPool pool(6);
+  for (const std::int32_t tasks : {6, 2, 5, 6}) {
+    Meeting meeting{&pool, 300};
+    ASSERT_TRUE(pool.try_run(tasks, Meeting::run, &meeting));
+    EXPECT_EQ(meeting.wrong, 0);
+    EXPECT_EQ(meeting.sum, 300 * tasks);
+  }
+}
+
+TEST(ThreadPool, ServesManyCallersWithoutLosingATask) {
+  ThreadPool pool(3);
+  std::atomic<int> served{0}, alone{0}, wrong{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 6; ++i) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) {
+        Meeting meeting{&pool, 2};
+        if (pool.try_run(round % 2 ? 0 : 2, Meeting::run, &meeting)) {
+          ++served;
+          if (meeting.wrong != 0) ++wrong;
+        } else {
+          ++alone;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+
+  EXPECT_EQ(served + alone, 6 * 300);
+  EXPECT_GT(served, 0);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool, EndsWhileItsWorkersSpinOrSleep) {
+  for (int i = 0; i < 20; ++i) {
+    ThreadPool pool(4);
+    Tasks tasks;
+    pool.try_run(0, Tasks::run, &tasks);
+    if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST(ThreadPool, RunsNothingInAForkedChild) {
+  ThreadPool pool(2);
+  Tasks tasks;
+  ASSERT_TRUE(pool.try_run(0, Tasks::run, &tasks));
+
+  const pid_t child = fork();
+  if (child == 0) {
+    Tasks more;
+    _exit(pool.try_run(0, Tasks::run, &more) ? 1 : 0);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+}
+#endif
+
+TEST(Barrier, DoesNotWaitForThoseWhoLeft) {
+  Barrier barrier;
+  barrier.reset(3, 10);
+  std::thread waiting([&] { barrier.arrive(); });
+  barrier.leave();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  barrier.leave();
+  waiting.join();
+}
+
+// --- parallel_for ---
+
+TEST(ThreadPool, TellsOfAPieceThatThrowsOnAWorker) {
+  ThreadPool pool(4);
+  StatusBuffer said;
+
+  const gantry_code code = pool.parallel_for(
+      64, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr, said.get());
+
+  EXPECT_EQ(code, GANTRY_BUG);
+  EXPECT_EQ(said.error(code, "pool").message,
+            "piece 0 of 64 throws: exception that is no std::exception");
+}
+
+struct Pieces {
+  std::vector<std::atomic<int>> runs;
+  std::set<std::int64_t> failing;
+  explicit Pieces(std::size_t count) : runs(count) {}
+
+  static gantry_code run(void* data, std::int64_t index, gantry_status* status) {
+    auto& self = *static_cast<Pieces*>(data);
+    ++self.runs[static_cast<std::size_t>(index)];
+    if (!self.failing.contains(index)) return GANTRY_OK;
+    gantry_fail(status, GANTRY_CANCELLED, "PIECE", concat("piece ", index).c_str());
+    return GANTRY_CANCELLED;
+  }
+};
+
+TEST(ParallelFor, RunsEachPieceOnce) {
+  for (const std::int32_t threads : {1, 4}) {
+    ThreadPool pool(threads);
+    for (const std::int64_t count : {1, 3, 1000}) {
+      Pieces pieces(static_cast<std::size_t>(count));
+      EXPECT_EQ(pool.parallel_for(count, Pieces::run, &pieces, nullptr), GANTRY_OK);
+      for (const auto& runs : pieces.runs) EXPECT_EQ(runs, 1);
+    }
+  }
+}
+
+TEST(ParallelFor, DoesNothingForNoPieces) {
+  ThreadPool pool(2);
+  EXPECT_EQ(pool.parallel_for(0, nullptr, nullptr, nullptr), GANTRY_OK);
+  EXPECT_EQ(pool.parallel_for(-5, nullptr, nullptr, nullptr), GANTRY_OK);
+}
+
+TEST(ParallelFor, TellsOfTheFirstPieceThatFails) {
+  for (const std::int32_t threads : {1, 4}) {
+    ThreadPool pool(threads);
+    Pieces pieces(100);
+    pieces.failing = {7, 8, 50};
+    StatusBuffer said;
+
+    const gantry_code code = pool.parallel_for(100, Pieces::run, &pieces, said.get());
+
+    EXPECT_EQ(code, GANTRY_CANCELLED);
+    EXPECT_EQ(said.error(code, "").message, "piece 7");
+    EXPECT_EQ(said.error(code, "").reason, "PIECE");
+  }
+}
+
+TEST(ParallelFor, RunsInnerPiecesOnTheirCallersThread) {
+  struct Outer {
+    ThreadPool* pool;
+    std::atomic<int> inner{0}, moved{0};
+  };
+  struct Inner {
+    Outer* outer;
+    std::thread::id thread;
+  };
+  ThreadPool pool(4);
+  Outer outer{.pool = &pool};
+
+  const gantry_code code = pool.parallel_for(
+      8,
+      [](void* data, std::int64_t, gantry_status* status) {
+        auto* self = static_cast<Outer*>(data);
+        Inner inner{self, std::this_thread::get_id()};
+        return self->pool->parallel_for(
+            5,
+            [](void* in, std::int64_t, gantry_status*) -> gantry_code {
+              auto* piece = static_cast<Inner*>(in);
+              ++piece->outer->inner;
+              if (std::this_thread::get_id() != piece->thread) ++piece->outer->moved;
+              return GANTRY_OK;
+            },
+            &inner, status);
+      },
+      &outer, nullptr);
+
+  EXPECT_EQ(code, GANTRY_OK);
+  EXPECT_EQ(outer.inner, 40);
+  EXPECT_EQ(outer.moved, 0);
+}
+
+}  // namespace
+}  // namespace gantry

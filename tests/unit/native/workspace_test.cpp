@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/workspace.hpp"
+
+#include "core/tensor/cpu_device.hpp"
+#include "tests/unit/native/host_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::call_named;
+using test::fixture;
+using test::HostWorld;
+using test::int_value;
+using ::testing::ElementsAre;
+
+constexpr gantry_device_id kFirstCpu{kCpu, 0};
+
+// A device that counts what it has handed out.
+struct FakeDevice {
+  std::mutex mutex;
+  std::map<void*, std::uint64_t> live;
+  std::vector<std::uint64_t> allocated;
+  std::uint64_t min_alignment = UINT64_MAX;
+  bool full = false;
+  // says that there is memory, and gives none
+  bool absent = false;
+  // whoever still asks has kept it too long
+  bool gone = false;
+};
+const gantry_device_table* fake_table() {
+  static const gantry_device_table table = [] {
+    gantry_device_table t{};
+    t.struct_size = sizeof t;
+    t.name = "fake";
+    t.flags = GANTRY_DEVICE_OPAQUE_DATA;
+    t.alloc = [](void* self, std::int32_t, const gantry_alloc* what, void** data,
+                 gantry_status* status) -> gantry_code {
+      auto& device = *static_cast<FakeDevice*>(self);
+      const std::lock_guard lock(device.mutex);
+      if (device.full)
+        return gantry_fail(status, GANTRY_EXHAUSTED, "FAKE", "the fake device is full");
+      if (device.absent) return GANTRY_OK;
+      *data = std::malloc(1);
+      device.live[*data] = what->size;
+      device.allocated.push_back(what->size);
+      device.min_alignment = std::min(device.min_alignment, what->alignment);
+      return GANTRY_OK;
+    };
+    t.free = [](void* self, std::int32_t, void* data) {
+      auto& device = *static_cast<FakeDevice*>(self);
+      const std::lock_guard lock(device.mutex);
+      EXPECT_FALSE(device.gone);
+      EXPECT_EQ(device.live.erase(data), 1u);
+      std::free(data);
+    };
+    return t;
+  }();
+  return &table;
+}
+
+class WorkspacesTest : public ::testing::Test {
+ protected:
+  FakeDevice fake;
+  DeviceSet devices;
+  gantry_device_id id{*devices.add("fake", &fake, fake_table()), 0};
+  std::optional<Workspaces> workspaces{std::in_place, devices};
+};
+
+TEST_F(WorkspacesTest, RefusesMemoryThatIsNotThere) {
+  fake.absent = true;
+
+  const auto refused = workspaces->alloc(id, 4096);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::bug);
+  EXPECT_EQ(refused.error().reason, "DEVICE_ALLOC");
+  EXPECT_THAT(refused.error().message,
+              ::testing::StartsWith("device fake: alloc of 4096 bytes succeeds without memory"));
+}
+
+TEST_F(WorkspacesTest, RoundsUpToPagesOfFullAlignment) {
+  for (const std::uint64_t bytes : {0u, 1u, 4096u, 4097u})
+    ASSERT_TRUE(workspaces->alloc(id, bytes).ok());
+
+  EXPECT_THAT(fake.allocated, ElementsAre(4096, 4096, 4096, 8192));
+  EXPECT_EQ(fake.min_alignment, kTensorAlignment);
+}
+
+TEST_F(WorkspacesTest, GivesABlockAgainWithoutAskingTheDevice) {
+  for (int round = 0; round < 3; ++round) {
+    void* outer = *workspaces->alloc(id, 5000);
+    void* inner = *workspaces->alloc(id, 100);
+    ASSERT_TRUE(workspaces->free(id, inner).ok());
+    ASSERT_TRUE(workspaces->free(id, outer).ok());
+  }
+
+  EXPECT_EQ(fake.allocated.size(), 2u);
+}
+
+TEST_F(WorkspacesTest, TakesTheSmallestBlockThatIsLargeEnough) {
+  void* large = *workspaces->alloc(id, 40960);
+  void* small = *workspaces->alloc(id, 8192);
+  ASSERT_TRUE(workspaces->free(id, large).ok());
+  ASSERT_TRUE(workspaces->free(id, small).ok());
+
+  EXPECT_EQ(*workspaces->alloc(id, 5000), small);
+  EXPECT_EQ(*workspaces->alloc(id, 5000), large);
+}
+
+TEST_F(WorkspacesTest, ReplacesTheLargestBlockWhereNoneIsLargeEnough) {
+  void* a = *workspaces->alloc(id, 4096);
+  void* b = *workspaces->alloc(id, 8192);
+  ASSERT_TRUE(workspaces->free(id, a).ok());
+  ASSERT_TRUE(workspaces->free(id, b).ok());
+
+  ASSERT_TRUE(workspaces->alloc(id, 12288).ok());
+
+  EXPECT_EQ(fake.live.size(), 2u);
+  EXPECT_FALSE(std::any_of(fake.live.begin(), fake.live.end(),
+                           [](const auto& e) { return e.second == 8192; }));
+}
+
+TEST_F(WorkspacesTest, TakesBlocksBackOutOfOrder) {
+  void* a = *workspaces->alloc(id, 1);
+  void* b = *workspaces->alloc(id, 1);
+  void* c = *workspaces->alloc(id, 1);
+  EXPECT_TRUE(workspaces->free(id, a).ok());
+  EXPECT_TRUE(workspaces->free(id, c).ok());
+  EXPECT_TRUE(workspaces->free(id, b).ok());
+}
+
+TEST_F(WorkspacesTest, RefusesABlockThatIsNotInUseHere) {
+  void* block = *workspaces->alloc(id, 1);
+  std::thread([&] { EXPECT_FALSE(workspaces->free(id, block).ok()); }).join();
+  ASSERT_TRUE(workspaces->free(id, block).ok());
+
+  const Status again = workspaces->free(id, block);
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::invalid);
+  EXPECT_EQ(again.error().message,
+            concat("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(block)},
+                   " is not one that this thread has in use"));
+}
+
+TEST_F(WorkspacesTest, SaysWhatTheDeviceSays) {
+  fake.full = true;
+
+  const auto block = workspaces->alloc(id, 5000);
+
+  ASSERT_FALSE(block.ok());
+  EXPECT_EQ(block.error().code, Code::exhausted);
+  EXPECT_EQ(block.error().message,
+            "the fake device is full\n  while allocating a workspace of 8192 bytes on fake:0");
+}
+
+TEST_F(WorkspacesTest, RefusesASizeThatCannotBe) {
+  const auto block = workspaces->alloc(id, UINT64_MAX - 5);
+
+  ASSERT_FALSE(block.ok());
+  EXPECT_EQ(block.error().code, Code::exhausted);
+  EXPECT_EQ(block.error().message, "a workspace of 18446744073709551610 bytes is asked for");
+}
+
+TEST_F(WorkspacesTest, RefusesADeviceThatIsNotThere) {
+  const auto block = workspaces->alloc({90, 0}, 1);
+
+  ASSERT_FALSE(block.ok());
+  EXPECT_EQ(block.error().code, Code::not_found);
+}
+
+TEST_F(WorkspacesTest, KeepsDevicesOfOneKindApart) {
+  void* on_first = *workspaces->alloc(id, 1);
+  EXPECT_FALSE(workspaces->free({id.type, 1}, on_first).ok());
+}
+
+// Work that uses a block may still be to run in the stream in which it was taken.
+TEST_F(WorkspacesTest, AreGivenAgainInTheirOwnStreamOnly) {
+  int first = 0, second = 0;
+  void* const block = *workspaces->alloc(id, 1, &first);
+  ASSERT_TRUE(workspaces->free(id, block).ok());
+
+  EXPECT_NE(*workspaces->alloc(id, 1, &second), block);
+  EXPECT_NE(*workspaces->alloc(id, 1), block);
+  EXPECT_EQ(*workspaces->alloc(id, 1, &first), block);
+}
+
+// Nobody tells when a stream is gone.
+TEST_F(WorkspacesTest, OfStreamsThatComeAndGoDoNotPileUp) {
+  char streams[1000];
+  for (char& stream : streams) {
+    void* const block = *workspaces->alloc(id, 1, &stream);
+    ASSERT_TRUE(workspaces->free(id, block).ok());
+  }
+
+  EXPECT_LE(fake.live.size(), 8u);
+}
+
+TEST_F(WorkspacesTest, InUseStayWhateverStreamsCome) {
+  char streams[20];
+  std::vector<void*> blocks;
+  for (char& stream : streams) blocks.push_back(*workspaces->alloc(id, 1, &stream));
+
+  for (void* const block : blocks) {
+    EXPECT_TRUE(fake.live.contains(block));
+    EXPECT_TRUE(workspaces->free(id, block).ok());
+  }
+}
+
+TEST_F(WorkspacesTest, GoWithTheThread) {
+  std::thread([&] {
+    void* block = *workspaces->alloc(id, 1);
+    ASSERT_TRUE(workspaces->free(id, block).ok());
+    // still in use at the end
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+    EXPECT_EQ(fake.live.size(), 1u);
+  }).join();
+
+  EXPECT_EQ(fake.live.size(), 0u);
+}
+
+TEST_F(WorkspacesTest, GoWithTheRuntimeOnEveryThread) {
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+  EXPECT_EQ(fake.live.size(), 2u);
+
+  workspaces.reset();
+
+  EXPECT_EQ(fake.live.size(), 0u);
+  step = 2;
+  other.join();
+}
+
+// A plugin's device must be free of them before the plugin goes, which may be long before threads end.
+TEST_F(WorkspacesTest, CloseBeforeTheirDeviceGoesAndThreadsThatHadSomeEndLater) {
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    void* block = *workspaces->alloc(id, 1);
+    ASSERT_TRUE(workspaces->free(id, block).ok());
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+
+  workspaces->close();
+
+  EXPECT_EQ(fake.live.size(), 0u);
+  fake.gone = true;
+  step = 2;
+  other.join();
+  workspaces.reset();
+}
+
+TEST_F(WorkspacesTest, CloseWhileThreadsThatHaveSomeEnd) {
+  constexpr int kThreads = 8;
+  for (int round = 0; round < 20; ++round) {
+    Workspaces next(devices);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        EXPECT_TRUE(next.alloc(id, 1).ok());
+        ++ready;
+      });
+    }
+    while (ready != kThreads) std::this_thread::yield();
+
+    next.close();
+
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(fake.live.size(), 0u);
+  }
+}
+
+TEST_F(WorkspacesTest, GiveNothingWhenTheyAreClosed) {
+  ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+  workspaces->close();
+
+  const auto here = workspaces->alloc(id, 1);
+
+  ASSERT_FALSE(here.ok());
+  EXPECT_EQ(here.error().code, Code::unavailable);
+  EXPECT_EQ(here.error().reason, "RUNTIME_ENDS");
+  EXPECT_EQ(here.error().message, "no workspace is given any more, the runtime ends");
+  std::thread([&] { EXPECT_FALSE(workspaces->alloc(id, 1).ok()); }).join();
+}
+
+TEST_F(WorkspacesTest, ServeOneRuntimeAfterTheOtherOnOneThread) {
+  for (int i = 0; i < 3; ++i) {
+    Workspaces next(devices);
+    ASSERT_TRUE(next.alloc(id, 1).ok());
+    ASSERT_TRUE(workspaces->alloc(id, 1).ok());
+  }
+  EXPECT_EQ(fake.live.size(), 3u);
+}
+
+TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
+  HostWorld world(2);
+  const auto node = world.load_whole(fixture("packed.so"));
+
+  const auto first = call_named(node, "use_workspace", {int_value(1), int_value(5000)});
+  const auto second = call_named(node, "use_workspace", {int_value(1), int_value(5000)});
+
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->get().i % static_cast<std::int64_t>(kTensorAlignment), 0);
+  EXPECT_EQ(first->get().p, second->get().p);
+}
+
+// What calls of host code leave, on a device that counts.
+class LeftWorkspaces : public ::testing::Test {
+ protected:
+  // outlives the world, which frees what is left on it
+  FakeDevice fake;
+  HostWorld world{4};
+  std::int64_t type = *world.devices.add("fake", &fake, fake_table());
+  Ref<ModuleNode> node = world.load_whole(fixture("packed.so"));
+  Ref<FunctionObject> leave = test::function_of(node, "leave_workspace");
+
+  void leave_one(int code) {
+    const auto left =
+        call_named(node, "leave_workspace", {int_value(type), int_value(64), int_value(code)});
+    ASSERT_EQ(left.ok(), code == 0);
+  }
+  // Calls a function that leaves one and returns `inner`, then returns `outer`.
+  void leave_one_within(int outer, int inner) {
+    const auto left = call_named(node, "call_and_return",
+                                 {int_value(outer), value_of(leave.base()), int_value(type),
+                                  int_value(64), int_value(inner)});
+    ASSERT_EQ(left.ok(), outer == 0);
+  }
+};
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallThatFails) {
+  for (int i = 0; i < 500; ++i) leave_one(-1);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallWithinOneThatSucceeds) {
+  for (int i = 0; i < 5; ++i) leave_one_within(0, -1);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromACallThatSucceedsWithinOneThatFails) {
+  for (int i = 0; i < 5; ++i) leave_one_within(-1, 0);
+
+  EXPECT_EQ(fake.allocated.size(), 1u);
+}
+
+TEST_F(LeftWorkspaces, StayWithACallThatSucceedsWhateverFailsLater) {
+  leave_one(0);
+  leave_one_within(0, 0);
+  ASSERT_EQ(fake.allocated.size(), 2u);
+
+  leave_one(-1);
+  leave_one(-1);
+
+  EXPECT_EQ(fake.allocated.size(), 3u);
+}
+
+TEST_F(LeftWorkspaces, AreTakenBackFromTasksThatFail) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_FALSE(call_named(node, "leave_in_parallel", {int_value(type), int_value(4)}).ok());
+  }
+
+  // one for each thread
+  EXPECT_EQ(fake.allocated.size(), 4u);
+}
+
+TEST(HostWorkspace, TellsHostCodeWhyItFails) {
+  HostWorld world(2);
+  const auto node = world.load_whole(fixture("packed.so"));
+
+  const auto missing = call_named(node, "use_workspace", {int_value(77), int_value(1)});
+  const auto stranger = call_named(node, "free_stranger");
+
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, Code::not_found);
+  EXPECT_THAT(missing.error().message, ::testing::HasSubstr("77"));
+  ASSERT_FALSE(stranger.ok());
+  EXPECT_THAT(stranger.error().message,
+              ::testing::HasSubstr("is not one that this thread has in use"));
+}
+
+TEST(HostWorkspace, TranslatesTheArtifactsDeviceNumbers) {
+  HostWorld world(2);
+  const auto node = world.load_whole(fixture("packed.so"));
+  node->device_numbers = {{77, kCpu}};
+
+  EXPECT_TRUE(call_named(node, "use_workspace", {int_value(77), int_value(1)}).ok());
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# gantry_component(<name> [COMPONENTS component...] [LIBRARIES target...] [EXCLUDE file...])
+#
+# One directory of core is one static library, gantry_<name>, of every *.cpp in it and in its subdirectories but EXCLUDE.
+# COMPONENTS are those whose headers it may include beside core/base; tests/layers reads every #include against this
+# table. LIBRARIES are third-party and private to the component.
+function(gantry_component name)
+  cmake_parse_arguments(component "" "" "COMPONENTS;LIBRARIES;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
+  foreach(file IN LISTS component_EXCLUDE)
+    list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${name}/${file}")
+  endforeach()
+  add_library(gantry_${name} STATIC ${sources})
+  target_include_directories(gantry_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(gantry_${name} PUBLIC gantry_sdk PRIVATE gantry_defaults ${component_LIBRARIES})
+  if(NOT name STREQUAL "base")
+    target_link_libraries(gantry_${name} PUBLIC gantry_base)
+  endif()
+  foreach(other IN LISTS component_COMPONENTS)
+    target_link_libraries(gantry_${name} PUBLIC gantry_${other})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY GANTRY_COMPONENTS gantry_${name})
+endfunction()
