@@ -217,8 +217,8 @@ Result<Table> copy_any(const Table* table, std::string_view name,
   if (size < kMinTableSize<Table> || size > kMaxTableSize) {
     const bool small = size < kMinTableSize<Table>;
     return malformed(no_offset, subject, ": ", name, " says its size is ", size, ", ",
-                     small ? "minimum" : "maximum", " is ", small ? kMinTableSize<Table> : kMaxTableSize,
-                     small ? " (ABI 1.0)" : "")
+                     small ? "minimum" : "maximum", " is ",
+                     small ? kMinTableSize<Table> : kMaxTableSize, small ? " (ABI 1.0)" : "")
         .with_reason("STRUCT_SIZE");
   }
   Table copy{};

@@ -169,7 +169,8 @@ TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
     }
     if (name != "pack") {
       EXPECT_GT(refused, 0);
-    }  // packing fits into what the program itself takes
+      // packing fits into what the program itself takes
+    }
     std::printf(
         "%s: refused in %d steps of 128 KiB from the %d KiB on that its program starts in\n",
         name.c_str(), refused, static_cast<int>(min >> 10));

@@ -96,9 +96,10 @@ class Checker {
     const std::string text = read_text(file);
     if (!text.starts_with(spdx + "\n") && path_ != printed_program)
       report(1, "does not begin with the SPDX line");
+    const std::string code = without_comments(text);
+    if (!path_.starts_with("tests/golden/data/")) check_comments(text, code);
     if (path_.starts_with("tests/")) return;
 
-    const std::string code = without_comments(text);
     if (is_header(file)) check_guard(code);
     if (path_.starts_with("core/") && path_ != environment_file) check_environment(code);
     for (const Include& include : read_includes(text)) check_include(include);
@@ -111,6 +112,20 @@ class Checker {
   }
   void refuse(const Include& include, const std::string& why) {
     report(include.line, "includes " + include.path + ", " + why);
+  }
+
+  // A comment stands above what it describes. What closes a namespace, and directives, may have one behind them.
+  void check_comments(const std::string& text, const std::string& code) {
+    static const std::regex allowed(R"(^\s*#|// (namespace|extern|NOLINT))");
+    std::istringstream lines(text), codes(code);
+    std::string line, code_line;
+    for (int number = 1; std::getline(lines, line) && std::getline(codes, code_line); ++number) {
+      const std::size_t code_end = code_line.find_last_not_of(' ');
+      if (code_end == std::string::npos ||
+          line.substr(code_end + 1).find(" // ") == std::string::npos)
+        continue;
+      if (!std::regex_search(line, allowed)) report(number, "has a comment behind code");
+    }
   }
 
   void check_guard(const std::string& code) {

@@ -22,9 +22,8 @@ struct Function {
   int32_t device_type;
   Node* node;
 };
-gantry_object* find_from(Node*, gantry_bytes) {
-  return nullptr;
-}  // imports, then globals; borrowed
+// imports, then globals; borrowed
+gantry_object* find_from(Node*, gantry_bytes) { return nullptr; }
 // artifact's number -> runtime's
 int32_t to_runtime(Node*, int32_t number) { return number; }
 int32_t to_artifact(Node*, int32_t type) { return type; }
@@ -84,11 +83,12 @@ extern "C" int set_device(Node* node, int64_t number, int64_t index) {
 }
 namespace {
 using Packed = int (*)(TVMValue*, int*, int, TVMValue*, int*, void*);
+// identity: no number differs, tensors pass untouched
 struct HostFunction {
   Packed code;
   Node* node;
   bool identity;
-};  // identity: no number differs, tensors pass untouched
+};
 gantry_code call_host(void* self, const gantry_env* env, const gantry_value* v, int32_t n,
                       gantry_value* result, gantry_status* st) {
   auto& f = *static_cast<HostFunction*>(self);

@@ -32,12 +32,13 @@ struct Entry {
   std::vector<int64_t> shape;
   uint64_t bytes;
 };
+// arguments: args[first...]
 struct Op {
   gantry_object* function;
   gantry_device_id device;
   uint32_t first;
   int32_t count;
-};  // arguments: args[first...]
+};
 struct Graph {
   std::vector<Entry> entries;
   std::vector<uint32_t> inputs, heads;

@@ -8,9 +8,10 @@
 #include <vector>
 #include "gantry/gantry.h"
 namespace {
+// what `data` points to
 struct Buffer {
   cl_mem mem;
-};  // what `data` points to
+};
 struct Plugin {
   const gantry_host* host;
   int32_t type;
@@ -20,11 +21,12 @@ struct Plugin {
 struct Arg {
   uint8_t code, bits;
 };
+// axes: 0..2 grid, 3..5 block
 struct Kernel {
   std::string name;
   std::vector<Arg> args;
   std::vector<int8_t> axes;
-};  // axes: 0..2 grid, 3..5 block
+};
 struct Module {
   Plugin* plugin;
   gantry_object* node;
@@ -46,9 +48,8 @@ gantry_code driver(gantry_status* s, cl_int e, const char* what) {
 cl_command_queue queue(Plugin& p, int32_t i, void* stream) {
   return stream ? static_cast<cl_command_queue>(stream) : p.queues[size_t(i)];
 }
-cl_kernel kernel_for(const Function&, int32_t) {
-  return nullptr;
-}  // per device and thread; built on first use
+// per device and thread; built on first use
+cl_kernel kernel_for(const Function&, int32_t) { return nullptr; }
 
 gantry_code launch(void* self, const gantry_env* env, const gantry_value* a, int32_t n,
                    gantry_value*, gantry_status* st) {

@@ -165,7 +165,8 @@ TEST(PrivateCopy, HasAPathThatNoOpenLibraryHas) {
     path = copy->path();
     first = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(first, nullptr);
-  }  // the descriptor is free again, the library is still open under its path
+    // the descriptor is free again, the library is still open under its path
+  }
 
   const auto next = PrivateCopy::make("two", bytes);
   ASSERT_TRUE(next.ok());
