@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/quoted.hpp>
@@ -12,11 +13,19 @@
 namespace gantry {
 namespace {
 
-// Gives one reference back. Whoever gets true holds the last and must end the object.
-bool drop_last(gantry_object* object) {
-  const auto before = std::atomic_ref(object->counts).fetch_sub(1, std::memory_order_acq_rel);
+// Releases one strong reference. The caller for whom it returns true held the last and ends the object.
+bool release_strong(gantry_object& object) {
+  const auto before = std::atomic_ref(object.counts).fetch_sub(1, std::memory_order_acq_rel);
   return (before & UINT32_MAX) == 1;
 }
+
+// Releases the weak reference of the strong ones. The caller for whom it returns true frees the memory.
+bool release_weak(gantry_object& object) {
+  constexpr std::uint64_t one = std::uint64_t{1} << 32;
+  return std::atomic_ref(object.counts).fetch_sub(one, std::memory_order_acq_rel) >> 32 == 1;
+}
+
+void free_node(void* node) { ::operator delete(node, sizeof(ModuleNode)); }
 
 // Ends what the node owns but its imports: the pair while its imports and pins live, then the pins,
 // last first.
@@ -25,32 +34,44 @@ void finish(ModuleNode& node) {
   while (!node.pins.empty()) node.pins.pop_back();
 }
 
-// Frees a node and every import that nobody else holds. A chain may be as long as a file says, so
-// the dead wait in a list, linked through `self`, which a finished node no longer needs: no
-// recursion, no allocation.
-void delete_node(void* object, std::int32_t) {
-  auto* dead = static_cast<ModuleNode*>(object);
-  finish(*dead);
-  dead->self = nullptr;
-  while (dead != nullptr) {
-    ModuleNode* node = dead;
+// Ends a node and every import that nobody else holds. A chain may be as long as a file says, so the
+// dead wait in a list, linked through `self`, which a finished node no longer needs: no recursion, no
+// allocation.
+void end_node(ModuleNode& root) {
+  const NoCancellation guard;
+  finish(root);
+  root.self = nullptr;
+  for (ModuleNode* dead = &root; dead != nullptr;) {
+    ModuleNode* const node = dead;
     dead = static_cast<ModuleNode*>(node->self);
     for (Ref<ModuleNode>& import : node->imports) {
       ModuleNode* child = import.take();
-      if (child == nullptr || !drop_last(&child->header)) continue;
+      if (child == nullptr || !release_strong(child->header)) continue;
       finish(*child);
       child->self = dead;
       dead = child;
     }
-    delete node;
+    node->~ModuleNode();
+    if (node != &root && release_weak(node->header)) free_node(node);
   }
 }
 
-void delete_function(void* object, std::int32_t) {
-  auto* function = static_cast<FunctionObject*>(object);
-  const gantry_function_table* table = function->target.table;
-  if (GANTRY_HAS(table, destroy) && table->destroy) table->destroy(function->target.self);
-  delete function;
+// At the end of a process nothing of a plugin is called: its objects are left to the system.
+void delete_node(void* object, std::int32_t flags) {
+  if (!plugins_may_run()) return;
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) end_node(*static_cast<ModuleNode*>(object));
+  if ((flags & GANTRY_DELETE_MEMORY) != 0) free_node(object);
+}
+
+void delete_function(void* object, std::int32_t flags) {
+  if (!plugins_may_run()) return;
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    const NoCancellation guard;
+    const gantry_function& target = static_cast<FunctionObject*>(object)->target;
+    if (GANTRY_HAS(target.table, destroy) && target.table->destroy)
+      target.table->destroy(target.self);
+  }
+  delete_object<FunctionObject>(object, flags);
 }
 
 }  // namespace
@@ -79,6 +100,8 @@ std::vector<std::string> GlobalFunctions::names() const {
   for (const auto& entry : functions_) all.push_back(entry.first);
   return all;
 }
+
+bool may_call(const ModuleNode& node) { return plugins_may_run() || node.plugin.empty(); }
 
 std::string described(const ModuleNode& node) {
   return node.plugin.empty() ? node.location : concat(node.location, " (plugin ", node.plugin, ")");

@@ -95,6 +95,8 @@ class GlobalFunctions {
 
 // Who is at work in a node, for messages about its pair: "entry 2 \"cuda\" of model.so (plugin acme.npu)".
 std::string described(const ModuleNode& node);
+// True if functions of the node's table may be called: those of plugins not at the end of a process.
+bool may_call(const ModuleNode& node);
 // "a function of entry 2 ..."
 std::string described(const FunctionObject& function);
 

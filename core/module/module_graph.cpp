@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module_graph.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/module/traced_function.hpp"
 #include "core/module/unbound.hpp"
@@ -43,21 +44,16 @@ void walk_imports(ModuleNode& root, Visit visit) {
   }
 }
 
-// Asks one bound node. NULL with OK: it has no such function.
-Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& table,
-                                std::string_view name) {
-  StatusBuffer said;
-  gantry_function function{};
-  const gantry_code code = said.call([&](gantry_status* status) {
-    return table.get_function(node.self, {name.data(), name.size()}, &function, status);
-  });
-  if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
-  if (code != GANTRY_OK) {
-    Error error = said.error(code, concat("get_function of ", described(node)));
-    if (function.table != nullptr) {
-      error.at("get_function of ", described(node), " writes a function although it fails");
-    }
-    return std::move(error.at("while looking up ", quoted(name), " in ", node.location));
+// The object for what get_function returned, which is owned by the object or destroyed.
+Result<Ref<FunctionObject>> function_of(ModuleNode& node, gantry_function function,
+                                        std::string_view name) {
+  if (function.table == nullptr && function.self != nullptr) {
+    auto existing = ObjectPtr::adopt(static_cast<gantry_object*>(function.self));
+    if (existing->kind == GANTRY_FUNCTION)
+      return Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(existing.take()));
+    return bug("get_function of ", described(node), " returns an object of kind ", existing->kind,
+               ", expected a function (kind ", std::int32_t{GANTRY_FUNCTION}, ")")
+        .with_reason("RESULT_KIND");
   }
   Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
   if (node.trace == nullptr) {
@@ -75,6 +71,26 @@ Result<Ref<FunctionObject>> ask(ModuleNode& node, const gantry_module_table& tab
   return made;
 }
 
+// Looks up in one bound node. NULL with OK: it has no such function.
+Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table& table,
+                                    std::string_view name) {
+  if (!may_call(node)) return process_end_error(concat("get_function of ", described(node)));
+  StatusBuffer said;
+  gantry_function function{};
+  const gantry_code code = said.call([&](gantry_status* status) {
+    return table.get_function(node.self, {name.data(), name.size()}, &function, status);
+  });
+  if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
+  if (code != GANTRY_OK) {
+    Error error = said.error(code, concat("get_function of ", described(node)));
+    if (function.table != nullptr || function.self != nullptr) {
+      error.at("get_function of ", described(node), " writes a function although it fails");
+    }
+    return std::move(error.at("while looking up ", quoted(name), " in ", node.location));
+  }
+  return function_of(node, function, name);
+}
+
 std::string name_list(const std::vector<std::string>& names) {
   std::string text;
   const std::size_t told = std::min(names.size(), kNamesTold);
@@ -83,14 +99,11 @@ std::string name_list(const std::vector<std::string>& names) {
   return text;
 }
 
-// Laid out for size, as what else tells of failures or lists for people: the rest of this file is made for speed.
-//
-// Says where a look-up went, and what might have been found had every module been bound.
+// Reports where a look-up went, and what might have been found had every module been bound.
 //
 // unbound_count [out]  modules that are not bound by now
-[[gnu::noinline, gnu::cold]] Failure not_found_error(ModuleNode& module, std::uint32_t where,
-                                                     std::string_view name,
-                                                     std::size_t& unbound_count) {
+Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name,
+                        std::size_t& unbound_count) {
   std::vector<std::string> bound;
   std::vector<const ModuleNode*> unbound;
   const auto sort_in = [&](ModuleNode& node) {
@@ -126,35 +139,44 @@ std::string name_list(const std::vector<std::string>& names) {
   return unbound.empty() ? std::move(error) : std::move(error).with_reason("MODULE_UNBOUND");
 }
 
-[[gnu::noinline, gnu::cold]] gantry_code failed(FunctionObject& function, gantry_code code,
-                                                gantry_value* result, gantry_status* status) {
+// Releases what a failed call left in its result, so that the result is none.
+//
+// returns  true if there was something
+bool clear_result(gantry_value* result) {
   const bool wrote = result->kind != GANTRY_NONE;
-  if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
+  if (holds_object(*result) && is_result(*result)) gantry_release(result->object);
   *result = gantry_value{};
-  const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
-  const gantry_code told = known ? code : GANTRY_BUG;
-  if (status == nullptr) return told;
-
-  status->code = told;
-  std::string defects;
-  if (status->text != nullptr && status->text_size == 0) {
-    defects = concat(described(function), " fails with code ", code, " and says nothing");
-  } else if (!known) {
-    defects = concat("\n  ", described(function), " fails with code ", code,
-                     ", which is none of the ABI's");
-  }
-  if (wrote) {
-    defects += concat("\n  ", described(function), " writes a result although it fails");
-  }
-  if (!defects.empty()) gantry_status_add(status, defects.c_str());
-  return told;
+  return wrote;
 }
 
-[[gnu::noinline, gnu::cold]] gantry_code refuse_result(FunctionObject& function,
-                                                       gantry_value* result,
-                                                       gantry_status* status) {
+// Completes the status of a call that failed: the code is one of the ABI's, and there is a text.
+gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
+                   gantry_status* status) {
+  const bool wrote = clear_result(result);
+  const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
+  const gantry_code reported = known ? code : GANTRY_BUG;
+  if (status == nullptr) return reported;
+
+  const std::string callee = described(function);
+  if (status->code == GANTRY_OK || (status->text != nullptr && status->text_size == 0)) {
+    gantry_fail(status, reported, known ? "" : "STATUS_CODE",
+                concat(callee, " fails with code ", code, " and without a text").c_str());
+  } else if (!known) {
+    gantry_status_add(
+        status,
+        concat("\n  ", callee, " fails with code ", code, ", which is none of the ABI's").c_str());
+  }
+  status->code = reported;
+  if (wrote)
+    gantry_status_add(status, concat("\n  ", callee, " writes a result although it fails").c_str());
+  return reported;
+}
+
+gantry_code refuse_result(FunctionObject& function, gantry_value* result, gantry_status* status) {
+  const bool is_object = holds_object(*result);
   const Error error =
-      bug(described(function), " returns a value of kind ", result->kind, ", which nobody can own")
+      bug(described(function), is_object ? " returns an object" : " returns a value", " of kind ",
+          result->kind, is_object ? " at address 0" : ", which is no kind of a result")
           .with_reason("RESULT_KIND");
   *result = gantry_value{};
   return to_status(error, status);
@@ -184,7 +206,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
         ++passed_by;
         return false;
       }
-      found = ask(node, *table, name);
+      found = find_in(node, *table, name);
       return !found.ok() || *found;
     };
     if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
@@ -201,7 +223,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   }
 }
 
-[[gnu::cold]] Result<std::vector<std::string>> list_functions(ModuleNode& module) {
+Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   const auto* table = module.table.load(std::memory_order_acquire);
   if (table == nullptr || !GANTRY_HAS(table, list_functions) || !table->list_functions)
     return std::vector<std::string>();
@@ -226,6 +248,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
           return into.taken;
         });
       }};
+  if (!may_call(module)) return process_end_error(list.subject);
   StatusBuffer said;
   const gantry_code code = said.call(
       [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
@@ -239,34 +262,35 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   return std::move(list.names);
 }
 
-// What follows a call that has not ended well. Apart: every call pays for the room that its function takes.
-[[gnu::cold]] gantry_code detail::ended_badly(FunctionObject& function, gantry_code code,
-                                              gantry_value* result,
-                                              gantry_status* status) noexcept {
+gantry_code detail::ended_badly(FunctionObject& function, gantry_code code, gantry_value* result,
+                                gantry_status* status) {
   return abi_boundary(status, [&] {
     return code != GANTRY_OK ? failed(function, code, result, status)
                              : refuse_result(function, result, status);
   });
 }
 
-[[gnu::cold]] gantry_code detail::thrown(FunctionObject& function, gantry_value* result,
-                                         gantry_status* status) noexcept {
+gantry_code detail::thrown(FunctionObject& function, gantry_value* result, gantry_status* status) {
   const Error error = error_in_flight();
   return abi_boundary(status, [&]() -> Status {
-    if (holds_object(*result) && is_owned_kind(result->kind)) release(result->object);
-    *result = gantry_value{};
+    clear_result(result);
     return bug(described(function), " throws: ", error.message).with_reason("EXCEPTION");
   });
+}
+
+gantry_code detail::refuse_at_end(FunctionObject& function, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status { return process_end_error(described(function)); });
 }
 
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status) {
   *result = gantry_value{};
   if (status != nullptr) {
+    status->code = GANTRY_OK;
     status->text_size = 0;
-    if (status->text != nullptr && status->text_capacity != 0) status->text[0] = '\0';
+    status->error = nullptr;
   }
-  return call_prepared(function, env ? *env : default_env, args, count, result, status);
+  return call_prepared(function, env ? *env : default_env(function), args, count, result, status);
 }
 
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,

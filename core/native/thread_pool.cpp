@@ -169,21 +169,30 @@ bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
   const std::int32_t available = start_workers();
   if (tasks == 0) tasks = available;
   const bool runs = tasks > 1 && tasks <= available;
-  if (runs) {
-    body_ = body;
-    data_ = data;
-    tasks_ = tasks;
-    barrier_.reset(static_cast<std::uint32_t>(tasks), spins_);
-    pending_.store(tasks - 1, std::memory_order_relaxed);
-    const std::uint32_t launch = done_.value();
-    for (std::int32_t i = 0; i + 1 < tasks; ++i)
-      workers_[static_cast<std::size_t>(i)]->posted.raise();
-    body(data, 0, tasks);
-    barrier_.leave();
-    done_.wait_past(launch, spins_);
+  if (!runs) {
+    busy_.store(false, std::memory_order_release);
+    return false;
   }
-  busy_.store(false, std::memory_order_release);
-  return runs;
+  body_ = body;
+  data_ = data;
+  tasks_ = tasks;
+  barrier_.reset(static_cast<std::uint32_t>(tasks), spins_);
+  pending_.store(tasks - 1, std::memory_order_relaxed);
+  // Also where pthread_cancel() unwinds this task: the others use what is on this stack.
+  struct Ending {
+    ThreadPool& pool;
+    std::uint32_t launch;
+    ~Ending() {
+      pool.barrier_.leave();
+      pool.done_.wait_past(launch, pool.spins_);
+      pool.busy_.store(false, std::memory_order_release);
+    }
+  };
+  const Ending ending{*this, done_.value()};
+  for (std::int32_t i = 0; i + 1 < tasks; ++i)
+    workers_[static_cast<std::size_t>(i)]->posted.raise();
+  body(data, 0, tasks);
+  return true;
 }
 
 gantry_code ThreadPool::parallel_for(std::int64_t count, gantry_parallel_body body, void* self,

@@ -14,7 +14,7 @@ DevicePool::~DevicePool() {
   // moved from
   if (device_ == nullptr) return;
   for (const auto* blocks : {&used_, &spare_}) {
-    for (const Block& block : *blocks) device_->table->free(device_->self, index_, block.data);
+    for (const Block& block : *blocks) device_free(*device_, index_, block.data);
   }
 }
 
@@ -61,7 +61,7 @@ Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
     return used_.back().data;
   }
   if (!spare_.empty()) {
-    device_->table->free(device_->self, index_, spare_.back().data);
+    device_free(*device_, index_, spare_.back().data);
     spare_.pop_back();
   }
   GANTRY_TRY(void* const data, alloc_new(size));

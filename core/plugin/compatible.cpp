@@ -11,11 +11,14 @@ std::string describe(const gantry_abi_range& range) {
                                             : concat(low, "-", range.major, ".", range.max_minor);
 }
 
+bool overlap(const gantry_abi_range& a, const gantry_abi_range& b) {
+  return a.major == b.major &&
+         std::min(a.max_minor, b.max_minor) >= std::max(a.min_minor, b.min_minor);
+}
+
 Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range& theirs,
                                 const gantry_abi_range& ours) {
-  const std::uint32_t minor = std::min(theirs.max_minor, ours.max_minor);
-  if (theirs.major == ours.major && minor >= std::max(theirs.min_minor, ours.min_minor))
-    return minor;
+  if (overlap(theirs, ours)) return std::min(theirs.max_minor, ours.max_minor);
 
   const bool newer =
       theirs.major != ours.major ? theirs.major > ours.major : theirs.min_minor > ours.max_minor;

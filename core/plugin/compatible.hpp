@@ -24,6 +24,9 @@ struct PluginName {
 Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range& theirs,
                                 const gantry_abi_range& ours);
 
+// True if there is a minor that both ranges contain.
+bool overlap(const gantry_abi_range& a, const gantry_abi_range& b);
+
 // "1.0-1.3", or "1.0" where both ends are equal.
 std::string describe(const gantry_abi_range& range);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/plugin.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/plugin/compatible.hpp"
@@ -20,17 +21,12 @@ Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core
                                        std::string_view subject) {
   StatusBuffer said;
   const gantry_plugin_table* table = nullptr;
-  gantry_status* const status = said.get();
-  try {
+  const gantry_code code = said.call([&](gantry_status* status) -> gantry_code {
     table = query(&core, status);
-  } catch (const std::exception& thrown) {
-    return bug(subject, ": gantry_plugin_query_v1 throws: ", thrown.what())
-        .with_reason(reason::query_failed.tag);
-  } catch (...) {
-    return bug(subject, ": gantry_plugin_query_v1 throws").with_reason(reason::query_failed.tag);
-  }
-  if (table) return table;
-  const gantry_code code = status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
+    if (table != nullptr) return GANTRY_OK;
+    return status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
+  });
+  if (code == GANTRY_OK) return table;
   Error error = said.error(code, concat(subject, ": gantry_plugin_query_v1"));
   if (!reason_of(error)) error.reason = reason::query_failed.tag;
   return error;
@@ -137,8 +133,14 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   }
   const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
                                  0};
-  if (describe(claimed) != describe(plugin.table.abi)) {
-    return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(plugin.table.abi));
+  const gantry_abi_range& built = plugin.table.abi;
+  if (!overlap(claimed, built)) {
+    return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(built));
+  }
+  if (describe(claimed) != describe(built)) {
+    plugin.warnings.push_back(concat(manifest.file, " says ABI ", describe(claimed), ", ",
+                                     manifest.library_path, " says ", describe(built),
+                                     ": build the manifest from the same template"));
   }
   for (const ManifestKey& key : manifest.keys) {
     if (plugin.loader(key.key)) continue;
@@ -199,6 +201,8 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
     return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
         .with_reason(reason::query_missing.tag);
   }
+  watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
+  watch_process_end();
   GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
   GANTRY_CHECK(check_claims(manifest, *plugin));
   plugin->library = manifest.library_path;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/plugin_set.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/plugin/inspect.hpp"
 #include "core/plugin/plugin_set_state.hpp"
 
@@ -197,6 +198,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
 
   CandidateState reached = CandidateState::eligible;
   const auto open = [&]() -> Result<std::shared_ptr<const ActivePlugin>> {
+    if (!plugins_may_run()) return process_end_error(concat("plugin ", manifest.title()));
     std::shared_ptr<const LoadedPlugin> plugin;
     {
       const std::lock_guard load_lock(state_->load_mutex);
@@ -223,6 +225,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
       }
       active->instance = std::move(*instance);
     }
+    watch_process_end();
     reached = CandidateState::active;
     return std::shared_ptr<const ActivePlugin>(std::move(active));
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/devices.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -66,12 +67,13 @@ Result<std::string> text_of(gantry_value given) {
 
 // One fact about a device; empty where it does not apply.
 Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
+  const std::string subject = concat("attribute ", asked.name, " of ", described(device));
+  if (!may_call(device)) return process_end_error(subject);
   gantry_value value{};
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
     return device.table->attribute(device.self, index, asked.number, &value, said);
   });
-  const std::string subject = concat("attribute ", asked.name, " of ", described(device));
   if (code != GANTRY_OK) {
     Error error = status.error(code, subject);
     if (error.reason == "EXCEPTION" || error.reason == "STATUS_CODE") return error;
@@ -98,6 +100,7 @@ std::string plugin_of(const RuntimeState& state, const std::string& kind) {
 }  // namespace
 
 Result<std::int32_t> device_count(const Device& device) {
+  if (!may_call(device)) return process_end_error(concat("count of ", described(device)));
   std::int32_t count = 0;
   StatusBuffer status;
   const gantry_code code = status.call(

@@ -38,10 +38,10 @@ Failure wrong_kind(const gantry_value& value, std::string_view expected) {
 }  // namespace
 
 Object::Object(const Object& other) : object_(other.object_) {
-  if (object_ != nullptr) retain(object_);
+  if (object_ != nullptr) gantry_retain(object_);
 }
 
-void Object::drop(gantry_object* object) { release(object); }
+void Object::drop(gantry_object* object) { gantry_release(object); }
 
 Object Object::adopt(gantry_object* object) {
   Object handle;
@@ -82,11 +82,11 @@ Result<Tensor> Tensor::row(std::int64_t index) const {
 }
 
 Any::Any(const Any& other) : value_(other.value_) {
-  if (holds_object(value_)) retain(value_.object);
+  if (holds_object(value_)) gantry_retain(value_.object);
 }
 
 Any Any::share(const gantry_value& value) {
-  if (holds_object(value)) retain(value.object);
+  if (holds_object(value)) gantry_retain(value.object);
   return adopt(value);
 }
 
@@ -113,19 +113,19 @@ Result<std::string> Any::text() const {
 
 Result<Tensor> Any::tensor() const {
   if (value_.kind != GANTRY_TENSOR) return wrong_kind(value_, "a tensor");
-  retain(value_.object);
+  gantry_retain(value_.object);
   return Tensor(Object::adopt(value_.object));
 }
 
 Result<Function> Any::function() const {
   if (value_.kind != GANTRY_FUNCTION) return wrong_kind(value_, "a function");
-  retain(value_.object);
+  gantry_retain(value_.object);
   return Function(Object::adopt(value_.object));
 }
 
 Result<Module> Any::module() const {
   if (value_.kind != GANTRY_MODULE) return wrong_kind(value_, "a module");
-  retain(value_.object);
+  gantry_retain(value_.object);
   return Module(Object::adopt(value_.object));
 }
 
@@ -149,7 +149,7 @@ Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env*
     auto& function = *reinterpret_cast<FunctionObject*>(object_);
     StatusBuffer said;
     const gantry_code code =
-        call_prepared(function, env ? *env : default_env, args.data(),
+        call_prepared(function, env ? *env : default_env(function), args.data(),
                       static_cast<std::int32_t>(args.size()), result->slot(), said.get());
     if (code != GANTRY_OK) [[unlikely]]
       result = failed_call(function, code, said);

@@ -36,6 +36,19 @@ Result<ModuleNode*> module_argument(gantry_object* object, std::string_view func
   return reinterpret_cast<ModuleNode*>(object);
 }
 
+// Version 1.0 has no flag for these calls.
+Status check_flags(std::uint32_t flags, std::string_view function) {
+  if (flags == 0) return {};
+  return unsupported(function, ": flags are ", Hex{flags}, ", this version knows none")
+      .with_reason("FLAGS");
+}
+
+Status check_device_type(std::int32_t type, std::string_view function) {
+  if (type >= 0 && type < kDeviceTypeCount) return {};
+  return invalid(function, ": device type is ", type, ", range is 0 to ", kDeviceTypeCount - 1)
+      .with_reason("DEVICE_TYPE");
+}
+
 void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
   abi_boundary(nullptr, [&]() -> Status {
     const Log& log = state_of(host).log;
@@ -71,9 +84,6 @@ std::int32_t host_is_cancelled(const gantry_host*, const gantry_env* env) {
              : 0;
 }
 
-void host_retain(const gantry_host*, gantry_object* object) { retain(object); }
-void host_release(const gantry_host*, gantry_object* object) { release(object); }
-
 gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                           gantry_value* out, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
@@ -83,7 +93,9 @@ gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_byt
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .with_reason("TEXT_UTF8");
     }
-    return give(new_text(kind, text_of(text)), out);
+    GANTRY_TRY(OwnedValue made, new_text(kind, text_of(text)));
+    *out = made.take();
+    return {};
   });
 }
 
@@ -114,15 +126,47 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
   });
 }
 
-gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes scope,
+gantry_code host_error_new(const gantry_host*, const gantry_error* what, gantry_value* out,
+                           gantry_status* status) {
+  return abi_boundary(status, [&] { return give(new_error(*what), out); });
+}
+
+gantry_code host_object_new(const gantry_host* host, const gantry_object_type* type, void* self,
                             gantry_value* out, gantry_status* status) {
-  return abi_boundary(
-      status, [&] { return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out); });
+  return abi_boundary(status, [&]() -> Status {
+    const bool is_complete = type != nullptr && GANTRY_HAS(type, destroy) &&
+                             type->name != nullptr && type->destroy != nullptr;
+    if (!is_complete) {
+      return bug("object_new: plugin ", PluginHost::of(host).plugin,
+                 " passes a type without `name` or `destroy`")
+          .with_reason("TABLE_INCOMPLETE");
+    }
+    return give(new_opaque(type, self, state_of(host).life()), out);
+  });
+}
+
+gantry_code host_object_get(const gantry_host*, gantry_object* object,
+                            const gantry_object_type* type, void** self, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(*self, opaque_self(object, type));
+    return {};
+  });
+}
+
+gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes scope,
+                            std::uint32_t flags, gantry_value* out, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_flags(flags, "tensor_new"));
+    return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out);
+  });
 }
 
 gantry_code host_tensor_view(const gantry_host*, const gantry_tensor* what, gantry_object* owner,
-                             gantry_value* out, gantry_status* status) {
-  return abi_boundary(status, [&] { return give(tensor_view(*what, owner), out); });
+                             std::uint32_t flags, gantry_value* out, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_flags(flags, "tensor_view"));
+    return give(tensor_view(*what, owner), out);
+  });
 }
 
 gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from,
@@ -132,8 +176,9 @@ gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from,
 }
 
 gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gantry_module module,
-                            gantry_value* out, gantry_status* status) {
+                            std::int32_t device_type, gantry_value* out, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_device_type(device_type, "module_new"));
     RuntimeState& state = state_of(host);
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
@@ -155,24 +200,40 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
       // Released before the life: the parent may be the last that keeps the runtime.
       node->pins.push_back(std::make_shared<const Ref<ModuleNode>>(Ref<ModuleNode>::share(above)));
     }
-    GANTRY_CHECK(bind(*node, {module.self, table}, PluginHost::of(host).plugin));
+    GANTRY_CHECK(bind(*node, {module.self, table}, PluginHost::of(host).plugin, device_type));
     *out = OwnedValue(std::move(node)).take();
     return {};
   });
 }
 
 gantry_code host_function_new(const gantry_host* host, gantry_object* parent,
-                              gantry_function function, gantry_value* out, gantry_status* status) {
+                              gantry_function function, std::int32_t device_type, gantry_value* out,
+                              gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_device_type(device_type, "function_new"));
     ModuleNode* above = nullptr;
     if (parent != nullptr) {
       GANTRY_TRY(above, module_argument(parent, "function_new"));
     }
-    auto made = new_function(function, Ref<ModuleNode>::share(above), 0, state_of(host).life());
+    auto made =
+        new_function(function, Ref<ModuleNode>::share(above), device_type, state_of(host).life());
     if (!made.ok())
       return std::move(made).failure().at("in function_new of plugin ",
                                           PluginHost::of(host).plugin);
     return give(std::move(made), out);
+  });
+}
+
+gantry_code host_module_info(const gantry_host*, gantry_object* module, gantry_module_info* info,
+                             gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const ModuleNode* node, module_argument(module, "module_info"));
+    const auto* table = node->table.load(std::memory_order_acquire);
+    info->flags = table != nullptr ? table->flags : 0;
+    info->type_key = {node->type_key.data(), node->type_key.size()};
+    info->device_type = node->device_type;
+    info->zero = 0;
+    return {};
   });
 }
 
@@ -186,7 +247,8 @@ gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t w
   });
 }
 
-// The hot one: no wall, nothing in it can throw but the callee, which must not.
+// On the path of every operator, so without abi_boundary: only the callee could throw, and call()
+// handles that.
 gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_env* env,
                       const gantry_value* args, std::int32_t count, gantry_value* result,
                       gantry_status* status) {
@@ -234,17 +296,19 @@ void fill_host_table(PluginHost& host, std::uint32_t abi_minor) {
       .log = host_log,
       .config_get = host_config_get,
       .is_cancelled = host_is_cancelled,
-      .retain = host_retain,
-      .release = host_release,
       .text_new = host_text_new,
       .shape_new = host_shape_new,
       .items_new = host_items_new,
       .items_get = host_items_get,
+      .error_new = host_error_new,
+      .object_new = host_object_new,
+      .object_get = host_object_get,
       .tensor_new = host_tensor_new,
       .tensor_view = host_tensor_view,
       .tensor_copy = host_tensor_copy,
       .module_new = host_module_new,
       .function_new = host_function_new,
+      .module_info = host_module_info,
       .find = host_find,
       .call = host_call,
       .device_type = host_device_type,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/load.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/module/unbound.hpp"
@@ -290,6 +291,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
     if (error.reason == "NO_PLUGIN") return error;
     return std::move(error).at("while loading ", path);
   }
+  watch_process_end();
   state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
                         (*root)->imports.size()));
   // it may have been loaded by somebody who allowed it

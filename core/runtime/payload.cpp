@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/payload.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
@@ -69,13 +70,20 @@ Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
   }
   made.type_key_ = like.type_key;
   made.origin_ = like.file->path().string();
-  made.generation_ = like.generation;
+  if (like.generation >= 0 && like.generation <= 3) {
+    made.argument_tags_ = GANTRY_ARGUMENT_TAGS_NO;
+    made.numbering_ = GANTRY_NUMBERING_PACKED;
+  } else if (like.generation == 5) {
+    made.argument_tags_ = GANTRY_ARGUMENT_TAGS_YES;
+    made.numbering_ = GANTRY_NUMBERING_FFI;
+  }
   made.pin_ = std::move(pin);
   return made;
 }
 
 Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, bool exact,
                                           ModuleNode& node) {
+  if (!plugins_may_run()) return process_end_error(subject());
   const Span span(state_->trace.get(), "load payload", "load");
   auto& instance = *static_cast<PluginInstance*>(server_->instance.get());
   gantry_blob blob{};
@@ -85,7 +93,8 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   blob.origin = {origin_.data(), origin_.size()};
   blob.data = bytes.data();
   blob.size = bytes.size();
-  blob.generation = generation_;
+  blob.argument_tags = argument_tags_;
+  blob.numbering = numbering_;
   blob.pin = pin_.get();
   NewModule made;
   std::uint64_t consumed = 0;

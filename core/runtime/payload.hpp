@@ -71,7 +71,8 @@ class PayloadLoader {
   std::shared_ptr<const ActivePlugin> server_;
   const gantry_loader_table* loader_ = nullptr;
   std::string type_key_, origin_;
-  std::int32_t generation_ = -1;
+  std::uint32_t argument_tags_ = GANTRY_ARGUMENT_TAGS_UNKNOWN;
+  std::uint32_t numbering_ = GANTRY_NUMBERING_UNKNOWN;
   ObjectPtr pin_;
   // The last table that was handed over, and our copy of it.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/plugin_instance.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/runtime/state.hpp"
 
@@ -39,8 +40,7 @@ struct ToValue {
     return OwnedValue::adopt(made);
   }
   Result<OwnedValue> operator()(const std::string& value) const {
-    GANTRY_TRY(Ref<TextObject> text, new_text(GANTRY_STRING, value));
-    return OwnedValue(std::move(text));
+    return new_text(GANTRY_STRING, value);
   }
   static Result<OwnedValue> number(std::int32_t kind, std::int64_t value) {
     gantry_value made{};
@@ -136,7 +136,9 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
 }
 
 PluginInstance::~PluginInstance() {
-  if (created_) plugin_->table.destroy(self_);
+  if (!created_ || !plugins_may_run()) return;
+  const NoCancellation guard;
+  plugin_->table.destroy(self_);
 }
 
 }  // namespace gantry

@@ -75,17 +75,8 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
 }  // namespace
 
 const gantry_host_info& core_info() {
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr std::uint32_t kSanitizer = 1;
-#elif defined(__SANITIZE_THREAD__)
-  constexpr std::uint32_t kSanitizer = 2;
-#else
-  constexpr std::uint32_t kSanitizer = 0;
-#endif
-  static const gantry_host_info info{sizeof(gantry_host_info),
-                                     0,
-                                     {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, kSanitizer},
-                                     GANTRY_CORE_VERSION};
+  static const gantry_host_info info{
+      sizeof(gantry_host_info), 0, {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0}, GANTRY_CORE_VERSION};
   return info;
 }
 

@@ -39,6 +39,13 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47;
 // blocks, so that free() finds the same number without a header or a map.
 std::atomic<std::int64_t> allocated_bytes{0};
 
+gantry_code check_flags(std::uint32_t flags, gantry_status* status) {
+  if (flags == 0) return GANTRY_OK;
+  char text[96];
+  std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", this version knows none", flags);
+  return gantry_fail(status, GANTRY_UNSUPPORTED, "FLAGS", text);
+}
+
 gantry_code check_index(std::int32_t i, gantry_status* status) {
   if (i == 0) return GANTRY_OK;
   return refuse(status, GANTRY_INVALID, "cpu:%" PRId32 " is not there, the only index is 0", i);
@@ -181,9 +188,10 @@ gantry_code synchronize(void*, std::int32_t i, void* stream, gantry_status* stat
 }
 
 // Work is done when the call returns, so the one stream is NULL.
-gantry_code stream_create(void*, std::int32_t i, std::uint32_t, void** stream,
+gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
                           gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  if (const gantry_code code = check_flags(flags, status); code != GANTRY_OK) return code;
   *stream = nullptr;
   return GANTRY_OK;
 }
@@ -194,9 +202,10 @@ void stream_destroy(void*, std::int32_t, void*) {}
 using Clock = std::chrono::steady_clock;
 using Event = std::atomic<Clock::time_point>;
 
-gantry_code event_create(void*, std::int32_t i, std::uint32_t, void** event,
+gantry_code event_create(void*, std::int32_t i, std::uint32_t flags, void** event,
                          gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  if (const gantry_code code = check_flags(flags, status); code != GANTRY_OK) return code;
   auto* const fresh = new (std::nothrow) Event{};
   if (fresh == nullptr) return refuse(status, GANTRY_EXHAUSTED, "cpu: no memory for an event");
   *event = fresh;
@@ -247,7 +256,7 @@ void capture_destroy(void*, std::int32_t, void*) {}
 const gantry_device_table* cpu_device_table() {
   static constexpr gantry_device_table table = {
       .struct_size = sizeof(gantry_device_table),
-      .flags = GANTRY_DEVICE_HOST_ACCESS,
+      .flags = 0,
       .name = "cpu",
       .type = kCpu,
       .zero = 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/device_set.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -80,7 +81,10 @@ std::string described(const Device& device) {
                                : concat("device ", device.name, " (plugin ", device.plugin, ")");
 }
 
+bool may_call(const Device& device) { return device.type == kCpu || plugins_may_run(); }
+
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
   void* data = nullptr;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
@@ -93,12 +97,16 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   }
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
-    device.table->free(device.self, index, data);
+    device_free(device, index, data);
     return bug(described(device), ": alloc of ", what.size,
-               " bytes gives an address that is no multiple of ", what.alignment, ", as was asked")
+               " bytes returns an address that is no multiple of ", what.alignment)
         .with_reason("DEVICE_ALLOC");
   }
   return data;
+}
+
+void device_free(const Device& device, std::int32_t index, void* data) {
+  if (may_call(device)) device.table->free(device.self, index, data);
 }
 
 Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table,

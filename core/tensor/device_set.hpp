@@ -45,6 +45,11 @@ std::string described(const Device& device);
 //
 // returns  the table's own error, or bug, reason DEVICE_ALLOC, naming the device and its plugin
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
+// Frees what device_alloc() returned; at the end of a process it leaves memory of plugins to the
+// system.
+void device_free(const Device& device, std::int32_t index, void* data);
+// True if functions of the device's table may be called: those of plugins not at the end of a process.
+bool may_call(const Device& device);
 
 // A device as people write it: "cpu", "opencl:1".
 struct DeviceName {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/object.hpp"
 
+#include "core/base/process_end.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,23 +12,42 @@
 namespace gantry {
 namespace {
 
-// Every object here is one block of malloc: the cell, and behind it what it points to.
-void free_block(void* self, std::int32_t) { std::free(self); }
-
-void free_items(void* self, std::int32_t) {
-  auto* object = static_cast<ItemsObject*>(self);
-  for (std::uint64_t i = 0; i < object->count; ++i) {
-    if (holds_object(object->items[i])) release(object->items[i].object);
-  }
-  std::free(self);
+// The deleter of an object that is one block of malloc: the cell, and behind it what it points to.
+void free_block(void* self, std::int32_t flags) {
+  if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
 
-struct PinObject {
-  gantry_object header;
-  std::shared_ptr<const void> what;
-};
+void free_items(void* self, std::int32_t flags) {
+  auto* object = static_cast<ItemsObject*>(self);
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    for (std::uint64_t i = 0; i < object->count; ++i) {
+      if (holds_object(object->items[i])) gantry_release(object->items[i].object);
+    }
+  }
+  free_block(self, flags);
+}
 
-void free_pin(void* self, std::int32_t) { delete static_cast<PinObject*>(self); }
+void delete_opaque(void* self, std::int32_t flags) {
+  auto* object = static_cast<OpaqueObject*>(self);
+  if ((flags & GANTRY_DELETE_CONTENT) != 0 && object->type != nullptr) {
+    // At the end of a process nothing of a plugin is called: its objects are left to the system.
+    if (!plugins_may_run()) return;
+    const NoCancellation guard;
+    object->type->destroy(object->self);
+  }
+  delete_object<OpaqueObject>(self, flags);
+}
+
+// As tvm-ffi calls it. Without memory the backtrace stays as it is.
+void update_backtrace(gantry_object* self, const gantry_bytes* backtrace, std::int32_t mode) {
+  auto* object = reinterpret_cast<ErrorObject*>(self);
+  try {
+    if (mode == 0) object->backtrace.clear();
+    object->backtrace.append(backtrace->data, backtrace->size);
+    object->error.backtrace = {object->backtrace.data(), object->backtrace.size()};
+  } catch (const std::bad_alloc&) {
+  }
+}
 
 // A cell with `extra` bytes behind it, in one block.
 //
@@ -41,15 +62,14 @@ Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   return new (block) T{};
 }
 
-// One item, fit to be kept: with a reference of its own.
+// One item that may be kept: with a reference of its own.
 Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   if (item.kind == GANTRY_CSTRING || item.kind == GANTRY_BYTES_REF) {
     if (item.p == nullptr) return invalid("item ", index, " is a text at address 0");
     gantry_bytes text{};
     gantry_value_bytes(&item, &text);
     const std::int32_t kind = item.kind == GANTRY_CSTRING ? GANTRY_STRING : GANTRY_BYTES;
-    GANTRY_TRY(auto copy, new_text(kind, std::string_view(text.data, text.size)));
-    return OwnedValue(std::move(copy));
+    return new_text(kind, std::string_view(text.data, text.size));
   }
   if (item.kind == GANTRY_TENSOR_REF) {
     return invalid("item ", index, " is a borrowed tensor, only tensor objects can be kept");
@@ -57,27 +77,34 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   if (!is_owned_kind(item.kind)) {
     return invalid("item ", index, " has kind ", item.kind, ", which is no kind of value");
   }
-  if (holds_object(item)) {
-    if (item.object == nullptr) return invalid("item ", index, " is an object at address 0");
-    retain(item.object);
+  if (holds_object(item) && item.object == nullptr)
+    return invalid("item ", index, " is an object at address 0");
+  if (!gantry_value_is_canonical(&item)) {
+    return invalid("item ", index, " of kind ", item.kind,
+                   " is not canonical: bytes that the kind does not use are 0")
+        .with_reason("VALUE_FORM");
   }
+  if (holds_object(item)) gantry_retain(item.object);
   return OwnedValue::adopt(item);
 }
 
 }  // namespace
 
-Result<Ref<TextObject>> new_text(std::int32_t kind, std::string_view text) {
+Result<OwnedValue> new_text(std::int32_t kind, std::string_view text) {
   if (kind != GANTRY_STRING && kind != GANTRY_BYTES) {
-    return invalid("a text object of kind ", kind,
-                   " is asked for, kinds are 65 (string) and 66 (bytes)");
+    return invalid("kind of a text is ", kind, ", kinds are 65 (string) and 66 (bytes)");
   }
+  gantry_value small{};
+  const std::int32_t small_kind = kind == GANTRY_STRING ? GANTRY_SMALL_STRING : GANTRY_SMALL_BYTES;
+  if (gantry_value_small(small_kind, {text.data(), text.size()}, &small) != 0)
+    return OwnedValue::adopt(small);
   GANTRY_TRY(TextObject* const object, new_block<TextObject>(text.size() + 1, "text"));
   char* const copy = reinterpret_cast<char*>(object + 1);
   std::copy(text.begin(), text.end(), copy);
   copy[text.size()] = '\0';
   object->header = fresh_header(kind, free_block);
   object->text = {copy, text.size()};
-  return Ref<TextObject>::adopt(object);
+  return OwnedValue(Ref<TextObject>::adopt(object));
 }
 
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims) {
@@ -92,8 +119,7 @@ Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims) {
 
 Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_value> items) {
   if (kind != GANTRY_ARRAY && kind != GANTRY_MAP) {
-    return invalid("a collection of kind ", kind,
-                   " is asked for, kinds are 71 (array) and 72 (map)");
+    return invalid("kind of a collection is ", kind, ", kinds are 71 (array) and 72 (map)");
   }
   if (kind == GANTRY_MAP && items.size() % 2 != 0) {
     return invalid("map has ", items.size(), " items, keys and values come in pairs");
@@ -111,12 +137,49 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
   return kept;
 }
 
-Result<ObjectPtr> new_pin(std::shared_ptr<const void> what) {
-  auto* const object = new (std::nothrow) PinObject{};
-  if (object == nullptr) return exhausted("pin: no memory for ", sizeof(PinObject), " bytes");
-  object->header = fresh_header(GANTRY_OBJECT, free_pin);
-  object->what = std::move(what);
+Result<Ref<ErrorObject>> new_error(const gantry_error& what) {
+  auto* const object = new (std::nothrow) ErrorObject{};
+  if (object == nullptr) return exhausted("error: no memory for ", sizeof(ErrorObject), " bytes");
+  object->header = fresh_header(GANTRY_ERROR, delete_object<ErrorObject>);
+  auto made = Ref<ErrorObject>::adopt(object);
+  object->kind.assign(what.kind.data, what.kind.size);
+  object->message.assign(what.message.data, what.message.size);
+  object->backtrace.assign(what.backtrace.data, what.backtrace.size);
+  object->cause = ObjectPtr::share(what.cause);
+  object->context = ObjectPtr::share(what.context);
+  object->error = {{object->kind.data(), object->kind.size()},
+                   {object->message.data(), object->message.size()},
+                   {object->backtrace.data(), object->backtrace.size()},
+                   update_backtrace,
+                   what.cause,
+                   what.context};
+  return made;
+}
+
+Result<ObjectPtr> new_opaque(const gantry_object_type* type, void* self,
+                             std::shared_ptr<const void> kept) {
+  auto* const object = new (std::nothrow) OpaqueObject{};
+  if (object == nullptr) return exhausted("object: no memory for ", sizeof(OpaqueObject), " bytes");
+  object->header = fresh_header(GANTRY_OBJECT, delete_opaque);
+  object->type = type;
+  object->self = self;
+  object->kept = std::move(kept);
   return ObjectPtr::adopt(&object->header);
+}
+
+Result<ObjectPtr> new_pin(std::shared_ptr<const void> what) {
+  return new_opaque(nullptr, nullptr, std::move(what));
+}
+
+Result<void*> opaque_self(const gantry_object* object, const gantry_object_type* type) {
+  const bool is_ours = object != nullptr && object->deleter == delete_opaque;
+  const auto* opaque = is_ours ? reinterpret_cast<const OpaqueObject*>(object) : nullptr;
+  if (opaque != nullptr && opaque->type == type) return opaque->self;
+  const std::string found = object == nullptr         ? "NULL"
+                            : opaque == nullptr       ? concat("of kind ", object->kind)
+                            : opaque->type == nullptr ? std::string("a pin")
+                                                      : std::string(opaque->type->name);
+  return invalid("object is ", found, ", expected ", type->name).with_reason("ARGUMENT_KIND");
 }
 
 }  // namespace gantry

@@ -6,31 +6,21 @@
 //     gantry_object | cell             what the deleter frees: itself and everything it owns
 #pragma once
 
-#include <gantry/value.h>
+#include <gantry/host.h>
 #include <gantry/result.hpp>
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace gantry {
 
-// counts: strong references in the low half, weak ones (always 1 here, ours) in the high half.
+// One strong reference, and the weak one that all strong references hold together.
 constexpr std::uint64_t kFreshCounts = (std::uint64_t{1} << 32) | 1;
-// deleter flags: strong and weak count reached zero
-constexpr std::int32_t kDeleteBoth = 3;
-
-inline void retain(gantry_object* object) {
-  std::atomic_ref(object->counts).fetch_add(1, std::memory_order_relaxed);
-}
-
-// The last release runs the deleter, on this thread.
-inline void release(gantry_object* object) {
-  const auto before = std::atomic_ref(object->counts).fetch_sub(1, std::memory_order_acq_rel);
-  if ((before & UINT32_MAX) == 1) object->deleter(object, kDeleteBoth);
-}
 
 // One reference to a T, whose first member is `gantry_object header` (T may be gantry_object itself).
 template <class T>
@@ -38,7 +28,7 @@ class Ref {
  public:
   Ref() = default;
   Ref(const Ref& other) : object_(other.object_) {
-    if (object_) retain(base());
+    if (object_) gantry_retain(base());
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref& operator=(Ref other) noexcept {
@@ -46,7 +36,7 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (object_) release(base());
+    if (object_) gantry_release(base());
   }
 
   // adopt: takes over a reference; share: adds one.
@@ -56,7 +46,7 @@ class Ref {
     return ref;
   }
   static Ref share(T* object) {
-    if (object) retain(reinterpret_cast<gantry_object*>(object));
+    if (object) gantry_retain(reinterpret_cast<gantry_object*>(object));
     return adopt(object);
   }
 
@@ -77,31 +67,19 @@ using ObjectPtr = Ref<gantry_object>;
 
 inline bool holds_object(const gantry_value& value) { return value.kind >= GANTRY_OBJECT; }
 
-// Whether a value of this kind owns what it holds, or holds nothing to own: a result, an item. Borrowed kinds do not.
+// True for the kinds of results and items: those that own what they hold, or hold nothing to own. Not
+// for borrowed kinds, nor for kinds below GANTRY_OBJECT that this version does not know.
 constexpr bool is_owned_kind(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_NONE:
-    case GANTRY_INT:
-    case GANTRY_BOOL:
-    case GANTRY_FLOAT:
-    case GANTRY_POINTER:
-    case GANTRY_DTYPE:
-    case GANTRY_DEVICE:
-    case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_OBJECT:
-    case GANTRY_STRING:
-    case GANTRY_BYTES:
-    case GANTRY_FUNCTION:
-    case GANTRY_SHAPE:
-    case GANTRY_TENSOR:
-    case GANTRY_ARRAY:
-    case GANTRY_MAP:
-    case GANTRY_MODULE:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::uint64_t plain = 1u << GANTRY_NONE | 1u << GANTRY_INT | 1u << GANTRY_BOOL |
+                                  1u << GANTRY_FLOAT | 1u << GANTRY_POINTER | 1u << GANTRY_DTYPE |
+                                  1u << GANTRY_DEVICE | 1u << GANTRY_SMALL_STRING |
+                                  1u << GANTRY_SMALL_BYTES;
+  return kind >= GANTRY_OBJECT || (kind >= 0 && (plain >> kind & 1) != 0);
+}
+
+// True for a value that a callee may return.
+inline bool is_result(const gantry_value& value) {
+  return is_owned_kind(value.kind) && (value.kind < GANTRY_OBJECT || value.object != nullptr);
 }
 
 inline gantry_value value_of(gantry_object* object) {
@@ -126,7 +104,7 @@ class OwnedValue {
     ref.take();
   }
   OwnedValue(const OwnedValue& other) : value_(other.value_) {
-    if (holds_object(value_)) retain(value_.object);
+    if (holds_object(value_)) gantry_retain(value_.object);
   }
   OwnedValue(OwnedValue&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
   OwnedValue& operator=(OwnedValue other) noexcept {
@@ -134,7 +112,7 @@ class OwnedValue {
     return *this;
   }
   ~OwnedValue() {
-    if (holds_object(value_)) release(value_.object);
+    if (holds_object(value_)) gantry_release(value_.object);
   }
 
   const gantry_value& get() const { return value_; }
@@ -166,21 +144,57 @@ struct ItemsObject {
   std::uint64_t count;
 };
 
-// kind     GANTRY_STRING or GANTRY_BYTES, else invalid
-// returns  a copy of the text; exhausted when memory is
-Result<Ref<TextObject>> new_text(std::int32_t kind, std::string_view text);
+// GANTRY_ERROR. The texts and references in `error` belong to the members behind it.
+struct ErrorObject {
+  gantry_object header;
+  gantry_error error;
+  std::string kind, message, backtrace;
+  ObjectPtr cause, context;
+};
+// GANTRY_OBJECT: a pin, or an object of a plugin.
+struct OpaqueObject {
+  gantry_object header;
+  // NULL for a pin.
+  const gantry_object_type* type = nullptr;
+  void* self = nullptr;
+  std::shared_ptr<const void> kept;
+};
+
+// Copies a text into a canonical value: a small one where it fits, else an object.
+//
+// kind     [in]   GANTRY_STRING or GANTRY_BYTES, else invalid
+// returns  exhausted when memory is
+Result<OwnedValue> new_text(std::int32_t kind, std::string_view text);
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims);
-// kind     GANTRY_ARRAY, or GANTRY_MAP with an even count
-// items    each kept: objects are retained; borrowed forms (C string, bytes, tensor by reference) are refused as
-//          invalid, because nothing says how long they live - but texts, which are copied into text objects
+// kind     [in]   GANTRY_ARRAY, or GANTRY_MAP with an even count
+// items    [in]   each kept: objects are retained, texts copied. A tensor by reference is refused as
+//                 invalid, because nothing limits its life; so is a value that is not canonical
 Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_value> items);
+// what     [in]   texts are copied, cause and context retained
+Result<Ref<ErrorObject>> new_error(const gantry_error& what);
+// type     [in]   static for the life of the process
+// self     [in]   on failure the caller keeps it
+// kept     [in]   what the code of type->destroy needs
+Result<ObjectPtr> new_opaque(const gantry_object_type* type, void* self,
+                             std::shared_ptr<const void> kept);
+// returns  invalid  an object that is not opaque, or of another type
+Result<void*> opaque_self(const gantry_object* object, const gantry_object_type* type);
 
 // An object of kind GANTRY_OBJECT that keeps `what` alive (a mapped file, a library) until its last release.
 Result<ObjectPtr> new_pin(std::shared_ptr<const void> what);
 
-// Lays a fresh header. For components that make further kinds of objects.
+// The header of a new object. For components that make further kinds of objects.
 inline gantry_object fresh_header(std::int32_t kind, void (*deleter)(void*, std::int32_t)) {
   return {kFreshCounts, kind, 0, deleter};
+}
+
+// The deleter of a T made by new. Its members go when the last strong reference does, its memory when
+// the last weak one does.
+template <class T>
+void delete_object(void* self, std::int32_t flags) {
+  auto* object = static_cast<T*>(self);
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) object->~T();
+  if ((flags & GANTRY_DELETE_MEMORY) != 0) ::operator delete(object, sizeof(T));
 }
 
 }  // namespace gantry

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/tensor.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -23,14 +24,17 @@ std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
   return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
 }
 
-// The memory first, while the device that frees it is still held; then the owner or the device.
-void destroy_tensor(void* self, std::int32_t) {
+// Frees the memory first, while the device that frees it is still held; then the owner or the device.
+void destroy_tensor(void* self, std::int32_t flags) {
   auto* const object = static_cast<TensorObject*>(self);
-  if (const Device* const device = object->device.get()) {
-    device->table->free(device->self, object->tensor.device.index, object->tensor.data);
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    const NoCancellation guard;
+    if (const Device* const device = object->device.get()) {
+      device_free(*device, object->tensor.device.index, object->tensor.data);
+    }
+    object->~TensorObject();
   }
-  object->~TensorObject();
-  std::free(self);
+  if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
 
 // The object with copies of shape and strides behind it, in one block. data and bytes are not set.
@@ -67,6 +71,7 @@ void* stream_for(gantry_device_id device, const gantry_env* env) {
 // One call of a device table, queued on a stream of device `at`.
 Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
                   const gantry_env* env) {
+  if (!may_call(device)) return process_end_error(concat("copy of ", described(device)));
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
     return device.table->copy(device.self, at.index, &what, stream_for(at, env), said);
@@ -101,6 +106,8 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
 // no events, by waiting here.
 Status order(const Device& device, gantry_device_id earlier, gantry_device_id later,
              const gantry_env* env) {
+  if (!may_call(device))
+    return process_end_error(concat("ordering streams of ", described(device)));
   StatusBuffer status;
   const gantry_device_table& table = *device.table;
   void* const earlier_stream = stream_for(earlier, env);

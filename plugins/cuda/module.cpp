@@ -226,7 +226,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
   return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = *static_cast<Plugin*>(self);
     std::uint64_t read_bytes = 0;
-    GANTRY_TRY(Payload payload, read_payload(plugin.host, *blob, &read_bytes));
+    GANTRY_TRY(Payload payload, read_payload(*blob, &read_bytes));
     *out = {new Module(plugin, std::move(payload)), &module_table};
     *consumed = read_bytes;
     return {};
@@ -238,7 +238,7 @@ gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t devic
   return abi_boundary(status, [&]() -> Status {
     Plugin& plugin = *static_cast<Plugin*>(self);
     std::uint64_t read_bytes = 0;
-    GANTRY_TRY(const Payload payload, read_payload(plugin.host, *blob, &read_bytes));
+    GANTRY_TRY(const Payload payload, read_payload(*blob, &read_bytes));
     GANTRY_TRY(const Architecture device, plugin.devices.architecture(device_index));
     *verdict = payload.image.verdict(device);
     // PTX alone, of a version that the driver does not know. In a fatbin another part may do.

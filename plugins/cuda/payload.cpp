@@ -25,7 +25,7 @@ Status read_rest(ByteReader& in, bool is_exact) {
 
 }  // namespace
 
-Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* consumed) {
+Result<Payload> read_payload(const gantry_blob& blob, std::uint64_t* consumed) {
   ByteReader in(std::span(blob.data, blob.size));
   const bool is_exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
   Payload payload;
@@ -36,9 +36,9 @@ Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* 
                      max_format_bytes, " printable characters")
         .with_reason("BLOB_FORMAT");
   }
-  GANTRY_TRY(payload.kernels,
-             read_kernel_table(in, argument_tags_in(blob.generation),
-                               [&](ByteReader& rest) { return read_rest(rest, is_exact); }));
+  GANTRY_TRY(payload.kernels, read_kernel_table(in, argument_tags_of(blob), [&](ByteReader& rest) {
+               return read_rest(rest, is_exact);
+             }));
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
   GANTRY_TRY(payload.code, in.read_string("code"));
   if (is_exact && !in.at_end()) {
@@ -59,7 +59,7 @@ Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* 
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));
     payload.calls.push_back(std::move(call));
   }
-  payload.pin = host.share(blob.pin);
+  payload.pin = ObjectRef::share(blob.pin);
   *consumed = in.offset();
   return payload;
 }

@@ -42,7 +42,7 @@ struct Payload {
 //          UNSUPPORTED  C++ source (CUDA_SOURCE), a kernel that KernelCall::parse refuses
 // costs    O(kernels + headers of the code); of PTX O(bytes)
 // source   apache/tvm src/runtime/cuda/cuda_module.cc
-Result<Payload> read_payload(Host host, const gantry_blob& blob, std::uint64_t* consumed);
+Result<Payload> read_payload(const gantry_blob& blob, std::uint64_t* consumed);
 
 // Writes a payload, byte for byte as it was read.
 //

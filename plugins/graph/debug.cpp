@@ -56,7 +56,7 @@ Result<Value> profile(Executor& executor, const Call& call) {
       collected = std::move(name).error();
       return;
     }
-    times.emplace_back(std::move(name).value(), Value::adopt(host.table(), int_value(ns)));
+    times.emplace_back(std::move(name).value(), Value::adopt(int_value(ns)));
   }));
   GANTRY_CHECK(collected);
   return host.map(times);

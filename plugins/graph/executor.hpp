@@ -110,7 +110,7 @@ inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_
     gantry_value result{};
     code = host->call(host, op.function, &env, args, op.arg_count, &result, status);
     if (result.kind >= GANTRY_OBJECT) [[unlikely]]
-      host->release(host, result.object);
+      gantry_release(result.object);
   } else {
     code = host->tensor_copy(host, args[0].tensor, args[1].tensor, &env, status);
   }

@@ -162,15 +162,10 @@ Result<Value> remove_params(const Source& source, const Call& call) {
   GANTRY_CHECK(call.count_is(0, 0));
   auto factory = std::make_unique<Factory>(Factory{source});
   factory->source.with_parameters = false;
-  const gantry_host* host = source.host.table();
-  gantry_value made{};
-  StatusBuffer status;
-  const gantry_code code =
-      host->module_new(host, source.node, {factory.get(), &factory_table}, &made, status.get());
-  if (code != GANTRY_OK) return status.error(code, "host function module_new");
-  // the host's from now on
+  GANTRY_TRY(Value made, source.host.module_new(source.node, {factory.get(), &factory_table}));
+  // The host owns it now.
   (void)factory.release();
-  return Value::adopt(host, made);
+  return made;
 }
 
 gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object* self_module,
@@ -178,7 +173,7 @@ gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object* se
   return abi_boundary(status, [&]() -> Status {
     const Host host(static_cast<const gantry_host*>(plugin));
     std::uint64_t size = 0;
-    GANTRY_TRY(auto payload, read_payload(host, *blob, &size));
+    GANTRY_TRY(auto payload, read_payload(*blob, &size));
     *module = {new Factory{{host, self_module, std::move(payload), true}}, &factory_table};
     *consumed = size;
     return {};

@@ -112,15 +112,11 @@ constexpr gantry_module_table module_table = {
 
 Result<Value> new_executor_module(std::unique_ptr<Executor> executor, gantry_object* parent,
                                   bool debug) {
-  const gantry_host* host = executor->host().table();
   const gantry_module module{executor.get(), debug ? &module_table<true> : &module_table<false>};
-  gantry_value made{};
-  StatusBuffer status;
-  const gantry_code code = host->module_new(host, parent, module, &made, status.get());
-  if (code != GANTRY_OK) return status.error(code, "host function module_new");
-  // the host's from now on
+  GANTRY_TRY(Value made, executor->host().module_new(parent, module));
+  // The host owns it now.
   (void)executor.release();
-  return Value::adopt(host, made);
+  return made;
 }
 
 }  // namespace gantry::graph

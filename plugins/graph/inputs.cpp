@@ -87,13 +87,12 @@ Result<Value> get_input_index(Executor& executor, const Call& call) {
   const auto found = executor.graph().input_by_name.find(name);
   const bool known = found != executor.graph().input_by_name.end();
   const std::int64_t index = known ? std::int64_t{found->second} : -1;
-  return Value::adopt(executor.host().table(), int_value(index));
+  return Value::adopt(int_value(index));
 }
 
 Result<Value> get_num_inputs(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0, 0));
-  return Value::adopt(executor.host().table(),
-                      int_value(static_cast<std::int64_t>(executor.graph().inputs.size())));
+  return Value::adopt(int_value(static_cast<std::int64_t>(executor.graph().inputs.size())));
 }
 
 Result<Value> run_from_inputs(Executor& executor, const Call& call) {

@@ -96,8 +96,7 @@ Result<Value> get_output(Executor& executor, const Call& call) {
 
 Result<Value> get_num_outputs(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0, 0));
-  return Value::adopt(executor.host().table(),
-                      int_value(static_cast<std::int64_t>(executor.graph().heads.size())));
+  return Value::adopt(int_value(static_cast<std::int64_t>(executor.graph().heads.size())));
 }
 
 }  // namespace gantry::graph

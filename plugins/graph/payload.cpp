@@ -68,7 +68,7 @@ Status check_parameter(const Graph& graph, const Parameter& parameter) {
   return {};
 }
 
-Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob& blob,
+Result<std::shared_ptr<const Payload>> read_payload(const gantry_blob& blob,
                                                     std::uint64_t* consumed) {
   ByteReader in(std::span(blob.data, blob.size));
   auto payload = std::make_shared<Payload>();
@@ -83,7 +83,7 @@ Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob
                 [](const Parameter& parameter) { return is_filler(parameter.name); });
   GANTRY_CHECK(check_names(payload->parameters));
 
-  payload->pin = host.share(blob.pin);
+  payload->pin = ObjectRef::share(blob.pin);
   *consumed = in.offset();
   return std::shared_ptr<const Payload>(std::move(payload));
 }

@@ -62,7 +62,7 @@ Status check_parameter(const Graph& graph, const Parameter& parameter);
 // returns  MALFORMED at the first wrong field, with its offset
 // costs    O(parameters); neither the graph nor parameter data are touched
 // source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
-Result<std::shared_ptr<const Payload>> read_payload(Host host, const gantry_blob& blob,
+Result<std::shared_ptr<const Payload>> read_payload(const gantry_blob& blob,
                                                     std::uint64_t* consumed);
 
 // Writes a payload: the same parameters in the same order, each one's data at a multiple of 128 bytes in the file by

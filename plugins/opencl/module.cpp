@@ -55,7 +55,7 @@ constexpr gantry_module_table module_table = {
 };
 
 Result<Payload> read(const gantry_blob& blob, std::uint64_t& consumed) {
-  return read_payload({blob.data, blob.size}, blob.generation,
+  return read_payload({blob.data, blob.size}, argument_tags_of(blob),
                       (blob.flags & GANTRY_BLOB_EXACT) != 0, consumed);
 }
 
@@ -66,7 +66,7 @@ gantry_code load_binary(void* plugin, const gantry_blob* blob, gantry_object*, g
     std::uint64_t read_bytes = 0;
     GANTRY_TRY(module->payload, read(*blob, read_bytes));
     module->plugin = &plugin_of(plugin);
-    module->pin = module->plugin->host.share(blob->pin);
+    module->pin = ObjectRef::share(blob->pin);
     for (std::size_t i = 0; i < module->payload.calls.size(); ++i)
       module->kernels.push_back({module.get(), i});
     *consumed = read_bytes;

@@ -153,11 +153,10 @@ std::optional<std::size_t> Payload::find(std::string_view name) const {
   return static_cast<std::size_t>(kernel - table.kernels().data());
 }
 
-Result<Payload> read_payload(std::span<const std::uint8_t> bytes, std::int32_t generation,
-                             bool exact, std::uint64_t& consumed) {
+Result<Payload> read_payload(std::span<const std::uint8_t> bytes, ArgumentTags tags, bool exact,
+                             std::uint64_t& consumed) {
   ByteReader in(bytes);
   Payload payload;
-  const ArgumentTags tags = argument_tags_in(generation);
   GANTRY_CHECK(begins_with_format(in) ? read_common(in, tags, exact, payload)
                                       : read_spirv(in, tags, exact, payload));
   if (exact && !in.at_end()) {

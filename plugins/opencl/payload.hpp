@@ -57,14 +57,14 @@ struct Payload {
 };
 
 // bytes      [in]   the payload; with `exact` nothing follows it
-// generation [in]   of the container, as gantry_blob has it
+// tags       [in]   argument_tags_of() the blob
 // consumed   [out]  bytes that were read
 // returns    MALFORMED    the bytes break the layout; a kernel without code
 //            UNSUPPORTED  a format, a parameter or a way of launching that this plugin does not know
 // costs      O(bytes); copies names only
 // source     apache/tvm src/runtime/opencl/opencl_module.cc, opencl_module_spirv.cc; src/runtime/source_utils.cc
-Result<Payload> read_payload(std::span<const std::uint8_t> bytes, std::int32_t generation,
-                             bool exact, std::uint64_t& consumed);
+Result<Payload> read_payload(std::span<const std::uint8_t> bytes, ArgumentTags tags, bool exact,
+                             std::uint64_t& consumed);
 
 // Writes the bytes that were read.
 void write_payload(const Payload& payload, const gantry_sink& sink);

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, const gantry_blob& 
     module->by_name_.emplace(kernel->name, kernel.get());
     module->kernels_.push_back(std::move(kernel));
   }
-  module->pin_ = plugin.host().share(blob.pin);
+  module->pin_ = ObjectRef::share(blob.pin);
   module->bytes_ = std::span(blob.data, payload.size);
   *consumed = payload.size;
   return module;

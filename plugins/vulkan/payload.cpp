@@ -114,7 +114,7 @@ Result<Payload> read_payload(const gantry_blob& blob) {
     return {};
   };
   Payload payload;
-  GANTRY_TRY(payload.table, read_kernel_table(in, argument_tags_in(blob.generation), rest));
+  GANTRY_TRY(payload.table, read_kernel_table(in, argument_tags_of(blob), rest));
   const std::uint64_t shaders_at = in.offset();
   ByteReader again = in;
   GANTRY_CHECK(rest(again));

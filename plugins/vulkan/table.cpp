@@ -73,8 +73,8 @@ std::string version_text(std::uint32_t version) {
 }
 
 Result<Value> text(const Plugin& plugin, std::string_view text) { return plugin.host().text(text); }
-Result<Value> number(const Plugin& plugin, std::uint64_t number) {
-  return Value::adopt(plugin.host().table(), int_value(static_cast<std::int64_t>(number)));
+Result<Value> number(const Plugin&, std::uint64_t number) {
+  return Value::adopt(int_value(static_cast<std::int64_t>(number)));
 }
 
 // source   spec: executors 3.2; what Vulkan does not tell is NOT_FOUND

@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in])
+# gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in] [MIN_MINOR n])
 #
 # Builds libgantry_<name>.so the way the core wants a plugin: one exported symbol, nothing unresolved, no
 # executable stack, bound at load; and places it with its manifest in a directory of its own,
 # <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}, so that removing the directory removes the plugin.
-# The manifest is configured: @PROJECT_VERSION@ and @GANTRY_PLUGIN_LIBRARY@ are replaced.
+# The manifest is configured: @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and @GANTRY_PLUGIN_ABI@ are replaced.
+# MIN_MINOR is the oldest minor of the ABI that the plugin works with, 0 if it is not given. The newest is that of the SDK.
+# Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
 set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
+# The ABI of this SDK: beside this file in the source tree, in <prefix>/include once it is installed.
+find_file(GANTRY_ABI_HEADER gantry/abi.h PATHS "${CMAKE_CURRENT_LIST_DIR}/../include"
+  "${CMAKE_CURRENT_LIST_DIR}/../../../include" NO_DEFAULT_PATH NO_CACHE REQUIRED)
+foreach(number MAJOR MINOR)
+  file(STRINGS "${GANTRY_ABI_HEADER}" line REGEX "^#define GANTRY_ABI_${number} [0-9]+u$")
+  string(REGEX MATCH "[0-9]+" GANTRY_ABI_${number} "${line}")
+endforeach()
+
 function(gantry_add_plugin name)
-  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT plugin_MANIFEST)
     set(plugin_MANIFEST "${name}.yaml.in")
   endif()
@@ -18,6 +28,11 @@ function(gantry_add_plugin name)
   set(target gantry_plugin_${name})
   set(directory "${GANTRY_PLUGIN_OUTPUT_DIRECTORY}/${name}")
   add_library(${target} MODULE ${plugin_SOURCES})
+  if(NOT plugin_MIN_MINOR)
+    set(plugin_MIN_MINOR 0)
+  endif()
+  target_compile_definitions(${target} PRIVATE GANTRY_PLUGIN_MIN_MINOR=${plugin_MIN_MINOR}u)
+  set(GANTRY_PLUGIN_ABI "{major: ${GANTRY_ABI_MAJOR}, min_minor: ${plugin_MIN_MINOR}, max_minor: ${GANTRY_ABI_MINOR}}")
   set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${directory}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON

@@ -75,7 +75,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
     for (Kernel& kernel : payload.kernels)
       module->callables.push_back({&plugin, std::move(kernel)});
     module->bytes = {blob->data, payload.size};
-    module->pin = gantry::ObjectRef::share(plugin.host(), blob->pin);
+    module->pin = gantry::ObjectRef::share(blob->pin);
     *out = {module.release(), &module_table};
     *consumed = payload.size;
     return {};

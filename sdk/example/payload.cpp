@@ -34,7 +34,7 @@ gantry::Result<Payload> read_payload(const gantry_blob& blob) {
     return {};
   };
   GANTRY_TRY(const gantry::KernelTable table,
-             gantry::read_kernel_table(in, gantry::argument_tags_in(blob.generation), rest));
+             gantry::read_kernel_table(in, gantry::argument_tags_of(blob), rest));
   gantry::ByteReader behind = in;
   GANTRY_CHECK(rest(behind));
   GANTRY_TRY(const std::string_view text, in.read_string("abacus programs"));

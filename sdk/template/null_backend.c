@@ -56,7 +56,7 @@ static gantry_code echo(void* self, const gantry_env* env, const gantry_value* a
                                     args[0].kind == GANTRY_CSTRING ? GANTRY_STRING : GANTRY_BYTES,
                                     text, result, status);
     default:
-      if (args[0].kind >= GANTRY_OBJECT) module->host->retain(module->host, args[0].object);
+      if (args[0].kind >= GANTRY_OBJECT) gantry_retain(args[0].object);
       *result = args[0];
       return GANTRY_OK;
   }
@@ -127,7 +127,7 @@ static gantry_code save_binary(void* self, const gantry_sink* sink, gantry_statu
 
 static void destroy_module(void* self) {
   null_module* module = self;
-  module->host->release(module->host, module->pin);
+  gantry_release(module->pin);
   free(module);
 }
 
@@ -182,7 +182,7 @@ static gantry_code load_binary(void* self, const gantry_blob* blob, gantry_objec
   module->host = plugin->host;
   module->pin = blob->pin;
   module->note = text;
-  plugin->host->retain(plugin->host, blob->pin);
+  gantry_retain(blob->pin);
   module_out->self = module;
   module_out->table = &module_table;
   *consumed = 8 + text.size;
@@ -208,7 +208,7 @@ static gantry_code create(const gantry_host* host, void** self, gantry_status* s
 
 static const gantry_loader_table* const loaders[] = {&loader};
 static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_table,
-                                                 .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+                                                 .abi = GANTRY_PLUGIN_ABI,
                                                  .id = "example.null",
                                                  .version = NULL_BACKEND_VERSION,
                                                  .vendor = "Example",

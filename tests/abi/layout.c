@@ -38,16 +38,17 @@ IS(GANTRY_NOT_FOUND, 6);
 IS(GANTRY_CANCELLED, 7);
 IS(GANTRY_BUG, 8);
 
-SIZE(gantry_status, 88);
+SIZE(gantry_status, 96);
 AT(gantry_status, struct_size, 0);
 AT(gantry_status, code, 4);
-AT(gantry_status, native_code, 8);
-AT(gantry_status, native_domain, 16);
-AT(gantry_status, reason, 32);
-AT(gantry_status, offset, 64);
-AT(gantry_status, text, 72);
-AT(gantry_status, text_capacity, 80);
-AT(gantry_status, text_size, 84);
+AT(gantry_status, text, 8);
+AT(gantry_status, text_capacity, 16);
+AT(gantry_status, text_size, 20);
+AT(gantry_status, error, 24);
+AT(gantry_status, offset, 32);
+AT(gantry_status, native_code, 40);
+AT(gantry_status, native_domain, 48);
+AT(gantry_status, reason, 64);
 
 // gantry/tensor.h
 SIZE(gantry_dtype, 4);
@@ -68,6 +69,34 @@ AT(gantry_tensor, shape, 24);
 AT(gantry_tensor, strides, 32);
 AT(gantry_tensor, byte_offset, 40);
 
+// gantry/object.h
+IS(GANTRY_DELETE_CONTENT, 1);
+IS(GANTRY_DELETE_MEMORY, 2);
+
+SIZE(gantry_object, 24);
+AT(gantry_object, counts, 0);
+AT(gantry_object, kind, 8);
+AT(gantry_object, zero, 12);
+AT(gantry_object, deleter, 16);
+
+SIZE(gantry_shape, 16);
+AT(gantry_shape, dims, 0);
+AT(gantry_shape, count, 8);
+
+SIZE(gantry_error, 72);
+AT(gantry_error, kind, 0);
+AT(gantry_error, message, 16);
+AT(gantry_error, backtrace, 32);
+AT(gantry_error, update_backtrace, 48);
+AT(gantry_error, cause, 56);
+AT(gantry_error, context, 64);
+
+SIZE(gantry_object_type, 24);
+AT(gantry_object_type, struct_size, 0);
+AT(gantry_object_type, flags, 4);
+AT(gantry_object_type, name, 8);
+AT(gantry_object_type, destroy, 16);
+
 // gantry/value.h
 IS(GANTRY_NONE, 0);
 IS(GANTRY_INT, 1);
@@ -84,18 +113,14 @@ IS(GANTRY_SMALL_BYTES, 12);
 IS(GANTRY_OBJECT, 64);
 IS(GANTRY_STRING, 65);
 IS(GANTRY_BYTES, 66);
+IS(GANTRY_ERROR, 67);
 IS(GANTRY_FUNCTION, 68);
 IS(GANTRY_SHAPE, 69);
 IS(GANTRY_TENSOR, 70);
 IS(GANTRY_ARRAY, 71);
 IS(GANTRY_MAP, 72);
 IS(GANTRY_MODULE, 73);
-
-SIZE(gantry_object, 24);
-AT(gantry_object, counts, 0);
-AT(gantry_object, kind, 8);
-AT(gantry_object, zero, 12);
-AT(gantry_object, deleter, 16);
+IS(GANTRY_MAX_SMALL, 7);
 
 SIZE(gantry_value, 16);
 AT(gantry_value, kind, 0);
@@ -110,10 +135,6 @@ AT(gantry_value, dtype, 8);
 AT(gantry_value, device, 8);
 AT(gantry_value, small, 8);
 AT(gantry_value, object, 8);
-
-SIZE(gantry_shape, 16);
-AT(gantry_shape, dims, 0);
-AT(gantry_shape, count, 8);
 
 // gantry/function.h
 SIZE(gantry_env, 24);
@@ -146,7 +167,7 @@ AT(gantry_visitor, visit, 16);
 
 SIZE(gantry_sink, 32);
 AT(gantry_sink, struct_size, 0);
-AT(gantry_sink, zero, 4);
+AT(gantry_sink, alignment, 4);
 AT(gantry_sink, self, 8);
 AT(gantry_sink, position, 16);
 AT(gantry_sink, write, 24);
@@ -176,8 +197,8 @@ AT(gantry_blob, type_key, 8);
 AT(gantry_blob, origin, 24);
 AT(gantry_blob, data, 40);
 AT(gantry_blob, size, 48);
-AT(gantry_blob, generation, 56);
-AT(gantry_blob, zero, 60);
+AT(gantry_blob, argument_tags, 56);
+AT(gantry_blob, numbering, 60);
 AT(gantry_blob, pin, 64);
 
 IS(GANTRY_VERDICT_NO, 0);
@@ -221,7 +242,6 @@ AT(gantry_copy, to, 32);
 AT(gantry_copy, size, 56);
 
 IS(GANTRY_DEVICE_OPAQUE_DATA, 1);
-IS(GANTRY_DEVICE_HOST_ACCESS, 2);
 
 IS(GANTRY_ATTRIBUTE_EXISTS, 0);
 IS(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1);
@@ -281,36 +301,38 @@ IS(GANTRY_LOG_WARNING, 1);
 IS(GANTRY_LOG_INFO, 2);
 IS(GANTRY_LOG_DEBUG, 3);
 
-SIZE(gantry_host, 168);
+SIZE(gantry_host, 184);
 AT(gantry_host, struct_size, 0);
 AT(gantry_host, abi_minor, 4);
 AT(gantry_host, get_extension, 8);
 AT(gantry_host, log, 16);
 AT(gantry_host, config_get, 24);
 AT(gantry_host, is_cancelled, 32);
-AT(gantry_host, retain, 40);
-AT(gantry_host, release, 48);
-AT(gantry_host, text_new, 56);
-AT(gantry_host, shape_new, 64);
-AT(gantry_host, items_new, 72);
-AT(gantry_host, items_get, 80);
-AT(gantry_host, tensor_new, 88);
-AT(gantry_host, tensor_view, 96);
-AT(gantry_host, tensor_copy, 104);
-AT(gantry_host, module_new, 112);
-AT(gantry_host, function_new, 120);
-AT(gantry_host, find, 128);
-AT(gantry_host, call, 136);
-AT(gantry_host, device_type, 144);
-AT(gantry_host, device_type_in, 152);
-AT(gantry_host, device_get, 160);
+AT(gantry_host, text_new, 40);
+AT(gantry_host, shape_new, 48);
+AT(gantry_host, items_new, 56);
+AT(gantry_host, items_get, 64);
+AT(gantry_host, error_new, 72);
+AT(gantry_host, object_new, 80);
+AT(gantry_host, object_get, 88);
+AT(gantry_host, tensor_new, 96);
+AT(gantry_host, tensor_view, 104);
+AT(gantry_host, tensor_copy, 112);
+AT(gantry_host, module_new, 120);
+AT(gantry_host, function_new, 128);
+AT(gantry_host, module_info, 136);
+AT(gantry_host, find, 144);
+AT(gantry_host, call, 152);
+AT(gantry_host, device_type, 160);
+AT(gantry_host, device_type_in, 168);
+AT(gantry_host, device_get, 176);
 
 // gantry/plugin.h
 SIZE(gantry_abi_range, 16);
 AT(gantry_abi_range, major, 0);
 AT(gantry_abi_range, min_minor, 4);
 AT(gantry_abi_range, max_minor, 8);
-AT(gantry_abi_range, sanitizer, 12);
+AT(gantry_abi_range, zero, 12);
 
 SIZE(gantry_host_info, 32);
 AT(gantry_host_info, struct_size, 0);
@@ -367,7 +389,7 @@ TYPE_IS(((gantry_value*)0)->f, double);
 TYPE_IS(((gantry_object*)0)->kind, int32_t);
 TYPE_IS(((gantry_shape*)0)->count, uint64_t);
 TYPE_IS(((gantry_blob*)0)->size, uint64_t);
-TYPE_IS(((gantry_blob*)0)->generation, int32_t);
+TYPE_IS(((gantry_blob*)0)->numbering, uint32_t);
 TYPE_IS(((gantry_sink*)0)->position, uint64_t);
 TYPE_IS(((gantry_copy*)0)->size, uint64_t);
 TYPE_IS(((gantry_alloc*)0)->alignment, uint64_t);

@@ -52,7 +52,7 @@ static gantry_code create(const gantry_host* host, void** self, gantry_status* s
 
 static const gantry_loader_table* const loaders[] = {&loader};
 static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_table,
-                                                 .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+                                                 .abi = GANTRY_PLUGIN_ABI,
                                                  .id = "bench.stub",
                                                  .version = "1.0.0",
                                                  .vendor = "gantry",

@@ -10,6 +10,8 @@
 
 #include <cstring>
 
+#include "tests/support/generation.hpp"
+
 namespace gantry::conformance {
 
 Guarded::Guarded(std::span<const std::uint8_t> bytes, std::size_t before_the_end) {
@@ -57,7 +59,7 @@ gantry_blob DevicePayload::blob_of(std::span<const std::uint8_t> bytes, gantry_o
   blob.origin = gantry_text("a test");
   blob.data = bytes.data();
   blob.size = bytes.size();
-  blob.generation = 3;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
   blob.pin = pin;
   return blob;
 }

@@ -76,9 +76,9 @@ gantry_code load_binary(void*, const gantry_blob* blob, gantry_object* self_modu
     return fail(status);
   }
   std::atomic_ref(b.kept).store(blob->data);
-  if (b.keeps_pin) b.host->retain(b.host, blob->pin);
+  if (b.keeps_pin) gantry_retain(blob->pin);
   std::uint64_t size = 0;
-  std::memcpy(&size, blob->data, sizeof size);
+  if (blob->size >= sizeof size) std::memcpy(&size, blob->data, sizeof size);
   *consumed = b.consumed < 0 ? sizeof size + size : static_cast<std::uint64_t>(b.consumed);
   *module = {nullptr, b.module_table != nullptr ? b.module_table : &kModule};
   return GANTRY_OK;
@@ -119,7 +119,7 @@ constexpr gantry_device_table kDevice = {
     }};
 constexpr gantry_plugin_table kPlugin = {
     .struct_size = sizeof(gantry_plugin_table),
-    .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+    .abi = GANTRY_PLUGIN_ABI,
     .id = "test.breaker",
     .version = "1.0.0",
     .vendor = "gantry",

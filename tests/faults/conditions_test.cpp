@@ -66,7 +66,7 @@ const gantry_plugin_table* meddling_plugin(const gantry_host_info*, gantry_statu
   static constexpr const gantry_loader_table* loaders[] = {&loader};
   static constexpr gantry_plugin_table table = {
       .struct_size = sizeof(gantry_plugin_table),
-      .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+      .abi = GANTRY_PLUGIN_ABI,
       .id = "test.meddling",
       .version = "1.0.0",
       .vendor = "gantry",

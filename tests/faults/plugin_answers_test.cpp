@@ -127,30 +127,31 @@ INSTANTIATE_TEST_SUITE_P(
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status*) { return answer(result, 99, 8); };
               },
-              Code::bug, "RESULT_KIND", "returns a value of kind 99, which nobody can own"},
+              Code::bug, "RESULT_KIND", "returns an object of kind 99 at address 0"},
         Wrong{"AResultThatIsLent",
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status*) {
                   return answer(result, GANTRY_TENSOR_REF, 8);
                 };
               },
-              Code::bug, "RESULT_KIND", "which nobody can own"},
+              Code::bug, "RESULT_KIND", "which is no kind of a result"},
         Wrong{"MakingAFunctionWithoutCall",
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
                   const gantry_host* host = breaker().host;
-                  return host->function_new(host, nullptr, {nullptr, &kNoCall}, result, status);
+                  return host->function_new(host, nullptr, {nullptr, &kNoCall}, 0, result, status);
                 };
               },
               Code::bug, "TABLE_INCOMPLETE", "a global gives a function without `call`"},
-        Wrong{"MakingAModuleWithAShortTable",
-              [](Breaker& b) {
-                b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
-                  const gantry_host* host = breaker().host;
-                  return host->module_new(host, nullptr, {nullptr, &kShortModule}, result, status);
-                };
-              },
-              Code::malformed, "STRUCT_SIZE", "gantry_module_table says its size is 16"},
+        Wrong{
+            "MakingAModuleWithAShortTable",
+            [](Breaker& b) {
+              b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
+                const gantry_host* host = breaker().host;
+                return host->module_new(host, nullptr, {nullptr, &kShortModule}, 0, result, status);
+              };
+            },
+            Code::malformed, "STRUCT_SIZE", "gantry_module_table says its size is 16"},
         Wrong{"ALoaderForADeviceThatIsNowhere", [](Breaker& b) { b.loader_device = "nowhere"; },
               Code::not_found, "", "device \"nowhere\" is not there; devices: cpu, breaker"},
         Wrong{"ADeviceNumberThatIsNone",
@@ -187,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
                 }>();
               },
               Code::bug, "DEVICE_ALLOC",
-              "alloc of 16 bytes gives an address that is no multiple of "},
+              "alloc of 16 bytes returns an address that is no multiple of "},
         Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
               "TEST", "fails as unavailable and gives no reason"},
         Wrong{"ATextThatIsNotUtf8",
@@ -246,11 +247,11 @@ INSTANTIATE_TEST_SUITE_P(
                        [](gantry_value* value, gantry_status* status) {
                          const gantry_host* host = breaker().host;
                          const gantry_code code = host->text_new(
-                             host, GANTRY_BYTES, gantry_text("caf\xe9"), value, status);
+                             host, GANTRY_BYTES, gantry_text("no more caf\xe9"), value, status);
                          value->object->kind = value->kind = GANTRY_STRING;
                          return code;
                        },
-                       "gives a text that is not UTF-8, caf\\xe9"}),
+                       "gives a text that is not UTF-8, no more caf\\xe9"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

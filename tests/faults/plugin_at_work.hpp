@@ -46,6 +46,16 @@ class PluginAtWork : public testing::Test {
     return path.string();
   }
 
+  // The same in the newest container layout, its payload without a byte.
+  std::string file_with_an_empty_payload() {
+    Words body;
+    body.u64s({0, 0}).u64s({}).str("test.break").u64(0);
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("empty", ++files_, ".so");
+    write_file(path, ElfBuilder().object("__tvm_ffi__library_bin", container.bytes()).build());
+    return path.string();
+  }
+
   // Goes all the way: loads, lists, finds, calls, copies from the device, asks it for what it is.
   Status work() {
     Runtime made = runtime();

@@ -28,7 +28,7 @@ using Query = decltype(&gantry_plugin_query_v1);
 
 constexpr gantry_host_info kHost = {.struct_size = sizeof(gantry_host_info),
                                     .flags = 0,
-                                    .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+                                    .abi = GANTRY_PLUGIN_ABI,
                                     .core_version = "0.1.0"};
 
 // Given by CMake as a list with a comma behind each.

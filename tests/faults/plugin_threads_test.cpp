@@ -163,7 +163,7 @@ constexpr gantry_module_table kSerialModule = {
 
 gantry_code make_serial(gantry_value* result, gantry_status* status) {
   const gantry_host* host = breaker().host;
-  return host->module_new(host, nullptr, {nullptr, &kSerialModule}, result, status);
+  return host->module_new(host, nullptr, {nullptr, &kSerialModule}, 0, result, status);
 }
 
 // Whoever has an executor calls it; what the core owes is to add no call of its own from another thread.
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
                            breaker().call = [](gantry_value* result, gantry_status* status) {
                              const gantry_host* host = breaker().host;
                              return host->function_new(host, nullptr, {nullptr, &kSerialFunction},
-                                                       result, status);
+                                                       0, result, status);
                            };
                            return module.function("call").value()().value();
                          }},
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
                              make_serial(&made, status);
                              const gantry_code code =
                                  host->items_new(host, GANTRY_ARRAY, &made, 1, result, status);
-                             host->release(host, made.object);
+                             gantry_release(made.object);
                              return code;
                            };
                            return module.function("call").value()().value();

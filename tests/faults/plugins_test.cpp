@@ -113,7 +113,7 @@ void call_the_host(const char* where) {
   if (host == nullptr) return;
   gantry_value value{};
   const auto drop = [&](gantry_code code) {
-    if (code == GANTRY_OK && value.kind >= GANTRY_OBJECT) host->release(host, value.object);
+    if (code == GANTRY_OK && value.kind >= GANTRY_OBJECT) gantry_release(value.object);
     value = {};
   };
   host->log(host, GANTRY_LOG_INFO, gantry_text(where));
@@ -129,7 +129,7 @@ void call_the_host(const char* where) {
   like.ndim = 1;
   like.dtype = {0, 32, 1};
   like.shape = &four;
-  drop(host->tensor_new(host, &like, {}, &value, nullptr));
+  drop(host->tensor_new(host, &like, {}, 0, &value, nullptr));
   // Kinds of devices that are there, being made, and nowhere; the last makes the core look for a plugin.
   gantry_device device{};
   std::int32_t own = 0;
@@ -147,7 +147,7 @@ void call_the_host(const char* where) {
                                                 .type_name = "made",
                                                 .destroy = nothing,
                                                 .get_function = no_function};
-  drop(host->module_new(host, nullptr, {nullptr, &table}, &value, nullptr));
+  drop(host->module_new(host, nullptr, {nullptr, &table}, 0, &value, nullptr));
   const auto* threads =
       static_cast<const gantry_threads*>(host->get_extension(host, GANTRY_THREADS_1));
   threads->parallel_for(
@@ -212,6 +212,49 @@ TEST_F(PluginThatKeepsThePayloadDeathTest, WithoutItsPinEndsItsOwnProcess) {
   EXPECT_EXIT(read_what_was_kept(), testing::KilledBySignal(SIGSEGV), "");
 }
 #endif
+
+TEST_F(Plugin, ConsumesNothingOfAnEmptyPayload) {
+  Runtime made = runtime();
+  breaker().consumed = 0;
+
+  const auto module = made.load(file_with_an_empty_payload());
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_TRUE(module->function("call").ok());
+}
+
+TEST_F(Plugin, ThatConsumesMoreThanAnEmptyPayloadIsNamed) {
+  Runtime made = runtime();
+  breaker().consumed = 8;
+
+  const auto module = made.load(file_with_an_empty_payload());
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
+  EXPECT_THAT(module.error().message, HasSubstr("test.breaker"));
+}
+
+// As a plugin that runs an initializer of its module once, which calls functions of the module's imports.
+TEST_F(Plugin, MayHoldAGuardOfItsModuleWhileItLooksUp) {
+  Runtime made = runtime();
+  const Module module = made.load(file()).value();
+  std::mutex guard;
+  gantry_code looked_up = GANTRY_OK;
+  breaker().inside = [&](const char* where) {
+    if (where != std::string_view("get_function") || !guard.try_lock()) return;
+    gantry_object* found = nullptr;
+    const gantry_host* host = breaker().host;
+    looked_up = host->find(host, module.get(), GANTRY_FIND_IMPORTS | GANTRY_FIND_GLOBALS,
+                           gantry_text("init"), &found, nullptr);
+    guard.unlock();
+  };
+
+  const auto function = module.function("call");
+
+  breaker().inside = {};
+  ASSERT_TRUE(function.ok()) << function.error().message;
+  EXPECT_EQ(looked_up, GANTRY_NOT_FOUND);
+}
 
 }  // namespace
 }  // namespace gantry

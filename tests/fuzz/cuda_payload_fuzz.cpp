@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Budget budget(size, device_payload_cost);
   const gantry_blob blob = device_blob({data, size});
   std::uint64_t consumed = 0;
-  const auto payload = cuda::read_payload(Host(host.table()), blob, &consumed);
+  const auto payload = cuda::read_payload(blob, &consumed);
   if (!payload.ok()) return expect_refusal(payload.error(), blob.size);
 
   const auto bytes = expect_end("cuda", blob, consumed, payload->kernels);

@@ -65,11 +65,10 @@ bool same(const graph::Parameter& a, const graph::Parameter& b) {
          std::ranges::equal(a.array.data, b.array.data);
 }
 
-void check_written(const Host& host, const graph::Payload& payload, gantry_object* pin,
-                   std::uint64_t position) {
+void check_written(const graph::Payload& payload, gantry_object* pin, std::uint64_t position) {
   const Bytes once = written(payload, position);
   std::uint64_t consumed = 0;
-  const auto again = graph::read_payload(host, blob_of(once, pin), &consumed);
+  const auto again = graph::read_payload(blob_of(once, pin), &consumed);
   expect(again.ok() && consumed == once.size(), "what was written can be read");
   expect((*again)->graph_json == payload.graph_json, "a graph comes back as it was");
   expect((*again)->module_name == payload.module_name, "a module's name comes back as it was");
@@ -111,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Budget budget(size, {.bytes_per_input_byte = 64});
     const gantry_blob blob = blob_of({data, size}, pin);
     std::uint64_t consumed = 0;
-    const auto payload = graph::read_payload(host, blob, &consumed);
+    const auto payload = graph::read_payload(blob, &consumed);
     if (payload.ok()) {
       expect(consumed == size, "an exact payload is consumed whole");
       const Status proven = (*payload)->prove();
@@ -122,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       expect_refusal(payload.error(), size);
     }
   }
-  if (read != nullptr) check_written(host, *read, pin, size);
+  if (read != nullptr) check_written(*read, pin, size);
   read.reset();
   if (small) {
     const gantry_blob blob = blob_of({data, size}, pin);
@@ -134,8 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                           fake.node(), &module, &consumed, status.get());
     if (code == GANTRY_OK) {
       gantry_value made{};
-      fake.table()->module_new(fake.table(), fake.node(), module, &made, nullptr);
-      make_and_run(host, Value::adopt(fake.table(), made), "default");
+      fake.table()->module_new(fake.table(), fake.node(), module, 0, &made, nullptr);
+      make_and_run(host, Value::adopt(made), "default");
     }
   }
   fake.release(pin);

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Budget budget(size, device_payload_cost);
   const gantry_blob blob = device_blob({data, size});
   std::uint64_t consumed = 0;
-  const auto payload = opencl::read_payload(bytes_in(blob), blob.generation, false, consumed);
+  const auto payload =
+      opencl::read_payload(bytes_in(blob), argument_tags_of(blob), false, consumed);
   if (!payload.ok()) return expect_refusal(payload.error(), blob.size);
 
   const auto bytes = expect_end("opencl", blob, consumed, payload->table);

@@ -10,6 +10,7 @@
 #include "core/format/payload_layout.hpp"
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/support/generation.hpp"
 
 #include <gantry/loader.h>
 #include <gantry/module.h>
@@ -33,7 +34,8 @@ inline gantry_blob device_blob(std::span<const std::uint8_t> input) {
   blob.struct_size = sizeof blob;
   blob.data = choices.rest().data();
   blob.size = choices.rest().size();
-  blob.generation = generation == 6 ? -1 : static_cast<std::int32_t>(generation);
+  blob.argument_tags = gantry::test::argument_tags_of_generation(
+      generation == 6 ? -1 : static_cast<std::int32_t>(generation));
   return blob;
 }
 inline std::span<const std::uint8_t> bytes_in(const gantry_blob& blob) {

@@ -23,10 +23,10 @@ class Counted {
 };
 
 void release_object(gantry_object* object) {
-  if (object != nullptr && --object->counts == 0) object->deleter(object, 3);
+  if (object != nullptr) gantry_release(object);
 }
 gantry_object* retain_object(gantry_object* object) {
-  if (object != nullptr) ++object->counts;
+  if (object != nullptr) gantry_retain(object);
   return object;
 }
 
@@ -82,14 +82,21 @@ struct Function {
   Counted counted;
   ~Function() { release_object(parent); }
 };
-struct Pin {
+struct Opaque {
   gantry_object header;
+  // NULL for a pin.
+  const gantry_object_type* type;
+  void* self;
   Counted counted;
+  ~Opaque() {
+    if (type != nullptr) type->destroy(self);
+  }
 };
 
 template <class T>
 gantry_object header_of(std::int32_t kind) {
-  return {1, kind, 0, [](void* self, std::int32_t) { delete static_cast<T*>(self); }};
+  return {(std::uint64_t{1} << 32) | 1, kind, 0,
+          [](void* self, std::int32_t) { delete static_cast<T*>(self); }};
 }
 template <class T>
 void give(T* object, gantry_value* out) {
@@ -149,11 +156,11 @@ struct FakeHost::Entries {
   static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {
     return of(host).cancelled;
   }
-  static void retain(const gantry_host*, gantry_object* object) { retain_object(object); }
-  static void release(const gantry_host*, gantry_object* object) { release_object(object); }
-
   static gantry_code text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                               gantry_value* out, gantry_status*) {
+    const bool is_string = kind == GANTRY_STRING;
+    if (gantry_value_small(is_string ? GANTRY_SMALL_STRING : GANTRY_SMALL_BYTES, text, out) != 0)
+      return GANTRY_OK;
     auto* object = new Text{
         header_of<Text>(kind), {}, std::string(text.data, text.size), Counted(of(host).live_)};
     object->cell = {object->content.data(), object->content.size()};
@@ -194,8 +201,28 @@ struct FakeHost::Entries {
     return GANTRY_OK;
   }
 
+  static gantry_code error_new(const gantry_host*, const gantry_error*, gantry_value*,
+                               gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNSUPPORTED, "ERROR", "fake host: makes no error objects");
+  }
+  static gantry_code object_new(const gantry_host* host, const gantry_object_type* type, void* self,
+                                gantry_value* out, gantry_status*) {
+    give(new Opaque{header_of<Opaque>(GANTRY_OBJECT), type, self, Counted(of(host).live_)}, out);
+    return GANTRY_OK;
+  }
+  static gantry_code object_get(const gantry_host*, gantry_object* object,
+                                const gantry_object_type* type, void** self,
+                                gantry_status* status) {
+    if (object->kind != GANTRY_OBJECT || as<Opaque>(object)->type != type) {
+      return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                         "fake host: an object of another type");
+    }
+    *self = as<Opaque>(object)->self;
+    return GANTRY_OK;
+  }
+
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
-                                gantry_value* out, gantry_status* status) {
+                                std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
     if (self.allocations.size() >= self.max_allocations) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: no more memory");
@@ -221,7 +248,8 @@ struct FakeHost::Entries {
     return GANTRY_OK;
   }
   static gantry_code tensor_view(const gantry_host* host, const gantry_tensor* what,
-                                 gantry_object* owner, gantry_value* out, gantry_status*) {
+                                 gantry_object* owner, std::uint32_t, gantry_value* out,
+                                 gantry_status*) {
     give(new_tensor(of(host), *what, retain_object(owner), nullptr), out);
     return GANTRY_OK;
   }
@@ -250,14 +278,16 @@ struct FakeHost::Entries {
   }
 
   static gantry_code module_new(const gantry_host* host, gantry_object* parent,
-                                gantry_module module, gantry_value* out, gantry_status*) {
+                                gantry_module module, std::int32_t, gantry_value* out,
+                                gantry_status*) {
     give(new Module{header_of<Module>(GANTRY_MODULE), module, retain_object(parent),
                     Counted(of(host).live_)},
          out);
     return GANTRY_OK;
   }
   static gantry_code function_new(const gantry_host* host, gantry_object* parent,
-                                  gantry_function function, gantry_value* out, gantry_status*) {
+                                  gantry_function function, std::int32_t, gantry_value* out,
+                                  gantry_status*) {
     give(new_function(of(host), parent, function), out);
     return GANTRY_OK;
   }
@@ -270,6 +300,15 @@ struct FakeHost::Entries {
                                                   status);
                         },
                         retain_object(parent), Counted(self.live_)};
+  }
+  static gantry_code module_info(const gantry_host*, gantry_object* module,
+                                 gantry_module_info* info, gantry_status*) {
+    const gantry_module_table* table = as<Module>(module)->pair.table;
+    info->flags = table != nullptr ? table->flags : 0;
+    info->type_key = gantry_text(table != nullptr ? table->type_name : "fake");
+    info->device_type = 0;
+    info->zero = 0;
+    return GANTRY_OK;
   }
   static gantry_code find(const gantry_host* host, gantry_object* module, std::uint32_t where,
                           gantry_bytes name, gantry_object** function, gantry_status* status) {
@@ -312,7 +351,7 @@ struct FakeHost::Entries {
   }
   static gantry_code device_get(const gantry_host* host, gantry_device_id id, gantry_device* out,
                                 gantry_status* status) {
-    static const gantry_device_table cpu_table = device_table("cpu", 1, GANTRY_DEVICE_HOST_ACCESS);
+    static const gantry_device_table cpu_table = device_table("cpu", 1, 0);
     static const gantry_device_table handle_table =
         device_table("handles", 4, GANTRY_DEVICE_OPAQUE_DATA);
     if (id.type != cpu.type && id.type != handles.type) {
@@ -349,24 +388,26 @@ FakeHost::FakeHost() {
                  .log = Entries::log,
                  .config_get = Entries::config_get,
                  .is_cancelled = Entries::is_cancelled,
-                 .retain = Entries::retain,
-                 .release = Entries::release,
                  .text_new = Entries::text_new,
                  .shape_new = Entries::shape_new,
                  .items_new = Entries::items_new,
                  .items_get = Entries::items_get,
+                 .error_new = Entries::error_new,
+                 .object_new = Entries::object_new,
+                 .object_get = Entries::object_get,
                  .tensor_new = Entries::tensor_new,
                  .tensor_view = Entries::tensor_view,
                  .tensor_copy = Entries::tensor_copy,
                  .module_new = Entries::module_new,
                  .function_new = Entries::function_new,
+                 .module_info = Entries::module_info,
                  .find = Entries::find,
                  .call = Entries::call,
                  .device_type = Entries::device_type,
                  .device_type_in = Entries::device_type_in,
                  .device_get = Entries::device_get};
   gantry_value made{};
-  Entries::module_new(table(), nullptr, {nullptr, nullptr}, &made, nullptr);
+  Entries::module_new(table(), nullptr, {nullptr, nullptr}, 0, &made, nullptr);
   node_ = made.object;
   // the node is not counted
   *live_ = 0;
@@ -381,7 +422,7 @@ FakeHost::~FakeHost() {
 }
 
 gantry_object* FakeHost::new_pin() {
-  return &(new Pin{header_of<Pin>(GANTRY_OBJECT), Counted(live_)})->header;
+  return &(new Opaque{header_of<Opaque>(GANTRY_OBJECT), nullptr, nullptr, Counted(live_)})->header;
 }
 
 void FakeHost::release(gantry_object* object) { release_object(object); }

@@ -155,24 +155,25 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
       *code = kPackedDevice;
       break;
     case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES: {
-      const bool text = kept.kind == GANTRY_SMALL_STRING;
-      if (kept.small_size > 8)
-        return bug("a small text has ", kept.small_size, " bytes, maximum is 8");
-      GANTRY_TRY(Ref<TextObject> object,
-                 new_text(text ? GANTRY_STRING : GANTRY_BYTES, {kept.small, kept.small_size}));
-      return give_result(thread, OwnedValue(std::move(object)), result, code);
-    }
+    case GANTRY_SMALL_BYTES:
     case GANTRY_STRING:
-    case GANTRY_BYTES:
+    case GANTRY_BYTES: {
+      if (!gantry_value_is_canonical(&kept)) {
+        return bug("a function that host code calls returns a text that is not canonical: ",
+                   kept.small_size, " bytes of kind ", kept.kind)
+            .with_reason("VALUE_FORM");
+      }
+      // Terminated in every form.
       gantry_value_bytes(&kept, &thread.kept_bytes);
-      if (kept.kind == GANTRY_STRING) {
+      const bool is_string = kept.kind == GANTRY_STRING || kept.kind == GANTRY_SMALL_STRING;
+      if (is_string) {
         result->s = thread.kept_bytes.data;
       } else {
         result->p = &thread.kept_bytes;
       }
-      *code = kept.kind == GANTRY_STRING ? kPackedString : kPackedBytes;
+      *code = is_string ? kPackedString : kPackedBytes;
       break;
+    }
     case GANTRY_FUNCTION:
       *code = kPackedFunction;
       break;

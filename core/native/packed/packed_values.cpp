@@ -224,14 +224,12 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
       break;
     case kPackedString: {
       if (value.s == nullptr) return result_error(code, " (a string) at address 0");
-      GANTRY_TRY(Ref<TextObject> text, new_text(GANTRY_STRING, value.s));
-      return OwnedValue(std::move(text));
+      return new_text(GANTRY_STRING, value.s);
     }
     case kPackedBytes: {
       if (value.p == nullptr) return result_error(code, " (bytes) at address 0");
       const auto* bytes = static_cast<const gantry_bytes*>(value.p);
-      GANTRY_TRY(Ref<TextObject> text, new_text(GANTRY_BYTES, {bytes->data, bytes->size}));
-      return OwnedValue(std::move(text));
+      return new_text(GANTRY_BYTES, {bytes->data, bytes->size});
     }
     case kPackedFunction:
     case kPackedModule: {

@@ -91,69 +91,26 @@ inline std::optional<std::span<const std::int64_t>> value_shape(const gantry_val
 constexpr std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
 constexpr gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
-// One reference to an object, or none.
-class ObjectRef {
- public:
-  ObjectRef() = default;
-  ObjectRef(const ObjectRef& other) : host_(other.host_), object_(other.object_) {
-    if (object_) host_->retain(host_, object_);
-  }
-  ObjectRef(ObjectRef&& other) noexcept
-      : host_(other.host_), object_(std::exchange(other.object_, nullptr)) {}
-  ObjectRef& operator=(ObjectRef other) noexcept {
-    std::swap(host_, other.host_);
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~ObjectRef() {
-    if (object_) host_->release(host_, object_);
-  }
-
-  // adopt takes over the caller's reference, share adds one; object may be NULL.
-  static ObjectRef adopt(const gantry_host* host, gantry_object* object) {
-    ObjectRef ref;
-    ref.host_ = host;
-    ref.object_ = object;
-    return ref;
-  }
-  static ObjectRef share(const gantry_host* host, gantry_object* object) {
-    if (object) host->retain(host, object);
-    return adopt(host, object);
-  }
-
-  gantry_object* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  // Gives the reference to the caller.
-  [[nodiscard]] gantry_object* take() { return std::exchange(object_, nullptr); }
-
- private:
-  const gantry_host* host_ = nullptr;
-  gantry_object* object_ = nullptr;
-};
-
 // A value that owns the object it holds, if it holds one.
 class Value {
  public:
   Value() = default;
-  Value(const Value& other) : host_(other.host_), value_(other.value_) {
-    if (value_.kind >= GANTRY_OBJECT) host_->retain(host_, value_.object);
+  Value(const Value& other) : value_(other.value_) {
+    if (object() != nullptr) gantry_retain(value_.object);
   }
-  Value(Value&& other) noexcept
-      : host_(other.host_), value_(std::exchange(other.value_, gantry_value{})) {}
+  Value(Value&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
   Value& operator=(Value other) noexcept {
-    std::swap(host_, other.host_);
     std::swap(value_, other.value_);
     return *this;
   }
   ~Value() {
-    if (value_.kind >= GANTRY_OBJECT) host_->release(host_, value_.object);
+    if (object() != nullptr) gantry_release(value_.object);
   }
 
-  // Takes over the reference that `value` holds. A borrowed form (C string, bytes, tensor by reference) stays
-  // borrowed: Host::keep() makes one that lasts.
-  static Value adopt(const gantry_host* host, const gantry_value& value) {
+  // Takes over the reference that `value` holds. A borrowed form (C string, bytes, tensor by
+  // reference) stays borrowed: Host::keep() makes one that lasts.
+  static Value adopt(const gantry_value& value) {
     Value owned;
-    owned.host_ = host;
     owned.value_ = value;
     return owned;
   }
@@ -167,7 +124,6 @@ class Value {
   [[nodiscard]] gantry_value take() { return std::exchange(value_, gantry_value{}); }
 
  private:
-  const gantry_host* host_ = nullptr;
   gantry_value value_{};
 };
 
@@ -222,13 +178,13 @@ class Host {
   // scope    [in]   memory scope of the device, empty: "global"
   Result<Value> tensor_new(const gantry_tensor& like, std::string_view scope = {}) const {
     return made("tensor_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->tensor_new(table_, &like, bytes_of(scope), out, status);
+      return table_->tensor_new(table_, &like, bytes_of(scope), 0, out, status);
     });
   }
   // owner    [in]   keeps what->data alive; retained
   Result<Value> tensor_view(const gantry_tensor& what, gantry_object* owner) const {
     return made("tensor_view", [&](gantry_value* out, gantry_status* status) {
-      return table_->tensor_view(table_, &what, owner, out, status);
+      return table_->tensor_view(table_, &what, owner, 0, out, status);
     });
   }
   Status tensor_copy(const gantry_tensor& from, const gantry_tensor& to,
@@ -236,6 +192,48 @@ class Host {
     StatusBuffer status;
     return checked("tensor_copy", table_->tensor_copy(table_, &from, &to, env, status.get()),
                    status);
+  }
+
+  // Makes a module of a pair that the caller owns until this succeeds.
+  //
+  // parent      [in]   kept alive, and its imports are the new module's; may be NULL
+  // device_type [in]   of its functions, as device_type() returns it; 0: the host
+  Result<Value> module_new(gantry_object* parent, gantry_module module,
+                           std::int32_t device_type = 0) const {
+    return made("module_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->module_new(table_, parent, module, device_type, out, status);
+    });
+  }
+  // As module_new.
+  Result<Value> function_new(gantry_object* parent, gantry_function function,
+                             std::int32_t device_type = 0) const {
+    return made("function_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->function_new(table_, parent, function, device_type, out, status);
+    });
+  }
+  // Makes an opaque object around a pointer that the caller owns until this succeeds.
+  Result<Value> object_new(const gantry_object_type& type, void* self) const {
+    return made("object_new", [&](gantry_value* out, gantry_status* status) {
+      return table_->object_new(table_, &type, self, out, status);
+    });
+  }
+  // returns  INVALID  the object is not opaque, or of another type
+  Result<void*> object_get(gantry_object* object, const gantry_object_type& type) const {
+    StatusBuffer status;
+    void* self = nullptr;
+    GANTRY_CHECK(checked("object_get",
+                         table_->object_get(table_, object, &type, &self, status.get()), status));
+    return self;
+  }
+  // returns  INVALID  the object is no module
+  // lifetime the texts in it: as long as the module
+  Result<gantry_module_info> module_info(gantry_object* module) const {
+    StatusBuffer status;
+    gantry_module_info info{};
+    info.struct_size = sizeof info;
+    GANTRY_CHECK(
+        checked("module_info", table_->module_info(table_, module, &info, status.get()), status));
+    return info;
   }
 
   // A value that outlives the call whose argument `borrowed` is: objects are retained, borrowed texts copied.
@@ -248,8 +246,8 @@ class Host {
     const auto bytes = value_text(borrowed);
     if (borrowed.kind == GANTRY_CSTRING) return new_text(GANTRY_STRING, *bytes);
     if (borrowed.kind == GANTRY_BYTES_REF) return new_text(GANTRY_BYTES, *bytes);
-    if (borrowed.kind >= GANTRY_OBJECT) table_->retain(table_, borrowed.object);
-    return Value::adopt(table_, borrowed);
+    if (borrowed.kind >= GANTRY_OBJECT) gantry_retain(borrowed.object);
+    return Value::adopt(borrowed);
   }
 
   // object   [in]   an array or a map (key, value, key, value)
@@ -270,7 +268,7 @@ class Host {
     GANTRY_CHECK(checked(
         "find", table_->find(table_, module, where, bytes_of(name), &function, status.get()),
         status));
-    return ObjectRef::adopt(table_, function);
+    return ObjectRef::adopt(function);
   }
   Result<Value> call(gantry_object* function, const gantry_env* env,
                      std::span<const gantry_value> args) const {
@@ -279,8 +277,6 @@ class Host {
                           static_cast<std::int32_t>(args.size()), out, status);
     });
   }
-
-  ObjectRef share(gantry_object* object) const { return ObjectRef::share(table_, object); }
 
  private:
   static Status checked(std::string_view name, gantry_code code, const StatusBuffer& status) {
@@ -292,7 +288,7 @@ class Host {
     StatusBuffer status;
     gantry_value out{};
     GANTRY_CHECK(checked(name, make(&out, status.get()), status));
-    return Value::adopt(table_, out);
+    return Value::adopt(out);
   }
   Result<Value> new_text(std::int32_t kind, std::string_view text) const {
     return made("text_new", [&](gantry_value* out, gantry_status* status) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kernel_table.hpp - the kernels that a device payload names: what cuda, opencl, vulkan, hip and metal
+// gantry/kernel_table.hpp - the kernels of a device payload: what cuda, opencl, vulkan, hip and metal
 // payloads share.
 //
 //   u64  kernel count, then for each
@@ -10,11 +10,11 @@
 //     vec<str>  launch tags (launch_tags.hpp)
 //     vec<i32>  argument tags, 0 none, 1 tensor map; as many as parameters, or none.  Only since v0.21
 //
-// Whether the last field is there cannot be seen in the field itself; the container's generation tells, but for
-// G4, where both occur: then the reading is right which makes the rest of the payload fit.
+// The field itself does not show whether the last one exists. gantry_blob.argument_tags does; where it is
+// unknown, the reading is right that makes the rest of the payload fit.
 #pragma once
 
-#include <gantry/tensor.h>
+#include <gantry/loader.h>
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
@@ -30,14 +30,16 @@
 
 namespace gantry {
 
-// Is the field of argument tags in the file?
-enum class ArgumentTags { no, yes, either };
+// Whether the file contains the field of argument tags.
+enum class ArgumentTags : std::uint32_t {
+  unknown = GANTRY_ARGUMENT_TAGS_UNKNOWN,
+  no = GANTRY_ARGUMENT_TAGS_NO,
+  yes = GANTRY_ARGUMENT_TAGS_YES,
+};
 
-// generation   as gantry_blob gives it: 0 to 5, or -1
-constexpr ArgumentTags argument_tags_in(std::int32_t generation) {
-  if (generation == 5) return ArgumentTags::yes;
-  if (generation >= 0 && generation < 4) return ArgumentTags::no;
-  return ArgumentTags::either;
+constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
+  return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
+                                                       : ArgumentTags{blob.argument_tags};
 }
 
 struct KernelInfo {
@@ -45,7 +47,7 @@ struct KernelInfo {
   std::string stored_name;
   std::vector<gantry_dtype> parameters;
   std::vector<std::string> launch_tags;
-  // nullopt: the file has no such field
+  // nullopt: the file has no such field.
   std::optional<std::vector<std::int32_t>> argument_tags;
 
   bool is_tensor_map(std::size_t parameter) const {
@@ -142,16 +144,16 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
 // Reads one table.
 //
 // in       at the count on entry, behind the last kernel on success, anywhere on failure
-// tags     [in]   argument_tags_in(blob->generation)
+// tags     [in]   argument_tags_of(*blob)
 // rest     [in]   Status rest(ByteReader&): reads what follows in the payload, to the end that it must have. Called
-//                 with a copy of the reader, at most twice, and only where `tags` is either
-// returns  MALFORMED  at the first wrong field; with `either` also where both readings fit, and where none does
-//                     the error of the one that came further
+//                 with a copy of the reader, at most twice, and only where `tags` is unknown
+// returns  MALFORMED  at the first wrong field; with `unknown` also where both readings fit, and where none
+//                     does the error of the one that came further
 // costs    time and memory O(bytes)
 // source   apache/tvm src/runtime/meta_data.h (up to v0.23), metadata.h (later)
 template <class Rest>
 Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& rest) {
-  if (tags != ArgumentTags::either)
+  if (tags != ArgumentTags::unknown)
     return detail::read_kernel_table_as(in, tags == ArgumentTags::yes);
 
   const auto attempt = [&](ByteReader& reader, bool has_argument_tags) -> Result<KernelTable> {

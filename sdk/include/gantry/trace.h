@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/trace.h - host extension "gantry.trace/1": a plugin's own intervals in the runtime's trace.
+// gantry/trace.h - host extension "gantry.trace/1": a plugin's own intervals in the runtime's
+// trace.
 //
 //     const int64_t begun = trace->span_begin(host);
 //     build_program(...);
 //     trace->span_end(host, begun, gantry_text("clBuildProgram"), gantry_text("load"));
 //
-// The host keeps nothing between the two calls, so a span that is never ended leaks nothing. Calls of a plugin's
-// functions are recorded by the host already: record what is inside them. A published table never changes: what
-// is missing here comes as "gantry.trace/2".
+// The host keeps nothing between the two calls, so a span that is never ended leaks nothing. The
+// host records calls of a plugin's functions itself: record what is inside them.
 #ifndef GANTRY_TRACE_H
 #define GANTRY_TRACE_H
 
@@ -17,16 +17,17 @@ GANTRY_BEGIN
 
 #define GANTRY_TRACE_1 "gantry.trace/1"
 
+// A published table never changes: what is missing here comes as "gantry.trace/2".
 typedef struct gantry_trace {
   uint32_t struct_size;
   uint32_t zero;
 
   // returns  nanoseconds on the trace's clock, or -1 while nothing is recorded
   // thread   any
-  // costs    one comparison while nothing is recorded, else one look at the clock
+  // costs    one comparison while nothing is recorded, else one read of the clock
   int64_t (*span_begin)(const gantry_host* host);
 
-  // Records one span, from `begun` to now, of the calling thread. Does nothing where begun is -1.
+  // Records one span of the calling thread, from `begun` to now. Does nothing where begun is -1.
   //
   // begun     [in]  what span_begin returned, on this thread
   // name      [in]  what was done: "clBuildProgram"; copied

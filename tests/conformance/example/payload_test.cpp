@@ -2,6 +2,7 @@
 //
 // The example accelerator's payload, without a device: what is refused, at which byte, in which words.
 #include "sdk/example/payload.hpp"
+#include "tests/support/generation.hpp"
 #include "tests/support/words.hpp"
 
 #include <gmock/gmock.h>
@@ -40,7 +41,7 @@ gantry::Result<Payload> read(const Words& words, std::uint32_t flags = GANTRY_BL
   blob.flags = flags;
   blob.data = words.bytes().data();
   blob.size = words.bytes().size();
-  blob.generation = 3;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
   return read_payload(blob);
 }
 

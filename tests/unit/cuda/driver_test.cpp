@@ -129,7 +129,7 @@ class Attributes : public Drivers {
     const gantry_code code =
         world->device().attribute(world->self(), index, kind, &value, status.get());
     if (code != GANTRY_OK) return std::string(name_of(static_cast<Code>(code)));
-    const Value owned = Value::adopt(world->host.table(), value);
+    const Value owned = Value::adopt(value);
     if (const auto text = value_text(owned.get())) return std::string(*text);
     return concat(owned.get().i);
   }

@@ -6,6 +6,7 @@
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/generation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,10 +43,11 @@ TEST_P(GoldenPayloads, AreRead) {
     blob.flags = GANTRY_BLOB_EXACT;
     blob.data = entry.payload.data();
     blob.size = entry.payload.size();
-    blob.generation = container->generation == Generation::g5 ? 5 : 3;
+    blob.argument_tags =
+        gantry::test::argument_tags_of_generation(container->generation == Generation::g5 ? 5 : 3);
     std::uint64_t consumed = 0;
 
-    const Result<Payload> payload = read_payload(Host(host.table()), blob, &consumed);
+    const Result<Payload> payload = read_payload(blob, &consumed);
 
     ASSERT_TRUE(payload.ok()) << payload.error().message;
     EXPECT_EQ(consumed, entry.payload.size());

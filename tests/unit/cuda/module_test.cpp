@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules: loaded on a device when a kernel is first called there, and what is said where that fails.
+#include "tests/support/generation.hpp"
 #include "tests/unit/cuda/world.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -107,7 +108,7 @@ TEST_F(Modules, KeepTheirBytesAsLongAsTheyLive) {
   blob.flags = GANTRY_BLOB_EXACT;
   blob.data = payload.data();
   blob.size = payload.size();
-  blob.generation = 5;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(5);
   blob.pin = pin;
   gantry_module module{};
   std::uint64_t consumed = 0;
@@ -257,7 +258,7 @@ TEST_F(Modules, AreJudgedBeforeTheyAreLoaded) {
     blob.flags = GANTRY_BLOB_EXACT;
     blob.data = payload.data();
     blob.size = payload.size();
-    blob.generation = 5;
+    blob.argument_tags = gantry::test::argument_tags_of_generation(5);
     std::int32_t verdict = -1;
 
     ASSERT_EQ(World::plugin_table().loaders[0]->check_binary(world->self(), &blob, judged.device,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/generation.hpp"
 #include "tests/unit/cuda/images.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -40,9 +41,9 @@ class Payloads : public ::testing::Test {
     blob.flags = flags;
     blob.data = bytes.data();
     blob.size = bytes.size();
-    blob.generation = generation;
+    blob.argument_tags = gantry::test::argument_tags_of_generation(generation);
     blob.pin = pin;
-    return read_payload(Host(host.table()), blob, &consumed);
+    return read_payload(blob, &consumed);
   }
   ~Payloads() override { host.release(pin); }
 

@@ -120,7 +120,7 @@ class Scenario {
       GANTRY_CHECK(checked([&](gantry_status* status) {
         return device_.attribute(self_, 0, kind, &value, status);
       }));
-      const Value owned = Value::adopt(world_.host.table(), value);
+      const Value owned = Value::adopt(value);
     }
     return {};
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/world.hpp"
+#include "tests/support/generation.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -56,7 +57,7 @@ Result<gantry_module> World::load(const Bytes& given, std::int32_t generation) {
   blob.type_key = gantry_text("cuda");
   blob.data = payload.data();
   blob.size = payload.size();
-  blob.generation = generation;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(generation);
   blob.pin = pin;
   StatusBuffer status;
   gantry_module module{};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gantry/value.h>
 #include <gantry/abi_boundary.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -203,9 +205,64 @@ TEST(StatusBuffer, ForgetsTheCallBefore) {
 }
 
 // The other side fills the struct, so nothing in it is believed.
+TEST(StatusBuffer, IgnoresDetailsWithoutACode) {
+  StatusBuffer buffer;
+  gantry_status* const status = buffer.get();
+  std::strcpy(status->text, "half written");
+  status->text_size = 12;
+  std::strcpy(status->reason, "HALF");
+
+  const Error error = buffer.error(GANTRY_INVALID, "call of plugin acme.npu");
+
+  EXPECT_EQ(error.message, "call of plugin acme.npu fails as invalid and gives no reason");
+  EXPECT_EQ(error.reason, "");
+}
+
+// An error object that counts its ends.
+struct CountedError {
+  gantry_object header{(std::uint64_t{1} << 32) | 1, GANTRY_ERROR, 0,
+                       [](void* self, std::int32_t) { ++static_cast<CountedError*>(self)->ends; }};
+  int ends = 0;
+};
+
+TEST(StatusBuffer, HandsAnErrorObjectOn) {
+  CountedError object;
+  {
+    StatusBuffer buffer;
+    const gantry_code code = buffer.call([&](gantry_status* status) {
+      gantry_fail(status, GANTRY_INVALID, "RAISED", "ValueError: no");
+      status->error = &object.header;
+      return gantry_code{GANTRY_INVALID};
+    });
+    const Error error = buffer.error(code, "call");
+    EXPECT_EQ(error.raised.get(), &object.header);
+
+    // To a caller further out, and back.
+    StatusBuffer outer;
+    const gantry_code same = outer.call([&](gantry_status* s) { return to_status(error, s); });
+    EXPECT_EQ(outer.error(same, "call").raised.get(), &object.header);
+    EXPECT_EQ(object.ends, 0);
+  }
+  EXPECT_EQ(object.ends, 1);
+}
+
+TEST(StatusBuffer, ReleasesAnErrorObjectThatNobodyReads) {
+  CountedError object;
+  {
+    StatusBuffer buffer;
+    gantry_fail(buffer.get(), GANTRY_INVALID, "", "no");
+    buffer.get();
+    gantry_status* const status = buffer.get();
+    gantry_fail(status, GANTRY_INVALID, "", "no");
+    status->error = &object.header;
+  }
+  EXPECT_EQ(object.ends, 1);
+}
+
 TEST(StatusBuffer, DoesNotReadPastItsOwnFields) {
   StatusBuffer buffer;
   gantry_status* status = buffer.get();
+  status->code = GANTRY_INVALID;
   std::memset(status->reason, 'r', sizeof status->reason);
   std::memset(status->native_domain, 'd', sizeof status->native_domain);
   std::memset(status->text, 't', status->text_capacity);

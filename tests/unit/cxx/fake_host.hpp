@@ -16,10 +16,6 @@ class FakeHost : public gantry_host {
  public:
   FakeHost() : gantry_host{} {
     struct_size = sizeof(gantry_host);
-    gantry_host::retain = [](const gantry_host*, gantry_object* object) { ++object->counts; };
-    gantry_host::release = [](const gantry_host*, gantry_object* object) {
-      if (--object->counts == 0) object->deleter(object, 3);
-    };
     gantry_host::log = [](const gantry_host* host, std::int32_t level, gantry_bytes text) {
       self(host)->logged.push_back(std::to_string(level) + ":" + std::string(view_of(text)));
     };
@@ -64,7 +60,8 @@ class FakeHost : public gantry_host {
       return gantry_code{GANTRY_OK};
     };
     gantry_host::tensor_new = [](const gantry_host* host, const gantry_tensor* like,
-                                 gantry_bytes scope, gantry_value* out, gantry_status* status) {
+                                 gantry_bytes scope, std::uint32_t, gantry_value* out,
+                                 gantry_status* status) {
       auto* object = self(host)->create(GANTRY_TENSOR, out, status);
       if (!object) return gantry_code{GANTRY_EXHAUSTED};
       object->cell.tensor = *like;
@@ -73,7 +70,8 @@ class FakeHost : public gantry_host {
       return gantry_code{GANTRY_OK};
     };
     gantry_host::tensor_view = [](const gantry_host* host, const gantry_tensor* what,
-                                  gantry_object* owner, gantry_value* out, gantry_status* status) {
+                                  gantry_object* owner, std::uint32_t, gantry_value* out,
+                                  gantry_status* status) {
       auto* object = self(host)->create(GANTRY_TENSOR, out, status);
       if (!object) return gantry_code{GANTRY_EXHAUSTED};
       object->cell.tensor = *what;
@@ -141,11 +139,10 @@ class FakeHost : public gantry_host {
       return nullptr;
     }
     auto* object = new Object{};
-    object->header = {1, kind, 0, [](void* gone, std::int32_t) {
+    object->header = {(std::uint64_t{1} << 32) | 1, kind, 0, [](void* gone, std::int32_t) {
                         auto* dead = static_cast<Object*>(gone);
                         for (const gantry_value& item : dead->items) {
-                          if (item.kind >= GANTRY_OBJECT)
-                            dead->host->release(dead->host, item.object);
+                          if (item.kind >= GANTRY_OBJECT) gantry_release(item.object);
                         }
                         --dead->host->alive;
                         delete dead;

@@ -100,12 +100,20 @@ TEST(KernelTable, AcceptsAnEmptyListOfArgumentTags) {
   EXPECT_FALSE(table.kernels()[0].is_tensor_map(0));
 }
 
-TEST(KernelTable, KnowsTheFieldsOfEachGeneration) {
-  EXPECT_EQ(argument_tags_in(0), ArgumentTags::no);
-  EXPECT_EQ(argument_tags_in(3), ArgumentTags::no);
-  EXPECT_EQ(argument_tags_in(4), ArgumentTags::either);
-  EXPECT_EQ(argument_tags_in(5), ArgumentTags::yes);
-  EXPECT_EQ(argument_tags_in(-1), ArgumentTags::either);
+TEST(KernelTable, TakesFromTheBlobWhetherThereAreArgumentTags) {
+  gantry_blob blob{};
+  EXPECT_EQ(argument_tags_of(blob), ArgumentTags::unknown);
+  blob.argument_tags = GANTRY_ARGUMENT_TAGS_NO;
+  EXPECT_EQ(argument_tags_of(blob), ArgumentTags::no);
+  blob.argument_tags = GANTRY_ARGUMENT_TAGS_YES;
+  EXPECT_EQ(argument_tags_of(blob), ArgumentTags::yes);
+}
+
+TEST(KernelTable, TakesAnAnswerOfANewerHostAsUnknown) {
+  gantry_blob blob{};
+  blob.argument_tags = 3;
+
+  EXPECT_EQ(argument_tags_of(blob), ArgumentTags::unknown);
 }
 
 TEST(KernelTable, TellsTheTwoLayoutsByWhatFollows) {
@@ -115,7 +123,7 @@ TEST(KernelTable, TellsTheTwoLayoutsByWhatFollows) {
     const Words words = table_of({kernel}).str("code");
     ByteReader in(words.bytes());
 
-    const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::either, one_string);
+    const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::unknown, one_string);
 
     ASSERT_TRUE(table.ok()) << table.error().message;
     EXPECT_EQ(table->kernels()[0].argument_tags.has_value(), has_tags);
@@ -127,7 +135,7 @@ TEST(KernelTable, HasOneReadingWhereThereAreNoKernels) {
   const Words words = table_of({}).str("code");
   ByteReader in(words.bytes());
 
-  const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::either, one_string);
+  const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::unknown, one_string);
 
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->size(), 0u);
@@ -139,7 +147,7 @@ TEST(KernelTable, RefusesWhatReadsBothWays) {
   ByteReader in(words.bytes());
 
   const Result<KernelTable> table =
-      read_kernel_table(in, ArgumentTags::either, [](ByteReader&) { return Status(); });
+      read_kernel_table(in, ArgumentTags::unknown, [](ByteReader&) { return Status(); });
 
   ASSERT_FALSE(table.ok());
   EXPECT_EQ(table.error().code, Code::malformed);
@@ -153,7 +161,7 @@ TEST(KernelTable, GivesTheErrorOfTheReadingThatCameFurther) {
   const Words words = table_of({{}}).str("code").u8(0);
   ByteReader in(words.bytes());
 
-  const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::either, one_string);
+  const Result<KernelTable> table = read_kernel_table(in, ArgumentTags::unknown, one_string);
 
   ASSERT_FALSE(table.ok());
   EXPECT_EQ(table.error().offset, words.size() - 1);

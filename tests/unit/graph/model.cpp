@@ -155,8 +155,8 @@ Result<Value> Model::load(std::vector<std::uint8_t> bytes, std::string_view type
   if (code != GANTRY_OK) return status.error(code, "load_binary");
   EXPECT_EQ(consumed, blob.size);
   gantry_value made{};
-  fake.table()->module_new(fake.table(), fake.node(), module, &made, nullptr);
-  return Value::adopt(fake.table(), made);
+  fake.table()->module_new(fake.table(), fake.node(), module, 0, &made, nullptr);
+  return Value::adopt(made);
 }
 
 // The fake host's module object begins as every module of it does: header, then the pair.

@@ -22,7 +22,7 @@ class Payloads : public Model {
     blob.type_key = gantry_text("GraphExecutorFactory");
     blob.data = bytes.data();
     blob.size = bytes.size();
-    GANTRY_TRY(auto payload, read_payload(host, blob, &consumed));
+    GANTRY_TRY(auto payload, read_payload(blob, &consumed));
     GANTRY_CHECK(payload->prove());
     return payload;
   }

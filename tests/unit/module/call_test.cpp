@@ -59,6 +59,41 @@ TEST(Call, WithoutEnvRunsOnTheFirstCpu) {
   EXPECT_EQ(result->get().device.index, 0);
 }
 
+TEST(Call, WithoutEnvRunsOnTheFunctionsOwnKindOfDevice) {
+  const auto table = calls([](void*, const gantry_env* env, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status*) {
+    result->kind = GANTRY_DEVICE;
+    result->device = env->device;
+    return gantry_code{GANTRY_OK};
+  });
+  const auto function = new_function({nullptr, &table}, {}, 7).value();
+
+  const auto result = call(*function, nullptr, {});
+
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->get().device.type, 7);
+  EXPECT_EQ(result->get().device.index, 0);
+}
+
+TEST(Call, PassesAnErrorObjectOfTheCallee) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_INVALID, "RAISED", "ValueError: no");
+    gantry_error what{};
+    what.kind = gantry_text("ValueError");
+    status->error = reinterpret_cast<gantry_object*>(std::move(new_error(what)).value().take());
+    return gantry_code{GANTRY_INVALID};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  ASSERT_TRUE(result.error().raised);
+  const auto* error = reinterpret_cast<const gantry_error*>(result.error().raised.get() + 1);
+  EXPECT_EQ(std::string(error->kind.data, error->kind.size), "ValueError");
+  EXPECT_EQ(result.error().raised.get()->counts & UINT32_MAX, 1u) << "nobody else holds it";
+}
+
 TEST(Call, CarriesTheTextOfTheCalleeAndNothingOfOurs) {
   const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value*, gantry_status* status) {
@@ -85,7 +120,8 @@ TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
 
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
-  EXPECT_EQ(result.error().message, "a function of module mute fails with code 5 and says nothing");
+  EXPECT_EQ(result.error().message,
+            "a function of module mute fails with code 5 and without a text");
 }
 
 TEST(Call, NamesACalleeThatThrows) {
@@ -110,14 +146,14 @@ TEST(Call, DoesNotTakeAnOldTextForTheCallees) {
       calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                gantry_status*) { return gantry_code{GANTRY_INVALID}; });
   char text[128];
-  gantry_status status{sizeof status, 0, 0, {}, {}, no_offset, text, sizeof text, 0};
+  gantry_status status{sizeof status, GANTRY_OK, text, sizeof text, 0, nullptr};
   gantry_fail(&status, GANTRY_BUG, "", "of another call");
   gantry_value result{};
 
   EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, &status), GANTRY_INVALID);
 
   EXPECT_EQ(status.code, GANTRY_INVALID);
-  EXPECT_STREQ(text, "a global function fails with code 5 and says nothing");
+  EXPECT_STREQ(text, "a global function fails with code 5 and without a text");
 }
 
 TEST(Call, TurnsACodeThatIsNoneIntoBug) {
@@ -143,7 +179,7 @@ TEST(Call, TakesBackTheResultOfACalleeThatFails) {
   });
   Counted object = counted();
   char text[128];
-  gantry_status status{sizeof status, 0, 0, {}, {}, no_offset, text, sizeof text, 0};
+  gantry_status status{sizeof status, GANTRY_OK, text, sizeof text, 0, nullptr};
   gantry_value result{};
 
   EXPECT_EQ(call(*plain_function(table, &object), nullptr, nullptr, 0, &result, &status),
@@ -156,7 +192,7 @@ TEST(Call, TakesBackTheResultOfACalleeThatFails) {
 
 TEST(Call, RefusesAResultThatNobodyCanOwn) {
   constexpr std::int32_t kinds[] = {
-      GANTRY_TENSOR_REF, GANTRY_CSTRING, GANTRY_BYTES_REF, 10, 67, 74, -1};
+      GANTRY_TENSOR_REF, GANTRY_CSTRING, GANTRY_BYTES_REF, 10, 13, 63, -1};
   for (const std::int32_t kind : kinds) {
     const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
                                 gantry_value* result, gantry_status*) {
@@ -169,9 +205,24 @@ TEST(Call, RefusesAResultThatNobodyCanOwn) {
 
     ASSERT_FALSE(result.ok()) << kind;
     EXPECT_EQ(result.error().code, Code::bug);
-    EXPECT_EQ(result.error().message,
-              concat("a global function returns a value of kind ", kind, ", which nobody can own"));
+    EXPECT_EQ(result.error().message, concat("a global function returns a value of kind ", kind,
+                                             ", which is no kind of a result"));
   }
+}
+
+TEST(Call, RefusesAnObjectAtAddressZero) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status*) {
+    result->kind = 99;
+    return gantry_code{GANTRY_OK};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::bug);
+  EXPECT_EQ(result.error().reason, "RESULT_KIND");
+  EXPECT_EQ(result.error().message, "a global function returns an object of kind 99 at address 0");
 }
 
 TEST(Call, WorksWithoutAStatus) {

@@ -91,6 +91,51 @@ TEST(FindFunction, AsksSelfThenImportsDepthFirst) {
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
 }
 
+// A module whose get_function returns an object that exists: `self` of the pair.
+gantry_module_table existing_table() {
+  gantry_module_table table = *test::fake_module_table();
+  table.destroy = [](void*) {};
+  table.get_function = [](void* self, gantry_bytes, gantry_function* out,
+                          gantry_status*) -> gantry_code {
+    gantry_retain(static_cast<gantry_object*>(self));
+    *out = {self, nullptr};
+    return GANTRY_OK;
+  };
+  return table;
+}
+
+TEST(FindFunction, ReturnsAnExistingFunctionObject) {
+  const auto source = fake_node("source", {{"f", 9}});
+  const Ref<FunctionObject> existing = find_function(*source, GANTRY_FIND_SELF, "f").value();
+  const gantry_module_table table = existing_table();
+  const auto node = std::move(new_module_node("fake", "module saved")).value();
+  ASSERT_TRUE(bind(*node, {existing.get(), &table}).ok());
+
+  const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
+
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->get(), existing.get());
+  EXPECT_EQ(existing->header.counts & UINT32_MAX, 2u);
+}
+
+TEST(FindFunction, RefusesAnExistingObjectThatIsNoFunction) {
+  const ObjectPtr pin = new_pin({}).value();
+  const gantry_module_table table = existing_table();
+  const auto node = std::move(new_module_node("fake", "module saved")).value();
+  ASSERT_TRUE(bind(*node, {pin.get(), &table}, "acme.npu").ok());
+
+  const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::bug);
+  EXPECT_EQ(found.error().reason, "RESULT_KIND");
+  EXPECT_EQ(
+      found.error().message,
+      "get_function of module saved (plugin acme.npu) returns an object of kind 64, expected a "
+      "function (kind 68)");
+  EXPECT_EQ(pin.get()->counts & UINT32_MAX, 1u) << "its reference is released";
+}
+
 TEST(FindFunction, DoesNotAskItselfForImports) {
   Diamond graph;
 

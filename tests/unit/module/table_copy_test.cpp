@@ -85,7 +85,7 @@ Error refusal(const Table& table) {
 
 struct Said {
   char text[128] = "";
-  gantry_status status{sizeof(gantry_status), 0, 0, {}, {}, 0, text, sizeof text, 0};
+  gantry_status status{sizeof(gantry_status), GANTRY_OK, text, sizeof text, 0, nullptr};
 };
 
 TEST(TableCopy, KnowsTheSizesOfAbiOneZero) {

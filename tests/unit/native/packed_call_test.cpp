@@ -111,9 +111,9 @@ TEST_F(PackedCall, CopiesTheTextsThatItReturns) {
   text = "other";
 
   ASSERT_TRUE(back.ok() && blob.ok());
-  EXPECT_EQ(back->get().kind, GANTRY_STRING);
+  EXPECT_EQ(back->get().kind, GANTRY_SMALL_STRING);
   EXPECT_EQ(text_of(back->get()), "hello");
-  EXPECT_EQ(blob->get().kind, GANTRY_BYTES);
+  EXPECT_EQ(blob->get().kind, GANTRY_SMALL_BYTES);
   EXPECT_EQ(text_of(blob->get()), std::string("a\0b", 3));
 }
 
@@ -302,7 +302,7 @@ gantry_code look(void* self, const gantry_env* env, const gantry_value* args, st
       seen.device_of_tensor = tensor->device.type;
   }
   *result = seen.answer;
-  if (holds_object(*result)) retain(result->object);
+  if (holds_object(*result)) gantry_retain(result->object);
   return GANTRY_OK;
 }
 constexpr gantry_function_table look_table{sizeof(gantry_function_table), 0, nullptr, look};
@@ -406,12 +406,13 @@ TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
 }
 
 TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
-  const HostScope call_of_host_code(&world.services, node.get(), default_env);
+  const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
+  const HostScope call_of_host_code(&world.services, node.get(), kFirstCpu);
   here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
 
   {
     const KeptUntilHere kept;
-    const HostScope task(&world.services, node.get(), default_env);
+    const HostScope task(&world.services, node.get(), kFirstCpu);
   }
 
   EXPECT_EQ(text_of(here().kept.get()), "text");

@@ -75,7 +75,7 @@ TEST(ParallelLaunch, LeavesNothingThatTasksGotWithTheWorkers) {
       [](void* self, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
          gantry_status*) -> gantry_code {
         *result = value_of(static_cast<gantry_object*>(self));
-        retain(result->object);
+        gantry_retain(result->object);
         return GANTRY_OK;
       }};
   const auto inner = std::move(new_function({module.base(), &give}, {}, 0)).value();

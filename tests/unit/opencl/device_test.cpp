@@ -24,7 +24,7 @@ class OpenclDevice : public OpenclTest {
   std::string text(std::int32_t kind) {
     gantry_value value{};
     EXPECT_EQ(table_.attribute(self_, 0, kind, &value, nullptr), GANTRY_OK) << kind;
-    const Value owned = Value::adopt(host_.table(), value);
+    const Value owned = Value::adopt(value);
     return std::string(value_text(owned.get()).value_or("(no text)"));
   }
 };

@@ -3,6 +3,8 @@
 
 #include "world.hpp"
 
+#include "tests/support/generation.hpp"
+
 namespace gantry::opencl::test {
 namespace {
 
@@ -18,7 +20,7 @@ class OpenclModule : public OpenclTest {
     blob.type_key = gantry_text("opencl");
     blob.data = payload.data();
     blob.size = payload.size();
-    blob.generation = 3;
+    blob.argument_tags = gantry::test::argument_tags_of_generation(3);
     return blob;
   }
   std::int32_t verdict_on(const std::vector<std::uint8_t>& payload) {

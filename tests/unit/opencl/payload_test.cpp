@@ -3,6 +3,7 @@
 
 #include "payloads.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/generation.hpp"
 
 #include <gantry/module.h>
 
@@ -20,7 +21,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 Result<Payload> read(const Bytes& bytes, std::int32_t generation = 3, bool exact = true) {
   std::uint64_t consumed = 0;
-  return read_payload(bytes, generation, exact, consumed);
+  return read_payload(bytes, ArgumentTags{gantry::test::argument_tags_of_generation(generation)},
+                      exact, consumed);
 }
 
 Bytes written(const Payload& payload) {
@@ -184,7 +186,7 @@ TEST(OpenclPayload, TellsWhereItEnds) {
   bytes.insert(bytes.end(), 9, 0x55);
   std::uint64_t consumed = 0;
 
-  EXPECT_TRUE(read_payload(bytes, 3, false, consumed).ok());
+  EXPECT_TRUE(read_payload(bytes, ArgumentTags::no, false, consumed).ok());
   EXPECT_EQ(consumed, size);
 
   expect_refused(read(bytes), Code::malformed, size, "BLOB_LENGTH",
@@ -197,7 +199,7 @@ TEST(OpenclPayload, RefusesEveryTruncation) {
       const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
       EXPECT_FALSE(read(cut).ok()) << "accepted the first " << size << " bytes";
       std::uint64_t consumed = 0;
-      EXPECT_FALSE(read_payload(cut, 3, false, consumed).ok()) << size;
+      EXPECT_FALSE(read_payload(cut, ArgumentTags::no, false, consumed).ok()) << size;
     }
   }
 }

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "tests/support/generation.hpp"
+
 namespace gantry::opencl::test {
 namespace {
 
@@ -76,7 +78,7 @@ std::unique_ptr<Loaded> OpenclTest::load(std::vector<std::uint8_t> payload, gant
   blob.type_key = gantry_text("opencl");
   blob.data = payload.data();
   blob.size = payload.size();
-  blob.generation = 3;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
   blob.pin = pin;
   gantry_module module{};
   std::uint64_t consumed = 0;

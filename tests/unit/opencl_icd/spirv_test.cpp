@@ -6,6 +6,7 @@
 #include "plugins/opencl/device.hpp"
 #include "plugins/opencl/module.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/generation.hpp"
 #include "tests/unit/opencl/payloads.hpp"
 
 #include <gantry/plugin.h>
@@ -77,7 +78,7 @@ class SpirvDriver : public ::testing::Test {
     blob.type_key = gantry_text("opencl");
     blob.data = file.data() + at;
     blob.size = payload.size();
-    blob.generation = 3;
+    blob.argument_tags = gantry::test::argument_tags_of_generation(3);
     StatusBuffer status;
     gantry_module module{};
     std::uint64_t consumed = 0;

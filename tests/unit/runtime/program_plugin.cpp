@@ -115,7 +115,7 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
 }
 
 constexpr gantry_plugin_table kPlugin = {.struct_size = sizeof(gantry_plugin_table),
-                                         .abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0},
+                                         .abi = GANTRY_PLUGIN_ABI,
                                          .id = "test.program",
                                          .version = "1.0.0",
                                          .vendor = "gantry",

@@ -252,6 +252,19 @@ TEST(CpuDevice, HasTheDefaultStreamOnly) {
   EXPECT_TRUE(status.error(GANTRY_INVALID, "").message.ends_with("the only stream is NULL"));
 }
 
+TEST(CpuDevice, RefusesFlagsThatItDoesNotKnow) {
+  int x = 0;
+  void* made = &x;
+
+  StatusBuffer status;
+  EXPECT_EQ(cpu().stream_create(nullptr, 0, 1, &made, status.get()), GANTRY_UNSUPPORTED);
+  EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").reason, "FLAGS");
+  EXPECT_EQ(cpu().event_create(nullptr, 0, 0x80000000u, &made, status.get()), GANTRY_UNSUPPORTED);
+  EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message,
+            "cpu: flags are 0x80000000, this version knows none");
+  EXPECT_EQ(made, &x) << "outputs are untouched";
+}
+
 TEST(CpuDevice, MeasuresTimeBetweenEvents) {
   void *start = nullptr, *stop = nullptr;
   ASSERT_EQ(cpu().event_create(nullptr, 0, 0, &start, nullptr), GANTRY_OK);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/object.hpp"
 
+#include "core/tensor/device_set.hpp"
+#include "core/tensor/tensor.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,19 +49,31 @@ struct Watched {
 };
 
 TEST(Object, BeginsWithOneStrongAndOneWeakReference) {
-  const auto text = new_text(GANTRY_STRING, "x").value();
+  const OwnedValue text = new_text(GANTRY_STRING, "12345678").value();
 
-  EXPECT_EQ(text->header.counts, 0x1'0000'0001u);
-  EXPECT_EQ(text->header.kind, GANTRY_STRING);
+  EXPECT_EQ(text.get().object->counts, 0x1'0000'0001u);
+  EXPECT_EQ(text.get().object->kind, GANTRY_STRING);
 }
 
 TEST(Object, TextKeepsEveryByteAndEndsWithNul) {
-  const std::string bytes("a\0b", 3);
+  const std::string bytes("a\0bcdefg", 8);
 
-  const auto text = new_text(GANTRY_BYTES, bytes).value();
+  const OwnedValue text = new_text(GANTRY_BYTES, bytes).value();
 
-  EXPECT_EQ(std::string(text->text.data, text->text.size), bytes);
-  EXPECT_EQ(text->text.data[3], '\0');
+  EXPECT_EQ(text.get().kind, GANTRY_BYTES);
+  EXPECT_EQ(text_of(text.get()), bytes);
+  EXPECT_EQ(text_of(text.get()).data()[8], '\0');
+}
+
+TEST(Object, TextOfAtMostSevenBytesIsASmallValue) {
+  const OwnedValue text = new_text(GANTRY_STRING, "1234567").value();
+  const OwnedValue bytes = new_text(GANTRY_BYTES, "").value();
+
+  EXPECT_EQ(text.get().kind, GANTRY_SMALL_STRING);
+  EXPECT_EQ(text_of(text.get()), "1234567");
+  EXPECT_EQ(bytes.get().kind, GANTRY_SMALL_BYTES);
+  EXPECT_EQ(gantry_value_is_canonical(&text.get()), 1);
+  EXPECT_EQ(gantry_value_is_canonical(&bytes.get()), 1);
 }
 
 TEST(Object, TextReadsAsAValue) {
@@ -70,8 +87,7 @@ TEST(Object, RefusesATextOfAnotherKind) {
 
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.error().code, Code::invalid);
-  EXPECT_EQ(text.error().message,
-            "a text object of kind 69 is asked for, kinds are 65 (string) and 66 (bytes)");
+  EXPECT_EQ(text.error().message, "kind of a text is 69, kinds are 65 (string) and 66 (bytes)");
 }
 
 TEST(Object, ShapeIsACopy) {
@@ -109,7 +125,7 @@ TEST(Object, RefTakeGivesTheReferenceAway) {
 
   EXPECT_FALSE(watched.object);
   EXPECT_EQ(strong_count(bare), 1u);
-  release(bare);
+  gantry_release(bare);
   EXPECT_TRUE(watched.gone);
 }
 
@@ -143,7 +159,7 @@ TEST(Items, KeepEveryObjectAndReleaseIt) {
 }
 
 TEST(Items, CopyBorrowedTextsIntoObjects) {
-  std::string first = "first", second = "second";
+  std::string first = "the first", second = "the second";
   const gantry_bytes view = {second.data(), second.size()};
   gantry_value bytes{};
   bytes.kind = GANTRY_BYTES_REF;
@@ -155,9 +171,9 @@ TEST(Items, CopyBorrowedTextsIntoObjects) {
   second.assign(second.size(), '-');
 
   EXPECT_EQ(map->items[0].kind, GANTRY_STRING);
-  EXPECT_EQ(text_of(map->items[0]), "first");
+  EXPECT_EQ(text_of(map->items[0]), "the first");
   EXPECT_EQ(map->items[1].kind, GANTRY_BYTES);
-  EXPECT_EQ(text_of(map->items[1]), "second");
+  EXPECT_EQ(text_of(map->items[1]), "the second");
 }
 
 TEST(Items, KeepSmallTextsAsTheyAre) {
@@ -214,9 +230,166 @@ INSTANTIATE_TEST_SUITE_P(
         BadItem{"BytesAtNull", bare(GANTRY_BYTES_REF), "item 1 is a text at address 0"},
         BadItem{"ObjectAtNull", bare(GANTRY_ARRAY), "item 1 is an object at address 0"},
         BadItem{"MovedReference", bare(10), "item 1 has kind 10, which is no kind of value"},
-        BadItem{"UnlistedObject", bare(67), "item 1 has kind 67, which is no kind of value"},
+        BadItem{"UnlistedObjectAtNull", bare(75), "item 1 is an object at address 0"},
+        BadItem{"UnlistedKind", bare(13), "item 1 has kind 13, which is no kind of value"},
         BadItem{"Negative", bare(-1), "item 1 has kind -1, which is no kind of value"}),
     [](const auto& test) { return test.param.name; });
+
+// One byte that the kind does not use, each.
+class ItemsRefuseForms : public ::testing::TestWithParam<gantry_value> {};
+
+TEST_P(ItemsRefuseForms, ThatAreNotCanonical) {
+  const auto array = new_items(GANTRY_ARRAY, {&GetParam(), 1});
+
+  ASSERT_FALSE(array.ok());
+  EXPECT_EQ(array.error().code, Code::invalid);
+  EXPECT_EQ(array.error().reason, "VALUE_FORM");
+  EXPECT_EQ(array.error().message,
+            concat("item 0 of kind ", GetParam().kind,
+                   " is not canonical: bytes that the kind does not use are 0"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ItemsRefuseForms, ::testing::ValuesIn([] {
+                           std::vector<gantry_value> forms(6, gantry_value{});
+                           forms[0].small_size = 1;
+                           forms[1].i = 1;
+                           forms[2] = {GANTRY_INT, 1, {0}};
+                           forms[3] = {GANTRY_BOOL, 0, {2}};
+                           forms[4].kind = GANTRY_SMALL_STRING;
+                           forms[4].small_size = 8;
+                           forms[5].kind = GANTRY_SMALL_BYTES;
+                           forms[5].small[7] = 'x';
+                           return forms;
+                         }()));
+
+TEST(Items, RefuseADtypeWithBytesBehindIt) {
+  gantry_value item{};
+  item.kind = GANTRY_DTYPE;
+  item.dtype = {2, 32, 1};
+  EXPECT_TRUE(new_items(GANTRY_ARRAY, {&item, 1}).ok());
+  item.small[5] = 1;
+
+  EXPECT_FALSE(new_items(GANTRY_ARRAY, {&item, 1}).ok());
+}
+
+// Holds one object of each kind that this component makes, which counts its ends.
+struct EachKind {
+  const char* name;
+  std::function<ObjectPtr(const ObjectPtr& inner)> make;
+};
+void PrintTo(const EachKind& kind, std::ostream* out) { *out << kind.name; }
+
+class ObjectOfKind : public ::testing::TestWithParam<EachKind> {};
+
+TEST_P(ObjectOfKind, ContentGoesWithTheLastStrongReferenceMemoryWithTheLastWeakOne) {
+  Watched watched;
+  gantry_object* const object = GetParam().make(watched.object).take();
+  watched.object = {};
+  // As tvm-ffi takes a weak reference.
+  std::atomic_ref(object->counts).fetch_add(std::uint64_t{1} << 32);
+  EXPECT_FALSE(watched.gone);
+
+  gantry_release(object);
+
+  EXPECT_TRUE(watched.gone);
+  EXPECT_EQ(object->counts, std::uint64_t{1} << 32) << "the memory is there";
+  object->deleter(object, GANTRY_DELETE_MEMORY);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ObjectOfKind,
+    ::testing::Values(
+        EachKind{"Items",
+                 [](const ObjectPtr& inner) {
+                   const gantry_value item = value_of(inner.get());
+                   return ObjectPtr::share(new_items(GANTRY_ARRAY, {&item, 1}).value().base());
+                 }},
+        EachKind{"Error",
+                 [](const ObjectPtr& inner) {
+                   gantry_error what{};
+                   what.context = inner.get();
+                   return ObjectPtr::share(new_error(what).value().base());
+                 }},
+        EachKind{"Pin",
+                 [](const ObjectPtr& inner) {
+                   return new_pin(std::make_shared<const ObjectPtr>(inner)).value();
+                 }},
+        EachKind{"Tensor",
+                 [](const ObjectPtr& inner) {
+                   gantry_tensor what{};
+                   what.device = {kCpu, 0};
+                   what.dtype = {2, 32, 1};
+                   static float element = 0;
+                   what.data = &element;
+                   return ObjectPtr::share(tensor_view(what, inner.get()).value().base());
+                 }}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ErrorObject, HoldsCopiesOfItsTextsAndItsCause) {
+  Watched watched;
+  std::string message = "n must be larger than 3";
+  gantry_error what{};
+  what.kind = gantry_text("ValueError");
+  what.message = {message.data(), message.size()};
+  what.cause = watched.object.get();
+
+  const auto error = new_error(what).value();
+  message.assign(message.size(), '-');
+  watched.object = {};
+
+  gantry_value value = value_of(error.base());
+  const gantry_error* read = gantry_value_error(&value);
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(std::string(read->kind.data, read->kind.size), "ValueError");
+  EXPECT_EQ(std::string(read->message.data, read->message.size), "n must be larger than 3");
+  EXPECT_EQ(read->cause->kind, GANTRY_OBJECT);
+  EXPECT_FALSE(watched.gone);
+}
+
+TEST(ErrorObject, TakesABacktraceAsTvmFfiGivesIt) {
+  const auto error = new_error({}).value();
+  const gantry_bytes first = gantry_text("frame 1\n"), second = gantry_text("frame 2\n");
+
+  error->error.update_backtrace(error.base(), &first, 0);
+  error->error.update_backtrace(error.base(), &second, 1);
+
+  const gantry_bytes all = error->error.backtrace;
+  EXPECT_EQ(std::string(all.data, all.size), "frame 1\nframe 2\n");
+}
+
+// A type of opaque objects whose self is a count of ends.
+constexpr gantry_object_type kCounter{sizeof(gantry_object_type), 0, "test.Counter",
+                                      [](void* self) { ++*static_cast<int*>(self); }};
+constexpr gantry_object_type kOther{sizeof(gantry_object_type), 0, "test.Other", [](void*) {}};
+
+TEST(OpaqueObject, ReturnsItsPointerAndIsDestroyedOnce) {
+  int ends = 0;
+  {
+    const ObjectPtr object = new_opaque(&kCounter, &ends, {}).value();
+    const ObjectPtr copy = object;
+
+    EXPECT_EQ(opaque_self(object.get(), &kCounter).value(), &ends);
+  }
+  EXPECT_EQ(ends, 1);
+}
+
+TEST(OpaqueObject, OfAnotherTypeIsRefusedByName) {
+  int ends = 0;
+  const ObjectPtr object = new_opaque(&kCounter, &ends, {}).value();
+  const ObjectPtr pin = new_pin({}).value();
+  const auto shape = new_shape({}).value();
+
+  const auto other = opaque_self(object.get(), &kOther);
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::invalid);
+  EXPECT_EQ(other.error().reason, "ARGUMENT_KIND");
+  EXPECT_EQ(other.error().message, "object is test.Counter, expected test.Other");
+  EXPECT_EQ(opaque_self(pin.get(), &kOther).error().message,
+            "object is a pin, expected test.Other");
+  EXPECT_EQ(opaque_self(shape.base(), &kOther).error().message,
+            "object is of kind 69, expected test.Other");
+  EXPECT_EQ(opaque_self(nullptr, &kOther).error().message, "object is NULL, expected test.Other");
+}
 
 TEST(Items, RefuseAMapOfOddCount) {
   const gantry_value item = int_value(1);
@@ -233,8 +406,7 @@ TEST(Items, RefuseAnotherKind) {
 
   ASSERT_FALSE(items.ok());
   EXPECT_EQ(items.error().code, Code::invalid);
-  EXPECT_EQ(items.error().message,
-            "a collection of kind 69 is asked for, kinds are 71 (array) and 72 (map)");
+  EXPECT_EQ(items.error().message, "kind of a collection is 69, kinds are 71 (array) and 72 (map)");
 }
 
 TEST(Object, CountsReferencesOfSeveralThreads) {

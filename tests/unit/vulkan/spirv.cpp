@@ -2,6 +2,7 @@
 #include "tests/unit/vulkan/spirv.hpp"
 
 #include "tests/support/files.hpp"
+#include "tests/support/generation.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -96,7 +97,7 @@ gantry_blob blob_of(std::span<const std::uint8_t> bytes, std::int32_t generation
   blob.type_key = gantry_text("vulkan");
   blob.data = bytes.data();
   blob.size = bytes.size();
-  blob.generation = generation;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(generation);
   return blob;
 }
 

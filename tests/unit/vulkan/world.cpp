@@ -114,7 +114,7 @@ Result<Value> World::attribute(std::int32_t kind, std::int32_t index) {
   StatusBuffer status;
   const gantry_code code = device_table.attribute(plugin.get(), index, kind, &value, status.get());
   if (code != GANTRY_OK) return status.error(code, "attribute");
-  return Value::adopt(host.table(), value);
+  return Value::adopt(value);
 }
 
 Result<std::unique_ptr<Module>> World::load(std::span<const std::uint8_t> bytes,

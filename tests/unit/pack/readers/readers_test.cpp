@@ -7,6 +7,7 @@
 #include "plugins/opencl/payload.hpp"
 #include "plugins/vulkan/payload.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/generation.hpp"
 
 #include <gmock/gmock.h>
 
@@ -53,7 +54,7 @@ TEST_F(DemoPayloads, OfOpenclAreAProgramForEachKernel) {
   const std::span<const std::uint8_t> bytes = payload(2, "opencl");
   std::uint64_t consumed = 0;
 
-  const auto read = opencl::read_payload(bytes, 3, true, consumed);
+  const auto read = opencl::read_payload(bytes, ArgumentTags::no, true, consumed);
 
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(consumed, bytes.size());
@@ -81,7 +82,7 @@ TEST_F(DemoPayloads, OfVulkanAreShadersThatFitTheirKernels) {
   blob.flags = GANTRY_BLOB_EXACT;
   blob.data = bytes.data();
   blob.size = bytes.size();
-  blob.generation = 3;
+  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
 
   const auto read = vulkan::read_payload(blob);
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that notices when one of its functions is called too late: behind its own static destructors,
+// or in a forked child. Type key "test.lifetime"; its payload is a string that load_binary obeys. A
+// function does what its name says.
+//
+//     payload  "sleep": load_binary waits in a cancellation point until it is cancelled
+//     name     "one": returns 1   "sleep": as the payload   "exit": calls exit(0)   "destroys": how many
+//              modules were destroyed
+#include <gantry/gantry.h>
+#include <gantry/abi_boundary.hpp>
+#include <gantry/byte_reader.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using gantry::Status;
+
+// Status of a process in which a function was called too late.
+constexpr int kCalledTooLate = 99;
+
+std::atomic<bool> is_destroyed = false;
+std::atomic<pid_t> process = 0;
+std::atomic<int> destroys = 0;
+
+// Made when the library is opened, and by the first call: both are gone before the library's own data.
+struct Static {
+  ~Static() { is_destroyed = true; }
+};
+Static of_the_library;
+
+void enter(const char* function) {
+  static Static of_a_function;
+  if (process == 0) process = getpid();
+  if (!is_destroyed && process == getpid()) return;
+  std::fprintf(stderr, "lifetime plugin: %s is called too late\n", function);
+  _exit(kCalledTooLate);
+}
+
+// usleep() is a cancellation point.
+void sleep_until_cancelled() {
+  for (;;) usleep(1000);
+}
+
+template <int Number>
+gantry_code call(void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,
+                 gantry_status* status) {
+  return gantry::abi_boundary(status, [&]() -> Status {
+    enter("call");
+    if (Number == 1) sleep_until_cancelled();
+    if (Number == 2) std::exit(0);
+    result->kind = GANTRY_INT;
+    result->i = Number == 3 ? destroys.load() : 1;
+    return {};
+  });
+}
+
+template <int Number>
+constexpr gantry_function_table function{sizeof(gantry_function_table), 0, nullptr, call<Number>};
+constexpr struct {
+  const char* name;
+  const gantry_function_table* table;
+} functions[] = {{"one", &function<0>},
+                 {"sleep", &function<1>},
+                 {"exit", &function<2>},
+                 {"destroys", &function<3>}};
+
+gantry_code get_function(void* self, gantry_bytes name, gantry_function* out, gantry_status*) {
+  enter("get_function");
+  for (const auto& [known, table] : functions) {
+    if (gantry_bytes_equal(name, gantry_text(known)) == 0) continue;
+    *out = {self, table};
+    return GANTRY_OK;
+  }
+  return GANTRY_NOT_FOUND;
+}
+
+void destroy_module(void*) {
+  enter("destroy of a module");
+  // A cancellation point.
+  usleep(1000);
+  ++destroys;
+}
+
+const gantry_module_table module_table{.struct_size = sizeof(gantry_module_table),
+                                       .flags = 0,
+                                       .type_name = "test.lifetime",
+                                       .destroy = destroy_module,
+                                       .get_function = get_function};
+
+gantry_code load_binary(void*, const gantry_blob* blob, gantry_object*, gantry_module* module,
+                        std::uint64_t* consumed, gantry_status* status) {
+  return gantry::abi_boundary(status, [&]() -> Status {
+    enter("load_binary");
+    gantry::ByteReader in({blob->data, blob->size});
+    GANTRY_TRY(const std::string_view order, in.read_string("order"));
+    if (order == "sleep") sleep_until_cancelled();
+    *consumed = in.offset();
+    *module = {nullptr, &module_table};
+    return {};
+  });
+}
+
+const gantry_loader_table loader{.struct_size = sizeof(gantry_loader_table),
+                                 .flags = 0,
+                                 .type_key = "test.lifetime",
+                                 .device = nullptr,
+                                 .load_binary = load_binary};
+const gantry_loader_table* const loaders[] = {&loader};
+
+gantry_code create(const gantry_host*, void**, gantry_status*) {
+  enter("create");
+  return GANTRY_OK;
+}
+void destroy(void*) { enter("destroy"); }
+
+const gantry_plugin_table plugin{.struct_size = sizeof(gantry_plugin_table),
+                                 .flags = 0,
+                                 .abi = GANTRY_PLUGIN_ABI,
+                                 .id = "test.lifetime",
+                                 .version = "1.0.0",
+                                 .loaders = loaders,
+                                 .loader_count = 1,
+                                 .create = create,
+                                 .destroy = destroy};
+
+}  // namespace
+
+const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info*, gantry_status*) {
+  return &plugin;
+}

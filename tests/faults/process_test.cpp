@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the statement of
+// a death test in "threadsafe" style runs in a new one.
+#include "core/runtime/runtime.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/manifest_builder.hpp"
+#include "tests/support/words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ExitedWithCode;
+
+// A directory with the plugin of lifetime_plugin.cpp and files for it.
+class Lifetime {
+ public:
+  Lifetime() {
+    const auto library = test::build_tree() / "tests/fake_plugins/liblifetime_plugin.so";
+    test::ManifestBuilder()
+        .id("test.lifetime")
+        .library(library.string())
+        .key("test.lifetime")
+        .write_to(dir_ / "plugins/lifetime.yaml");
+  }
+
+  Runtime runtime() const {
+    RuntimeOptions options;
+    options.plugin_dirs = {(dir_ / "plugins").string()};
+    options.only_these_plugins = true;
+    options.threads = 2;
+    auto made = Runtime::create(std::move(options));
+    if (!made.ok()) fail(made.error());
+    return std::move(*made);
+  }
+  std::string file(std::string_view order = "") const {
+    Words body;
+    body.u64(2).str("test.lifetime").str(order).str("_import_tree").u64s({0, 0}).u64s({});
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("model", order, ".so");
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  // In a child that ends by exit() nothing can be asserted: the text reaches the death test.
+  [[noreturn]] static void fail(const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", error.reason.c_str(), error.message.c_str());
+    _exit(1);
+  }
+  template <class T>
+  static T value(Result<T> result) {
+    if (!result.ok()) fail(result.error());
+    return std::move(*result);
+  }
+
+ private:
+  test::TempDir dir_;
+};
+
+struct Held {
+  std::optional<Runtime> runtime;
+  Module module;
+  Function function;
+
+  explicit Held(const Lifetime& lifetime) : runtime(lifetime.runtime()) {
+    module = Lifetime::value(runtime->load(lifetime.file()));
+    function = Lifetime::value(module.function("one"));
+    Lifetime::value(function());
+  }
+};
+
+class ProcessEnd : public testing::Test {
+ protected:
+  ProcessEnd() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  Lifetime lifetime;
+};
+using PluginThatCallsExit = ProcessEnd;
+
+TEST_F(ProcessEnd, OfAGlobalRuntimeCallsNoPlugin) {
+  EXPECT_EXIT(
+      {
+        // As an object of namespace scope: made before the plugin is opened, destroyed after it.
+        static std::optional<Held> global;
+        global.emplace(lifetime);
+        std::exit(0);
+      },
+      ExitedWithCode(0), "^$");
+}
+
+TEST_F(ProcessEnd, OfAStaticModuleThatIsMadeLaterIsQuiet) {
+  EXPECT_EXIT(
+      {
+        static const Held held(lifetime);
+        std::exit(0);
+      },
+      ExitedWithCode(0), "^$");
+}
+
+// Calls from what a static destructor does, which runs while the process ends.
+struct CallsAtTheEnd {
+  std::optional<Held> held;
+  ~CallsAtTheEnd() {
+    const auto called = held->function();
+    std::fprintf(stderr, "call: %s\n", called.ok() ? "OK" : called.error().reason.c_str());
+    const auto found = held->module.function("one");
+    std::fprintf(stderr, "look-up: %s\n", found.ok() ? "OK" : found.error().reason.c_str());
+  }
+};
+
+TEST_F(ProcessEnd, OnAnotherThreadEndsCallsWithAnError) {
+  EXPECT_EXIT(
+      {
+        static CallsAtTheEnd at_the_end;
+        at_the_end.held.emplace(lifetime);
+        std::thread([] { std::exit(0); }).join();
+      },
+      ExitedWithCode(0), "^call: PROCESS_ENDS\nlook-up: PROCESS_ENDS\n$");
+}
+
+TEST_F(PluginThatCallsExit, IsNamedAndTheStatusIsNotZero) {
+  EXPECT_EXIT(
+      {
+        const Held held(lifetime);
+        (void)Lifetime::value(held.module.function("exit"))();
+      },
+      ExitedWithCode(70),
+      "^gantry: plugin test.lifetime called exit\\(\\), which ends this process with status 70\n$");
+}
+
+// Runs body in a forked child, which must return from it.
+//
+// returns  the status that the child exits with: 0, or what body makes it
+int in_child(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  return WEXITSTATUS(status);
+}
+
+class Fork : public testing::Test {
+ protected:
+  Lifetime lifetime;
+};
+
+TEST_F(Fork, ChildCallsNoPluginAndEnds) {
+  std::optional<Held> held(lifetime);
+
+  const int status = in_child([&] {
+    const auto called = held->function();
+    const auto loaded = held->runtime->load(lifetime.file("other"));
+    const bool refused = !called.ok() && called.error().reason == "PROCESS_FORKED" &&
+                         !loaded.ok() && loaded.error().reason == "PROCESS_FORKED";
+    held.reset();
+    if (!refused) _exit(2);
+  });
+
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(held->function()->integer().value(), 1) << "the parent goes on";
+}
+
+TEST_F(Fork, ChildThatExecsIsUndisturbed) {
+  const Held held(lifetime);
+
+  const int status = in_child([] { execl("/bin/sh", "sh", "-c", "exit 5", nullptr); });
+
+  EXPECT_EQ(status, 5);
+  EXPECT_EQ(held.function()->integer().value(), 1);
+}
+
+TEST_F(Fork, BeforePluginsAreOpenedChangesNothing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const Runtime runtime = lifetime.runtime();
+        const int status = in_child([&] {
+          const Held held(lifetime);
+          if (held.function()->integer().value() != 1) _exit(2);
+        });
+        std::exit(status);
+      },
+      ExitedWithCode(0), "^$");
+}
+
+class Cancellation : public testing::Test {
+ protected:
+  // Cancels a thread that runs body, once it has begun.
+  //
+  // returns  what the thread returns: PTHREAD_CANCELED where it was unwound
+  static void* cancelled(const std::function<void()>& body) {
+    struct Shared {
+      const std::function<void()>& body;
+      std::atomic<bool> begun{false};
+    } shared{body};
+    pthread_t thread{};
+    pthread_create(
+        &thread, nullptr,
+        [](void* data) -> void* {
+          auto& here = *static_cast<Shared*>(data);
+          here.begun = true;
+          here.body();
+          return nullptr;
+        },
+        &shared);
+    while (!shared.begun) std::this_thread::yield();
+    usleep(20 * 1000);
+    pthread_cancel(thread);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    return result;
+  }
+
+  Lifetime lifetime;
+};
+
+TEST_F(Cancellation, PassesThroughACall) {
+  const Held held(lifetime);
+  const Function sleep = held.module.function("sleep").value();
+
+  EXPECT_EQ(cancelled([&] { (void)sleep(); }), PTHREAD_CANCELED);
+
+  EXPECT_EQ(held.function()->integer().value(), 1);
+}
+
+TEST_F(Cancellation, PassesThroughALoad) {
+  const Held held(lifetime);
+
+  EXPECT_EQ(cancelled([&] { (void)Runtime(*held.runtime).load(lifetime.file("sleep")); }),
+            PTHREAD_CANCELED);
+
+  const auto again = Runtime(*held.runtime).load(lifetime.file("again"));
+  EXPECT_TRUE(again.ok()) << again.error().message;
+}
+
+TEST_F(Cancellation, IsDeferredWhileAModuleIsDestroyed) {
+  const Held held(lifetime);
+  const Function destroys = held.module.function("destroys").value();
+  const std::int64_t before = destroys()->integer().value();
+  std::optional<Module> module = Runtime(*held.runtime).load(lifetime.file("other")).value();
+
+  void* const result = cancelled([&] {
+    // Until the cancellation is pending.
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    usleep(60 * 1000);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+    module.reset();
+    pthread_testcancel();
+  });
+
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(destroys()->integer().value(), before + 1);
+}
+
+}  // namespace
+}  // namespace gantry
