@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/json_parser.hpp - a JSON text of unknown origin as one flat list of its values and keys.
+//
+//     {"a": [1, "b"]}      0 {object, 1 member, ends at 5}
+//                          1 "a"   2 {array, 2 items, ends at 5}   3 {1}   4 {"b"}
+//
+// json_tree.hpp is what reads it.
+#pragma once
+
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+#include <gantry/utf8.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// An integer of up to 64 bits is `negative` if it has a minus sign, as -0 has, else a `count`. All
+// other numbers are fractions.
+enum class JsonKind : std::uint8_t {
+  null,
+  boolean,
+  negative,
+  count,
+  fraction,
+  text,
+  array,
+  object,
+};
+
+// The kind as messages name it: "a string".
+constexpr std::string_view name_of(JsonKind kind) {
+  constexpr std::string_view names[] = {"null",       "a boolean", "a number", "a number",
+                                        "a fraction", "a string",  "a list",   "an object"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+struct JsonOptions {
+  // what the text is, for messages
+  std::string_view name = "text";
+  // of all errors
+  std::string_view reason = "JSON";
+  // of the text's first byte; all offsets count from there
+  std::uint64_t offset = 0;
+  // of containers within each other
+  std::size_t max_depth = 64;
+};
+
+namespace detail {
+
+// A value, or the key in front of a member's value. A container is an array or an object.
+struct JsonItem {
+  // offset in the text
+  std::uint32_t at;
+  JsonKind kind;
+  // a text with escapes, which lies in JsonItems::unescaped
+  bool is_unescaped;
+  // number, boolean   the value
+  // text              high: where it begins; low: its size
+  // container         high: how many items it has; low: the index of what follows it
+  std::uint64_t bits;
+
+  bool is_container() const { return kind >= JsonKind::array; }
+  std::size_t high() const { return bits >> 32; }
+  std::size_t low() const { return bits & UINT32_MAX; }
+  static std::uint64_t pair(std::size_t high, std::size_t low) { return high << 32 | low; }
+};
+
+struct JsonItems {
+  // in the order of the text
+  std::vector<JsonItem> items;
+  std::string_view text;
+  std::string unescaped;
+
+  std::string_view text_of(const JsonItem& item) const {
+    const std::string_view from = item.is_unescaped ? std::string_view(unescaped) : text;
+    return from.substr(item.high(), item.low());
+  }
+};
+
+// Makes the list of a text. While a container is open, its bits hold the index of the container
+// around it and the number of items that container has so far.
+//
+// Functions that return a bool return false if the text is not JSON: here_ is then at the byte at
+// fault.
+class JsonParser {
+ public:
+  // out      [out]  empty on entry
+  JsonParser(std::string_view text, const JsonOptions& options, JsonItems& out)
+      : options_(options), out_(out), here_(text.data()), end_(here_ + text.size()) {
+    out.text = text;
+  }
+
+  // returns  MALFORMED  see JsonTree::parse()
+  Status parse() {
+    if (out_.text.size() > UINT32_MAX) {
+      return refuse(0, " has ", out_.text.size(), " bytes, maximum is ", UINT32_MAX);
+    }
+    if (out_.text.starts_with("\xef\xbb\xbf")) here_ += 3;
+    if (document()) return {};
+    if (is_too_deep_) {
+      return refuse(out_.items[open_].at, " is nested deeper than ", options_.max_depth);
+    }
+    const std::string_view read = out_.text.substr(0, position());
+    const std::string last =
+        quoted(read.substr(read.size() - std::min<std::size_t>(read.size(), 16)));
+    if (here_ == end_) return refuse(position(), " is not JSON: ends after ", last);
+    return refuse(position() + 1, " is not JSON: ", quoted(std::string_view(here_, 1)), " follows ",
+                  last);
+  }
+
+ private:
+  static constexpr std::size_t none = UINT32_MAX;
+
+  std::size_t position() const { return static_cast<std::size_t>(here_ - out_.text.data()); }
+  template <class... Parts>
+  Failure refuse(std::size_t at, const Parts&... parts) const {
+    return malformed(options_.offset + at, options_.name, parts...).with_reason(options_.reason);
+  }
+
+  // The byte at here_; 0 at the end.
+  unsigned char next() const { return here_ == end_ ? 0 : static_cast<unsigned char>(*here_); }
+  bool take(std::string_view word) {
+    for (const char c : word) {
+      if (next() != static_cast<unsigned char>(c)) return false;
+      ++here_;
+    }
+    return true;
+  }
+  void skip_blanks() {
+    here_ = std::find_if_not(
+        here_, end_, [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
+  }
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  bool take_digits() {
+    const char* const first = here_;
+    here_ = std::find_if_not(here_, end_, is_digit);
+    return here_ != first;
+  }
+
+  void add(JsonKind kind, const char* at, std::uint64_t bits, bool is_unescaped = false) {
+    out_.items.push_back(
+        {static_cast<std::uint32_t>(at - out_.text.data()), kind, is_unescaped, bits});
+  }
+
+  bool document() {
+    while (true) {
+      skip_blanks();
+      if (!value()) return false;
+      // A value has ended, or a container has begun.
+      while (true) {
+        skip_blanks();
+        if (open_ == none) return next() == 0;
+        const bool is_object = out_.items[open_].kind == JsonKind::object;
+        if (next() == (is_object ? '}' : ']')) {
+          close();
+          continue;
+        }
+        if (!std::exchange(begins_, false) && !take(",")) return false;
+        if (is_object && !key()) return false;
+        break;
+      }
+    }
+  }
+
+  bool value() {
+    ++count_;
+    switch (next()) {
+      case '{':
+        return open(JsonKind::object);
+      case '[':
+        return open(JsonKind::array);
+      case '"':
+        return string();
+      case 'n':
+        add(JsonKind::null, here_, 0);
+        return take("null");
+      case 't':
+        add(JsonKind::boolean, here_, 1);
+        return take("true");
+      case 'f':
+        add(JsonKind::boolean, here_, 0);
+        return take("false");
+      default:
+        return number();
+    }
+  }
+
+  bool open(JsonKind kind) {
+    is_too_deep_ = open_ != none && depth_ >= options_.max_depth;
+    if (is_too_deep_) return false;
+    add(kind, here_, JsonItem::pair(open_, count_));
+    open_ = out_.items.size() - 1;
+    count_ = 0;
+    begins_ = true;
+    ++depth_;
+    ++here_;
+    return true;
+  }
+
+  void close() {
+    JsonItem& container = out_.items[open_];
+    open_ = container.high();
+    container.bits = JsonItem::pair(std::exchange(count_, container.low()), out_.items.size());
+    begins_ = false;
+    --depth_;
+    ++here_;
+  }
+
+  bool key() {
+    skip_blanks();
+    if (next() != '"' || !string()) return false;
+    skip_blanks();
+    return take(":");
+  }
+
+  bool string() {
+    const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+    const char* const at = here_++;
+    // begins what is not in `unescaped` yet
+    const char* rest = here_;
+    const std::size_t unescaped_at = out_.unescaped.size();
+    bool has_escapes = false;
+    while (true) {
+      here_ = std::find_if_not(here_, end_, is_plain);
+      if (next() == '"') break;
+      if (next() == '\\') {
+        out_.unescaped.append(rest, here_);
+        if (!escape()) return false;
+        rest = here_;
+        has_escapes = true;
+      } else {
+        const std::size_t size = next() < 0x20 ? 0 : utf8_size({here_, end_}, 0);
+        if (size == 0) return false;
+        here_ += size;
+      }
+    }
+    if (has_escapes) {
+      out_.unescaped.append(rest, here_);
+      add(JsonKind::text, at, JsonItem::pair(unescaped_at, out_.unescaped.size() - unescaped_at),
+          true);
+    } else {
+      add(JsonKind::text, at,
+          JsonItem::pair(static_cast<std::size_t>(rest - out_.text.data()),
+                         static_cast<std::size_t>(here_ - rest)));
+    }
+    ++here_;
+    return true;
+  }
+
+  bool escape() {
+    constexpr std::string_view names = "\"\\/bfnrt", characters = "\"\\/\b\f\n\r\t";
+    ++here_;
+    if (const std::size_t i = names.find(static_cast<char>(next())); i != names.npos) {
+      out_.unescaped.push_back(characters[i]);
+      ++here_;
+      return true;
+    }
+    std::uint32_t number = 0;
+    if (!take("u") || !hex_digits(number)) return false;
+    bool is_character = (number & 0xf800) != 0xd800;
+    if ((number & 0xfc00) == 0xd800) {
+      // the first half of a character, which a second must follow
+      std::uint32_t low = 0;
+      if (!take("\\u") || !hex_digits(low)) return false;
+      number = 0x10000 + ((number & 0x3ff) << 10 | (low & 0x3ff));
+      is_character = (low & 0xfc00) == 0xdc00;
+    }
+    if (!is_character) {
+      --here_;
+      return false;
+    }
+    append_utf8(number);
+    return true;
+  }
+
+  bool hex_digits(std::uint32_t& number) {
+    for (int i = 0; i < 4; ++i, ++here_) {
+      const unsigned char c = next(), letter = c | 0x20;
+      const bool is_letter = letter >= 'a' && letter <= 'f';
+      if (!is_letter && !is_digit(next())) return false;
+      number = number << 4 | static_cast<std::uint32_t>(is_letter ? letter - 'a' + 10 : c - '0');
+    }
+    return true;
+  }
+
+  void append_utf8(std::uint32_t number) {
+    constexpr std::uint32_t marks[] = {0, 0xc0, 0xe0, 0xf0};
+    const int tails = number < 0x80 ? 0 : number < 0x800 ? 1 : number < 0x10000 ? 2 : 3;
+    out_.unescaped.push_back(static_cast<char>(marks[tails] | number >> (6 * tails)));
+    for (int i = tails - 1; i >= 0; --i) {
+      out_.unescaped.push_back(static_cast<char>(0x80 | (number >> (6 * i) & 0x3f)));
+    }
+  }
+
+  bool number() {
+    const char* const at = here_;
+    const bool is_negative = next() == '-';
+    here_ += is_negative;
+    const char* const whole = here_;
+    if (!take_digits()) return false;
+    // A number may not go on behind a leading zero.
+    if (*whole == '0') here_ = whole + 1;
+    const char* const whole_end = here_;
+    if (next() == '.') {
+      ++here_;
+      if (!take_digits()) return false;
+    }
+    if (next() == 'e' || next() == 'E') {
+      ++here_;
+      if (next() == '+' || next() == '-') ++here_;
+      if (!take_digits()) return false;
+    }
+    std::int64_t negative = 0;
+    std::uint64_t count = 0;
+    const auto fits = [&](auto& integer) {
+      return here_ == whole_end && std::from_chars(at, here_, integer).ec == std::errc();
+    };
+    if (is_negative && fits(negative)) {
+      add(JsonKind::negative, at, static_cast<std::uint64_t>(negative));
+    } else if (!is_negative && fits(count)) {
+      add(JsonKind::count, at, count);
+    } else {
+      double fraction = 0;
+      if (std::from_chars(at, here_, fraction).ec != std::errc() && is_above_one(at, whole_end)) {
+        --here_;
+        return false;
+      }
+      add(JsonKind::fraction, at, std::bit_cast<std::uint64_t>(fraction));
+    }
+    return true;
+  }
+
+  // True if the number from `at` to here_, which no double can hold, is too large; false if it is too
+  // small.
+  bool is_above_one(const char* at, const char* whole_end) const {
+    const char* const digit = std::find_if(at, here_, [](char c) { return c >= '1' && c <= '9'; });
+    const char* power_at = std::find_if(at, here_, [](char c) { return c == 'e' || c == 'E'; });
+    std::int64_t power = 0;
+    if (power_at != here_) {
+      power_at += power_at[1] == '+' ? 2 : 1;
+      if (std::from_chars(power_at, here_, power).ec != std::errc()) return *power_at != '-';
+    }
+    return power > digit - whole_end;
+  }
+
+  const JsonOptions& options_;
+  JsonItems& out_;
+  const char* here_;
+  const char* end_;
+  // the innermost container, its items so far, whether none of them has begun
+  std::size_t open_ = none;
+  std::size_t count_ = 0;
+  bool begins_ = false;
+  std::size_t depth_ = 0;
+  bool is_too_deep_ = false;
+};
+
+}  // namespace detail
+
+}  // namespace gantry
