@@ -114,7 +114,8 @@ class Checker {
     report(include.line, "includes " + include.path + ", " + why);
   }
 
-  // A comment stands above what it describes. What closes a namespace, and directives, may have one behind them.
+  // A comment stands above what it describes. What closes a namespace, and directives, may have one
+  // behind them.
   void check_comments(const std::string& text, const std::string& code) {
     static const std::regex allowed(R"(^\s*#|// (namespace|extern|NOLINT))");
     std::istringstream lines(text), codes(code);
@@ -160,7 +161,7 @@ class Checker {
       return refuse(include, "which climbs out of its directory");
     if (what.starts_with("tests/")) return refuse(include, "but nothing includes tests");
     if (path_.starts_with("core/")) return check_core(include);
-    if (path_.starts_with("plugins/")) return check_own_directory(include, first_parts(path_, 2));
+    if (path_.starts_with("plugins/")) return check_plugin(include);
     if (path_.starts_with("tools/")) return check_tools(include);
     check_sdk(include);
   }
@@ -193,24 +194,35 @@ class Checker {
     refuse(include, "but " + name + " may not include " + other_name);
   }
 
-  // Plugins, templates and examples: the SDK, their own files by name or by path from the root, and libraries.
-  void check_own_directory(const Include& include, const std::string& directory) {
+  // Plugins: the format library beside what a vendor's plugin may include.
+  void check_plugin(const Include& include) {
+    if (include.is_quoted && include.path.starts_with("core/format/")) return;
+    check_own_directory(include, first_parts(path_, 2), ", core/format");
+  }
+
+  // Templates and examples: the SDK, their own files by name or by path from the root, and
+  // libraries.
+  //
+  // others   [in]   what the directory may include besides, for messages
+  void check_own_directory(const Include& include, const std::string& directory,
+                           const std::string& others = "") {
     const std::string& what = include.path;
+    const std::string why =
+        "but " + directory + " may include only itself, the SDK" + others + " and libraries";
     if (what.starts_with("gantry/")) {
       if (!is_sdk_header(what)) refuse(include, "which the SDK has not");
       return;
     }
     if (!include.is_quoted) {
       for (const std::string_view ours : {"core/", "tools/", "sdk/", "plugins/"}) {
-        if (what.starts_with(ours))
-          return refuse(include, "but " + directory + " sees nothing of ours but the SDK");
+        if (what.starts_with(ours)) return refuse(include, why);
       }
       return;
     }
     const std::string beside = (fs::path(path_).parent_path() / what).generic_string();
     if (fs::exists(root_ / beside) && beside.starts_with(directory)) return;
     if (what.starts_with(directory) && fs::exists(root_ / what)) return;
-    refuse(include, "but " + directory + " sees nothing of ours but the SDK");
+    refuse(include, why);
   }
 
   void check_tools(const Include& include) {

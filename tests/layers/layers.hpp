@@ -2,9 +2,11 @@
 //
 // The layering and the house rules that a program can check, read from the sources.
 //
-//     sdk/include <- sdk/cxx <- core <- tools        inside core: the table in core/CMakeLists.txt
-//          ^             ^
-//          +-- plugins --+                           nothing includes tests
+//     sdk/include <- sdk/cxx <- core/format <- core <- tools
+//          ^            ^            ^
+//          +------------+- plugins --+
+//
+// Within core the table in core/CMakeLists.txt decides; nothing includes tests.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +37,8 @@ std::vector<Include> read_includes(std::string_view source);
 // Checks every source below core, plugins, sdk, tools (and the SPDX line below tests).
 //
 // root     [in]   a checkout, or a small tree that looks like one
-// returns  one line for each breach, sorted: "core/format/x.cpp:3: includes ..., which ..."; empty: all is well
+// returns  one line for each breach, sorted: "core/format/x.cpp:3: includes ..., which ..."; empty:
+//          all is well
 std::vector<std::string> breaches(const std::filesystem::path& root);
 
 }  // namespace gantry::layers

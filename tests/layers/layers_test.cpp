@@ -119,7 +119,8 @@ class FakeTree {
     source("core/manifest/m.cpp", "#include \"core/yaml/text.hpp\"\n// getenv(\"x\")\n");
     source("core/runtime/environment.cpp", "#include <cstdlib>\nchar* e = getenv(\"HOME\");\n");
     source("plugins/cuda/payload.hpp",
-           "#pragma once\n#include <gantry/result.hpp>\n#include <vulkan/vulkan.h>\n");
+           "#pragma once\n#include \"core/format/graph_json.hpp\"\n"
+           "#include <gantry/result.hpp>\n#include <vulkan/vulkan.h>\n");
     source("plugins/cuda/payload.cpp",
            "#include \"payload.hpp\"\n#include \"plugins/cuda/payload.hpp\"\n");
     source("tools/gantry/main.cpp",
@@ -196,19 +197,36 @@ INSTANTIATE_TEST_SUITE_P(
         Breach{"GoogleTestInTheProduct", "tools/gantry/x.cpp", "#include <gtest/gtest.h>\n",
                ":2: includes gtest/gtest.h, which only sdk/conformance/ may"},
         Breach{"PluginIncludesTheCore", "plugins/cuda/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, but plugins/cuda/ sees nothing of ours but the SDK"},
+               ":2: includes core/elf/elf.hpp, but plugins/cuda/ may include only itself, the SDK, "
+               "core/format and libraries"},
         Breach{"PluginIncludesTheCoreInAngles", "plugins/cuda/x.cpp",
                "#include <core/elf/elf.hpp>\n",
-               ":2: includes core/elf/elf.hpp, but plugins/cuda/ sees nothing of ours but the SDK"},
+               ":2: includes core/elf/elf.hpp, but plugins/cuda/ may include only itself, the SDK, "
+               "core/format and libraries"},
+        Breach{
+            "PluginIncludesTheFormatInAngles", "plugins/cuda/x.cpp",
+            "#include <core/format/graph_json.hpp>\n",
+            ":2: includes core/format/graph_json.hpp, but plugins/cuda/ may include only itself, "
+            "the SDK, core/format and libraries"},
+        Breach{
+            "PluginIncludesBase", "plugins/cuda/x.cpp", "#include \"core/base/log.hpp\"\n",
+            ":2: includes core/base/log.hpp, but plugins/cuda/ may include only itself, the SDK, "
+            "core/format and libraries"},
         Breach{"PluginIncludesAnother", "plugins/opencl/x.cpp",
                "#include \"plugins/cuda/payload.hpp\"\n",
-               ":2: includes plugins/cuda/payload.hpp, but plugins/opencl/ sees nothing of ours "
-               "but the SDK"},
+               ":2: includes plugins/cuda/payload.hpp, but plugins/opencl/ may include only "
+               "itself, the SDK, core/format and libraries"},
         Breach{"PluginIncludesTheEmbeddersHeader", "plugins/cuda/x.cpp",
                "#include <gantry/runtime.hpp>\n",
                ":2: includes gantry/runtime.hpp, which the SDK has not"},
         Breach{"TemplateIncludesTheCore", "sdk/template/x.c", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, but sdk/template/ sees nothing of ours but the SDK"},
+               ":2: includes core/elf/elf.hpp, but sdk/template/ may include only itself, the SDK "
+               "and libraries"},
+        Breach{
+            "TemplateIncludesTheFormat", "sdk/template/x.c",
+            "#include \"core/format/graph_json.hpp\"\n",
+            ":2: includes core/format/graph_json.hpp, but sdk/template/ may include only itself, "
+            "the SDK and libraries"},
         Breach{"AbiIncludesMoreThanIntegers", "sdk/include/gantry/x.h",
                "#pragma once\n#include <stdbool.h>\n",
                ":3: includes stdbool.h, but the ABI needs <stdint.h> and <stddef.h> only"},
@@ -221,8 +239,8 @@ INSTANTIATE_TEST_SUITE_P(
                ":3: includes dmlc/io.h, but sdk/cxx needs the ABI and the standard library only"},
         Breach{"KitIncludesAnotherRoom", "sdk/conformance/x.cpp",
                "#include \"core/yaml/text.hpp\"\n",
-               ":2: includes core/yaml/text.hpp, but sdk/conformance/ sees nothing of ours but the "
-               "SDK"},
+               ":2: includes core/yaml/text.hpp, but sdk/conformance/ may include only itself, "
+               "the SDK and libraries"},
         Breach{"ToolIncludesAPlugin", "tools/gantry/x.cpp",
                "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, but tools know no plugin"},
