@@ -7,7 +7,7 @@
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
 #include "core/pack/graph_payload.hpp"
-#include "core/pack/graph_wants.hpp"
+#include "core/pack/graph_requirements.hpp"
 #include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/parameter_file.hpp"
@@ -50,15 +50,22 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
     part.payload.parameters.push_back(std::move(parameter));
   }
   GANTRY_TRY(part.payload.graph_json, graph_json(recipe, parameters));
-  GANTRY_TRY(GraphWants wants, read_graph_wants(part.payload.graph_json));
-  GANTRY_CHECK(check_parameters(wants, parameters));
+  Result<Graph> graph = read_graph_json(part.payload.graph_json, 0);
+  if (!graph.ok()) {
+    if (const auto* file = std::get_if<fs::path>(&recipe.graph)) {
+      graph.error().at("in ", file->native());
+    }
+    return std::move(graph).failure();
+  }
+  GANTRY_CHECK(check_parameters(*graph, parameters));
   part.payload.module_name = recipe.module_name;
-  part.functions = std::move(wants.functions);
+  part.functions = called_functions(*graph);
   return part;
 }
 
-// The module graph: the graph, where there is one, imports the host code, which imports what runs on devices. A
-// container lists the imports of a module from the last to the first: the last here is the recipe's first.
+// The module graph: the graph, where there is one, imports the host code, which imports what runs
+// on devices. A container lists the imports of a module from the last to the first: the last here
+// is the recipe's first.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
                                           const ShaderTools& tools) {
   std::vector<ContainerModule> modules;

@@ -28,13 +28,7 @@ bool same_type(const TensorType& a, const TensorType& b) {
   return same_dtype(a.dtype, b.dtype) && a.shape == b.shape;
 }
 
-std::string type_text(const TensorType& type) {
-  std::string text = dtype_text(type.dtype) + "[";
-  for (std::size_t i = 0; i < type.shape.size(); ++i) {
-    text.append(concat(i == 0 ? "" : ", ", type.shape[i]));
-  }
-  return text + "]";
-}
+std::string type_text(const TensorType& type) { return type_text(type.dtype, type.shape); }
 
 Result<TensorType> parse_type(std::string_view text) {
   const std::size_t open = text.find('[');

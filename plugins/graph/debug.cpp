@@ -31,7 +31,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
 Result<Value> debug_get_output(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1, 2));
   GANTRY_TRY(const std::uint32_t n, node_of(executor, call, call.args[0]));
-  const Node& node = executor.graph().nodes[n];
+  const GraphNode& node = executor.graph().nodes[n];
   if (node.output_count == 0) return call.refuse("node ", quoted(node.name), " has no output");
   StatusBuffer status;
   if (const gantry_code code = executor.run_until(std::size_t{n} + 1, call.env, status.get())) {
@@ -49,7 +49,7 @@ Result<Value> profile(Executor& executor, const Call& call) {
   const Host& host = executor.host();
   std::vector<Host::Entry> times;
   Status collected;
-  GANTRY_CHECK(executor.profile(call.env, [&](const Node& node, std::int64_t ns) {
+  GANTRY_CHECK(executor.profile(call.env, [&](const GraphNode& node, std::int64_t ns) {
     if (!collected.ok()) return;
     Result<Value> name = host.text(node.name);
     if (!name.ok()) {
@@ -64,7 +64,7 @@ Result<Value> profile(Executor& executor, const Call& call) {
 
 // One run with a wait behind each operator. A wait before the first one keeps earlier work out of its time.
 Status Executor::profile(const gantry_env* given,
-                         const std::function<void(const Node&, std::int64_t)>& seen) {
+                         const std::function<void(const GraphNode&, std::int64_t)>& seen) {
   const gantry_env outer = env_of(given);
   const auto finish = [&](const gantry_env& env) -> Status {
     const gantry_host* table = host().table();

@@ -37,8 +37,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
 // Looks each name up once, and tells of all that are missing in one error.
 Status Executor::find_functions(const Source& source,
                                 std::map<std::string_view, gantry_object*>& by_name) {
-  for (const Node& node : graph().nodes) {
-    if (node.kind == OpKind::call) by_name.emplace(node.function, nullptr);
+  for (const GraphNode& node : graph().nodes) {
+    if (node.kind == GraphNodeKind::call) by_name.emplace(node.function, nullptr);
   }
   std::string missing;
   std::size_t missing_count = 0;
@@ -67,9 +67,9 @@ Status Executor::make_ops(const Source& source) {
   std::map<std::string_view, gantry_object*> by_name;
   GANTRY_CHECK(find_functions(source, by_name));
   for (std::uint32_t n = 0; n < graph().nodes.size(); ++n) {
-    const Node& node = graph().nodes[n];
-    if (node.kind != OpKind::call && node.kind != OpKind::copy) continue;
-    Op op{node.kind == OpKind::copy ? nullptr : by_name[node.function],
+    const GraphNode& node = graph().nodes[n];
+    if (node.kind != GraphNodeKind::call && node.kind != GraphNodeKind::copy) continue;
+    Op op{node.kind == GraphNodeKind::copy ? nullptr : by_name[node.function],
           static_cast<std::uint32_t>(args_.size()),
           0,
           {1, 0},

@@ -57,7 +57,8 @@ class Executor {
   // Runs everything once, waiting for each operator's device, and tells how long each took.
   //
   // seen     [in]   called with a node and its nanoseconds, in order
-  Status profile(const gantry_env* env, const std::function<void(const Node&, std::int64_t)>& seen);
+  Status profile(const gantry_env* env,
+                 const std::function<void(const GraphNode&, std::int64_t)>& seen);
 
   // Inputs that hold a parameter, by input index: given by the factory, linked into the library, loaded
   // by load_params or shared by share_params.

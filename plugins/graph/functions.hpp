@@ -39,7 +39,7 @@ Result<Value> profile(Executor& executor, const Call& call);
 Result<std::uint32_t> input_of(const Executor& executor, const Call& call, const gantry_value& key);
 
 // "<node>", or "<node>:<output>" where the node has several.
-std::string output_name(const Graph& graph, const Output& head);
+std::string output_name(const Graph& graph, const GraphOutput& head);
 
 // "input "x" float32[2, 2]" and the like, for messages.
 std::string input_title(const Executor& executor, std::uint32_t input);

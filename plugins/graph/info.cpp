@@ -13,7 +13,7 @@ class Info {
 
   Status add(std::string_view name, std::uint32_t e) {
     const Host& host = executor_.host();
-    const Entry& entry = executor_.graph().entries[e];
+    const GraphEntry& entry = executor_.graph().entries[e];
     GANTRY_TRY(const Value key, host.text(name));
     GANTRY_TRY(const Value shape, host.shape(entry.shape));
     GANTRY_TRY(const Value dtype, host.text(dtype_text(entry.dtype)));
@@ -51,7 +51,7 @@ Result<Value> get_input_info(Executor& executor, const Call& call) {
 Result<Value> get_output_info(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0, 0));
   Info info(executor);
-  for (const Output& head : executor.graph().heads) {
+  for (const GraphOutput& head : executor.graph().heads) {
     GANTRY_CHECK(info.add(output_name(executor.graph(), head), head.entry));
   }
   return info.map();

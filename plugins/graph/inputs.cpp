@@ -6,7 +6,7 @@ namespace gantry::graph {
 std::string input_title(const Executor& executor, std::uint32_t input) {
   const Graph& graph = executor.graph();
   return concat("input ", quoted(graph.input(input).name), " ",
-                describe(graph.entries[graph.input_entry(input)]));
+                type_text(graph.entries[graph.input_entry(input)]));
 }
 
 namespace {
@@ -115,7 +115,7 @@ Result<Value> run_from_inputs(Executor& executor, const Call& call) {
     return status.error(code, "run");
 
   std::vector<Value> outputs;
-  for (const Output& head : executor.graph().heads) {
+  for (const GraphOutput& head : executor.graph().heads) {
     gantry_tensor like = executor.memory().cell(head.entry);
     like.device = {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)};
     GANTRY_TRY(Value output, executor.host().tensor_new(like));

@@ -19,11 +19,9 @@ std::string device_text(gantry_device_id device) {
 }
 
 std::string describe(const gantry_tensor& tensor) {
-  Entry entry;
-  entry.dtype = tensor.dtype;
-  if (tensor.shape != nullptr && tensor.ndim > 0)
-    entry.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
-  return describe(entry);
+  const bool has_shape = tensor.shape != nullptr && tensor.ndim > 0;
+  const auto rank = static_cast<std::size_t>(has_shape ? tensor.ndim : 0);
+  return type_text(tensor.dtype, std::span(tensor.shape, rank));
 }
 
 bool is_compact(const gantry_tensor& tensor) {
@@ -117,7 +115,7 @@ Status Memory::bind_linked(const gantry_env* env) {
     if (pointer.kind() != GANTRY_POINTER || pointer.get().p == nullptr) continue;
     linked_[v] = true;
     const std::uint32_t e = value.entries.front();
-    const Entry& entry = graph().entries[e];
+    const GraphEntry& entry = graph().entries[e];
     gantry_tensor constant{pointer.get().p,
                            {cpu, 0},
                            static_cast<std::int32_t>(entry.shape.size()),
@@ -190,7 +188,7 @@ Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
 }
 
 Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
-  const Entry& entry = graph().entries[e];
+  const GraphEntry& entry = graph().entries[e];
   const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
   const gantry_device_id device = devices_[e];
   if (what.device.type != device.type || what.device.index != device.index) {
@@ -199,7 +197,7 @@ Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
   const bool same_shape = what.ndim == static_cast<std::int32_t>(entry.shape.size()) &&
                           std::equal(entry.shape.begin(), entry.shape.end(), what.shape);
   if (!same_shape || !same_dtype(what.dtype, entry.dtype)) {
-    return refuse("tensor is ", describe(what), ", expected ", graph::describe(entry));
+    return refuse("tensor is ", describe(what), ", expected ", type_text(entry));
   }
   if (!is_compact(what))
     return refuse("tensor ", describe(what), " has strides, expected dense rows");
@@ -237,7 +235,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
   const StoredValue& value = plan_.values[v];
   std::vector<Value> views;
   for (const std::uint32_t e : value.entries) {
-    const Entry& entry = graph().entries[e];
+    const GraphEntry& entry = graph().entries[e];
     const gantry_tensor part{data,
                              devices_[e],
                              static_cast<std::int32_t>(entry.shape.size()),
@@ -251,7 +249,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
   // nothing fails from here on
   for (std::size_t i = 0; i < views.size(); ++i) {
     const std::uint32_t e = value.entries[i];
-    const Entry& entry = graph().entries[e];
+    const GraphEntry& entry = graph().entries[e];
     tensors_[e] = std::move(views[i]);
     cells_[e] = {data,
                  devices_[e],
@@ -261,7 +259,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
                  nullptr,
                  0};
     flat_extents_[e] = 1;
-    // read_graph() proved that it fits
+    // read_graph_json() checked that it fits
     for (const std::int64_t extent : entry.shape) flat_extents_[e] *= extent;
     flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
   }

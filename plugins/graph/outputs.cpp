@@ -6,7 +6,7 @@
 namespace gantry::graph {
 namespace {
 
-std::string numbered_name(const Graph& graph, const Output& head) {
+std::string numbered_name(const Graph& graph, const GraphOutput& head) {
   return concat(graph.nodes[head.node].name, ":", head.index);
 }
 
@@ -46,13 +46,13 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
 
 std::string output_title(const Executor& executor, std::uint32_t output) {
   const Graph& graph = executor.graph();
-  const Output& head = graph.heads[output];
+  const GraphOutput& head = graph.heads[output];
   return concat("output ", quoted(output_name(graph, head)), " ",
-                describe(graph.entries[head.entry]));
+                type_text(graph.entries[head.entry]));
 }
 
-std::string output_name(const Graph& graph, const Output& head) {
-  const Node& node = graph.nodes[head.node];
+std::string output_name(const Graph& graph, const GraphOutput& head) {
+  const GraphNode& node = graph.nodes[head.node];
   return node.output_count == 1 ? node.name : numbered_name(graph, head);
 }
 
@@ -60,7 +60,7 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(2, 2));
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
-  const Output& head = executor.graph().heads[output];
+  const GraphOutput& head = executor.graph().heads[output];
   Memory& memory = executor.memory();
   const Binding binding{Owner::output, output};
   Status fits = memory.check_fits(head.entry, *tensor);
@@ -79,11 +79,11 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
 Result<Value> get_output(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1, 2));
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
-  const Output& head = executor.graph().heads[output];
+  const GraphOutput& head = executor.graph().heads[output];
   if (call.args.size() == 1) return executor.memory().tensor(head.entry);
 
   GANTRY_TRY(const gantry_tensor* to, call.tensor(1));
-  const Entry& entry = executor.graph().entries[head.entry];
+  const GraphEntry& entry = executor.graph().entries[head.entry];
   if (to->ndim != static_cast<std::int32_t>(entry.shape.size()) ||
       !std::equal(entry.shape.begin(), entry.shape.end(), to->shape)) {
     return call.refuse("tensor has another shape than ", output_title(executor, output));

@@ -55,14 +55,12 @@ Status check_names(const std::vector<Parameter>& parameters) {
 Status check_parameter(const Graph& graph, const Parameter& parameter) {
   const auto found = graph.input_by_name.find(parameter.name);
   if (found == graph.input_by_name.end()) return {};
-  const Entry& entry = graph.entries[graph.input_entry(found->second)];
-  Entry array;
-  array.dtype = parameter.array.dtype;
-  array.shape = parameter.array.shape;
-  if (parameter.array.data.size() != entry.bytes || !same_dtype(array.dtype, entry.dtype)) {
-    return malformed(parameter.array.data_at, "parameter ", quoted(parameter.name), " is ",
-                     describe(array), " in ", parameter.array.data.size(), " bytes, its input is ",
-                     describe(entry), " in ", entry.bytes)
+  const GraphEntry& entry = graph.entries[graph.input_entry(found->second)];
+  const ArrayRecord& array = parameter.array;
+  if (array.data.size() != entry.bytes || !same_dtype(array.dtype, entry.dtype)) {
+    return malformed(array.data_at, "parameter ", quoted(parameter.name), " is ",
+                     type_text(array.dtype, array.shape), " in ", array.data.size(),
+                     " bytes, its input is ", type_text(entry), " in ", entry.bytes)
         .with_reason("GRAPH");
   }
   return {};
@@ -91,7 +89,7 @@ Result<std::shared_ptr<const Payload>> read_payload(const gantry_blob& blob,
 Status Payload::prove() const {
   const std::lock_guard lock(mutex_);
   if (proven_) return {};
-  GANTRY_TRY(Graph read, read_graph(graph_json, sizeof(std::uint64_t)));
+  GANTRY_TRY(Graph read, read_graph_json(graph_json, sizeof(std::uint64_t)));
   for (const Parameter& parameter : parameters) GANTRY_CHECK(check_parameter(read, parameter));
   graph = std::move(read);
   proven_ = true;

@@ -9,7 +9,7 @@
 // Written under two type keys, GraphRuntimeFactory (v0.7) and GraphExecutorFactory (v0.8 to v0.19).
 #pragma once
 
-#include "graph.hpp"
+#include "core/format/graph_json.hpp"
 
 #include <gantry/loader.h>
 #include <gantry/aligned_record.hpp>
@@ -40,7 +40,7 @@ struct Payload {
   // Reads and proves the graph, once. Left to the first executor, so that loading a file costs no more than the file.
   //
   // returns  MALFORMED   the graph; a parameter that is not what the graph says of its input
-  //          UNSUPPORTED see read_graph
+  //          UNSUPPORTED see read_graph_json
   // thread   any; the first does it, others wait
   // costs    O(bytes of the graph), the first time
   Status prove() const;

@@ -22,7 +22,7 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
   std::map<std::int64_t, std::uint32_t> slot_by_id;
   std::vector<std::uint32_t> first_of_slot, slot_of(graph.entries.size());
   for (std::uint32_t e = 0; e < graph.entries.size(); ++e) {
-    const Entry& entry = graph.entries[e];
+    const GraphEntry& entry = graph.entries[e];
     if (entry.scope.find("texture") != std::string::npos) {
       return unsupported("entry ", e, " has storage scope ", quoted(entry.scope),
                          ", texture memory is not supported")
@@ -65,7 +65,7 @@ void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
 //
 // output_in [in,out]  by slot, all none: the first output there
 // costs     one join for each input and output
-void join_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const Node& node,
+void join_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const GraphNode& node,
                   std::vector<std::uint32_t>& output_in) {
   const auto slot_of_output = [&](std::uint32_t i) { return slot_of[node.first_entry + i]; };
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
@@ -89,15 +89,15 @@ Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_devi
   // Nodes stand in running order, so a reshape's input has its value before the reshape is met.
   plan.value_of.resize(graph.entries.size());
   std::vector<std::uint32_t> output_in(plan.slots.size(), none);
-  for (const Node& node : graph.nodes) {
+  for (const GraphNode& node : graph.nodes) {
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const std::uint32_t e = node.first_entry + i;
       plan.value_of[e] = static_cast<std::uint32_t>(plan.values.size());
-      plan.values.push_back({slot_of[e], node.kind == OpKind::input ? 1u : 0u, {e}});
-      if (node.kind == OpKind::call || node.kind == OpKind::copy)
+      plan.values.push_back({slot_of[e], node.kind == GraphNodeKind::input ? 1u : 0u, {e}});
+      if (node.kind == GraphNodeKind::call || node.kind == GraphNodeKind::copy)
         plan.slots[slot_of[e]].written = true;
     }
-    if (node.kind == OpKind::nop) join_reshape(plan, slot_of, node, output_in);
+    if (node.kind == GraphNodeKind::nop) join_reshape(plan, slot_of, node, output_in);
   }
   return plan;
 }

@@ -7,7 +7,7 @@
 //             for them; the rest of the slot goes on using the slot
 #pragma once
 
-#include "graph.hpp"
+#include "core/format/graph_json.hpp"
 
 #include <span>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a graph factory: loaded, an executor made of it on the fake host, run once; and our reader against our
-// writer: what was read is written, with its data aligned, and read again.
+// The payload of a graph factory: loaded, an executor made of it on the fake host, run once; and
+// our reader against our writer: what was read is written, with its data aligned, and read again.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/graph/factory.hpp"
@@ -21,9 +21,9 @@ namespace {
 // Tensors of the model may be as large as its author says: only small ones are made here.
 constexpr std::uint64_t max_tensor_bytes = 1 << 16;
 
-bool is_small(const graph::Graph& graph) {
+bool is_small(const Graph& graph) {
   std::uint64_t bytes = 0;
-  for (const graph::Entry& entry : graph.entries) {
+  for (const GraphEntry& entry : graph.entries) {
     if (entry.bytes > max_tensor_bytes) return false;
     bytes += entry.bytes;
   }

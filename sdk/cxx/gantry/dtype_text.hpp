@@ -175,6 +175,13 @@ inline std::string dtype_text(gantry_dtype dtype) {
   return dtype.lanes == 1 ? text : concat(text, "x", dtype.lanes);
 }
 
+// The type of a tensor: "float32[1, 64]".
+inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
+  std::string text = dtype_text(dtype) + "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += concat(i == 0 ? "" : ", ", shape[i]);
+  return text + "]";
+}
+
 // Bytes of a compact tensor.
 //
 // shape    [in]   dimensions, none: one element

@@ -46,8 +46,8 @@ std::string text_of(const Wide& wide) {
 
 class Graphs : public Model, public ::testing::WithParamInterface<Wide> {};
 
-// The memory of tests/fuzz/graph_json_fuzz.cpp. Its time is for a quiet machine and optimised code; here it is less than
-// squares of such graphs take. Going over either ends the program.
+// The memory of tests/fuzz/graph_json_fuzz.cpp. Its time is for a quiet machine and optimised code;
+// here it is less than squares of such graphs take. Going over either ends the program.
 constexpr std::int64_t kMilliseconds = 1000;
 
 TEST_P(Graphs, AreReadAndPlannedInTheTimeOfTheirText) {
@@ -55,7 +55,7 @@ TEST_P(Graphs, AreReadAndPlannedInTheTimeOfTheirText) {
   const fuzz::Budget budget(text.size(),
                             {.bytes_per_input_byte = 64, .milliseconds = kMilliseconds});
 
-  const Result<Graph> graph = read_graph(text, 0);
+  const Result<Graph> graph = read_graph_json(text, 0);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const std::vector<gantry_device_id> devices(graph->entries.size(), gantry::test::cpu);
   const Result<StoragePlan> plan = plan_storage(*graph, devices);

@@ -11,27 +11,7 @@ namespace gantry::graph::test {
 using gantry::test::FakeHost;
 using gantry::test::Words;
 
-const std::string small_graph = R"({"nodes":[
-{"op":"null","name":"x","inputs":[]},
-{"op":"null","name":"p0","inputs":[]},
-{"op":"tvm_op","name":"add","attrs":{"func_name":"add","num_inputs":"2","num_outputs":"1","flatten_data":"0"},"inputs":[[0,0,0],[1,0,0]]},
-{"op":"tvm_op","name":"y","attrs":{"func_name":"__nop","num_inputs":"1","num_outputs":"1","flatten_data":"0","hash":"5"},"inputs":[[2,0,0]]}],
-"arg_nodes":[0,1],
-"heads":[[3,0,0]],
-"attrs":{
-"dltype":["list_str",["float32","float32","float32","float32"]],
-"device_index":["list_int",[1,1,1,1]],
-"storage_id":["list_int",[0,1,2,2]],
-"shape":["list_shape",[[2,2],[2,2],[2,2],[4]]]},
-"node_row_ptr":[0,1,2,3,4]})";
-
 const FloatParameter small_p0{"p0", {2, 2}, {10, 20, 30, 40}};
-
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
 
 void add_record(Words& words, const FloatParameter& parameter) {
   words.u64(array_record_magic)
@@ -96,7 +76,8 @@ struct Model::Kept {
 };
 
 Model::Model() : host(fake.table()) {
-  // Graphs that a test has damaged call with any shapes: an argument that is no float32 of the output's count is left.
+  // Graphs that a test has damaged call with any shapes: an argument that is no float32 of the
+  // output's count is left.
   const auto count_of = [](const gantry_tensor& tensor) -> std::int64_t {
     std::int64_t count =
         tensor.dtype.code == 2 && tensor.dtype.bits == 32 && tensor.dtype.lanes == 1;

@@ -6,6 +6,7 @@
 #include "plugins/graph/factory.hpp"
 #include "plugins/graph/payload.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/small_graph.hpp"
 #include "tests/support/words.hpp"
 
 #include <gantry/handle.hpp>
@@ -17,11 +18,8 @@
 
 namespace gantry::graph::test {
 
-// y = reshape(x + p0):  x, p0, add: float32[2, 2] in storage 0, 1, 2;  y: float32[4] in storage 2.
-extern const std::string small_graph;
-
-// `text` with its first `from` replaced; the test fails where there is none.
-std::string replaced(std::string text, std::string_view from, std::string_view to);
+using gantry::test::replaced;
+using gantry::test::small_graph;
 
 struct FloatParameter {
   std::string name;

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 Result<StoragePlan> plan(const std::string& text,
                          std::vector<gantry_device_id> devices = {4, gantry_device_id{1, 0}}) {
-  const Result<Graph> graph = read_graph(text, 0);
+  const Result<Graph> graph = read_graph_json(text, 0);
   EXPECT_TRUE(graph.ok()) << graph.error().message;
   return plan_storage(*graph, devices);
 }

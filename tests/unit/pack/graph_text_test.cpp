@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_text.hpp"
-#include "core/pack/graph_wants.hpp"
+#include "core/pack/graph_requirements.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -128,89 +128,43 @@ INSTANTIATE_TEST_SUITE_P(
                 Code::invalid, "function \"__nop\" is reserved for compilers"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(GraphWants, SaysWhatTheGraphIsMadeOf) {
-  const Result<GraphWants> wants = read_graph_wants(written(diamond()).dump());
-
-  ASSERT_TRUE(wants.ok()) << wants.error().message;
-  ASSERT_EQ(wants->arguments.size(), 2u);
-  EXPECT_EQ(wants->arguments[0].name, "x");
-  EXPECT_EQ(type_text(wants->arguments[1].type), "float32[8, 4]");
-  EXPECT_THAT(wants->functions, ElementsAre("add", "dense", "split"));
+Graph read(const Json& graph) {
+  const Result<Graph> read = read_graph_json(graph.dump(), 0);
+  EXPECT_TRUE(read.ok()) << read.error().message;
+  return read.value();
 }
 
-// Executors do these two themselves.
-TEST(GraphWants, LeavesOutWhatIsNoFunction) {
+TEST(GraphText, IsReadAsItWasDescribed) {
+  const Graph graph = read(written(diamond()));
+
+  ASSERT_EQ(graph.inputs.size(), 2u);
+  EXPECT_EQ(graph.input(0).name, "x");
+  EXPECT_EQ(type_text(graph.entries[graph.input_entry(1)]), "float32[8, 4]");
+}
+
+TEST(CalledFunctions, AreSortedAndListedOnce) {
+  GraphDescription twice = diamond();
+  twice.operators.push_back({"add", {"b", "d"}, {tensor("e", {1, 4})}});
+
+  EXPECT_THAT(called_functions(read(written(diamond()))), ElementsAre("add", "dense", "split"));
+  EXPECT_THAT(called_functions(read(written(twice))), ElementsAre("add", "dense", "split"));
+}
+
+// Executors implement these two.
+TEST(CalledFunctions, LeaveOutReshapesAndCopies) {
   Json graph = written(diamond());
-  graph["nodes"][2]["attrs"]["func_name"] = "__copy";
-  graph["nodes"][3]["attrs"]["func_name"] = "__nop";
+  graph["nodes"][2]["attrs"]["func_name"] = "__nop";
+  graph["attrs"]["storage_id"][1][2] = 0;
+  graph["attrs"]["shape"][1][2] = {4};
+  graph["nodes"][4]["attrs"]["func_name"] = "__copy";
+  graph["nodes"][4]["inputs"].erase(1);
 
-  EXPECT_THAT(read_graph_wants(graph.dump()).value().functions, ElementsAre("add"));
+  EXPECT_THAT(called_functions(read(graph)), ElementsAre("split"));
 }
 
-struct BadJson {
-  std::string name;
-  // of the value to be replaced
-  std::string pointer;
-  // empty: removed
-  std::string value;
-  std::string message;
-};
-class GraphWantsRefuses : public ::testing::TestWithParam<BadJson> {};
-
-TEST_P(GraphWantsRefuses, TheText) {
-  Json graph = written(diamond());
-  const Json::json_pointer at(GetParam().pointer);
-  if (GetParam().value.empty()) {
-    graph.at(at.parent_pointer()).erase(at.back());
-  } else {
-    graph[at] = Json::parse(GetParam().value);
-  }
-
-  const Result<GraphWants> wants = read_graph_wants(graph.dump());
-
-  ASSERT_FALSE(wants.ok());
-  EXPECT_EQ(wants.error().code, Code::malformed);
-  EXPECT_EQ(wants.error().reason, "GRAPH");
-  EXPECT_EQ(wants.error().message, GetParam().message);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Cases, GraphWantsRefuses,
-    ::testing::Values(
-        BadJson{"NoNodes", "/nodes", "", "graph: the graph has no \"nodes\""},
-        BadJson{"NodesNoList", "/nodes", "{}",
-                "graph: the graph has object as \"nodes\", expected array"},
-        BadJson{"NoAttrs", "/attrs", "", "graph: the graph has no \"attrs\""},
-        BadJson{"NoPair", "/attrs/shape", "[1]",
-                "graph: attribute \"shape\" is no pair of a tag and a list"},
-        BadJson{"NoList", "/attrs/dltype", "[\"list_str\", 1]",
-                "graph: attribute \"dltype\" is no pair of a tag and a list"},
-        BadJson{"NodeOutOfRange", "/arg_nodes/1", "5", "graph: arg_nodes 1 is no index below 5"},
-        BadJson{"NegativeNode", "/arg_nodes/1", "-1", "graph: arg_nodes 1 is no index below 5"},
-        BadJson{"EntryOutOfRange", "/node_row_ptr/1", "6",
-                "graph: node_row_ptr 1 is no index below 6"},
-        BadJson{"RowsTooFew", "/node_row_ptr", "[0]", "graph: node_row_ptr 1 is no index below 6"},
-        BadJson{"TypeNoText", "/attrs/dltype/1/1", "7", "graph: dltype 1 is no string"},
-        BadJson{"ShapeNoList", "/attrs/shape/1/1", "7", "graph: shape 1 is no list"},
-        BadJson{"ShapeOfTexts", "/attrs/shape/1/1", "[\"8\"]", "graph: shape 1 holds no integers"},
-        BadJson{"NoName", "/nodes/0/name", "", "graph: node 0 has no \"name\""},
-        BadJson{"NoOp", "/nodes/4/op", "", "graph: node 4 has no \"op\""},
-        BadJson{"NodeNoObject", "/nodes/4", "[]", "graph: node 4 has no \"op\""},
-        BadJson{"NoFunction", "/nodes/4/attrs/func_name", "",
-                "graph: node 4 \"attrs\" has no \"func_name\""}),
-    [](const auto& test) { return test.param.name; });
-
-TEST(GraphWants, RefusesWhatIsNoJson) {
-  const Result<GraphWants> wants = read_graph_wants("{");
-
-  ASSERT_FALSE(wants.ok());
-  EXPECT_EQ(wants.error().message, "graph: the text is no JSON");
-}
-
-TEST(CheckParameters, WantsAnArgumentOfThatName) {
-  const GraphWants wants = read_graph_wants(written(diamond()).dump()).value();
-
-  const Status checked = check_parameters(wants, std::vector{tensor("v", {8, 4})});
+TEST(CheckParameters, RequiresAnArgumentOfThatName) {
+  const Status checked =
+      check_parameters(read(written(diamond())), std::vector{tensor("v", {8, 4})});
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::not_found);
@@ -218,10 +172,9 @@ TEST(CheckParameters, WantsAnArgumentOfThatName) {
             "parameter \"v\" is no argument of the graph, its arguments are x, w");
 }
 
-TEST(CheckParameters, WantsTheSameType) {
-  const GraphWants wants = read_graph_wants(written(diamond()).dump()).value();
-
-  const Status checked = check_parameters(wants, std::vector{tensor("w", {4, 8})});
+TEST(CheckParameters, RequiresTheSameType) {
+  const Status checked =
+      check_parameters(read(written(diamond())), std::vector{tensor("w", {4, 8})});
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::invalid);

@@ -232,6 +232,21 @@ INSTANTIATE_TEST_SUITE_P(
         Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
     [](const auto& test) { return test.param.name; });
 
+TEST_F(Pack, RefusesAFileThatIsNotAGraph) {
+  test::write_file(in() / "g.json", R"({"nodes": [}])");
+
+  const Status packed = pack_text("schema: \"1.0\"\ngraph: {file: g.json}\n");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::malformed);
+  EXPECT_EQ(packed.error().reason, "GRAPH");
+  EXPECT_EQ(packed.error().offset, 12u);
+  EXPECT_EQ(packed.error().message,
+            concat("graph is not JSON: \"}\" follows \"{\\\"nodes\\\": [\"\n  in ",
+                   (in() / "g.json").native()));
+  EXPECT_TRUE(files_out().empty());
+}
+
 // The graph is a file, so its shapes are not made from the parameters.
 TEST_F(Pack, RefusesAParameterThatIsNotWhatTheGraphWants) {
   test::write_file(in() / "g.json", R"({"nodes": [{"op": "null", "name": "w", "inputs": []}],

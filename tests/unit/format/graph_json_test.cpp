@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/graph/graph.hpp"
+#include "core/format/graph_json.hpp"
 
 #include "tests/support/files.hpp"
-#include "tests/unit/graph/model.hpp"
+#include "tests/support/small_graph.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -11,24 +11,24 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gantry::graph::test {
+namespace gantry::test {
 namespace {
 
 using ::testing::ElementsAre;
 
 TEST(Graph, GivesEntriesToNodesByOffset) {
-  const Result<Graph> graph = read_graph(small_graph, 0);
+  const Result<Graph> graph = read_graph_json(small_graph, 0);
 
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(graph->nodes[2].kind, OpKind::call);
-  EXPECT_EQ(graph->nodes[3].kind, OpKind::nop);
+  EXPECT_EQ(graph->nodes[2].kind, GraphNodeKind::call);
+  EXPECT_EQ(graph->nodes[3].kind, GraphNodeKind::nop);
   EXPECT_THAT(graph->nodes[2].inputs, ElementsAre(0, 1));
   EXPECT_EQ(graph->entries[3].bytes, 16u);
   EXPECT_EQ(graph->heads[0].entry, 3u);
-  EXPECT_EQ(describe(graph->entries[0]), "float32[2, 2]");
+  EXPECT_EQ(type_text(graph->entries[0]), "float32[2, 2]");
 }
 
-// Node 2 has two outputs: from there on a node's number is not its entry's.
+// Node 2 has two outputs: from there on numbers of nodes and entries differ.
 TEST(Graph, CountsEntriesNotNodes) {
   std::string text = replaced(small_graph, "\"num_outputs\":\"1\"", "\"num_outputs\":\"2\"");
   text = replaced(text, "[0,1,2,3,4]", "[0,1,2,4,5]");
@@ -38,13 +38,13 @@ TEST(Graph, CountsEntriesNotNodes) {
   text = replaced(text, "[0,1,2,2]", "[0,1,5,2,2]");
   text = replaced(text, "[2,2],[4]", "[3],[2,2],[4]");
 
-  const Result<Graph> graph = read_graph(text, 0);
+  const Result<Graph> graph = read_graph_json(text, 0);
 
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->nodes[3].first_entry, 4u);
   EXPECT_THAT(graph->nodes[3].inputs, ElementsAre(3));
   EXPECT_EQ(graph->heads[0].entry, 4u);
-  EXPECT_EQ(describe(graph->entries[2]), "int8[3]");
+  EXPECT_EQ(type_text(graph->entries[2]), "int8[3]");
 }
 
 struct BadGraph {
@@ -56,7 +56,7 @@ TEST_P(GraphRefuses, AtTheListAtFault) {
   const BadGraph& bad = GetParam();
   const std::string text = replaced(small_graph, bad.from, bad.to);
 
-  const Result<Graph> graph = read_graph(text, 100);
+  const Result<Graph> graph = read_graph_json(text, 100);
 
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.error().code, Code::malformed);
@@ -147,8 +147,48 @@ INSTANTIATE_TEST_SUITE_P(
                  "heads[0] names output 1 of node 3 \"y\", which has 1"}),
     [](const auto& test) { return test.param.name; });
 
+struct BadText {
+  std::string name, text;
+  std::uint64_t offset;
+  std::string message;
+  friend void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
+};
+class GraphRefusesText : public ::testing::TestWithParam<BadText> {};
+TEST_P(GraphRefusesText, ThatIsNotAGraph) {
+  const BadText& bad = GetParam();
+
+  const Result<Graph> graph = read_graph_json(bad.text, 8);
+
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::malformed);
+  EXPECT_EQ(graph.error().reason, "GRAPH");
+  EXPECT_EQ(graph.error().offset, bad.offset);
+  EXPECT_EQ(graph.error().message, bad.message);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Texts, GraphRefusesText,
+    ::testing::Values(BadText{"Nothing", "", 8, "graph is not JSON: ends after \"\""},
+                      BadText{"Cut", "{\"nodes\":[", 18,
+                              "graph is not JSON: ends after \"{\\\"nodes\\\":[\""},
+                      BadText{"TwoDocuments", "{\"metadata\":1}{}", 23,
+                              "graph is not JSON: \"{\" follows \"{\\\"metadata\\\":1}\""},
+                      BadText{"ControlCharacter", "{\"a\x01\":1}", 12,
+                              "graph is not JSON: \"\\x01\" follows \"{\\\"a\""},
+                      BadText{"FollowedByText", small_graph + "{}", 8 + small_graph.size() + 1,
+                              "graph is not JSON: \"{\" follows \"tr\\\":[0,1,2,3,4]}\""},
+                      BadText{"Deep", "{\"metadata\":" + std::string(1'000'000, '['), 8 + 42,
+                              "graph is nested deeper than 32"},
+                      BadText{"List", "[]", 8, "graph is a list, expected an object"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Graph, RefusesEveryTruncation) {
+  for (std::size_t size = 0; size < small_graph.size(); ++size) {
+    EXPECT_FALSE(read_graph_json(std::string_view(small_graph).substr(0, size), 0).ok()) << size;
+  }
+}
+
 TEST(Graph, DoesNotKnowOtherOperators) {
-  const Result<Graph> graph = read_graph(replaced(small_graph, "tvm_op", "conv2d"), 0);
+  const Result<Graph> graph = read_graph_json(replaced(small_graph, "tvm_op", "conv2d"), 0);
 
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.error().code, Code::unsupported);
@@ -157,7 +197,7 @@ TEST(Graph, DoesNotKnowOtherOperators) {
 
 // The graph of a golden artifact, found by its type key and length.
 std::string golden_graph(std::string_view file) {
-  const std::vector<std::uint8_t> bytes = gantry::test::read_file(gantry::test::golden(file));
+  const std::vector<std::uint8_t> bytes = read_file(golden(file));
   constexpr std::string_view key = "GraphExecutorFactory";
   for (auto at = bytes.begin();; ++at) {
     at = std::search(at, bytes.end(), key.begin(), key.end());
@@ -176,15 +216,15 @@ TEST(Graph, ReadsGraphsThatACompilerWrote) {
   for (const char* file : {"digits_mlp_llvm", "digits_mlp_c", "digits_mlp_opencl",
                            "digits_mlp_vulkan", "resnet20_llvm", "resnet20_opencl",
                            "digits_mlp_dnnl", "digits_mlp_tensorrt", "chain10", "chain1000"}) {
-    const Result<Graph> graph = read_graph(golden_graph(concat("tvm-0.12/", file, ".so")), 0);
+    const Result<Graph> graph = read_graph_json(golden_graph(concat("tvm-0.12/", file, ".so")), 0);
     ASSERT_TRUE(graph.ok()) << file << ": " << graph.error().message;
     EXPECT_EQ(graph->heads.size(), 1u) << file;
   }
-  const Graph digits = read_graph(golden_graph("tvm-0.12/digits_mlp_llvm.so"), 0).value();
+  const Graph digits = read_graph_json(golden_graph("tvm-0.12/digits_mlp_llvm.so"), 0).value();
   EXPECT_EQ(digits.nodes.size(), 11u);
-  EXPECT_EQ(describe(digits.entries[digits.input_entry(0)]), "float32[1, 64]");
-  EXPECT_EQ(describe(digits.entries[digits.heads[0].entry]), "float32[1, 10]");
+  EXPECT_EQ(type_text(digits.entries[digits.input_entry(0)]), "float32[1, 64]");
+  EXPECT_EQ(type_text(digits.entries[digits.heads[0].entry]), "float32[1, 10]");
 }
 
 }  // namespace
-}  // namespace gantry::graph::test
+}  // namespace gantry::test

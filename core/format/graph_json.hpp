@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph that is safe to walk: every index in range, every list as long as it must be, nodes in an order in which
-// they can run.
+// A graph of operators, as compilers write it in JSON. It is safe to walk: every index is in range,
+// every list has the length that it must have, and no node reads a later one.
 //
 //     node 0 "x" (input)     -> entry 0
 //     node 1 "p0" (input)    -> entry 1
 //     node 2 "dense" (call)  -> entry 2, reads entries 0 and 1
 //     node 3 "reshape" (nop) -> entry 3, the storage of entry 2 with another shape
 //
-// An entry is one output of one node. Everything here counts entries, as the file does, and never takes a node's
-// number for an entry's: the two differ as soon as a node has two outputs.
+// An entry is one output of one node. Numbers of nodes and numbers of entries differ from the first
+// node with two outputs on.
 #pragma once
 
-#include <gantry/tensor.h>
-#include <gantry/result.hpp>
+#include <gantry/dtype_text.hpp>
 
 #include <cstdint>
 #include <map>
@@ -21,9 +20,9 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::graph {
+namespace gantry {
 
-struct Entry {
+struct GraphEntry {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
   // of a compact tensor
@@ -36,7 +35,11 @@ struct Entry {
   std::string scope;
 };
 
-enum class OpKind : std::uint8_t {
+inline std::string type_text(const GraphEntry& entry) {
+  return type_text(entry.dtype, entry.shape);
+}
+
+enum class GraphNodeKind : std::uint8_t {
   // a value from outside: an input or a parameter
   input,
   // a function of the library
@@ -47,8 +50,8 @@ enum class OpKind : std::uint8_t {
   copy,
 };
 
-struct Node {
-  OpKind kind = OpKind::input;
+struct GraphNode {
+  GraphNodeKind kind = GraphNodeKind::input;
   // its function wants every argument with rank 1
   bool flatten = false;
   std::uint32_t first_entry = 0;
@@ -60,7 +63,7 @@ struct Node {
   std::vector<std::uint32_t> inputs;
 };
 
-struct Output {
+struct GraphOutput {
   std::uint32_t node = 0;
   // which of the node's outputs
   std::uint32_t index = 0;
@@ -68,29 +71,27 @@ struct Output {
 };
 
 struct Graph {
-  std::vector<Node> nodes;
-  std::vector<Entry> entries;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEntry> entries;
   // nodes, in input order: parameters too
   std::vector<std::uint32_t> inputs;
   // in output order
-  std::vector<Output> heads;
+  std::vector<GraphOutput> heads;
   // index into inputs; the last of equal names
   std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 
-  const Node& input(std::uint32_t index) const { return nodes[inputs[index]]; }
+  const GraphNode& input(std::uint32_t index) const { return nodes[inputs[index]]; }
   std::uint32_t input_entry(std::uint32_t index) const { return input(index).first_entry; }
 };
 
-// Reads and proves a graph.
+// Reads a graph.
 //
-// text     [in]   JSON; not kept
-// at       [in]   offset of its first byte in the payload, for messages
-// returns  MALFORMED    the text, a number out of range, a list of the wrong length; the message names node or attribute
-//          UNSUPPORTED  an operator that is neither "null" nor "tvm_op"; a user's own dtype
+// text     [in]   JSON; the result does not refer to it
+// offset   [in]   of its first byte, from which the offsets of errors count
+// returns  MALFORMED    the text is not such a graph: the message names the node or attribute
+//          UNSUPPORTED  an operator that is neither "null" nor "tvm_op"; a dtype of the compiler's
+//                       user
 // costs    O(n log n) of the text; memory a small multiple of it
-Result<Graph> read_graph(std::string_view text, std::uint64_t at);
+Result<Graph> read_graph_json(std::string_view text, std::uint64_t offset);
 
-// "float32[1, 64]", for messages.
-std::string describe(const Entry& entry);
-
-}  // namespace gantry::graph
+}  // namespace gantry

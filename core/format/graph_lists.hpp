@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lists of a graph's JSON text: every value of the kind that the format defines. What they mean
+// together is checked in graph_json.cpp.
+//
+//     {"nodes": [{"op", "name", "inputs", "attrs"}], "arg_nodes": [], "heads": [],
+//      "node_row_ptr": [], "attrs": {"dltype": ["list_str", []], "storage_id": ["list_int", []],
+//                                    "shape": ["list_shape", []], ...}}
+//
+// Keys come in any order. The content of `metadata`, of `control_deps` and of unknown attributes,
+// both of the graph and of its operators, is not read.
+#pragma once
+
+#include <gantry/json_tree.hpp>
+
+#include <vector>
+
+namespace gantry {
+
+// Output `index` of node `node`.
+struct GraphOutputRef {
+  std::uint64_t node = 0;
+  std::uint64_t index = 0;
+};
+
+template <class T>
+struct GraphList {
+  std::vector<T> items;
+  // of the value of its key; no_offset: the graph does not have the key
+  std::uint64_t at = no_offset;
+
+  bool exists() const { return at != no_offset; }
+};
+
+struct GraphNodeText {
+  // of its '{'
+  std::uint64_t at = 0;
+  std::string_view op, name;
+  GraphList<GraphOutputRef> inputs;
+  // of an operator
+  std::string_view func_name, num_inputs, num_outputs, flatten_data;
+};
+
+struct GraphLists {
+  GraphList<GraphNodeText> nodes;
+  GraphList<std::uint64_t> arg_nodes;
+  GraphList<std::uint64_t> node_row_ptr;
+  GraphList<GraphOutputRef> heads;
+  // one item for each output of each node
+  GraphList<std::string_view> dltype;
+  GraphList<std::int64_t> storage_id;
+  GraphList<std::vector<std::int64_t>> shape;
+  // optional
+  GraphList<std::int64_t> device_index;
+  GraphList<std::string_view> storage_scope;
+};
+
+// returns  MALFORMED  a key is missing, unknown or given twice, or a value is of another kind: the
+//                     offset is that of the object or list with the fault
+// lifetime the tree must outlive the result
+// costs    O(values of the tree)
+// source   apache/tvm src/runtime/graph_executor/graph_executor.h (reader)
+Result<GraphLists> read_graph_lists(const JsonTree& tree);
+
+}  // namespace gantry

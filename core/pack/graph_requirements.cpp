@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/graph_requirements.hpp"
+
+#include <set>
+
+namespace gantry {
+
+std::vector<std::string> called_functions(const Graph& graph) {
+  std::set<std::string> functions;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.kind == GraphNodeKind::call) functions.insert(node.function);
+  }
+  return {functions.begin(), functions.end()};
+}
+
+Status check_parameters(const Graph& graph, std::span<const GraphTensor> parameters) {
+  for (const GraphTensor& parameter : parameters) {
+    const auto input = graph.input_by_name.find(parameter.name);
+    if (input == graph.input_by_name.end()) {
+      std::string names;
+      for (const std::uint32_t node : graph.inputs) {
+        names.append(names.empty() ? "" : ", ").append(graph.nodes[node].name);
+      }
+      return not_found("parameter ", quoted(parameter.name),
+                       " is no argument of the graph, its arguments are ", names);
+    }
+    const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
+    if (!same_type(parameter.type, {entry.dtype, entry.shape})) {
+      return invalid("parameter ", quoted(parameter.name), " is ", type_text(parameter.type),
+                     ", the graph wants ", type_text(entry));
+    }
+  }
+  return {};
+}
+
+}  // namespace gantry
