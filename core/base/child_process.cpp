@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/child_process.hpp"
 
+#include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
 #include <fcntl.h>
@@ -15,22 +16,6 @@
 
 namespace gantry {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
 
 // A program that runs. Who leaves before its end is known ends it: nothing writes into a directory that is gone.
 class Child {

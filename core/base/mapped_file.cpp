@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mapped_file.hpp"
 
+#include <gantry/descriptor.hpp>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,22 +15,6 @@ namespace gantry {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Closes on every way out until release() hands the descriptor over.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 const char* kind_of(mode_t mode) {
   switch (mode & S_IFMT) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text_file.hpp"
 
+#include <gantry/descriptor.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,13 +13,6 @@
 namespace gantry {
 namespace {
 
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 Failure system_error(const std::string& path, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::unavailable;
   return fail(code, path, ": ", std::generic_category().message(number)).native("errno", number);
@@ -27,10 +22,10 @@ Failure system_error(const std::string& path, int number) {
 
 Result<std::string> read_text_file(const std::string& path, std::size_t max) {
   // O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  if (file.number < 0) return system_error(path, errno);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return system_error(path, errno);
   struct stat about {};
-  if (::fstat(file.number, &about) != 0) return system_error(path, errno);
+  if (::fstat(file.get(), &about) != 0) return system_error(path, errno);
   if (!S_ISREG(about.st_mode)) {
     return malformed(no_offset, path, ": not a regular file").with_reason("NOT_A_FILE");
   }
@@ -45,7 +40,7 @@ Result<std::string> read_text_file(const std::string& path, std::size_t max) {
       if (size > max) break;
       text.resize(std::min(2 * size, max + 1));
     }
-    const ssize_t count = ::read(file.number, text.data() + size, text.size() - size);
+    const ssize_t count = ::read(file.get(), text.data() + size, text.size() - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(path, errno);
     if (count == 0) break;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
 #include <fcntl.h>
@@ -83,11 +84,11 @@ class DiskCache {
     if (options_.directory.empty()) return std::nullopt;
     const std::string path = path_of(key);
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file.number < 0) {
+    if (!file) {
       if (errno != ENOENT && errno != ENOTDIR) ignore(path, std::strerror(errno));
       return std::nullopt;
     }
-    Result<std::vector<std::uint8_t>> content = read(file.number, key);
+    Result<std::vector<std::uint8_t>> content = read(file.get(), key);
     if (content.ok()) return std::move(content).value();
     ignore(path, content.error().message);
     return std::nullopt;
@@ -118,16 +119,6 @@ class DiskCache {
   static constexpr std::string_view magic = "GTRYCCH1";
   static constexpr std::string_view suffix = ".cache";
   static constexpr std::string_view unfinished = ".cache.tmp";
-
-  struct Descriptor {
-    explicit Descriptor(int opened) : number(opened) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-      if (number >= 0) close(number);
-    }
-    int number;
-  };
 
   // FNV-1a of 64 bits.
   static std::uint64_t digest(std::string_view bytes, std::uint64_t seed) {
@@ -202,19 +193,19 @@ class DiskCache {
     if (const int error = make_directory(); error != 0) return error;
     std::string beside = concat(options_.directory, "/XXXXXX", unfinished);
     const Descriptor file(mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
-    if (file.number < 0) return errno;
+    if (!file) return errno;
     const auto give_up = [&] {
       const int error = errno;
       unlink(beside.c_str());
       return error;
     };
     for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t put = ::write(file.number, bytes.data() + at, bytes.size() - at);
+      const ssize_t put = ::write(file.get(), bytes.data() + at, bytes.size() - at);
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return give_up();
       at += static_cast<std::size_t>(put);
     }
-    if (fsync(file.number) != 0) return give_up();
+    if (fsync(file.get()) != 0) return give_up();
     if (rename(beside.c_str(), path.c_str()) != 0) return give_up();
     return 0;
   }

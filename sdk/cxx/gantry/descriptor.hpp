@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/descriptor.hpp - a file descriptor that is closed with its scope.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace gantry {
+
+class Descriptor {
+ public:
+  // number   [in]   below 0: none
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  void close() {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+  }
+  // Gives the descriptor to the caller.
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+}  // namespace gantry
