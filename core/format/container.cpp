@@ -23,11 +23,10 @@ Container without_container() {
 }
 
 // The container's bytes: as many as its header or its size symbol says, never more than there are.
-Result<std::span<const std::uint8_t>> delimit(const ContainerSymbols& chosen,
-                                              const ContainerLocation& location,
+Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
                                               std::vector<std::string>& warnings) {
   ByteReader in(location.room);
-  const bool headless = chosen.size.has_value();
+  const bool headless = location.symbols.size.has_value();
   std::uint64_t content = location.headless_size;
   if (!headless) {
     GANTRY_TRY(content, in.read_u64("container header"));
@@ -68,7 +67,7 @@ ContainerLayout layout_by(Family family, std::span<const std::uint8_t> content) 
 // What the rules say beyond the layouts: FORMAT.md, "What is judged how", rows 14 to 16.
 Status judge(const Container& container, std::uint64_t libraries, bool has_tree,
              std::vector<std::string>& warnings) {
-  if (libraries > 1 && container.generation == Generation::g4) {
+  if (libraries > 1 && container.facts.generation == Generation::g4) {
     return malformed(0, "container has ", libraries, " _lib entries, G4 has one")
         .with_reason("BLOB_LIBRARY");
   }
@@ -80,7 +79,8 @@ Status judge(const Container& container, std::uint64_t libraries, bool has_tree,
   }
   if (has_tree) {
     const std::vector<std::string> odd = container.tree.warnings(
-        container.generation == Generation::g2 ? ChildOrder::of_import : ChildOrder::ascending);
+        container.facts.generation == Generation::g2 ? ChildOrder::of_import
+                                                     : ChildOrder::ascending);
     warnings.insert(warnings.end(), odd.begin(), odd.end());
   }
   return {};
@@ -100,12 +100,12 @@ std::string beginning_of(std::span<const std::uint8_t> content) {
   return concat(count);
 }
 
-Result<Container> read(const ContainerSymbols& chosen, const ContainerLocation& location,
-                       const PayloadLayouts& layouts) {
+Result<Container> read(const ContainerLocation& location, const PayloadLayouts& layouts) {
+  const ContainerSymbols& chosen = location.symbols;
   Container container;
   container.warnings = chosen.warnings;
   container.file_offset = location.file_offset;
-  GANTRY_TRY(container.bytes, delimit(chosen, location, container.warnings));
+  GANTRY_TRY(container.bytes, delimit(location, container.warnings));
 
   const std::uint64_t header = chosen.size ? 0 : header_bytes;
   const auto content = container.bytes.subspan(header);
@@ -115,15 +115,11 @@ Result<Container> read(const ContainerSymbols& chosen, const ContainerLocation& 
                      ", expected an entry count and a type key, or row pointers from 0")
         .with_reason("BLOB_LAYOUT");
   }
-  container.context = payload_context(chosen, container.layout);
-  container.dialect = chosen.dialect;
-  if (chosen.family == Family::none && container.layout == ContainerLayout::two) {
-    container.dialect = Dialect::ffi;
-  }
+  container.facts = facts_of(chosen, container.layout);
 
   const ByteReader in(content, header);
   GANTRY_TRY(Modules modules, container.layout == ContainerLayout::one
-                                  ? read_layout1(in, layouts, container.context)
+                                  ? read_layout1(in, layouts, container.facts.argument_tags)
                                   : read_layout2(in));
   container.warnings.insert(container.warnings.end(), modules.warnings.begin(),
                             modules.warnings.end());
@@ -131,8 +127,7 @@ Result<Container> read(const ContainerSymbols& chosen, const ContainerLocation& 
       std::count_if(modules.entries.begin(), modules.entries.end(),
                     [](const Entry& entry) { return entry.is_library(); }));
   const bool has_tree = modules.tree.has_value();
-  container.generation =
-      generation_of(chosen, container.layout, libraries, has_tree ? &*modules.tree : nullptr);
+  container.facts.add_tree(libraries, has_tree ? &*modules.tree : nullptr);
   container.entries = std::move(modules.entries);
   if (has_tree) {
     container.tree = std::move(*modules.tree);
@@ -147,23 +142,20 @@ Result<Container> read(const ContainerSymbols& chosen, const ContainerLocation& 
 
 }  // namespace
 
-Result<Container> read_container(std::span<const HostSymbol> symbols,
-                                 const ContainerSymbols& chosen, const ContainerLocation& location,
-                                 const PayloadLayouts& layouts) {
+Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts) {
   Container container = without_container();
-  if (chosen.blob) {
-    auto found = read(chosen, location, layouts);
+  if (location.symbols.blob) {
+    auto found = read(location, layouts);
     if (!found.ok()) {
-      return std::move(found).failure().at("in the container at symbol ",
-                                           symbols[*chosen.blob].name);
+      return std::move(found).failure().at("in the container at symbol ", location.blob_symbol);
     }
     container = std::move(found).value();
-    container.blob_symbol = symbols[*chosen.blob].name;
-    container.prefix = chosen.prefix;
+    container.blob_symbol = location.blob_symbol;
+    container.prefix = location.symbols.prefix;
   } else {
-    container.dialect = chosen.dialect;
+    container.facts = facts_of(location.symbols, ContainerLayout::none);
   }
-  if (chosen.context) container.context_symbol = symbols[*chosen.context].name;
+  container.context_symbol = location.context_symbol;
   return container;
 }
 
@@ -171,7 +163,7 @@ Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
                                        const PayloadLayouts& layouts) {
   ContainerLocation location;
   location.room = bytes;
-  GANTRY_TRY(Container container, read(ContainerSymbols(), location, layouts));
+  GANTRY_TRY(Container container, read(location, layouts));
   if (container.bytes.size() != bytes.size()) {
     container.warnings.push_back(
         concat(bytes.size() - container.bytes.size(), " bytes follow the container"));

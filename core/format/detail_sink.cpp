@@ -16,14 +16,14 @@ Detail* DetailSink::add(Detail& to) {
   return &to.children.emplace_back();
 }
 
-void say(Detail* out, std::string_view text) {
+void set_text(Detail* out, std::string_view text) {
   if (out == nullptr) return;
-  if (text.size() > limits::detail_text_bytes) return say_size(out, text.size());
+  if (text.size() > limits::detail_text_bytes) return set_size(out, text.size());
   out->kind = Detail::Kind::text;
   out->value = text;
 }
 
-void say_size(Detail* out, std::uint64_t size) {
+void set_size(Detail* out, std::uint64_t size) {
   if (out == nullptr) return;
   out->kind = Detail::Kind::size;
   out->value = concat(size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the facts of one payload are gathered, and no more of them than can be shown.
+// Collects the details of one payload, up to a limit.
 #pragma once
 
 #include "core/format/detail.hpp"
@@ -11,24 +11,25 @@
 
 namespace gantry {
 
-// Where a walk leaves what labelled fields say. Stops adding at `most`.
+// The values of labelled fields, in order of the walk; at most `max` of them.
 struct DetailSink {
   Detail root;
   std::uint64_t max = limits::min_details;
   std::uint64_t items = 0;
   bool cut = false;
-  // see PayloadContext
-  bool private_float_codes = false;
+  // see ExporterFacts
+  bool has_private_float_codes = false;
 
-  // A new child of `to`, or null where there are enough; valid until the next one is added there.
+  // A new child of `to`, or null at the limit; valid until the next one is added there.
   Detail* add(Detail& to);
 };
 
-// Each fills one detail; null is one that nobody sees. Of a text that is too long its size is told.
-void say(Detail* out, std::string_view text);
-void say_size(Detail* out, std::uint64_t size);
+// Each sets one detail, or does nothing where `out` is null. Of a text that is too long, the size
+// is set.
+void set_text(Detail* out, std::string_view text);
+void set_size(Detail* out, std::uint64_t size);
 
-// Calls an item that has a field `name` by it.
+// Moves the value of an item's field `name` into the item's name.
 void take_name(Detail& item);
 
 }  // namespace gantry

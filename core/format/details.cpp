@@ -24,7 +24,7 @@ void drop(Detail& root, std::string_view name) {
   std::erase_if(root.children, [&](const Detail& each) { return each.name == name; });
 }
 
-// Names and arrays are stored apart, in one order; people want them together.
+// Names and arrays are stored apart, in one order; they are shown together.
 void name_params(PayloadDetails& details) {
   Detail* const names = child_of(details.root, "names");
   Detail* params = child_of(details.root, "params");
@@ -42,18 +42,18 @@ void name_params(PayloadDetails& details) {
   drop(details.root, "count");
 }
 
-// The code of a virtual machine stands behind a length in layout one, bare in layout two.
+// The code of a virtual machine: behind a length in layout one, bare in layout two.
 ByteReader code_of(const Entry& entry, const Measured& measured) {
   ByteReader in(entry.payload, entry.at);
   const bool bare = measured.layout->fields().front().kind == PayloadField::Kind::rest;
   if (bare) return in;
-  // measured: the length is there
+  // The payload was measured, so the length is there.
   return ByteReader(entry.payload.subspan(8), entry.at + 8);
 }
 
 }  // namespace
 
-PayloadDetails describe_payload(const Entry& entry, const PayloadContext& context,
+PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
                                 const PayloadLayouts& layouts) {
   PayloadDetails details;
   if (entry.is_library() || entry.boundary == Boundary::unknown || !layouts.knows(entry.type_key)) {
@@ -64,11 +64,9 @@ PayloadDetails describe_payload(const Entry& entry, const PayloadContext& contex
     if (error.offset != no_offset) text += concat(" at ", Hex{error.offset});
     details.warnings.push_back(concat(quoted(entry.type_key), " payload: ", text));
   };
-  // The payload is delimited by now, whatever the container says: it must fit to its last byte.
-  PayloadContext delimited = context;
-  delimited.layout = ContainerLayout::two;
-  const auto measured =
-      layouts.measure(entry.type_key, ByteReader(entry.payload, entry.at), delimited);
+  // The container's reader has delimited the payload.
+  const auto measured = layouts.measure(entry.type_key, ByteReader(entry.payload, entry.at),
+                                        PayloadEnd::known, facts.argument_tags);
   if (!measured.ok()) {
     warn(measured.error());
     return details;
@@ -76,15 +74,16 @@ PayloadDetails describe_payload(const Entry& entry, const PayloadContext& contex
   DetailSink sink;
   sink.max = std::clamp(entry.payload.size() / limits::bytes_per_detail, limits::min_details,
                         limits::max_details);
-  sink.private_float_codes = context.private_float_codes;
+  sink.has_private_float_codes = facts.has_private_float_codes;
   const auto keep = [&](const Status& walked) {
     if (!walked.ok()) warn(walked.error());
   };
   if (is_virtual_machine(entry.type_key)) {
-    keep(describe_virtual_machine(entry.type_key, code_of(entry, *measured), context, sink));
+    keep(
+        describe_virtual_machine(entry.type_key, code_of(entry, *measured), facts.numbering, sink));
   } else {
     ByteReader in(entry.payload, entry.at);
-    keep(walk_payload(in, *measured->layout, measured->extra_tags, &sink));
+    keep(walk_payload(in, *measured->layout, measured->has_argument_tags, &sink));
   }
   details.root = std::move(sink.root);
   if (sink.cut) {

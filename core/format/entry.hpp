@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One module of a container: its type key and where its payload lies.
+// One module of a container: its type key and its payload.
 #pragma once
+
+#include "core/format/type_key.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,21 +12,18 @@
 
 namespace gantry {
 
-// The type key of host code. It has no payload: the library that holds the container is the module.
-inline constexpr std::string_view library_key = "_lib";
-
-// How we know where a payload ends.
+// How the end of a payload was found.
 enum class Boundary : std::uint8_t {
-  // its length stands in the container, or it has none
+  // the container holds its length, or it has none
   exact,
-  // its payload layout was followed to the end
+  // its payload layout was followed to the end, or its plugin reported the length
   laid_out,
   // unknown layout, but everything around it is delimited
   recovered,
-  // unknown layout; a search for known keys found one place where the entries behind it can begin.
-  // Where those lie is part of the guess, however each of them is marked
+  // unknown layout; a search for known keys found one offset where the entries behind it can begin.
+  // The offsets of those entries are part of the guess, whatever their own boundary
   guessed,
-  // unknown layout; the bytes up to the next thing we know belong to it and its successors
+  // unknown layout; the bytes up to the next known offset belong to it and its successors
   unknown,
 };
 
@@ -35,7 +34,7 @@ constexpr std::string_view name_of(Boundary boundary) {
 }
 
 struct Entry {
-  // points into the container; empty: lost behind an unknown one
+  // points into the container; empty: lost behind an entry of unknown length
   std::string_view type_key;
   // of the payload, from the container's first byte
   std::uint64_t at = 0;

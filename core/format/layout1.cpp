@@ -27,8 +27,8 @@ class LostPayload {
   // in       at the payload's first byte
   // missing  entries behind it, without the tree
   LostPayload(const ByteReader& in, std::uint64_t missing, const PayloadLayouts& layouts,
-              const PayloadContext& context)
-      : in_(in), missing_(missing), layouts_(layouts), context_(context) {}
+              ExporterFacts::ArgumentTags tags)
+      : in_(in), missing_(missing), layouts_(layouts), tags_(tags) {}
 
   // Appends the entry with the unknown key and all behind it; says how in a warning.
   void recover(std::string_view key, std::uint64_t end, Modules& out) const {
@@ -112,7 +112,7 @@ class LostPayload {
         behind.push_back({*key, in.offset(), {}, Boundary::exact});
         continue;
       }
-      const auto measured = layouts_.measure(*key, in, context_);
+      const auto measured = layouts_.measure(*key, in, PayloadEnd::unknown, tags_);
       if (!measured.ok()) return false;
       behind.push_back({*key, in.offset(), in.peek(measured->size), Boundary::laid_out});
       if (!in.skip(measured->size, "payload").ok()) return false;
@@ -123,7 +123,7 @@ class LostPayload {
   ByteReader in_;
   std::uint64_t missing_;
   const PayloadLayouts& layouts_;
-  const PayloadContext& context_;
+  ExporterFacts::ArgumentTags tags_;
 };
 
 struct FoundTree {
@@ -174,7 +174,7 @@ Error location(Error error, std::uint64_t index, std::string_view key, std::uint
 }  // namespace
 
 Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
-                             const PayloadContext& context) {
+                             ExporterFacts::ArgumentTags tags) {
   Modules out;
   const std::uint64_t count_at = in.offset();
   // The shortest entry is a key of one character.
@@ -207,7 +207,7 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
       last_key = key;
       alternatives = layouts.alternatives(key);
     }
-    const auto measured = layouts.measure(key, alternatives, in, context);
+    const auto measured = layouts.measure(key, alternatives, in, PayloadEnd::unknown, tags);
     if (!measured.ok() && measured.error().code == Code::not_found) {
       lost = true;
       auto tree = find_tree(in, count - 1);
@@ -220,7 +220,7 @@ Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
       }
       // judged below
       if (!tree && has_library(out.entries)) break;
-      LostPayload(in, modules - i - 1, layouts, context).recover(key, end, out);
+      LostPayload(in, modules - i - 1, layouts, tags).recover(key, end, out);
       if (tree) out.tree = std::move(tree->tree);
       GANTRY_CHECK(in.skip(in.left(), "payloads"));
       continue;

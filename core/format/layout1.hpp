@@ -22,6 +22,6 @@ namespace gantry {
 //          A key that nobody knows is no refusal: see layout1.cpp, "A lost payload"
 // costs    O(bytes walked), see PayloadLayouts::measure
 Result<Modules> read_layout1(ByteReader in, const PayloadLayouts& layouts,
-                             const PayloadContext& context);
+                             ExporterFacts::ArgumentTags tags);
 
 }  // namespace gantry

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/layout2.hpp"
 
-#include "core/format/payload_layout.hpp"
-
 #include <gantry/quoted.hpp>
 
 namespace gantry {

@@ -5,9 +5,10 @@
 
 #include "core/format/entry.hpp"
 #include "core/format/import_tree.hpp"
-#include "core/format/payload_layout.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/concat.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace gantry {
-
-inline constexpr std::string_view tree_key = "_import_tree";
 
 struct Modules {
   // without the tree

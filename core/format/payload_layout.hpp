@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long is this payload? The older container layout does not say, so each type key has its payload
-// layout here, as data. A manifest adds the layout of a vendor's key in the same words.
+// How long is this payload? The older container layout does not say, so each type key has its
+// payload layout here, as data. A manifest adds the layout of a vendor's key in the same words.
 //
 //   field    [label:] type             label [a-z_]+; shown by `inspect`, named in errors
 //   type     u8 u16 u32 u64 i32 i64    numbers
@@ -18,10 +18,11 @@
 //            sized<T>                  u64 length, then T, which fills it
 //            rest                      everything up to the payload's end, last field only
 //
-// Example: a graph executor is  graph_json:bytes count:u64 names:vec<str> params:count*ndarray module_name:str
+// Example: a graph executor is  graph_json:bytes count:u64 names:vec<str> params:count*ndarray
+//                               module_name:str
 #pragma once
 
-#include "core/format/layout.hpp"
+#include "core/format/exporter_facts.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
@@ -86,25 +87,21 @@ class PayloadLayout {
 // returns  invalid, naming the field, the word at fault and the known words
 Result<PayloadLayout> parse_payload_layout(std::span<const std::string> fields);
 
-// What the container says about its payloads.
-struct PayloadContext {
-  // Kernel signatures end in argument tags: never (before v0.21), always (since), or find out.
-  enum class ExtraTags : std::uint8_t { no, yes, either };
-
-  ContainerLayout layout = ContainerLayout::one;
-  ExtraTags extra_tags = ExtraTags::either;
-  // dtype codes 6 to 8 are float8 and float4 of v0.14 to v0.20
-  bool private_float_codes = false;
+// Where a payload ends, as far as it is known before it is read.
+enum class PayloadEnd : std::uint8_t {
+  // at the reader's end or before it (layout one)
+  unknown,
+  // at the reader's end
+  known,
 };
-PayloadContext payload_context(const ContainerSymbols& symbols, ContainerLayout layout);
 
 // Which alternative fits a payload, and how long that makes it.
 struct Measured {
   std::uint64_t size = 0;
-  // as long as the PayloadLayouts that answered
+  // lives as long as the PayloadLayouts that returned it
   const PayloadLayout* layout = nullptr;
-  // kernel signatures were read with argument tags
-  bool extra_tags = false;
+  // kernel records were read with argument tags
+  bool has_argument_tags = false;
 };
 
 // Payload layouts by type key. Value type: a runtime copies the built-in ones and adds those of its
@@ -114,51 +111,49 @@ class PayloadLayouts {
   // Every key of FORMAT.md.
   static PayloadLayouts built_in();
 
-  // One more way to write `key`; tried after those that are there.
+  // Adds an alternative for `key`; tried after those that are there.
   void add(std::string_view key, PayloadLayout layout);
-  // `alias` is written like `key`, from now on. Not_found: nobody knows `key`.
+  // Gives `alias` the alternatives that `key` has now. Not_found: `key` has none.
   Status alias(std::string_view alias, std::string_view key);
 
-  // Who is asked about keys that were not added: manifests are parsed when a container holds their key.
+  // Who is asked about keys that were not added: manifests are parsed when a container holds their
+  // key.
   //
-  // elsewhere [in]  called by any thread; empty: not known there either. What it gives lives as long as this and copies
+  // elsewhere [in]  called by any thread; empty: not known there either. What it gives lives as
+  //                 long as this and copies
   using Elsewhere = std::function<std::span<const PayloadLayout>(std::string_view key)>;
   void ask(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
 
-  // What a loader said about the payload that begins at `at`, whatever its key: layout one, no layout known.
+  // What a loader said about the payload that begins at `at`, whatever its key: layout one, no
+  // layout known.
   void report(std::uint64_t at, std::uint64_t size) { reported_[at] = size; }
 
   bool knows(std::string_view key) const { return !alternatives(key).empty(); }
-  // Empty for a key that nobody knows.
+  // Empty for an unknown key.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
   // Those that were added.
   std::vector<std::string_view> keys() const;
 
   // Finds the alternative that fits the payload at `in` and how long it is; `in` does not move.
   //
-  // in       layout one: the rest of the container; layout two: exactly the payload
-  // returns  not_found  nobody knows the key
+  // end      known: only an alternative that ends at the reader's end fits
+  // returns  not_found  the key has no layout, or none that ends without a length
   //          malformed  no alternative fits; the error of the one that came furthest
   // costs    O(bytes walked); arrays and texts are stepped over, not read
-  Result<Measured> measure(std::string_view key, const ByteReader& in,
-                           const PayloadContext& context) const {
-    return measure(key, alternatives(key), in, context);
+  Result<Measured> measure(std::string_view key, const ByteReader& in, PayloadEnd end,
+                           ExporterFacts::ArgumentTags tags) const {
+    return measure(key, alternatives(key), in, end, tags);
   }
-  // The same for who has looked alternatives(key) up: payloads of one key come by the thousand.
+  // The same with the result of alternatives(key), for a caller that reads many payloads of one
+  // key.
   Result<Measured> measure(std::string_view key, std::span<const PayloadLayout> alternatives,
-                           const ByteReader& in, const PayloadContext& context) const;
+                           const ByteReader& in, PayloadEnd end,
+                           ExporterFacts::ArgumentTags tags) const;
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
   std::map<std::uint64_t, std::uint64_t> reported_;
   Elsewhere elsewhere_;
 };
-
-// True where `in` stands at the end or at something that can be a type key: what must follow a
-// payload of layout one.
-bool plausible_entry(ByteReader in);
-
-// A type key: 1 to 256 printable ASCII characters.
-Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry);
 
 }  // namespace gantry

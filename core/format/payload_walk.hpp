@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows one payload layout over bytes: to learn where the payload ends, or what it says.
+// Follows one payload layout over bytes, to find where the payload ends or what it holds.
 #pragma once
 
 #include "core/format/detail_sink.hpp"
@@ -15,12 +15,12 @@ namespace gantry {
 
 // Moves `in` over one payload.
 //
-// extra_tags  kernel signatures end in argument tags
-// sink        null: only the way counts
-// returns     malformed at the first field that does not fit; `in` stands anywhere
-// costs       O(items); texts and arrays of numbers are stepped over. The recursion is as deep as the
-//             layout, which its author wrote, never as the payload
-Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool extra_tags,
+// has_argument_tags  kernel records end in argument tags
+// sink     where labelled fields are added; null: nowhere
+// returns  malformed at the first field that does not fit; `in` may stand anywhere then
+// costs    O(items); texts and arrays of numbers are stepped over. The recursion is as deep as the
+//          layout, which its author wrote, never as the payload
+Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
                     DetailSink* sink = nullptr);
 
 // The fewest bytes that a field takes, and the exact number where it is fixed (else 0).

@@ -13,6 +13,8 @@
 namespace gantry {
 namespace {
 
+using Numbering = ExporterFacts::Numbering;
+
 constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
 // relax since v0.23: memory scopes
 constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
@@ -51,7 +53,7 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
       std::size_t kind = 0;
       while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
       if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
-      DetailSink one = {{}, sink.max, sink.items, false, sink.private_float_codes};
+      DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
       GANTRY_CHECK(walk_payload(in, layouts[kind], false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
@@ -85,12 +87,12 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   const PayloadLayout layout = layout_of_words({"header:vec<str>", "params:vec<str>", "vec<i64>"});
   const auto add_all = [&]() -> Status {
     for (std::uint64_t i = 0; i < count; ++i) {
-      DetailSink one = {{}, sink.max, sink.items, false, sink.private_float_codes};
+      DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
       const std::uint64_t at = in.offset();
       GANTRY_CHECK(walk_payload(in, layout, false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
-      // nobody sees more
+      // No more is shown.
       if (sink.cut) return {};
       std::vector<Detail>& header = one.root.children[0].children;
       std::uint64_t instructions = 0;
@@ -142,13 +144,13 @@ Status describe_relay(ByteReader& in, DetailSink& sink) {
   return walk_relay_functions(in, sink);
 }
 
-// Constant tags are run-time type indices, so every change of those moved them.
-std::span<const ConstantKind> relax_kinds(const PayloadContext& context) {
-  static constexpr ConstantKind legacy[] = {
+// Constant tags are run-time type numbers, so every change of those moved them.
+std::span<const ConstantKind> relax_kinds(Numbering numbering) {
+  static constexpr ConstantKind packed[] = {
       {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, "text:str"},
       {4, "int:i64"},   {5, "float:u64"},      {1, "type:dtype"},
   };
-  static constexpr ConstantKind ffi_first[] = {
+  static constexpr ConstantKind ffi_0_21[] = {
       {72, "a:ndarray"}, {71, "shape:vec<i64>"}, {65, "text:str"},
       {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
   };
@@ -156,13 +158,11 @@ std::span<const ConstantKind> relax_kinds(const PayloadContext& context) {
       {70, "a:ndarray"}, {69, "shape:vec<i64>"}, {65, "text:str"},
       {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
   };
-  if (context.extra_tags == PayloadContext::ExtraTags::no) return legacy;
-  if (context.layout == ContainerLayout::one) return ffi_first;
-  return ffi;
+  if (numbering == Numbering::packed) return packed;
+  return numbering == Numbering::ffi_0_21 ? std::span(ffi_0_21) : std::span(ffi);
 }
 
-Status describe_relax(ByteReader& in, bool scopes, const PayloadContext& context,
-                      DetailSink& sink) {
+Status describe_relax_as(Numbering numbering, ByteReader& in, bool scopes, DetailSink& sink) {
   GANTRY_CHECK(walk_words(in,
                           {"version:str",
                            "functions:vec<{kind:i32,name:str,start:i64,end:i64,arguments:i64,"
@@ -171,8 +171,21 @@ Status describe_relax(ByteReader& in, bool scopes, const PayloadContext& context
   if (scopes) {
     GANTRY_CHECK(walk_words(in, {"scopes:vec<{constant:i64,scope:str}>"}, sink));
   }
-  GANTRY_CHECK(walk_constants(in, relax_kinds(context), sink));
+  GANTRY_CHECK(walk_constants(in, relax_kinds(numbering), sink));
   return walk_words(in, {"vec<i64>", "vec<i64>"}, sink);
+}
+
+Status describe_relax(Numbering numbering, ByteReader& in, bool scopes, DetailSink& sink) {
+  if (numbering != Numbering::unknown) return describe_relax_as(numbering, in, scopes, sink);
+  for (const Numbering trial : {Numbering::packed, Numbering::ffi_0_21, Numbering::ffi}) {
+    ByteReader end = in;
+    DetailSink found = sink;
+    if (!describe_relax_as(trial, end, scopes, found).ok() || !end.at_end()) continue;
+    in = end;
+    sink = std::move(found);
+    return {};
+  }
+  return describe_relax_as(Numbering::packed, in, scopes, sink);
 }
 
 }  // namespace
@@ -183,7 +196,7 @@ bool is_virtual_machine(std::string_view type_key) {
 }
 
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
-                                const PayloadContext& context, DetailSink& sink) {
+                                ExporterFacts::Numbering numbering, DetailSink& sink) {
   const std::uint64_t at = code.offset();
   GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
   if (magic != magic_first && magic != magic_second) {
@@ -193,7 +206,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
   if (type_key == "VMExecutable") {
     GANTRY_CHECK(describe_relay(code, sink));
   } else {
-    GANTRY_CHECK(describe_relax(code, magic == magic_second, context, sink));
+    GANTRY_CHECK(describe_relax(numbering, code, magic == magic_second, sink));
   }
   if (!code.at_end() && !sink.cut) {
     return malformed(code.offset(), "virtual machine code has ", code.left(),

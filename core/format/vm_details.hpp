@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the code of a virtual machine says: version, functions, constants. Part of details.cpp.
+// The code of a virtual machine: version, functions, constants. Part of details.cpp.
 #pragma once
 
 #include "core/format/payload_walk.hpp"
@@ -16,9 +16,10 @@ bool is_virtual_machine(std::string_view type_key);
 
 // Adds `version`, `functions`, `constants` and more to the sink, as far as they can be decoded.
 //
-// code     the payload without a length in front of the magic
-// returns  where it went no further; what was added stays
+// code       the payload without a length in front of the magic
+// numbering  of the constants; unknown: the one with which the code ends at its last field
+// returns    the first field that cannot be decoded; what was added stays
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
-                                const PayloadContext& context, DetailSink& sink);
+                                ExporterFacts::Numbering numbering, DetailSink& sink);
 
 }  // namespace gantry

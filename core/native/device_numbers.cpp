@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/device_numbers.hpp"
 
+#include "core/format/type_key.hpp"
 #include "core/module/module_graph.hpp"
 
 #include <algorithm>
@@ -21,11 +22,9 @@ struct Moved {
 constexpr Moved kMoved[] = {
     {"aocl", 5, 32}, {"sdaccel", 6, 33}, {"opengl", 11, 34}, {"hexagon", 14, 16}};
 
-constexpr std::string_view kHostCode = "_lib";
-
 }  // namespace
 
-void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
+void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, DeviceNumbering numbering,
                         const DeviceSet& devices) {
   std::vector<std::pair<std::int32_t, std::int32_t>> numbers;
   for (const Moved& moved : kMoved) {
@@ -34,7 +33,7 @@ void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, bool up_to_v0_7,
     const auto number = devices.number_of(moved.name);
     if (!number.ok()) continue;
     // to_artifact() takes the first.
-    if (!up_to_v0_7) numbers.emplace_back(moved.since, *number);
+    if (numbering == DeviceNumbering::since_v0_8) numbers.emplace_back(moved.since, *number);
     numbers.emplace_back(moved.before, *number);
   }
   for (const Ref<ModuleNode>& node : nodes) node->device_numbers = numbers;
@@ -61,7 +60,7 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
       .with_reason("EXT_DEV");
 }
 
-Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, bool from_root,
+Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, LookUpStart start,
                    const DeviceSet& devices) {
   if ((node.ext_devs & device) == device) return {};
   const std::vector<ModuleNode*> all = reachable(root);
@@ -72,7 +71,7 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, boo
   };
   tell(node);
   const auto reaches = [&](const ModuleNode& one) {
-    if (from_root && one.type_key == kHostCode) return true;
+    if (start == LookUpStart::root && one.type_key == library_key) return true;
     for (const Ref<ModuleNode>& import : one.imports) {
       if ((import->ext_devs & device) != 0) return true;
     }
@@ -86,7 +85,8 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, boo
     }
   }
   for (const ModuleNode* at : told) {
-    Status clear = at->type_key == kHostCode ? check_ext_dev(*at, at->ext_devs, devices) : Status();
+    Status clear =
+        at->type_key == library_key ? check_ext_dev(*at, at->ext_devs, devices) : Status();
     if (clear.ok()) continue;
     for (ModuleNode* one : told) one->ext_devs &= ~device;
     return clear;

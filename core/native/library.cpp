@@ -119,6 +119,7 @@ bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t siz
 }  // namespace
 
 Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
+                                                      const ExporterFacts& facts,
                                                       std::string_view location) {
   if (elf.type() != ElfType::shared || elf.flags().pie) {
     return unsupported(location, " is no shared library").with_reason("FILE_KIND");
@@ -131,9 +132,9 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
   if (auto complete = elf.check_complete(); !complete.ok()) {
     return std::move(complete).failure().at("while opening ", location);
   }
-  if (const DialectFound found = dialect_of(elf); found.dialect == HostDialect::ffi) {
-    return unsupported(location, " is host code of the ffi dialect (", quoted(found.symbol),
-                       ": written by ", found.writer,
+  if (facts.dialect == Dialect::ffi) {
+    return unsupported(location, " is host code of the ffi dialect (", quoted(facts.dialect_symbol),
+                       ": written by ", facts.writer,
                        "); this version runs the packed dialect of TVM 0.20 and older")
         .with_reason("DIALECT_FFI");
   }
@@ -142,9 +143,10 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
 
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
                                                        std::shared_ptr<const ElfFile> elf,
+                                                       const ExporterFacts& facts,
                                                        const HostServices& services) {
   const std::string& location = file->path().native();
-  GANTRY_TRY(const std::vector<std::string_view> wanted, check_host_code(*elf, location));
+  GANTRY_TRY(const std::vector<std::string_view> wanted, check_host_code(*elf, facts, location));
 
   std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf)));
   const std::lock_guard lock(open_mutex());

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "core/elf/elf_file.hpp"
+#include "core/format/exporter_facts.hpp"
 #include "core/native/context.hpp"
-#include "core/native/dialect.hpp"
 #include "core/native/private_copy.hpp"
 
 #include <gantry/result.hpp>
@@ -24,14 +24,16 @@
 
 namespace gantry {
 
-// Can this host run the library that `elf` is, as far as its bytes tell?
+// Checks by its bytes whether this host can run a library.
 //
-// place    [in]   for messages: the file
+// facts    [in]   of the file
+// location [in]   for messages: the file
 // returns  the names that it imports from libgantry_tvm.so
 //          malformed    cut short
 //          unsupported  FILE_KIND no shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS what it imports
 //          unavailable  BLOB_ARCH another CPU
 Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
+                                                      const ExporterFacts& facts,
                                                       std::string_view location);
 
 class HostLibrary {
@@ -39,6 +41,7 @@ class HostLibrary {
   // Opens a library. Its constructors run, nothing else of it does.
   //
   // elf      [in]   of that file
+  // facts    [in]   of that file
   // services [in]   whose libgantry_tvm.so is opened where the file imports from it
   // returns  malformed    cut short
   //          unsupported  no shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
@@ -47,6 +50,7 @@ class HostLibrary {
   // thread   any; one at a time in the process while the system opens it
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
+                                                   const ExporterFacts& facts,
                                                    const HostServices& services);
 
   // Closes it. Nothing that came from it may be left.

@@ -7,8 +7,6 @@
 namespace gantry {
 namespace {
 
-constexpr std::string_view tree_key = "_import_tree";
-
 Status check_key(std::string_view key) {
   if (key == library_key || key == tree_key) {
     return invalid("type key \"", key, "\" is reserved by the container");

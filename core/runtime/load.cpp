@@ -88,12 +88,12 @@ class Loading {
     }
   }
 
-  // What else stands in the way: serving all type keys alone would not make the file run.
+  // Adds what else prevents the load: serving all type keys alone would not be enough.
   Error with_dialect(Error error) const {
-    const DialectFound found = dialect_of(*elf_);
-    if (found.dialect != HostDialect::ffi) return error;
+    if (container_.facts.dialect != Dialect::ffi) return error;
     return std::move(error).at(concat("its host code is of the ffi dialect, written by ",
-                                      found.writer, ", which this version does not run either"));
+                                      container_.facts.writer,
+                                      ", which this version does not run either"));
   }
 
   static bool is_delimited(const Entry& entry) {
@@ -103,7 +103,7 @@ class Loading {
   Payload payload_of(std::size_t index) const {
     const Entry& entry = container_.entries[index];
     Payload payload{file_, std::string(entry.type_key), entry.payload, is_delimited(entry),
-                    generation_number(container_.generation)};
+                    container_.facts};
     if (!payload.exact && entry.payload.data() != nullptr) {
       const std::uint8_t* end = container_.bytes.data() + container_.bytes.size();
       payload.bytes = {entry.payload.data(), end};
@@ -131,7 +131,7 @@ class Loading {
 
   // How the file's code counts devices.
   Status set_numbers() {
-    set_device_numbers(nodes_, is_of_v0_7_or_older(), state_.devices);
+    set_device_numbers(nodes_, container_.facts.device_numbering, state_.devices);
     std::uint64_t ext_devs = 0;
     for (const TypeKey& key : keys_->all()) {
       if (key.server == nullptr) continue;
@@ -147,7 +147,7 @@ class Loading {
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
-      if (is_of_v0_7_or_older()) nodes_[i]->ext_devs |= nodes_.front()->ext_devs;
+      if (looks_up_from_root()) nodes_[i]->ext_devs |= nodes_.front()->ext_devs;
       GANTRY_CHECK(check_ext_dev(*nodes_[i], nodes_[i]->ext_devs, state_.devices));
     }
     return {};
@@ -174,7 +174,7 @@ class Loading {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
-      GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, state_.host));
+      GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, container_.facts, state_.host));
       GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host,
                                                               *nodes_[i], container_.prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
@@ -207,27 +207,6 @@ class Loading {
     return {};
   }
 
-  static std::int32_t generation_number(Generation generation) {
-    switch (generation) {
-      case Generation::g0:
-        return 0;
-      case Generation::g1:
-        return 1;
-      case Generation::g2:
-        return 2;
-      case Generation::g3:
-      case Generation::g3x:
-        return 3;
-      case Generation::g4:
-      case Generation::g4x:
-        return 4;
-      case Generation::g5:
-        return 5;
-      default:
-        return -1;
-    }
-  }
-
   void link() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto children = container_.tree.children_of(i);
@@ -236,13 +215,10 @@ class Loading {
     }
   }
 
-  bool is_of_v0_7_or_older() const {
-    return is_up_to_v0_7(generation_number(container_.generation));
-  }
+  bool looks_up_from_root() const { return container_.facts.look_up_start == LookUpStart::root; }
 
-  // Older files look up from the root, newer ones from the library.
   Status set_contexts() {
-    const bool from_root = is_of_v0_7_or_older();
+    const bool from_root = looks_up_from_root();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
       GANTRY_CHECK(

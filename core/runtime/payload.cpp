@@ -31,6 +31,14 @@ struct NewModule {
   }
 };
 
+using ArgumentTags = ExporterFacts::ArgumentTags;
+using Numbering = ExporterFacts::Numbering;
+static_assert(static_cast<std::uint32_t>(ArgumentTags::no) == GANTRY_ARGUMENT_TAGS_NO);
+static_assert(static_cast<std::uint32_t>(ArgumentTags::yes) == GANTRY_ARGUMENT_TAGS_YES);
+static_assert(static_cast<std::uint32_t>(Numbering::packed) == GANTRY_NUMBERING_PACKED);
+static_assert(static_cast<std::uint32_t>(Numbering::ffi_0_21) == GANTRY_NUMBERING_FFI_0_21);
+static_assert(static_cast<std::uint32_t>(Numbering::ffi) == GANTRY_NUMBERING_FFI);
+
 }  // namespace
 
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key) {
@@ -70,13 +78,7 @@ Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
   }
   made.type_key_ = like.type_key;
   made.origin_ = like.file->path().string();
-  if (like.generation >= 0 && like.generation <= 3) {
-    made.argument_tags_ = GANTRY_ARGUMENT_TAGS_NO;
-    made.numbering_ = GANTRY_NUMBERING_PACKED;
-  } else if (like.generation == 5) {
-    made.argument_tags_ = GANTRY_ARGUMENT_TAGS_YES;
-    made.numbering_ = GANTRY_NUMBERING_FFI;
-  }
+  made.facts_ = like.facts;
   made.pin_ = std::move(pin);
   return made;
 }
@@ -93,8 +95,8 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   blob.origin = {origin_.data(), origin_.size()};
   blob.data = bytes.data();
   blob.size = bytes.size();
-  blob.argument_tags = argument_tags_;
-  blob.numbering = numbering_;
+  blob.argument_tags = static_cast<std::uint32_t>(facts_.argument_tags);
+  blob.numbering = static_cast<std::uint32_t>(facts_.numbering);
   blob.pin = pin_.get();
   NewModule made;
   std::uint64_t consumed = 0;
@@ -169,7 +171,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& su
       continue;
     }
     if (Status counted = add_ext_dev(root, *node, ext_dev_of(state, **server, payload->type_key),
-                                     is_up_to_v0_7(payload->generation), state.devices);
+                                     payload->facts.look_up_start, state.devices);
         !counted.ok()) {
       return std::move(counted).error().at("while binding ", node->location);
     }

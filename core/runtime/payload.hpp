@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/mapped_file.hpp"
+#include "core/format/exporter_facts.hpp"
 #include "core/module/module.hpp"
 #include "core/plugin/plugin_set.hpp"
 
@@ -17,11 +18,6 @@ namespace gantry {
 
 struct RuntimeState;
 
-// Is a container certainly that old? Then its host code looks up from the root.
-//
-// generation   0 to 5, -1 unknown
-constexpr bool is_up_to_v0_7(std::int32_t generation) { return generation >= 0 && generation <= 2; }
-
 // What a loader is told. A placeholder keeps one, so that it can be bound when its plugin is there.
 struct Payload {
   std::shared_ptr<const MappedFile> file;
@@ -31,8 +27,8 @@ struct Payload {
   std::span<const std::uint8_t> bytes;
   // bytes end where it does
   bool exact = true;
-  // 0 to 5, -1 unknown
-  std::int32_t generation = -1;
+  // of the file
+  ExporterFacts facts;
 };
 
 // What a plugin loads a type key with, be it an alias of its manifest; NULL: it has no loader for it.
@@ -71,8 +67,7 @@ class PayloadLoader {
   std::shared_ptr<const ActivePlugin> server_;
   const gantry_loader_table* loader_ = nullptr;
   std::string type_key_, origin_;
-  std::uint32_t argument_tags_ = GANTRY_ARGUMENT_TAGS_UNKNOWN;
-  std::uint32_t numbering_ = GANTRY_NUMBERING_UNKNOWN;
+  ExporterFacts facts_;
   ObjectPtr pin_;
   // The last table that was handed over, and our copy of it.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};

@@ -109,7 +109,9 @@ TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   test::write_file(directory / "other.so", artifact);
 
   const auto file = MappedFile::open(directory / "other.so").value();
-  const auto judged = check_host_code(ElfFile::parse(file).value(), "it");
+  const ElfFile elf = ElfFile::parse(file).value();
+  const auto location = locate_container(elf).value();
+  const auto judged = check_host_code(elf, facts_of(location.symbols, ContainerLayout::none), "it");
   const auto loaded = make_runtime()->load((directory / "other.so").string());
 
   ASSERT_FALSE(judged.ok());

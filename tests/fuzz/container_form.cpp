@@ -31,8 +31,8 @@ std::optional<ContainerForm> ContainerForm::read(std::span<const std::uint8_t> b
 
   ContainerForm form;
   form.tree_first = container->layout == ContainerLayout::two;
-  const bool flat =
-      container->generation == Generation::g1 || container->generation == Generation::g0;
+  const bool flat = container->facts.generation == Generation::g1 ||
+                    container->facts.generation == Generation::g0;
   form.has_tree = !flat;
   // The root of a container without a tree stands in no entry.
   for (std::size_t i = flat ? 1 : 0; i < container->entries.size(); ++i) {

@@ -41,7 +41,7 @@ void check(const Container& container, std::span<const std::uint8_t> input,
     expect(entry.at <= end && end <= container.bytes.size(), "a payload lies in the container");
     expect(entry.payload.empty() || entry.payload.data() == container.bytes.data() + entry.at,
            "a payload is a view at its offset");
-    const PayloadDetails details = describe_payload(entry, container.context, layouts);
+    const PayloadDetails details = describe_payload(entry, container.facts, layouts);
     expect(items_of(details.root) <= 4 * limits::max_details, "details are limited");
   }
 }

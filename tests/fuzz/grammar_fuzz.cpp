@@ -28,10 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto payload = std::span(data, size).subspan(newline + 1);
   PayloadLayouts layouts;
   layouts.add("acme", *layout);
-  for (const ContainerLayout which : {ContainerLayout::one, ContainerLayout::two}) {
-    PayloadContext context;
-    context.layout = which;
-    const auto measured = layouts.measure("acme", ByteReader(payload), context);
+  for (const PayloadEnd end : {PayloadEnd::unknown, PayloadEnd::known}) {
+    const auto measured =
+        layouts.measure("acme", ByteReader(payload), end, ExporterFacts::ArgumentTags::unknown);
     if (!measured.ok()) {
       expect_refusal(measured.error(), payload.size());
     } else {

@@ -54,12 +54,10 @@ inline void expect_measured(std::string_view key, std::span<const std::uint8_t> 
                             const KernelTable& table) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   const auto& kernels = table.kernels();
-  PayloadContext context;
-  context.layout = ContainerLayout::two;
-  context.extra_tags = !kernels.empty() && kernels.front().argument_tags
-                           ? PayloadContext::ExtraTags::yes
-                           : PayloadContext::ExtraTags::no;
-  const auto measured = layouts.measure(key, ByteReader(payload), context);
+  const auto tags = !kernels.empty() && kernels.front().argument_tags
+                        ? ExporterFacts::ArgumentTags::yes
+                        : ExporterFacts::ArgumentTags::no;
+  const auto measured = layouts.measure(key, ByteReader(payload), PayloadEnd::known, tags);
   expect(measured.ok() && measured->size == payload.size(),
          "the core finds the end that the plugin finds");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One payload of one known type key: measured and described, in both layouts and with every reading of signatures.
+// One payload of one known type key: measured and described, with and without a known end, and with
+// all facts about its exporter.
 //
 //     byte 0   type key
-//     byte 1   bit 0 layout, bits 1-2 argument tags, bit 3 private float codes
+//     byte 1   bit 0 end known, bits 1-2 argument tags, bit 3 private float codes, bits 4-5 numbering of constants
 //     rest     payload
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -20,23 +21,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Choices choices({data, size});
   const std::string_view key = keys[choices.below(keys.size())];
   const auto flags = choices.take<std::uint8_t>();
-  PayloadContext context;
-  context.layout = (flags & 1) != 0 ? ContainerLayout::two : ContainerLayout::one;
-  context.extra_tags = static_cast<PayloadContext::ExtraTags>((flags >> 1) % 3);
-  context.private_float_codes = (flags & 8) != 0;
+  const PayloadEnd end = (flags & 1) != 0 ? PayloadEnd::known : PayloadEnd::unknown;
+  // The order in which the corpus was written.
+  constexpr ExporterFacts::ArgumentTags tags[] = {ExporterFacts::ArgumentTags::no,
+                                                  ExporterFacts::ArgumentTags::yes,
+                                                  ExporterFacts::ArgumentTags::unknown};
+  ExporterFacts facts;
+  facts.argument_tags = tags[(flags >> 1) % 3];
+  facts.has_private_float_codes = (flags & 8) != 0;
+  facts.numbering = static_cast<ExporterFacts::Numbering>((flags >> 4) % 4);
 
   const auto payload = choices.rest();
-  const auto measured = layouts.measure(key, ByteReader(payload), context);
+  const auto measured = layouts.measure(key, ByteReader(payload), end, facts.argument_tags);
   if (measured.ok()) {
     expect(measured->size <= payload.size(), "a payload ends inside its room");
     expect(measured->layout != nullptr, "a measured payload has a layout");
   } else {
     expect_refusal(measured.error(), payload.size());
   }
-  // What a container would hold: the measured bytes; a payload that breaks its layout is described as far as it goes.
+  // What a container would hold: the measured bytes; a payload that breaks its layout is described
+  // as far as it goes.
   Entry entry;
   entry.type_key = key;
   entry.payload = measured.ok() ? payload.first(measured->size) : payload;
-  (void)describe_payload(entry, context, layouts);
+  (void)describe_payload(entry, facts, layouts);
   return 0;
 }

@@ -267,8 +267,8 @@ class Golden : public ::testing::TestWithParam<Artifact> {
 };
 
 TEST_P(Golden, HasTheGenerationAndDialectOfItsExporter) {
-  EXPECT_EQ(container_.generation, GetParam().generation);
-  EXPECT_EQ(container_.dialect, GetParam().dialect);
+  EXPECT_EQ(container_.facts.generation, GetParam().generation);
+  EXPECT_EQ(container_.facts.dialect, GetParam().dialect);
   EXPECT_EQ(container_.context_symbol,
             GetParam().context_symbol.empty() ? "" : "__tvm_" + GetParam().context_symbol);
   EXPECT_EQ(container_.prefix, "");
@@ -297,7 +297,7 @@ TEST_P(Golden, HasItsImports) {
 
 TEST_P(Golden, TellsWhatItsPayloadsHold) {
   for (const Entry& entry : container_.entries) {
-    const PayloadDetails details = describe_payload(entry, container_.context, layouts());
+    const PayloadDetails details = describe_payload(entry, container_.facts, layouts());
 
     EXPECT_THAT(details.warnings, IsEmpty()) << entry.type_key;
     const bool says_nothing = entry.is_library() || entry.type_key == "metadata_module";
@@ -337,7 +337,7 @@ PayloadDetails details_of(std::string_view file_name, std::string_view key) {
   const auto file = ElfFile::parse(*mapped);
   const auto container = read_container(*file, layouts());
   for (const Entry& entry : container->entries) {
-    if (entry.type_key == key) return describe_payload(entry, container->context, layouts());
+    if (entry.type_key == key) return describe_payload(entry, container->facts, layouts());
   }
   return {};
 }
@@ -399,7 +399,7 @@ TEST(OtherFile, OfAnotherMachineIsRead) {
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   EXPECT_EQ(name_of(file->machine()), "aarch64");
-  EXPECT_EQ(container->generation, G5);
+  EXPECT_EQ(container->facts.generation, G5);
   EXPECT_EQ(container->entries.size(), 2u);
   EXPECT_EQ(std::memcmp(library.data() + container->file_offset, bytes.data(), bytes.size()), 0);
 }
@@ -414,7 +414,7 @@ TEST(OtherFile, ThatIsAnObjectIsRead) {
   const auto container = read_container(*file, layouts());
 
   ASSERT_TRUE(container.ok()) << container.error().message;
-  EXPECT_EQ(container->generation, G3);
+  EXPECT_EQ(container->facts.generation, G3);
   EXPECT_EQ(container->entries[1].type_key, "opencl");
 }
 
@@ -425,7 +425,7 @@ TEST(OtherFile, ThatIsTheBareContainerIsRead) {
 
   ASSERT_TRUE(looks_like_container(bytes));
   ASSERT_TRUE(container.ok()) << container.error().message;
-  EXPECT_EQ(container->generation, G3);
+  EXPECT_EQ(container->facts.generation, G3);
   EXPECT_EQ(container->entries[1].type_key, "vulkan");
 }
 
@@ -433,18 +433,18 @@ TEST(OtherFile, ThatIsTheBareContainerIsRead) {
 
 // The container of a golden file, as bytes of our own, and the symbols that lead to it.
 struct Damaged {
-  std::vector<HostSymbol> symbols;
-  ContainerSymbols chosen;
   std::vector<std::uint8_t> bytes;
 
   explicit Damaged(std::string_view file_name) {
     const auto mapped = MappedFile::open(test::golden(file_name));
     const auto file = ElfFile::parse(*mapped);
     for (const ElfSymbol& symbol : file->symbols()) names_.emplace_back(symbol.name);
+    std::vector<HostSymbol> symbols;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       symbols.push_back({names_[i], file->symbols()[i].size, file->symbols()[i].defined()});
     }
-    chosen = choose_symbols(symbols);
+    location_.symbols = choose_symbols(symbols);
+    location_.blob_symbol = symbols[*location_.symbols.blob].name;
     const auto container = read_container(*file, layouts());
     bytes.assign(container->bytes.begin(), container->bytes.end());
   }
@@ -452,9 +452,9 @@ struct Damaged {
   // Reads the first `size` bytes, now and then what their payloads tell as well; what comes out must
   // hold together.
   Result<Container> read(std::size_t size) const {
-    ContainerLocation location;
+    ContainerLocation location = location_;
     location.room = std::span(bytes).first(size);
-    auto container = read_container(symbols, chosen, location, layouts());
+    auto container = read_container(location, layouts());
     // Plain tests: this runs half a million times, and under sanitizers.
     if (!container.ok()) {
       if (container.error().code != Code::malformed) ADD_FAILURE() << container.error().message;
@@ -466,14 +466,14 @@ struct Damaged {
     const bool with_details = reads_++ % details_every == 0;
     for (const Entry& entry : container->entries) {
       if (entry.at + entry.payload.size() > size) ADD_FAILURE() << entry.type_key;
-      if (with_details) describe(entry, container->context);
+      if (with_details) describe(entry, container->facts);
     }
     return container;
   }
 
  private:
-  static void describe(const Entry& entry, const PayloadContext& context) {
-    const PayloadDetails details = describe_payload(entry, context, layouts());
+  static void describe(const Entry& entry, const ExporterFacts& facts) {
+    const PayloadDetails details = describe_payload(entry, facts, layouts());
     const bool told = !details.root.children.empty() || !details.warnings.empty();
     const bool nothing_to_tell = entry.payload.empty() || entry.boundary == Boundary::unknown ||
                                  !layouts().knows(entry.type_key);
@@ -481,6 +481,7 @@ struct Damaged {
   }
 
   std::vector<std::string> names_;
+  ContainerLocation location_;
   // that were not refused
   mutable std::uint64_t reads_ = 0;
 };

@@ -17,7 +17,7 @@ Result<Artifact> read_artifact(const std::string& path, const PayloadLayouts& la
 std::vector<std::string> model_names(const Artifact& artifact, const PayloadLayouts& layouts) {
   std::vector<std::string> names;
   for (const Entry& entry : artifact.container.entries) {
-    const PayloadDetails details = describe_payload(entry, artifact.container.context, layouts);
+    const PayloadDetails details = describe_payload(entry, artifact.container.facts, layouts);
     const Detail* name = details.root.find("module_name");
     if (name == nullptr || name->kind != Detail::Kind::text) continue;
     if (std::find(names.begin(), names.end(), name->value) == names.end()) {

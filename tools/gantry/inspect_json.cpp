@@ -112,8 +112,8 @@ void write_file(const InspectReport& report, JsonWriter& json) {
   json.field("file", json_text(report.file));
   json.field("size", report.size);
   json.field("format", name_of(report.kind));
-  json.field("generation", name_of(container.generation));
-  json.field("dialect", name_of(container.dialect));
+  json.field("generation", name_of(container.facts.generation));
+  json.field("dialect", name_of(container.facts.dialect));
   json.field("machine", text_or_null(report.machine));
   json.field("soname", text_or_null(report.soname));
   write_texts("needed", report.needed, json);

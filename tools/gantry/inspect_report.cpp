@@ -79,7 +79,7 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   report.needed.assign(elf.needed().begin(), elf.needed().end());
   report.entry = entry_of(elf);
   GANTRY_TRY(report.container, read_container(elf, *options.layouts));
-  report.functions = functions_of(elf, report.container.dialect);
+  report.functions = functions_of(elf, report.container.facts.dialect);
   digest_payloads(report, options);
   return {};
 }
@@ -169,7 +169,7 @@ Detail details_of(const InspectReport& report, std::size_t module, const Inspect
                   WarningList& warnings) {
   const Entry& entry = report.container.entries[module];
   if (entry.is_library()) return {};
-  PayloadDetails details = describe_payload(entry, report.container.context, *options.layouts);
+  PayloadDetails details = describe_payload(entry, report.container.facts, *options.layouts);
   for (const std::string& warning : details.warnings) {
     warnings.add(concat("module ", module, " ", quoted(entry.type_key), ": ", warning));
   }

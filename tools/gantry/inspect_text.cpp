@@ -63,8 +63,8 @@ class Writer {
     if (!report_.soname.empty()) field("soname", escaped(report_.soname));
     if (!report_.machine.empty()) field("needs", joined(report_.needed, "no library"));
     if (!report_.has_modules()) return;
-    field("generation", name_of(container.generation));
-    field("dialect", name_of(container.dialect));
+    field("generation", name_of(container.facts.generation));
+    field("dialect", name_of(container.facts.dialect));
     if (!container.bytes.empty()) {
       const std::string symbol = escaped(container.blob_symbol);
       field("container",

@@ -269,10 +269,10 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     auto artifact = read_artifact(options.artifact, runtime.state().layouts);
     if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
     wanted = requirements_of(artifact.value());
-    const auto runs = check_host_code(artifact->elf, "it");
+    const auto runs = check_host_code(artifact->elf, artifact->container.facts, "it");
     diagnosis.host_code = {artifact->file->path().filename().string(),
                            std::string(name_of(artifact->elf.machine())),
-                           std::string(name_of(artifact->container.dialect)),
+                           std::string(name_of(artifact->container.facts.dialect)),
                            runs.ok() ? Status() : Status(runs.error())};
   }
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});

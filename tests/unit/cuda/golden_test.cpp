@@ -43,8 +43,8 @@ TEST_P(GoldenPayloads, AreRead) {
     blob.flags = GANTRY_BLOB_EXACT;
     blob.data = entry.payload.data();
     blob.size = entry.payload.size();
-    blob.argument_tags =
-        gantry::test::argument_tags_of_generation(container->generation == Generation::g5 ? 5 : 3);
+    blob.argument_tags = gantry::test::argument_tags_of_generation(
+        container->facts.generation == Generation::g5 ? 5 : 3);
     std::uint64_t consumed = 0;
 
     const Result<Payload> payload = read_payload(blob, &consumed);

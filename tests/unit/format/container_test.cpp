@@ -86,8 +86,8 @@ TEST_P(EveryGeneration, IsRead) {
   const auto container = read(GetParam().file);
 
   ASSERT_TRUE(container.ok()) << container.error().message;
-  EXPECT_EQ(container->generation, GetParam().generation);
-  EXPECT_EQ(container->dialect, GetParam().dialect);
+  EXPECT_EQ(container->facts.generation, GetParam().generation);
+  EXPECT_EQ(container->facts.dialect, GetParam().dialect);
   EXPECT_EQ(keys_of(*container), GetParam().keys);
   EXPECT_EQ(container->warnings, GetParam().warnings);
   EXPECT_EQ(container->tree.module_count(), container->entries.size());
@@ -477,10 +477,10 @@ TEST(Container, IsReadFromBareBytes) {
   const auto older = test::example_g3();
   const auto newer = test::example_g5();
 
-  EXPECT_EQ(read_container_bytes(older, layouts)->generation, Generation::g3);
-  EXPECT_EQ(read_container_bytes(older, layouts)->dialect, Dialect::unknown);
-  EXPECT_EQ(read_container_bytes(newer, layouts)->generation, Generation::g5);
-  EXPECT_EQ(read_container_bytes(newer, layouts)->dialect, Dialect::ffi);
+  EXPECT_EQ(read_container_bytes(older, layouts)->facts.generation, Generation::g3);
+  EXPECT_EQ(read_container_bytes(older, layouts)->facts.dialect, Dialect::unknown);
+  EXPECT_EQ(read_container_bytes(newer, layouts)->facts.generation, Generation::g5);
+  EXPECT_EQ(read_container_bytes(newer, layouts)->facts.dialect, Dialect::ffi);
 }
 
 TEST(Container, WarnsOfBytesBehindBareBytes) {

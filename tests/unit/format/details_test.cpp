@@ -14,15 +14,14 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::IsEmpty;
-using ExtraTags = PayloadContext::ExtraTags;
 
-PayloadContext legacy() { return {ContainerLayout::one, ExtraTags::no, true}; }
-PayloadContext first_ffi() { return {ContainerLayout::one, ExtraTags::either, false}; }
-PayloadContext ffi() { return {ContainerLayout::two, ExtraTags::yes, false}; }
+using test::ffi;
+using test::first_ffi;
+using test::legacy;
 
 PayloadDetails describe(std::string_view key, const Words& payload,
-                        const PayloadContext& context = legacy()) {
-  return describe_payload({key, 0x100, payload.bytes(), Boundary::exact}, context,
+                        const ExporterFacts& facts = legacy()) {
+  return describe_payload({key, 0x100, payload.bytes(), Boundary::exact}, facts,
                           PayloadLayouts::built_in());
 }
 
@@ -303,7 +302,8 @@ TEST(RelayDetails, WarnOfInstructionsThatCannotFit) {
 // The tag of an array and of a shape in each generation.
 struct RelaxCase {
   std::string name;
-  PayloadContext context;
+  ExporterFacts facts;
+  bool is_bare;
   std::int32_t array, shape, text, number, type;
 };
 
@@ -317,9 +317,9 @@ TEST_P(RelaxDetails, KnowTheConstantTagsOfTheGeneration) {
   code.i32(tags.shape).u64(2).i64(3).i64(4).i32(tags.text).str("global");
   code.i32(tags.number).i64(-7).i32(tags.type).u8(2).u8(32).u16(1);
   code.u64(0).u64(0);
-  const bool bare = tags.context.layout == ContainerLayout::two;
 
-  const auto details = describe("relax.VMExecutable", bare ? code : inside(code), tags.context);
+  const auto details =
+      describe("relax.VMExecutable", tags.is_bare ? code : inside(code), tags.facts);
 
   EXPECT_THAT(details.warnings, IsEmpty());
   EXPECT_EQ(text_of(details.root),
@@ -328,9 +328,12 @@ TEST_P(RelaxDetails, KnowTheConstantTagsOfTheGeneration) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, RelaxDetails,
-                         ::testing::Values(RelaxCase{"G3", legacy(), 0, 2, 3, 4, 1},
-                                           RelaxCase{"G4", first_ffi(), 72, 71, 65, 1, 5},
-                                           RelaxCase{"G5", ffi(), 70, 69, 65, 1, 5}),
+                         ::testing::Values(RelaxCase{"G3", legacy(), false, 0, 2, 3, 4, 1},
+                                           RelaxCase{"G4", first_ffi(), false, 72, 71, 65, 1, 5},
+                                           RelaxCase{"G5", ffi(), true, 70, 69, 65, 1, 5},
+                                           RelaxCase{"UnknownAsG3", {}, false, 0, 2, 3, 4, 1},
+                                           RelaxCase{"UnknownAsG4", {}, false, 72, 71, 65, 1, 5},
+                                           RelaxCase{"UnknownAsG5", {}, false, 70, 69, 65, 1, 5}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(RelaxDetails, TellMemoryScopesOfTheSecondForm) {

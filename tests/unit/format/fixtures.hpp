@@ -3,6 +3,7 @@
 // Containers of every generation, small enough to be read.
 #pragma once
 
+#include "core/format/container_symbols.hpp"
 #include "tests/support/words.hpp"
 
 #include <cstdint>
@@ -60,6 +61,29 @@ inline std::vector<std::uint8_t> example_g5() {
       "03000000000000000000000000000000"
       "0000000005000000000000002f2f7074"
       "78");
+}
+
+inline HostSymbol defined(std::string_view name) { return {name, 8, true}; }
+inline HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
+
+// Facts of files as v0.20, v0.21, and v0.22 and later export them, as far as payloads depend on them.
+inline ExporterFacts legacy() {
+  ExporterFacts facts;
+  facts.argument_tags = ExporterFacts::ArgumentTags::no;
+  facts.numbering = ExporterFacts::Numbering::packed;
+  facts.has_private_float_codes = true;
+  return facts;
+}
+inline ExporterFacts first_ffi() {
+  ExporterFacts facts;
+  facts.numbering = ExporterFacts::Numbering::ffi_0_21;
+  return facts;
+}
+inline ExporterFacts ffi() {
+  ExporterFacts facts;
+  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
+  facts.numbering = ExporterFacts::Numbering::ffi;
+  return facts;
 }
 
 // The length header in front of what follows it.

@@ -25,7 +25,7 @@ const PayloadLayouts& layouts() {
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
   return read_layout1(ByteReader(kept.emplace_back(content).bytes(), 8), layouts(),
-                      {ContainerLayout::one, PayloadContext::ExtraTags::no, true});
+                      ExporterFacts::ArgumentTags::no);
 }
 
 std::vector<std::string_view> keys_of(const Modules& modules) {
@@ -396,7 +396,8 @@ TEST(LostPayload, IsReadOnceItsLayoutIsDeclared) {
                             .bytes(lost().bytes())
                             .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes());
 
-  const auto modules = read_layout1(ByteReader(content.bytes()), declared, PayloadContext());
+  const auto modules =
+      read_layout1(ByteReader(content.bytes()), declared, ExporterFacts::ArgumentTags::unknown);
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", "acme.npu"));

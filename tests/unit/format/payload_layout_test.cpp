@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long is this payload: every key of the table in every variant, followed by another entry and
-// alone.
+// The length of a payload: every key of the table in every variant, followed by another entry and alone.
 #include "core/format/payload_layout.hpp"
 
 #include "tests/unit/format/fixtures.hpp"
@@ -13,11 +12,21 @@ namespace gantry {
 namespace {
 
 using test::Words;
-using ExtraTags = PayloadContext::ExtraTags;
+using Tags = ExporterFacts::ArgumentTags;
 
-PayloadContext legacy() { return {ContainerLayout::one, ExtraTags::no, true}; }
-PayloadContext first_ffi() { return {ContainerLayout::one, ExtraTags::either, false}; }
-PayloadContext ffi() { return {ContainerLayout::two, ExtraTags::yes, false}; }
+// What is known of a payload before it is read.
+struct Known {
+  PayloadEnd end;
+  Tags tags;
+};
+constexpr Known legacy = {PayloadEnd::unknown, Tags::no};
+constexpr Known first_ffi = {PayloadEnd::unknown, Tags::unknown};
+constexpr Known ffi = {PayloadEnd::known, Tags::yes};
+
+Result<Measured> measure(const PayloadLayouts& layouts, std::string_view key, ByteReader in,
+                         const Known& known) {
+  return layouts.measure(key, in, known.end, known.tags);
+}
 
 Words shader(bool wrapped) {
   const Words inside = Words().u32(1).u64(2).u32(0x07230203).u32(0x00010000);
@@ -41,7 +50,7 @@ struct Payload {
   Words bytes;
   // the alternative that fits
   std::string layout;
-  PayloadContext context = legacy();
+  Known known = legacy;
 };
 
 void PrintTo(const Payload& payload, std::ostream* out) { *out << payload.name; }
@@ -53,9 +62,9 @@ std::vector<Payload> every_payload() {
   const Words code = test::device_code("ptx", "//ptx");
   const Words tagged = test::device_code("ptx", "//ptx", true);
   std::vector<Payload> all{
-      {"CudaTaggedG5", "cuda", tagged, common, ffi()},
-      {"CudaTaggedG4", "cuda", tagged, common, first_ffi()},
-      {"CudaPlainG4", "cuda", code, common, first_ffi()},
+      {"CudaTaggedG5", "cuda", tagged, common, ffi},
+      {"CudaTaggedG4", "cuda", tagged, common, first_ffi},
+      {"CudaPlainG4", "cuda", code, common, first_ffi},
       {"OpenclSpirv", "opencl", Words().bytes(kernels().bytes()).bytes(shaders(false).bytes()),
        "kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
       {"OpenclSpirvOfTwo", "opencl",
@@ -79,17 +88,16 @@ std::vector<Payload> every_payload() {
        "version:\"0.1.0\" shaders:map<str,bytes> kernels:map<str,funcinfo> format:format"},
       {"MetalOfManySources", "metal",
        Words().str("metallib").bytes(kernels(true).bytes()).u64(1).str("add_kernel0").str("MTLB"),
-       "format:format kernels:map<str,funcinfo> shaders:map<str,bytes>", ffi()},
+       "format:format kernels:map<str,funcinfo> shaders:map<str,bytes>", ffi},
       {"VulkanBare", "vulkan",
        Words().str("vulkan").bytes(kernels().bytes()).bytes(shaders(false).bytes()),
        "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>"},
       {"VulkanBareG5", "vulkan",
        Words().str("vulkan").bytes(kernels(true).bytes()).bytes(shaders(false).bytes()),
-       "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>", ffi()},
+       "format:format kernels:map<str,funcinfo> shaders:map<str,{flag:u32,vec<u32>}>", ffi},
       {"VulkanWrapped", "vulkan",
        Words().str("vulkan").bytes(kernels(true).bytes()).bytes(shaders(true).bytes()),
-       "format:format kernels:map<str,funcinfo> shaders:map<str,sized<{flag:u32,vec<u32>}>>",
-       ffi()},
+       "format:format kernels:map<str,funcinfo> shaders:map<str,sized<{flag:u32,vec<u32>}>>", ffi},
       {"Webgpu", "webgpu",
        Words().bytes(kernels().bytes()).u64(1).str("add_kernel0").str("@compute"),
        "kernels:map<str,funcinfo> shaders:map<str,bytes>"},
@@ -108,7 +116,7 @@ std::vector<Payload> every_payload() {
       {"RelayMachine", "VMExecutable", Words().str("code"), "code:bytes"},
       {"RelaxInText", "relax.Executable", Words().str("code"), "code:bytes"},
       {"RelaxBare", "relax.VMExecutable", Words().u64(0xD225DE2F4214151D).str("0.14"), "code:rest",
-       ffi()},
+       ffi},
       {"Coreml", "coreml", Words().str("f").str("bundle"), "symbol:str archive:bytes"},
       {"Torch", "torch", Words().str("f").str("PK"), "symbol:str archive:bytes"},
       {"EthosOrder", "ethos-n", Words().u64(1).bytes(network(false).bytes()),
@@ -122,8 +130,7 @@ std::vector<Payload> every_payload() {
       {"MrvlSimOld", "mrvl_sim", Words().str("f").str("{}"), "symbol:str nodes_json:bytes"},
       {"MrvlSimNew", "mrvl_sim", Words().str("f").str("{}").str("code"),
        "symbol:str nodes_json:bytes code:bytes"},
-      {"MrvlSimOldG5", "mrvl_sim", Words().str("f").str("{}"), "symbol:str nodes_json:bytes",
-       ffi()},
+      {"MrvlSimOldG5", "mrvl_sim", Words().str("f").str("{}"), "symbol:str nodes_json:bytes", ffi},
       {"MrvlHw", "mrvl_hw", Words().str("f").str("{}").str("code").i32(1).i32(2).i32(3),
        "symbol:str nodes_json:bytes code:bytes inputs:i32 outputs:i32 batch_size:i32"},
       {"ExampleJson", "examplejson", Words().str("{}"), "graph_json:bytes"},
@@ -150,12 +157,12 @@ class EveryPayload : public ::testing::TestWithParam<Payload> {};
 TEST_P(EveryPayload, IsMeasuredToItsLastByte) {
   const Payload& payload = GetParam();
   Words bytes = payload.bytes;
-  if (payload.context.layout == ContainerLayout::one) {
+  if (payload.known.end == PayloadEnd::unknown) {
     bytes.bytes(test::tree({0, 1, 1}, {1}).bytes());
   }
   const PayloadLayouts layouts = PayloadLayouts::built_in();
 
-  const auto measured = layouts.measure(payload.key, ByteReader(bytes.bytes()), payload.context);
+  const auto measured = measure(layouts, payload.key, ByteReader(bytes.bytes()), payload.known);
 
   ASSERT_TRUE(measured.ok()) << measured.error().message;
   EXPECT_EQ(measured->size, payload.bytes.size());
@@ -168,16 +175,15 @@ TEST_P(EveryPayload, IsNotReadTheSameWayWhenItIsCut) {
   // any length is right
   if (payload.layout.ends_with("rest")) return;
   const PayloadLayouts layouts = PayloadLayouts::built_in();
-  PayloadContext context = payload.context;
   // nothing follows
-  context.layout = ContainerLayout::two;
-  const auto whole = layouts.measure(payload.key, ByteReader(payload.bytes.bytes()), context);
+  const Known known{PayloadEnd::known, payload.known.tags};
+  const auto whole = measure(layouts, payload.key, ByteReader(payload.bytes.bytes()), known);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   for (std::size_t size = 0; size < payload.bytes.size(); ++size) {
     const auto cut =
-        layouts.measure(payload.key, ByteReader(payload.bytes.bytes().first(size)), context);
-    const bool same =
-        cut.ok() && cut->layout == whole->layout && cut->extra_tags == whole->extra_tags;
+        measure(layouts, payload.key, ByteReader(payload.bytes.bytes().first(size)), known);
+    const bool same = cut.ok() && cut->layout == whole->layout &&
+                      cut->has_argument_tags == whole->has_argument_tags;
     EXPECT_FALSE(same) << "accepted the first " << size << " bytes";
     if (!cut.ok()) {
       EXPECT_EQ(cut.error().code, Code::malformed);
@@ -194,8 +200,8 @@ TEST(Payload, TellsWhetherKernelsHaveArgumentTags) {
   const Words tagged = test::device_code("ptx", "//ptx", true).bytes(next.bytes());
   const Words plain = test::device_code("ptx", "//ptx", false).bytes(next.bytes());
 
-  EXPECT_TRUE(layouts.measure("cuda", ByteReader(tagged.bytes()), first_ffi())->extra_tags);
-  EXPECT_FALSE(layouts.measure("cuda", ByteReader(plain.bytes()), first_ffi())->extra_tags);
+  EXPECT_TRUE(measure(layouts, "cuda", ByteReader(tagged.bytes()), first_ffi)->has_argument_tags);
+  EXPECT_FALSE(measure(layouts, "cuda", ByteReader(plain.bytes()), first_ffi)->has_argument_tags);
 }
 
 // `code` of a few printable characters could be a key as well as the vendor's own behind it.
@@ -204,7 +210,7 @@ TEST(Payload, TakesNoTextOfItsOwnForTheNextKeyBeforeAKeyThatNobodyKnows) {
   const Words payload = Words().str("f").str("{}").str("code");
   const Words words = Words(payload).str("acme").u64(0);
 
-  const auto measured = layouts.measure("mrvl_sim", ByteReader(words.bytes()), legacy());
+  const auto measured = measure(layouts, "mrvl_sim", ByteReader(words.bytes()), legacy);
 
   ASSERT_TRUE(measured.ok()) << measured.error().message;
   EXPECT_EQ(measured->size, payload.size());
@@ -215,7 +221,7 @@ TEST(Payload, AllowsKernelsThatCountNoArgumentTags) {
   Words words = Words().str("ptx").u64(1).str("k").str("").u64(1).u8(3).u8(64).u16(1);
   words.strs({"threadIdx.x"}).u64(0).str("data");
 
-  const auto measured = layouts.measure("cuda", ByteReader(words.bytes()), ffi());
+  const auto measured = measure(layouts, "cuda", ByteReader(words.bytes()), ffi);
 
   ASSERT_TRUE(measured.ok()) << measured.error().message;
   EXPECT_EQ(measured->size, words.size());
@@ -236,7 +242,7 @@ TEST_P(PayloadRefuses, AtTheFieldThatDoesNotFit) {
   PayloadLayouts layouts;
   layouts.add("key", *parse_payload_layout(GetParam().layout));
 
-  const auto measured = layouts.measure("key", ByteReader(GetParam().bytes.bytes()), ffi());
+  const auto measured = measure(layouts, "key", ByteReader(GetParam().bytes.bytes()), ffi);
 
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().code, Code::malformed);
@@ -333,7 +339,7 @@ TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
   const Words bytes = Words().u64(0);
 
   const auto measured =
-      PayloadLayouts::built_in().measure("acme.npu", ByteReader(bytes.bytes()), legacy());
+      measure(PayloadLayouts::built_in(), "acme.npu", ByteReader(bytes.bytes()), legacy);
 
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().code, Code::not_found);
@@ -347,8 +353,8 @@ TEST(Payload, ThatIsLongerThanTheContainerByItsLoaderIsRefused) {
   layouts.report(0x60, 9);
   const Words bytes = Words().u64(0);
 
-  const auto whole = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x40), legacy());
-  const auto longer = layouts.measure("acme.npu", ByteReader(bytes.bytes(), 0x60), legacy());
+  const auto whole = measure(layouts, "acme.npu", ByteReader(bytes.bytes(), 0x40), legacy);
+  const auto longer = measure(layouts, "acme.npu", ByteReader(bytes.bytes(), 0x60), legacy);
 
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   EXPECT_EQ(whole->size, 8u);
@@ -365,9 +371,9 @@ TEST(Payload, ThatEndsInRestIsNotDelimitedByLayoutOne) {
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "rest"}));
   const Words bytes = Words().str("a").u64(0);
 
-  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), legacy()).error().code,
+  EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy).error().code,
             Code::not_found);
-  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), ffi())->size, bytes.size());
+  EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi)->size, bytes.size());
 }
 
 TEST(Payload, OfAVendorFollowsTheVendorsLayout) {
@@ -375,7 +381,7 @@ TEST(Payload, OfAVendorFollowsTheVendorsLayout) {
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "bytes"}));
   const Words bytes = Words().str("v2").str("image").str("_lib");
 
-  EXPECT_EQ(layouts.measure("acme.npu", ByteReader(bytes.bytes()), legacy())->size, 8u + 2 + 8 + 5);
+  EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy)->size, 8u + 2 + 8 + 5);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(DeviceNumbers, OfAnOldFileAreTranslatedBothWays) {
   DeviceSet devices;
   const auto nodes = file_of({"GraphExecutorFactory", "_lib", "hexagon"});
 
-  set_device_numbers(nodes, true, devices);
+  set_device_numbers(nodes, DeviceNumbering::up_to_v0_7, devices);
 
   for (const auto& node : nodes) {
     EXPECT_EQ(to_runtime(*node, 14), 16);
@@ -46,7 +46,7 @@ TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "hexagon"});
 
-  set_device_numbers(nodes, false, devices);
+  set_device_numbers(nodes, DeviceNumbering::since_v0_8, devices);
 
   EXPECT_EQ(to_runtime(*nodes[0], 14), 16);
   EXPECT_EQ(to_runtime(*nodes[0], 16), 16);
@@ -56,10 +56,10 @@ TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
 // 14 is oneapi's and 11 rocm_host's, where nothing says otherwise.
 TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
   DeviceSet devices;
-  for (const bool old : {true, false}) {
+  for (const auto numbering : {DeviceNumbering::up_to_v0_7, DeviceNumbering::since_v0_8}) {
     const auto nodes = file_of({"_lib", "opencl"});
 
-    set_device_numbers(nodes, old, devices);
+    set_device_numbers(nodes, numbering, devices);
 
     EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
   }
@@ -76,8 +76,8 @@ TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
     const std::int32_t number = *devices.add(key, nullptr, table_of(key, 0));
     const auto old = file_of({"_lib", key}), newer = file_of({"_lib", key});
 
-    set_device_numbers(old, true, devices);
-    set_device_numbers(newer, false, devices);
+    set_device_numbers(old, DeviceNumbering::up_to_v0_7, devices);
+    set_device_numbers(newer, DeviceNumbering::since_v0_8, devices);
 
     EXPECT_EQ(to_runtime(*old[0], before), number) << key;
     EXPECT_EQ(to_artifact(*old[0], number), before) << key;
@@ -96,8 +96,8 @@ class ExtDev : public ::testing::Test {
     for (const std::int32_t type : {acme, bolt}) devices.serve(type, nullptr);
     devices.add("opencl", nullptr, table_of("opencl", 4)).value();
   }
-  Status add(ModuleNode& node, std::string_view kind, bool from_root = false) {
-    return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), from_root, devices);
+  Status add(ModuleNode& node, std::string_view kind, LookUpStart start = LookUpStart::library) {
+    return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), start, devices);
   }
 
   DeviceSet devices;
@@ -159,10 +159,10 @@ TEST_F(ExtDev, OfHostCodeIsNotMadeUnclear) {
 }
 
 TEST_F(ExtDev, OfOldHostCodeIsWhateverTheRootReaches) {
-  ASSERT_TRUE(add(*nodes[3], "acme", true).ok());
+  ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
-  const Status refused = add(*nodes[5], "bolt", true);
+  const Status refused = add(*nodes[5], "bolt", LookUpStart::root);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "EXT_DEV");
 }
@@ -192,7 +192,7 @@ TEST(DeviceNumbers, OfADeviceThatIsNotThereStayAsTheyAre) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "aocl"});
 
-  set_device_numbers(nodes, true, devices);
+  set_device_numbers(nodes, DeviceNumbering::up_to_v0_7, devices);
 
   EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
 }

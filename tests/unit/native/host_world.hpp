@@ -3,6 +3,7 @@
 // What a runtime lends host code, small: pool, workspaces, the CPU, globals.
 #pragma once
 
+#include "core/format/container_location.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/native/context.hpp"
 #include "core/native/library_module.hpp"
@@ -21,6 +22,10 @@ inline std::filesystem::path fixture(std::string_view name) {
   return build_tree() / "tests" / "host_fixtures" / name;
 }
 
+inline ExporterFacts facts_by_symbols(const ElfFile& elf) {
+  return facts_of(locate_container(elf).value().symbols, ContainerLayout::none);
+}
+
 struct HostWorld {
   DeviceSet devices;
   Workspaces workspaces{devices};
@@ -36,7 +41,9 @@ struct HostWorld {
   Result<std::shared_ptr<HostLibrary>> open(const std::filesystem::path& path) {
     GANTRY_TRY(const auto file, MappedFile::open(path));
     GANTRY_TRY(ElfFile elf, ElfFile::parse(file));
-    return HostLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), services);
+    const ExporterFacts facts = facts_by_symbols(elf);
+    return HostLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), facts,
+                             services);
   }
 
   // A node "entry 0 "_lib" of <name>", bound, without imports and module context.

@@ -277,7 +277,7 @@ class ReplacedHostLibrary : public HostLibraryTest {
     setenv("GANTRY_TEST_RENAME_TO", to.c_str(), 1);
   }
   void expect_refused(const std::string& text) {
-    const auto library = HostLibrary::open(file, elf, world.services);
+    const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
     ASSERT_FALSE(library.ok());
     EXPECT_EQ(library.error().code, Code::unavailable);
     EXPECT_EQ(library.error().reason, "REPLACED_DURING_LOAD");
@@ -324,7 +324,7 @@ TEST_F(ReplacedHostLibrary, RunsAsACopyWhereItIsOpenAlready) {
   const auto first = world.load_whole(path);
   std::filesystem::rename(other, path);
 
-  const auto library = HostLibrary::open(file, elf, world.services);
+  const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
 
   ASSERT_TRUE(library.ok()) << library.error().message;
   EXPECT_TRUE((*library)->is_private_copy());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/format/layout.hpp"
+#include "core/format/container_symbols.hpp"
 
-#include "tests/support/words.hpp"
+#include "tests/unit/format/fixtures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,13 +9,12 @@
 namespace gantry {
 namespace {
 
+using test::defined;
+using test::undefined;
 using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Family = ContainerSymbols::Family;
-
-HostSymbol defined(std::string_view name) { return {name, 8, true}; }
-HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
 
 struct LayoutCase {
   std::string name;
@@ -168,18 +167,6 @@ TEST(ChooseSymbols, FindsTheSizeOfAContainerWithoutAHeader) {
                                         defined("__tvm_dev_mblob_nbytes")};
 
   EXPECT_EQ(choose_symbols(symbols).size, 1u);
-}
-
-TEST(Generation, HasAName) {
-  EXPECT_EQ(name_of(Generation::none), "none");
-  EXPECT_EQ(name_of(Generation::g0), "G0");
-  EXPECT_EQ(name_of(Generation::g3x), "G3x");
-  EXPECT_EQ(name_of(Generation::g4x), "G4x");
-  EXPECT_EQ(name_of(Generation::g5), "G5");
-  EXPECT_EQ(name_of(Generation::unknown), "unknown");
-  EXPECT_EQ(name_of(Dialect::packed), "packed");
-  EXPECT_EQ(name_of(Dialect::ffi), "ffi");
-  EXPECT_EQ(name_of(Dialect::unknown), "unknown");
 }
 
 }  // namespace

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/container_symbols.hpp"
+
+#include <gantry/concat.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace gantry {
+namespace {
+
+using Family = ContainerSymbols::Family;
+
+struct FamilyNames {
+  Family family;
+  std::string_view blob;
+  std::string_view context;
+};
+
+// Newest first: a file that holds two is judged by the newer.
+constexpr FamilyNames families[] = {
+    {Family::ffi, "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"},
+    {Family::ffi_first, "__tvm_ffi_library_bin", "__tvm_ffi_library_ctx"},
+    {Family::legacy, "__tvm_dev_mblob", "__tvm_module_ctx"},
+};
+constexpr std::string_view headless_size_name = "__tvm_dev_mblob_nbytes";
+
+// Names that prove the ffi dialect and the releases that write them, the strongest evidence first.
+struct FfiName {
+  std::string_view name;
+  // `name` may be followed by more
+  bool is_prefix;
+  std::string_view writer;
+};
+constexpr std::string_view since_v0_22 = "TVM 0.22 or newer";
+constexpr std::string_view only_v0_21 = "TVM 0.21";
+constexpr std::string_view since_2025 = "TVM 0.21 or newer, or a development build of 2025";
+constexpr FfiName ffi_names[] = {
+    {"__tvm_ffi__library_bin", false, since_v0_22},
+    {"__tvm_ffi__library_ctx", false, since_v0_22},
+    {"__tvm_ffi_main", false, since_v0_22},
+    {"__tvm_ffi_library_bin", false, only_v0_21},
+    {"__tvm_ffi_library_ctx", false, only_v0_21},
+    {"__tvm_ffi_", true, since_v0_22},
+    {"__TVMFFI", true, since_2025},
+    {"TVMFFI", true, since_2025},
+};
+
+bool shows_packed(const HostSymbol& symbol) {
+  return symbol.name == "__TVMFuncCall" || symbol.name == "__tvm_module_ctx" ||
+         symbol.name == "__tvm_main__" || symbol.name.starts_with("__TVMAPI") ||
+         symbol.name.starts_with("__TVMBackend") ||
+         (!symbol.defined && symbol.name.starts_with("TVM"));
+}
+
+// As name.ends_with(). Most names differ in the two characters that are compared first, without a
+// call.
+bool ends_with(std::string_view name, std::string_view suffix) {
+  return name.size() >= suffix.size() && name.back() == suffix.back() &&
+         name[name.size() - suffix.size()] == suffix.front() && name.ends_with(suffix);
+}
+
+// Host code of v0.21 to v0.25 uses TVMBackend names beside FFI ones, so the FFI evidence counts
+// first.
+void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
+  using std::begin, std::end;
+  const FfiName* best = end(ffi_names);
+  bool is_packed = out.family == Family::legacy;
+  for (const HostSymbol& symbol : symbols) {
+    // Most names of a file are those of its functions, and begin otherwise.
+    if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
+    const FfiName* const found = std::find_if(begin(ffi_names), best, [&](const FfiName& each) {
+      return each.is_prefix ? symbol.name.starts_with(each.name) : symbol.name == each.name;
+    });
+    if (found != best) {
+      best = found;
+      out.dialect_symbol = symbol.name;
+    }
+    is_packed = is_packed || shows_packed(symbol);
+  }
+  if (out.family == Family::ffi || out.family == Family::ffi_first) {
+    out.dialect = Dialect::ffi;
+    out.dialect_symbol = symbols[*out.blob].name;
+    out.writer = out.family == Family::ffi ? since_v0_22 : only_v0_21;
+  } else if (best != end(ffi_names)) {
+    out.dialect = Dialect::ffi;
+    out.writer = best->writer;
+  } else if (is_packed) {
+    out.dialect = Dialect::packed;
+  }
+}
+
+}  // namespace
+
+ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
+  ContainerSymbols chosen;
+  std::string_view context_name;
+  for (const FamilyNames& names : families) {
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      const HostSymbol& symbol = symbols[i];
+      if (!symbol.defined || !ends_with(symbol.name, names.blob)) continue;
+      const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - names.blob.size());
+      if (!chosen.blob) {
+        chosen.family = names.family;
+        chosen.blob = i;
+        chosen.prefix = prefix;
+        context_name = names.context;
+        continue;
+      }
+      // Of several prefixed system libraries in one file, the first by its prefix is read, in
+      // whatever order the symbol table has them; an empty prefix is before every other.
+      std::size_t other = i;
+      if (chosen.family == names.family && prefix < chosen.prefix) {
+        other = *chosen.blob;
+        chosen.blob = i;
+        chosen.prefix = prefix;
+      }
+      chosen.warnings.push_back(
+          concat("file holds a further container at symbol ", symbols[other].name));
+    }
+  }
+  if (!chosen.blob) {
+    for (const FamilyNames& names : families) {
+      for (std::size_t i = 0; i < symbols.size() && !chosen.context; ++i) {
+        if (symbols[i].defined && symbols[i].name == names.context) chosen.context = i;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < symbols.size() && chosen.blob; ++i) {
+    const std::string_view name = symbols[i].name;
+    if (!symbols[i].defined || !name.starts_with(chosen.prefix)) continue;
+    const std::string_view plain = name.substr(chosen.prefix.size());
+    if (plain == context_name) chosen.context = i;
+    if (chosen.family == Family::legacy && plain == headless_size_name) chosen.size = i;
+  }
+  find_dialect(symbols, chosen);
+  return chosen;
+}
+
+ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) {
+  using Tags = ExporterFacts::ArgumentTags;
+  using Numbering = ExporterFacts::Numbering;
+  ExporterFacts facts;
+  facts.dialect = symbols.dialect;
+  facts.dialect_symbol = symbols.dialect_symbol;
+  facts.writer = symbols.writer;
+  const bool is_ffi = facts.dialect == Dialect::ffi;
+  if (layout == ContainerLayout::two) {
+    const bool is_first = symbols.family == Family::ffi_first;
+    facts.set_generation(is_first ? Generation::g4x : Generation::g5);
+    facts.dialect = Dialect::ffi;
+    facts.argument_tags = Tags::yes;
+    facts.numbering = Numbering::ffi;
+  } else if (symbols.family == Family::ffi_first) {
+    facts.set_generation(Generation::g4);
+    facts.numbering = Numbering::ffi_0_21;
+  } else if (layout == ContainerLayout::one) {
+    facts.set_generation(symbols.size ? Generation::g0 : is_ffi ? Generation::g3x : Generation::g3);
+    // Bare bytes may be those of G4.
+    if (symbols.family == Family::legacy) {
+      facts.argument_tags = Tags::no;
+      facts.numbering = is_ffi ? Numbering::unknown : Numbering::packed;
+      facts.has_private_float_codes = true;
+    }
+  }
+  return facts;
+}
+
+}  // namespace gantry

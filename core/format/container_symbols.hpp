@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The symbols of a file that matter to its container, and what their names show about the exporter.
+#pragma once
+
+#include "core/format/container_layout.hpp"
+#include "core/format/exporter_facts.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// One dynamic symbol of a file.
+struct HostSymbol {
+  std::string_view name;
+  // 0: not known
+  std::uint64_t size = 0;
+  bool defined = false;
+};
+
+// Symbols as indices into the list they were found in.
+struct ContainerSymbols {
+  enum class Family : std::uint8_t { none, legacy, ffi_first, ffi };
+
+  // by the name of the blob symbol
+  Family family = Family::none;
+  // [prefix]__tvm_dev_mblob, __tvm_ffi_library_bin, ...
+  std::optional<std::size_t> blob;
+  // __tvm_dev_mblob_nbytes: the container has no length header
+  std::optional<std::size_t> size;
+  // the slot for the module handle; often absent
+  std::optional<std::size_t> context;
+  // of a prefixed system library; usually empty
+  std::string_view prefix;
+  // See ExporterFacts.
+  Dialect dialect = Dialect::unknown;
+  std::string_view dialect_symbol;
+  std::string_view writer;
+  // further containers in the same file
+  std::vector<std::string> warnings;
+};
+
+// costs    O(symbols)
+ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols);
+
+// What symbols and layout prove. G1 and G2 count as G3 until ExporterFacts::add_tree() is called.
+//
+// layout   none: a file without a container
+ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout);
+
+}  // namespace gantry
