@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/container.hpp"
 
-#include "core/format/layout1.hpp"
-#include "core/format/layout2.hpp"
-
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -16,16 +14,10 @@ using Family = ContainerSymbols::Family;
 
 constexpr std::uint64_t header_bytes = 8;
 
-Container without_container() {
-  Container container;
-  container.entries.push_back({library_key, 0, {}, Boundary::exact});
-  return container;
-}
-
 // The container's bytes: as many as its header or its size symbol says, never more than there are.
 Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
                                               std::vector<std::string>& warnings) {
-  ByteReader in(location.room);
+  ByteReader in(*location.room);
   const bool headless = location.symbols.size.has_value();
   std::uint64_t content = location.headless_size;
   if (!headless) {
@@ -50,7 +42,7 @@ Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
     warnings.push_back(concat("container takes ", header + content, " bytes, its symbol has ",
                               location.symbol_size));
   }
-  return location.room.first(header + content);
+  return location.room->first(header + content);
 }
 
 ContainerLayout layout_by(Family family, std::span<const std::uint8_t> content) {
@@ -64,32 +56,10 @@ ContainerLayout layout_by(Family family, std::span<const std::uint8_t> content) 
   }
 }
 
-// What the rules say beyond the layouts: FORMAT.md, "What is judged how", rows 14 to 16.
-Status judge(const Container& container, std::uint64_t libraries, bool has_tree,
-             std::vector<std::string>& warnings) {
-  if (libraries > 1 && container.facts.generation == Generation::g4) {
-    return malformed(0, "container has ", libraries, " _lib entries, G4 has one")
-        .with_reason("BLOB_LIBRARY");
-  }
-  if (libraries > 1) {
-    warnings.push_back(concat("container has ", libraries, " _lib entries"));
-  }
-  if (libraries == 0 && has_tree) {
-    warnings.push_back("container has no _lib entry: nothing in it is host code");
-  }
-  if (has_tree) {
-    const std::vector<std::string> odd = container.tree.warnings(
-        container.facts.generation == Generation::g2 ? ChildOrder::of_import
-                                                     : ChildOrder::ascending);
-    warnings.insert(warnings.end(), odd.begin(), odd.end());
-  }
-  return {};
-}
-
-// What layout_of() has looked at, for people: "2, 1000" or "2, 4, \"\x01...\"".
+// The words that layout_of() compares, for messages: "2, 1000" or "2, 4, \"\x01...\"".
 std::string beginning_of(std::span<const std::uint8_t> content) {
   ByteReader in(content);
-  // delimit() has seen to it
+  // delimit() guarantees 8 bytes
   const std::uint64_t count = *in.read_u64("first word");
   if (const auto key = ByteReader(in.rest()).read_string("type key"); key.ok()) {
     return concat(count, ", ", key->size(), ", ", quoted(*key));
@@ -100,70 +70,112 @@ std::string beginning_of(std::span<const std::uint8_t> content) {
   return concat(count);
 }
 
-Result<Container> read(const ContainerLocation& location, const PayloadLayouts& layouts) {
-  const ContainerSymbols& chosen = location.symbols;
-  Container container;
-  container.warnings = chosen.warnings;
-  container.file_offset = location.file_offset;
-  GANTRY_TRY(container.bytes, delimit(location, container.warnings));
+// The root of a container without a tree, and the one module of a file without a container.
+constexpr Entry library_entry{library_key, 0, {}, Boundary::exact};
 
-  const std::uint64_t header = chosen.size ? 0 : header_bytes;
-  const auto content = container.bytes.subspan(header);
-  container.layout = layout_by(chosen.family, content);
-  if (container.layout == ContainerLayout::none) {
-    return malformed(header, "container begins with ", beginning_of(content),
-                     ", expected an entry count and a type key, or row pointers from 0")
-        .with_reason("BLOB_LAYOUT");
-  }
-  container.facts = facts_of(chosen, container.layout);
+void append(std::vector<std::string>& to, std::vector<std::string> from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
 
-  const ByteReader in(content, header);
-  GANTRY_TRY(Modules modules, container.layout == ContainerLayout::one
-                                  ? read_layout1(in, layouts, container.facts.argument_tags)
-                                  : read_layout2(in));
-  container.warnings.insert(container.warnings.end(), modules.warnings.begin(),
-                            modules.warnings.end());
-  const auto libraries = static_cast<std::uint64_t>(
-      std::count_if(modules.entries.begin(), modules.entries.end(),
-                    [](const Entry& entry) { return entry.is_library(); }));
-  const bool has_tree = modules.tree.has_value();
-  container.facts.add_tree(libraries, has_tree ? &*modules.tree : nullptr);
-  container.entries = std::move(modules.entries);
-  if (has_tree) {
-    container.tree = std::move(*modules.tree);
-  } else {
-    // The library itself is the root, and imports every entry.
-    container.tree = ImportTree::star(container.entries.size());
-    container.entries.insert(container.entries.begin(), {library_key, 0, {}, Boundary::exact});
-  }
-  GANTRY_CHECK(judge(container, libraries, has_tree, container.warnings));
-  return container;
+// Adds where the error is. Bare bytes have no symbol.
+template <class T>
+Result<T> in_container(Result<T> result, std::string_view blob_symbol) {
+  if (result.ok() || blob_symbol.empty()) return result;
+  return std::move(result).failure().at("in the container at symbol ", blob_symbol);
 }
 
 }  // namespace
 
-Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts) {
-  Container container = without_container();
-  if (location.symbols.blob) {
-    auto found = read(location, layouts);
-    if (!found.ok()) {
-      return std::move(found).failure().at("in the container at symbol ", location.blob_symbol);
-    }
-    container = std::move(found).value();
-    container.blob_symbol = location.blob_symbol;
-    container.prefix = location.symbols.prefix;
-  } else {
-    container.facts = facts_of(location.symbols, ContainerLayout::none);
+Result<ContainerReader> ContainerReader::open(const ContainerLocation& location,
+                                              const PayloadLayouts& layouts) {
+  ContainerReader reader;
+  reader.container_.blob_symbol = location.blob_symbol;
+  reader.container_.context_symbol = location.context_symbol;
+  reader.container_.prefix = location.symbols.prefix;
+  if (!location.room) {
+    reader.container_.facts = facts_of(location.symbols, ContainerLayout::none);
+    return reader;
   }
-  container.context_symbol = location.context_symbol;
-  return container;
+  GANTRY_CHECK(in_container(reader.open_entries(location, layouts), location.blob_symbol));
+  return reader;
+}
+
+Status ContainerReader::open_entries(const ContainerLocation& location,
+                                     const PayloadLayouts& layouts) {
+  container_.warnings = location.symbols.warnings;
+  container_.file_offset = location.file_offset;
+  GANTRY_TRY(container_.bytes, delimit(location, container_.warnings));
+
+  const std::uint64_t header = location.symbols.size ? 0 : header_bytes;
+  const auto content = container_.bytes.subspan(header);
+  container_.layout = layout_by(location.symbols.family, content);
+  if (container_.layout == ContainerLayout::none) {
+    return malformed(header, "container begins with ", beginning_of(content),
+                     ", expected an entry count and a type key, or row pointers from 0")
+        .with_reason("BLOB_LAYOUT");
+  }
+  container_.facts = facts_of(location.symbols, container_.layout);
+  entries_.emplace(ByteReader(content, header), container_.layout, layouts,
+                   container_.facts.argument_tags);
+  return {};
+}
+
+Result<bool> ContainerReader::next() {
+  if (!entries_) return false;
+  return in_container(entries_->next(), container_.blob_symbol);
+}
+
+Status ContainerReader::accept(std::uint64_t size) {
+  return in_container(entries_->accept(size), container_.blob_symbol);
+}
+
+Status ContainerReader::finish_entries() {
+  GANTRY_TRY(Modules modules, std::move(*entries_).finish());
+  append(container_.warnings, std::move(modules.warnings));
+  container_.entries = std::move(modules.entries);
+  container_.facts.add_tree(modules.library_count, modules.tree ? &*modules.tree : nullptr);
+  if (modules.library_count > 1) {
+    if (container_.facts.generation == Generation::g4) {
+      return malformed(0, "container has ", modules.library_count, " _lib entries, G4 has one")
+          .with_reason("BLOB_LIBRARY");
+    }
+    container_.warnings.push_back(concat("container has ", modules.library_count, " _lib entries"));
+  }
+  if (!modules.tree) {
+    // The library itself is the root, and imports every entry.
+    container_.tree = ImportTree::star(container_.entries.size());
+    container_.entries.insert(container_.entries.begin(), library_entry);
+    return {};
+  }
+  container_.tree = std::move(*modules.tree);
+  if (modules.library_count == 0) {
+    container_.warnings.push_back("container has no _lib entry: nothing in it is host code");
+  }
+  append(container_.warnings, container_.tree.warnings(container_.facts.generation == Generation::g2
+                                                           ? ChildOrder::of_import
+                                                           : ChildOrder::ascending));
+  return {};
+}
+
+Result<Container> ContainerReader::finish() && {
+  if (entries_) {
+    GANTRY_CHECK(in_container(finish_entries(), container_.blob_symbol));
+  } else {
+    container_.entries.push_back(library_entry);
+  }
+  return std::move(container_);
+}
+
+Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts) {
+  GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, layouts));
+  return std::move(reader).finish();
 }
 
 Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
                                        const PayloadLayouts& layouts) {
   ContainerLocation location;
   location.room = bytes;
-  GANTRY_TRY(Container container, read(location, layouts));
+  GANTRY_TRY(Container container, read_container(location, layouts));
   if (container.bytes.size() != bytes.size()) {
     container.warnings.push_back(
         concat(bytes.size() - container.bytes.size(), " bytes follow the container"));

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one door: a file's symbols and bytes in, modules and import tree out. Executes nothing.
+// A file's symbols and bytes in, modules and import tree out. Executes nothing.
 //
-//     limits.hpp -> import_tree.hpp, entry.hpp -> layout.hpp -> payload_layout.hpp
-//                -> layout1.hpp, layout2.hpp -> container.hpp -> details.hpp
+//     exporter_facts.hpp -> container_symbols.hpp -> container_location.hpp import_tree.hpp,
+//     entry.hpp -> payload_layout.hpp -> entry_cursor.hpp -> container.hpp -> details.hpp
 #pragma once
 
 #include "core/format/container_location.hpp"
-#include "core/format/entry.hpp"
-#include "core/format/import_tree.hpp"
-#include "core/format/payload_layout.hpp"
+#include "core/format/entry_cursor.hpp"
 
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,9 +47,41 @@ struct Container {
   std::vector<std::string> warnings;
 };
 
-// returns  malformed, with the offset from the container's first byte; the table of what is refused
-//          and what is a warning is in FORMAT.md, "What is judged how"
-// costs    O(container bytes walked); payloads that need not be walked are stepped over
+// Reads a container step by step, for a caller that can measure payloads whose key has no layout.
+class ContainerReader {
+ public:
+  // location  of a file without a container, too
+  // layouts   borrowed
+  // returns   malformed, with the offset from the container's first byte; so do the functions
+  //           below. FORMAT.md, "Refusals and warnings"
+  static Result<ContainerReader> open(const ContainerLocation& location,
+                                      const PayloadLayouts& layouts);
+
+  // What is proved before the tree is read: G1 and G2 still count as G3.
+  const ExporterFacts& facts() const { return container_.facts; }
+
+  // Reads up to the next payload whose key has no layout; see EntryCursor.
+  Result<bool> next();
+  // That payload's entry, its index as a module, and its length.
+  Entry entry() const { return entries_->entry(); }
+  std::uint64_t module_index() const { return entries_->module_index(); }
+  Status accept(std::uint64_t size);
+
+  // Reads the rest.
+  // costs    O(container bytes walked); payloads that need not be walked are stepped over
+  Result<Container> finish() &&;
+
+ private:
+  ContainerReader() = default;
+  Status open_entries(const ContainerLocation& location, const PayloadLayouts& layouts);
+  Status finish_entries();
+
+  Container container_;
+  // absent: the file has no container
+  std::optional<EntryCursor> entries_;
+};
+
+// Reads a whole container: no step needs the caller.
 Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts);
 
 // Bare container bytes, as `gantry pack` or an extraction leaves them: length header first.

@@ -9,7 +9,9 @@
 #include <gantry/result.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,8 +26,8 @@ struct ContainerLocation {
   std::string_view blob_symbol;
   // empty: the file has none
   std::string_view context_symbol;
-  // from the container's first byte to the end of its segment
-  std::span<const std::uint8_t> room;
+  // from the container's first byte to the end of its segment; absent: the file has no container
+  std::optional<std::span<const std::uint8_t>> room;
   // of room
   std::uint64_t file_offset = 0;
   // 0: not known
@@ -46,8 +48,7 @@ concept SymbolFile = requires(const File& file) {
 
 // Finds the container of a shared library or object file.
 //
-// returns  no blob_symbol: the file has no container
-//          malformed: a symbol that does not lead to bytes of the file
+// returns  malformed: a symbol that does not lead to bytes of the file
 // costs    O(symbols)
 template <SymbolFile File>
 Result<ContainerLocation> locate_container(const File& file) {
@@ -70,7 +71,7 @@ Result<ContainerLocation> locate_container(const File& file) {
   if (chosen.blob) {
     GANTRY_TRY(location.room, from(*chosen.blob));
     location.blob_symbol = symbols[*chosen.blob].name;
-    location.file_offset = file.offset_in_file(location.room);
+    location.file_offset = file.offset_in_file(*location.room);
     location.symbol_size = symbols[*chosen.blob].size;
   }
   if (chosen.size) {

@@ -67,12 +67,6 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
                                          const ByteReader& in, PayloadEnd end,
                                          ExporterFacts::ArgumentTags tags) const {
   using Tags = ExporterFacts::ArgumentTags;
-  if (const auto said = reported_.find(in.offset()); said != reported_.end()) {
-    if (said->second <= in.left()) return Measured{said->second, nullptr, false};
-    return malformed(in.offset(), "payload of ", quoted(key), ": its loader says ", said->second,
-                     " bytes, room for ", in.left())
-        .with_reason("BLOB_CONSUMED");
-  }
   std::optional<Measured> best;
   Confidence best_confidence = Confidence::none;
   std::optional<Error> furthest;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long is this payload? The older container layout does not say, so each type key has its
-// payload layout here, as data. A manifest adds the layout of a vendor's key in the same words.
+// Payload layouts: the form of a payload, as data. In container layout one a payload carries no
+// length, so each type key has its payload layouts here. A manifest declares those of a vendor's
+// key in the same words.
 //
 //   field    [label:] type             label [a-z_]+; shown by `inspect`, named in errors
 //   type     u8 u16 u32 u64 i32 i64    numbers
@@ -9,12 +10,12 @@
 //            str                       u64 length, text
 //            bytes                     u64 length, anything
 //            format                    a str of 1 to 16 printable characters
-//            "text"                    a str that says exactly this
+//            "text"                    a str of exactly this text
 //            ndarray                   one array record
-//            funcinfo                  one kernel's signature
+//            funcinfo                  one kernel record
 //            vec<T> map<K,V>           u64 count, then the items
 //            {T, U, ...}               one after the other
-//            label*T                   as many as the unsigned number of that label said before
+//            label*T                   as many as the unsigned number of that label before it
 //            sized<T>                  u64 length, then T, which fills it
 //            rest                      everything up to the payload's end, last field only
 //
@@ -69,14 +70,14 @@ struct PayloadField {
   std::vector<PayloadField> children;
 };
 
-// One way to write a payload.
+// One form of a payload.
 class PayloadLayout {
  public:
   // A payload of no bytes.
   PayloadLayout() = default;
 
   const std::vector<PayloadField>& fields() const { return fields_; }
-  // The layout in its own words, fields separated by blanks.
+  // The layout as text, fields separated by blanks.
   std::string text() const;
 
  private:
@@ -84,7 +85,7 @@ class PayloadLayout {
   std::vector<PayloadField> fields_;
 };
 
-// returns  invalid, naming the field, the word at fault and the known words
+// returns  invalid, with the field, the word at fault and the known words
 Result<PayloadLayout> parse_payload_layout(std::span<const std::string> fields);
 
 // Where a payload ends, as far as it is known before it is read.
@@ -124,10 +125,6 @@ class PayloadLayouts {
   using Elsewhere = std::function<std::span<const PayloadLayout>(std::string_view key)>;
   void ask(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
 
-  // What a loader said about the payload that begins at `at`, whatever its key: layout one, no
-  // layout known.
-  void report(std::uint64_t at, std::uint64_t size) { reported_[at] = size; }
-
   bool knows(std::string_view key) const { return !alternatives(key).empty(); }
   // Empty for an unknown key.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
@@ -152,7 +149,6 @@ class PayloadLayouts {
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
-  std::map<std::uint64_t, std::uint64_t> reported_;
   Elsewhere elsewhere_;
 };
 

@@ -13,7 +13,6 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,10 +20,7 @@
 namespace gantry {
 namespace {
 
-// Each payload that only its loader can measure costs one more reading of the container.
-constexpr std::size_t kMaxSelfMeasured = 256;
-
-// One file on its way in.
+// Loads one file.
 class Loading {
  public:
   Loading(RuntimeState& state, std::shared_ptr<const MappedFile> file, const LoadOptions& options)
@@ -54,38 +50,40 @@ class Loading {
   }
 
  private:
-  // Delimits every payload. Where only a key's loader knows how long its payload is (layout one, a plugin whose
-  // manifest declares no layout), that loader runs now, and what it has consumed says where the next entry begins.
+  // Delimits every payload. Where neither the container nor a payload layout shows the length of
+  // one (layout one, a plugin whose manifest declares no layout), its plugin loads it now and
+  // reports how many bytes it has read.
   Status read() {
-    // copied only where a loader has to say something
-    std::optional<PayloadLayouts> informed;
+    GANTRY_TRY(const ContainerLocation location, locate_container(*elf_));
+    GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, state_.layouts));
+    container_.facts = reader.facts();
     for (;;) {
-      GANTRY_TRY(container_, read_container(*elf_, informed ? *informed : state_.layouts));
-      const auto& entries = container_.entries;
-      const auto vague = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-        return !is_delimited(entry) && !entry.type_key.empty() &&
-               state_.plugins->usable_for_key(entry.type_key).has_value();
-      });
-      if (vague == entries.end()) return {};
-      const auto index = static_cast<std::size_t>(vague - entries.begin());
-      const std::string key(vague->type_key);
-      if (loaded_.size() == kMaxSelfMeasured) {
-        return exhausted(name_, " has more than ", kMaxSelfMeasured, " payloads of type keys like ",
-                         quoted(key),
-                         " whose length only their loader knows: declare the payload layout in the "
-                         "plugin's manifest")
-            .with_reason("PAYLOAD_LAYOUT");
-      }
-      GANTRY_TRY(const auto server, state_.plugins->for_key(key));
+      GANTRY_TRY(const bool found, reader.next());
+      if (!found) break;
+      const Entry entry = reader.entry();
+      GANTRY_TRY(TypeKey* const key, early_key(entry.type_key));
+      if (key == nullptr) break;
       GANTRY_TRY(Ref<ModuleNode> node,
-                 new_module_node(key, location_of_entry(index, location_end_of(key, name_))));
+                 new_module_node(std::string(key->name),
+                                 location_of_entry(reader.module_index(), key->location_end)));
       keep_alive(*node);
-      auto consumed = load_payload(state_, server, payload_of(index), pin_, *node);
-      if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node->location);
-      if (!informed) informed = state_.layouts;
-      informed->report(vague->at, *consumed);
-      loaded_.emplace(vague->at, std::move(node));
+      GANTRY_TRY(const std::uint64_t size, load_with(*key, entry.payload, false, *node));
+      GANTRY_CHECK(reader.accept(size));
+      loaded_.emplace(entry.at, std::move(node));
     }
+    GANTRY_TRY(container_, std::move(reader).finish());
+    return {};
+  }
+
+  // A key with its server, for payloads that are loaded while the container is read. Null: no
+  // usable plugin serves it.
+  Result<TypeKey*> early_key(std::string_view name) {
+    const auto known = early_keys_.find(name);
+    if (known != early_keys_.end()) return &known->second;
+    if (!state_.plugins->usable_for_key(name)) return nullptr;
+    TypeKey key{name, location_end_of(name, name_), {}, {}, {}, {}};
+    GANTRY_TRY(key.server, state_.plugins->for_key(name));
+    return &early_keys_.emplace(name, std::move(key)).first->second;
   }
 
   // Adds what else prevents the load: serving all type keys alone would not be enough.
@@ -100,15 +98,15 @@ class Loading {
     return entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
   }
 
-  Payload payload_of(std::size_t index) const {
-    const Entry& entry = container_.entries[index];
-    Payload payload{file_, std::string(entry.type_key), entry.payload, is_delimited(entry),
-                    container_.facts};
-    if (!payload.exact && entry.payload.data() != nullptr) {
-      const std::uint8_t* end = container_.bytes.data() + container_.bytes.size();
-      payload.bytes = {entry.payload.data(), end};
-    }
-    return payload;
+  // What a loader receives: the payload, or where its end is not known, all bytes up to the
+  // container's end.
+  std::span<const std::uint8_t> bytes_of(const Entry& entry) const {
+    if (is_delimited(entry) || entry.payload.data() == nullptr) return entry.payload;
+    return {entry.payload.data(), container_.bytes.data() + container_.bytes.size()};
+  }
+
+  Payload payload_of(std::string_view key, std::span<const std::uint8_t> bytes, bool exact) const {
+    return {file_, std::string(key), bytes, exact, container_.facts};
   }
 
   void keep_alive(ModuleNode& node) const {
@@ -119,17 +117,19 @@ class Loading {
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
     const TypeKey& key = keys_->of(index);
+    const Entry& entry = container_.entries[index];
     std::string location = location_of_entry(index, key.location_end);
     GANTRY_TRY(Ref<ModuleNode> node,
                key.missing.empty()
                    ? new_module_node(std::string(key.name), std::move(location))
                    : new_unbound_node(std::string(key.name), std::move(location), key.missing,
-                                      std::make_shared<const Payload>(payload_of(index))));
+                                      std::make_shared<const Payload>(payload_of(
+                                          key.name, bytes_of(entry), is_delimited(entry)))));
     keep_alive(*node);
     return node;
   }
 
-  // How the file's code counts devices.
+  // Sets what the device numbers in the file's code mean.
   Status set_numbers() {
     set_device_numbers(nodes_, container_.facts.device_numbering, state_.devices);
     std::uint64_t ext_devs = 0;
@@ -159,6 +159,7 @@ class Loading {
       if (!loaded_.empty() && !container_.entries[i].is_library()) {
         const auto early = loaded_.find(container_.entries[i].at);
         if (early != loaded_.end()) {
+          early->second->location = location_of_entry(i, keys_->of(i).location_end);
           nodes_.push_back(early->second);
           continue;
         }
@@ -169,7 +170,7 @@ class Loading {
     return {};
   }
 
-  // The artifact's own code. Several `_lib` (generation 2) get a mapping each.
+  // Opens the artifact's own code. Each of several `_lib` entries (G2) has its own mapping.
   Status bind_libraries() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container_.entries[i].is_library()) continue;
@@ -187,24 +188,25 @@ class Loading {
       const Entry& entry = container_.entries[i];
       TypeKey& key = keys_->of(i);
       if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
-      const Status loaded = load_with(key, i);
-      if (!loaded.ok()) return Error(loaded.error()).at("while loading ", nodes_[i]->location);
+      GANTRY_CHECK(load_with(key, bytes_of(entry), is_delimited(entry), *nodes_[i]));
     }
     return {};
   }
 
-  Status load_with(TypeKey& key, std::size_t index) {
-    const Entry& entry = container_.entries[index];
-    // no two of them alike
-    if (!is_delimited(entry)) {
-      GANTRY_CHECK(load_payload(state_, key.server, payload_of(index), pin_, *nodes_[index]));
-      return {};
-    }
-    if (!key.loader) {
-      GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server, payload_of(index), pin_));
-    }
-    GANTRY_CHECK(key.loader->load(entry.payload, true, *nodes_[index]));
-    return {};
+  // exact    see PayloadLoader::load
+  // returns  bytes consumed
+  Result<std::uint64_t> load_with(TypeKey& key, std::span<const std::uint8_t> bytes, bool exact,
+                                  ModuleNode& node) {
+    const auto load = [&]() -> Result<std::uint64_t> {
+      if (!key.loader) {
+        GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server,
+                                                     payload_of(key.name, bytes, exact), pin_));
+      }
+      return key.loader->load(bytes, exact, node);
+    };
+    auto consumed = load();
+    if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node.location);
+    return consumed;
   }
 
   void link() {
@@ -240,7 +242,9 @@ class Loading {
   const Pin life_;
   // of container_, once it is read
   std::optional<TypeKeys> keys_;
-  // early, by payload offset: see read()
+  // see early_key(); names are views into the file
+  std::map<std::string_view, TypeKey> early_keys_;
+  // modules loaded while the container was read, by payload offset
   std::map<std::uint64_t, Ref<ModuleNode>> loaded_;
   std::vector<Ref<ModuleNode>> nodes_;
 };
@@ -251,7 +255,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
   if (path.empty()) return invalid("an empty path names no file");
-  // the working directory may be gone, which an absolute path does not need
+  // Fails where the working directory was removed, which an absolute path does not need.
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
@@ -263,14 +267,14 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   });
   if (!root.ok()) {
     Error error = std::move(root).error();
-    // says what and where in its first line
+    // Its first line names the file.
     if (error.reason == "NO_PLUGIN") return error;
     return std::move(error).at("while loading ", path);
   }
   watch_process_end();
   state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
                         (*root)->imports.size()));
-  // it may have been loaded by somebody who allowed it
+  // An earlier load may have allowed missing modules.
   if (!options.allow_missing && !here) {
     GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
   }

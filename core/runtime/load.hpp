@@ -2,8 +2,10 @@
 //
 // From a path to a linked module graph.
 //
-//     map -> symbols -> container -> who serves each key (all of them, before anything is opened)
+//     map -> symbols -> container -> plugin of each type key (all keys, before anything is opened)
 //         -> plugins -> the artifact's library -> payloads to their loaders -> imports -> module 0
+//
+// A payload whose length only its plugin shows is loaded while the container is read.
 #pragma once
 
 #include "core/module/module.hpp"
@@ -13,7 +15,8 @@
 
 namespace gantry {
 
-// See Runtime::load. Executes nothing of the file before every type key in it has somebody who serves it.
+// See Runtime::load. Executes nothing of the file before a plugin is found for every type key in
+// it.
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options);
 

@@ -501,7 +501,8 @@ TEST(Container, IsRecognisedByItsBytes) {
   EXPECT_FALSE(looks_like_container(Words().u64(1000).u64(2).str("_lib").bytes()));
 }
 
-// ---- hostile shapes ------------------------------------------------------------------------------
+// ---- hostile shapes
+// ------------------------------------------------------------------------------
 
 TEST(Container, SurvivesAChainOfTenThousandModules) {
   constexpr std::uint64_t modules = 10000;

@@ -192,7 +192,8 @@ TEST(Details, TellTheSizeOfALongTextInsteadOfTheText) {
   EXPECT_EQ(text_of(*details.root.find("symbol")), "symbol=300B");
 }
 
-// ---- virtual machines ----------------------------------------------------------------------------
+// ---- virtual machines
+// ----------------------------------------------------------------------------
 
 constexpr std::uint64_t magic = 0xD225DE2F4214151D;
 

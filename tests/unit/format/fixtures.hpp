@@ -4,11 +4,13 @@
 #pragma once
 
 #include "core/format/container_symbols.hpp"
+#include "core/format/entry_cursor.hpp"
 #include "tests/support/words.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::test {
@@ -84,6 +86,13 @@ inline ExporterFacts ffi() {
   facts.argument_tags = ExporterFacts::ArgumentTags::yes;
   facts.numbering = ExporterFacts::Numbering::ffi;
   return facts;
+}
+
+// All entries, those that are lost as far as they can be recovered.
+inline Result<Modules> read_entries(ByteReader in, ContainerLayout layout,
+                                    const PayloadLayouts& layouts,
+                                    ExporterFacts::ArgumentTags tags) {
+  return EntryCursor(in, layout, layouts, tags).finish();
 }
 
 // The length header in front of what follows it.

@@ -26,8 +26,8 @@ bool is_hex_pair(std::string_view text) {
          std::isxdigit(static_cast<unsigned char>(text[1])) != 0;
 }
 
-// The bytes of the listing below `heading`: each line is its offset, two blanks, pairs of digits with
-// one blank between them, and words behind two blanks.
+// The bytes of the listing below `heading`: each line is its offset, two blanks, pairs of digits
+// with one blank between them, and words behind two blanks.
 std::vector<std::uint8_t> listing(std::string_view heading) {
   const std::string text = page();
   const std::size_t first = text.find("```", text.find(heading)) + 4;

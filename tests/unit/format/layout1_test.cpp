@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/format/layout1.hpp"
+#include "core/format/entry_cursor.hpp"
 
-#include "core/format/container.hpp"
 #include "tests/unit/format/fixtures.hpp"
 
 #include <gmock/gmock.h>
@@ -24,8 +23,8 @@ const PayloadLayouts& layouts() {
 // Modules point into what they were read from, so that stays until the program ends.
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
-  return read_layout1(ByteReader(kept.emplace_back(content).bytes(), 8), layouts(),
-                      ExporterFacts::ArgumentTags::no);
+  return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::one,
+                            layouts(), ExporterFacts::ArgumentTags::no);
 }
 
 std::vector<std::string_view> keys_of(const Modules& modules) {
@@ -209,7 +208,8 @@ INSTANTIATE_TEST_SUITE_P(
             28, "entry 1 \"acme.npu\" stands where the import tree is", "TREE_PLACE"}),
     [](const auto& test) { return test.param.name; });
 
-// ---- payloads whose layout nobody declared -------------------------------------------------------
+// ---- payloads whose layout nobody declared
+// -------------------------------------------------------
 
 TEST(LostPayload, BeforeTheTreeHasItsExactExtent) {
   const auto modules = read(
@@ -244,8 +244,8 @@ TEST(LostPayload, BetweenKnownOnesHasAGuessedExtent) {
                   "10 bytes, for the 2 entries behind it can begin nowhere else"));
 }
 
-// What a payload holds may look like the entries behind it: here a key and a length that reaches over
-// the true entry.
+// What a payload holds may look like the entries behind it: here a key and a length that reaches
+// over the true entry.
 TEST(LostPayload, ThatHoldsWhatFitsAsTheNextEntryHasNoKnownExtent) {
   const Words inner = Words().text("0123").str("examplejson").u64(12);
   const Words content = Words()
@@ -353,7 +353,8 @@ TEST(LostPayload, IsNotCutByATreeOfAnotherContainer) {
   EXPECT_EQ(modules->entries[1].payload.size(), tricky.size() - 16);
 }
 
-// Found from the end means: to the last byte. Anything else could be a payload that looks like a tree.
+// Found from the end means: to the last byte. Anything else could be a payload that looks like a
+// tree.
 TEST(LostPayload, HasNoTreeWhereBytesFollowIt) {
   const auto modules = read(Words()
                                 .u64(3)
@@ -396,8 +397,8 @@ TEST(LostPayload, IsReadOnceItsLayoutIsDeclared) {
                             .bytes(lost().bytes())
                             .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes());
 
-  const auto modules =
-      read_layout1(ByteReader(content.bytes()), declared, ExporterFacts::ArgumentTags::unknown);
+  const auto modules = test::read_entries(ByteReader(content.bytes()), ContainerLayout::one,
+                                          declared, ExporterFacts::ArgumentTags::unknown);
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", "acme.npu"));

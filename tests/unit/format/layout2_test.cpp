@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/format/layout2.hpp"
+#include "core/format/entry_cursor.hpp"
 
 #include "tests/unit/format/fixtures.hpp"
 
@@ -18,7 +18,8 @@ using ::testing::IsEmpty;
 // Modules point into what they were read from, so that stays until the program ends.
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
-  return read_layout2(ByteReader(kept.emplace_back(content).bytes(), 8));
+  return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::two,
+                            PayloadLayouts(), ExporterFacts::ArgumentTags::yes);
 }
 
 Words two_modules() { return Words().u64s({0, 1, 1}).u64s({1}); }

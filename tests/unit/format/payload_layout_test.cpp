@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The length of a payload: every key of the table in every variant, followed by another entry and alone.
+// The length of a payload: every key of the table in every variant, followed by another entry and
+// alone.
 #include "core/format/payload_layout.hpp"
 
 #include "tests/unit/format/fixtures.hpp"
@@ -344,25 +345,6 @@ TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().code, Code::not_found);
   EXPECT_EQ(measured.error().message, "no payload layout is known for \"acme.npu\"");
-}
-
-// What a loader says is not believed beyond the end: the file may have changed since.
-TEST(Payload, ThatIsLongerThanTheContainerByItsLoaderIsRefused) {
-  PayloadLayouts layouts = PayloadLayouts::built_in();
-  layouts.report(0x40, 8);
-  layouts.report(0x60, 9);
-  const Words bytes = Words().u64(0);
-
-  const auto whole = measure(layouts, "acme.npu", ByteReader(bytes.bytes(), 0x40), legacy);
-  const auto longer = measure(layouts, "acme.npu", ByteReader(bytes.bytes(), 0x60), legacy);
-
-  ASSERT_TRUE(whole.ok()) << whole.error().message;
-  EXPECT_EQ(whole->size, 8u);
-  ASSERT_FALSE(longer.ok());
-  EXPECT_EQ(longer.error().code, Code::malformed);
-  EXPECT_EQ(longer.error().offset, 0x60u);
-  EXPECT_EQ(longer.error().reason, "BLOB_CONSUMED");
-  EXPECT_EQ(longer.error().message, "payload of \"acme.npu\": its loader says 9 bytes, room for 8");
 }
 
 // `rest` needs a length from outside, which layout one does not have.

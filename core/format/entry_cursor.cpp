@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/format/entry_cursor.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// a key of one character
+constexpr std::uint64_t min_entry_bytes = 8 + 1;
+
+}  // namespace
+
+Status EntryCursor::read_count() {
+  if (layout_ == ContainerLayout::one) {
+    GANTRY_TRY(count_, in_.read_count(min_entry_bytes, "entry count"));
+    return {};
+  }
+  GANTRY_TRY(modules_.tree, ImportTree::parse(in_));
+  count_ = modules_.tree->module_count();
+  // Compared before anything is reserved for the entries.
+  const std::uint64_t room = in_.left() / min_entry_bytes;
+  if (*count_ > room) {
+    return malformed(in_.offset(), "entry count ", *count_, " of the import tree, room for ", room)
+        .with_reason("BLOB_TRUNCATED");
+  }
+  modules_.entries.reserve(*count_);
+  return {};
+}
+
+void EntryCursor::add(const Entry& entry) {
+  modules_.entries.push_back(entry);
+  modules_.library_count += entry.is_library() ? 1 : 0;
+  ++read_;
+}
+
+Result<bool> EntryCursor::next() {
+  if (!count_) GANTRY_CHECK(read_count());
+  while (read_ != *count_) {
+    const std::uint64_t key_at = in_.offset();
+    const auto key = in_.read_string("type key");
+    // The field is named only where it fails.
+    if (!key.ok()) {
+      return std::move(in_.read_string(concat("type key of entry ", read_).c_str())).failure();
+    }
+    // Many entries have the key of the one before, which was checked.
+    if (*key != key_ || key->empty()) GANTRY_CHECK(check_type_key(*key, key_at, read_));
+    key_ = *key;
+    if (key_ == library_key) {
+      add({key_, in_.offset(), {}, Boundary::exact});
+    } else if (layout_ == ContainerLayout::two) {
+      GANTRY_CHECK(read_sized());
+    } else if (key_ == tree_key) {
+      GANTRY_CHECK(read_tree(key_at));
+    } else {
+      GANTRY_TRY(const bool is_measured, read_measured());
+      if (is_measured) continue;
+      GANTRY_CHECK(find_tree_at_end());
+      is_pending_ = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+Status EntryCursor::read_sized() {
+  const auto payload = in_.read_string("payload");
+  if (!payload.ok()) {
+    return Error(payload.error()).at("while reading entry ", read_, " ", quoted(key_));
+  }
+  if (payload->empty() && empty_count_++ == 0) first_empty_ = read_;
+  add({key_,
+       in_.offset() - payload->size(),
+       {reinterpret_cast<const std::uint8_t*>(payload->data()), payload->size()},
+       Boundary::exact});
+  return {};
+}
+
+Status EntryCursor::read_tree(std::uint64_t key_at) {
+  if (read_ + 1 != *count_) {
+    return malformed(key_at, "import tree is entry ", read_, " of ", *count_, ", expected the last")
+        .with_reason("TREE_PLACE");
+  }
+  const std::uint64_t at = in_.offset();
+  auto tree = ImportTree::parse(in_);
+  if (!tree.ok()) {
+    return std::move(tree).failure().at("while reading entry ", read_, " ", quoted(tree_key),
+                                        " at ", Hex{at});
+  }
+  modules_.tree = std::move(tree).value();
+  ++read_;
+  return {};
+}
+
+// False where the key has no payload layout.
+Result<bool> EntryCursor::read_measured() {
+  if (key_ != measured_key_) {
+    measured_key_ = key_;
+    alternatives_ = layouts_->alternatives(key_);
+  }
+  auto measured = layouts_->measure(key_, alternatives_, in_, PayloadEnd::unknown, tags_);
+  if (measured.ok()) {
+    GANTRY_CHECK(accept(measured->size));
+    return true;
+  }
+  if (measured.error().code == Code::not_found) return false;
+  return std::move(measured).failure().at("while reading entry ", read_, " ", quoted(key_), " at ",
+                                          Hex{in_.offset()});
+}
+
+Status EntryCursor::accept(std::uint64_t size) {
+  const std::uint64_t at = in_.offset();
+  if (size > in_.left()) {
+    return malformed(at, "payload of ", quoted(key_), " has ", size,
+                     " bytes by its loader, room for ", in_.left())
+        .with_reason("BLOB_CONSUMED");
+  }
+  add({key_, at, in_.peek(size), Boundary::laid_out});
+  is_pending_ = false;
+  return in_.skip(size, "payload");
+}
+
+// Whatever follows the payload that next() stops at, the container ends in a tree or has none.
+Status EntryCursor::find_tree_at_end() {
+  // A plugin may have accepted a part of the tree as its payload.
+  const bool is_passed = tree_ && tree_->at < in_.offset();
+  if (!is_searched_ || is_passed) tree_ = find_tree(in_, *count_ - 1);
+  is_searched_ = true;
+  if (!tree_ && modules_.library_count != 0) return tree_missing();
+  if (tree_ && read_ + 1 == *count_) {
+    // The tree that was found counts this entry as itself, so the bytes are something else.
+    return malformed(in_.offset() - key_.size() - 8, "entry ", read_, " ", quoted(key_),
+                     " stands where the import tree is")
+        .with_reason("TREE_PLACE");
+  }
+  return {};
+}
+
+void EntryCursor::recover() {
+  const std::uint64_t modules = *count_ - (tree_ ? 1 : 0);
+  const std::uint64_t size = tree_ ? tree_->at - in_.offset() : in_.left();
+  RecoveredEntries found = recover_entries(ByteReader(in_.peek(size), in_.offset()), key_, read_,
+                                           modules - read_ - 1, *layouts_, tags_);
+  for (const Entry& entry : found.entries) add(entry);
+  modules_.warnings.push_back(std::move(found.warning));
+  if (tree_) modules_.tree = std::move(tree_->tree);
+  // nothing follows
+  in_ = ByteReader({}, in_.offset() + in_.left());
+}
+
+Failure EntryCursor::tree_missing() const {
+  return malformed(begin_, "container has a _lib entry but no import tree")
+      .with_reason("TREE_MISSING");
+}
+
+Result<Modules> EntryCursor::finish() && {
+  if (!is_pending_) GANTRY_CHECK(next());
+  if (is_pending_) recover();
+  if (!modules_.tree && modules_.library_count != 0) return tree_missing();
+  if (modules_.tree && modules_.tree->module_count() != modules_.entries.size()) {
+    return malformed(begin_, "import tree has ", modules_.tree->module_count(),
+                     " modules, container has ", modules_.entries.size())
+        .with_reason("TREE_ROWS");
+  }
+  if (empty_count_ != 0) {
+    const std::string more =
+        empty_count_ == 1 ? " has" : concat(" and ", empty_count_ - 1, " more have");
+    modules_.warnings.push_back(concat("entry ", first_empty_, " ",
+                                       quoted(modules_.entries[first_empty_].type_key), more,
+                                       " an empty payload, which TVM's own loader refuses"));
+  }
+  if (!in_.at_end()) {
+    modules_.warnings.push_back(concat(in_.left(), " bytes follow the last entry"));
+  }
+  return std::move(modules_);
+}
+
+}  // namespace gantry
