@@ -17,7 +17,7 @@ struct FamilyNames {
   std::string_view context;
 };
 
-// Newest first: a file that holds two is judged by the newer.
+// Newest first: of a file that holds two, the newer is read.
 constexpr FamilyNames families[] = {
     {Family::ffi, "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"},
     {Family::ffi_first, "__tvm_ffi_library_bin", "__tvm_ffi_library_ctx"},
@@ -67,7 +67,7 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
   const FfiName* best = end(ffi_names);
   bool is_packed = out.family == Family::legacy;
   for (const HostSymbol& symbol : symbols) {
-    // Most names of a file are those of its functions, and begin otherwise.
+    // Most names are those of the file's functions and begin with another character.
     if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
     const FfiName* const found = std::find_if(begin(ffi_names), best, [&](const FfiName& each) {
       return each.is_prefix ? symbol.name.starts_with(each.name) : symbol.name == each.name;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What data are by their first bytes. What a payload says of its data has been seen to lie.
+// The format of data by their first bytes. The format that a payload names can be wrong.
 #pragma once
 
 #include <string_view>
 
 namespace gantry {
 
-// "ELF", "fatbin", "PTX", "SPIR-V", "LLVM bitcode", "metallib", "ZIP", "archive" or "xclbin"; empty:
-// nothing that is known, which source code is as well.
+// "ELF", "fatbin", "PTX", "SPIR-V", "LLVM bitcode", "metallib", "ZIP", "archive" or "xclbin";
+// empty: any other format, source code among them.
 std::string_view data_format_of(std::string_view data);
 
 }  // namespace gantry

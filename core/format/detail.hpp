@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One fact that a payload tells, with those inside it.
+// One field of a payload, with those inside it.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 //          8+8R      u64  C          edges
 //          16+8R     u64  child[C]   module index, each < R-1
 //
-// Little-endian, unaligned.  Module 0 is the root; children of module m are
-// child[row[m] .. row[m+1]).  A module may have several parents, so child indices need not grow;
-// what must not happen is a way back to an ancestor, because symbol look-up goes down the children.
+// Little-endian, unaligned. Module 0 is the root; children of module m are child[row[m] ..
+// row[m+1]). A module may have several parents, so child indices need not grow. An edge back to an
+// ancestor is refused, because symbol look-up descends into the children.
 #include "core/format/import_tree.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using Numbers = std::span<const std::uint64_t>;
 
 // Modules in an order that has every parent before its children. Modules on a loop, and those below
 // one, are left out.
-// costs    O(modules + edges); each edge is looked at twice
+// costs    O(modules + edges); each edge is visited twice
 std::vector<std::uint64_t> parents_first(Numbers row, Numbers child) {
   const std::size_t module_count = row.size() - 1;
   std::vector<std::uint64_t> parents_left(module_count, 0);
@@ -53,7 +53,7 @@ std::optional<std::uint64_t> find_cycle(Numbers row, Numbers child) {
                                     free_of_loops.begin());
 }
 
-// "module 3", "modules 3 and 1 more": a file with a million odd modules gets one sentence, too.
+// "module 3", "module 3 and 1 more": one sentence also for a million modules.
 std::string some_of(std::uint64_t first, std::uint64_t count) {
   if (count == 1) return concat("module ", first);
   return concat("module ", first, " and ", count - 1, " more");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which module imports which, as two arrays: children of module m are edges()[rows()[m] .. rows()[m+1]).
+// The import tree of a container: which module imports which.
 #pragma once
 
 #include <gantry/byte_reader.hpp>
@@ -21,13 +21,14 @@ enum class ChildOrder : std::uint8_t {
   of_import,
 };
 
+// Children of module m are edges()[rows()[m] .. rows()[m+1]).
 class ImportTree {
  public:
   // One module that imports nothing.
   ImportTree() : row_{0, 0} {}
 
-  // Reads the tree at `in`; what it accepts has no loop and no index out of range, so that any walk
-  // that marks what it saw ends.
+  // Reads the tree at `in`. An accepted tree has no loop and no index out of range, so that every
+  // walk that marks visited modules ends.
   static Result<ImportTree> parse(ByteReader& in);
 
   // Module 0 imports modules 1 to `count`, which import nothing: a container without a tree.
@@ -50,8 +51,8 @@ class ImportTree {
 
   // True where a child's index is not above its parent's: exporters since v0.8 never write that.
   bool has_child_before_parent() const;
-  // What is legal but odd, one sentence each: unreachable modules, a child before its parent, and
-  // where the exporter writes none such, children that are not ascending or repeated.
+  // One sentence for each oddity that is legal: unreachable modules, a child before its parent, and
+  // for ChildOrder::ascending, children that are not ascending or repeated.
   std::vector<std::string> warnings(ChildOrder order = ChildOrder::ascending) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of a payload layout: text to fields and back. payload_layout.hpp has the grammar.
+// The text of a payload layout, parsed and written. payload_layout.hpp has the grammar.
 #include "core/format/limits.hpp"
 #include "core/format/payload_layout.hpp"
 #include "core/format/payload_walk.hpp"
@@ -47,11 +47,10 @@ bool counts(Kind kind) {
   return kind == Kind::u8 || kind == Kind::u16 || kind == Kind::u32 || kind == Kind::u64;
 }
 
-// Reads the fields of one layout. The recursion is as deep as the text nests, limits::layout_depth
-// at most.
+// Parses the fields of one layout. The recursion is as deep as the text nests, at most
+// limits::layout_depth.
 class Grammar {
  public:
-  // source   "payload field 2 \"vec<str\"": every refusal begins with it
   explicit Grammar(std::span<const std::string> all) : all_(all) {}
 
   Result<std::vector<PayloadField>> fields() {
@@ -99,7 +98,7 @@ class Grammar {
     return found;
   }
 
-  // [label:] type. A labelled unsigned number can be counted by from here to the end of its group.
+  // [label:] type. From here to the end of its group, a labelled unsigned number can be a count.
   Result<PayloadField> labelled(std::uint64_t depth) {
     if (++field_count_ > limits::layout_fields) {
       return refuse("layout has more than ", limits::layout_fields, " fields");
@@ -119,7 +118,8 @@ class Grammar {
     return field;
   }
 
-  // The type of the items of vec, map, ... : they need a size, or a count of 2^60 would pass.
+  // The type of the items of vec, map, ... Items of no size are refused: any count of them would
+  // pass.
   Result<PayloadField> item(std::uint64_t depth) {
     GANTRY_TRY(PayloadField field, type(depth));
     if (field.kind == Kind::rest) return refuse("rest stands inside another type");
@@ -200,7 +200,7 @@ class Grammar {
   std::size_t index_ = 0;
   // of all_[index_]
   std::string_view left_;
-  // that can be counted by, innermost group last
+  // of numbers that can be counts, innermost group last
   std::vector<std::string> labels_;
   std::uint64_t field_count_ = 0;
 };

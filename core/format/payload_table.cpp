@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload layouts of every type key that a known exporter writes. One row is one way to write the
-// payloads of its keys; rows of one key are tried from top to bottom. FORMAT.md has the tags.
+// The payload layouts of every type key that a known exporter writes. One row is one form of the
+// payloads of its keys; rows of one key are tried from top to bottom. FORMAT.md has the releases.
 #include "core/format/payload_layout.hpp"
 
 #include <cassert>
@@ -41,7 +41,7 @@ constexpr Row rows[] = {
     {"VMExecutable relax.Executable relax.VMExecutable", "code:bytes"},
     {"relax.Executable relax.VMExecutable", "code:rest"},
 
-    // Compilers of others, and what is left.
+    // Other compilers, and the rest.
     {"dnnl_json arm_compute_lib tensorrt bnns_json clml cublas_json cudnn_json hipblas_json nnapi "
      "msc_tensorrt example_npu_json",
      "symbol:str graph_json:bytes constants:vec<str>"},
@@ -53,8 +53,8 @@ constexpr Row rows[] = {
      "networks:vec<{name:str,command_stream:bytes,inputs:u64,inputs*u32,inputs*u32,outputs:u64,"
      "outputs*u32,outputs*u32}>"},
     {"VitisAIRuntime", "module:bytes export_path:str symbol:str constants:vec<str>"},
-    // v0.16, then v0.17 and later. The shorter one first: behind it a known key decides, which the longer
-    // one would swallow as `code`.
+    // v0.16, then v0.17 and later. The shorter one first: it fits where a known key follows, which
+    // the longer one would read as `code`.
     {"mrvl_sim", "symbol:str nodes_json:bytes"},
     {"mrvl_sim", "symbol:str nodes_json:bytes code:bytes"},
     {"mrvl_hw", "symbol:str nodes_json:bytes code:bytes inputs:i32 outputs:i32 batch_size:i32"},

@@ -19,7 +19,7 @@ constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
 // relax since v0.23: memory scopes
 constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
 
-// A few fields, given in the words of payload_layout.hpp.
+// A layout of fields in the grammar of payload_layout.hpp.
 PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
   const std::vector<std::string> fields(words);
   Result<PayloadLayout> layout = parse_payload_layout(fields);
@@ -41,7 +41,7 @@ struct ConstantKind {
 Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 8, "constants"));
   Detail constants{Detail::Kind::list, "constants", {}, {}};
-  // By kind, made once: a constant of 12 bytes is cheaper to walk than its layout is to read.
+  // By kind, parsed once: parsing a layout costs more than walking a constant of 12 bytes.
   std::vector<PayloadLayout> layouts;
   for (const ConstantKind& kind : kinds) {
     layouts.push_back(layout_of_words({std::string(kind.words)}));
@@ -69,7 +69,7 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
   return walked;
 }
 
-// "0.12.0" -> 12; 0 where it is something else.
+// "0.12.0" -> 12; 0 for any other form.
 int minor_version(const Detail& root) {
   const Detail* version = root.find("version");
   int minor = 0;
@@ -120,7 +120,7 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   return walked;
 }
 
-// The relay machine, v0.8 to v0.19. The version is exact, so it decides.
+// The relay machine, v0.8 to v0.19. Its code names the exact release.
 Status describe_relay(ByteReader& in, DetailSink& sink) {
   GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
   const int minor = minor_version(sink.root);

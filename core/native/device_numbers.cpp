@@ -14,9 +14,9 @@ namespace gantry {
 namespace {
 
 struct Moved {
-  // of the device, and of its modules' type key
+  // of the device and of its modules' type key
   std::string_view name;
-  // v0.11
+  // up to v0.10, and since v0.11
   std::int32_t before, since;
 };
 constexpr Moved kMoved[] = {
@@ -64,12 +64,12 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, Loo
                    const DeviceSet& devices) {
   if ((node.ext_devs & device) == device) return {};
   const std::vector<ModuleNode*> all = reachable(root);
-  std::vector<ModuleNode*> told;
-  const auto tell = [&](ModuleNode& one) {
-    told.push_back(&one);
+  std::vector<ModuleNode*> reaching;
+  const auto add = [&](ModuleNode& one) {
+    reaching.push_back(&one);
     one.ext_devs |= device;
   };
-  tell(node);
+  add(node);
   const auto reaches = [&](const ModuleNode& one) {
     if (start == LookUpStart::root && one.type_key == library_key) return true;
     for (const Ref<ModuleNode>& import : one.imports) {
@@ -77,18 +77,18 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, Loo
     }
     return false;
   };
-  // Importers mostly come before what they import: nearly always the second round finds nothing more.
-  for (std::size_t before = 0; before != told.size();) {
-    before = told.size();
+  // Most importers precede their imports in `all`, so that a second round rarely finds more.
+  for (std::size_t before = 0; before != reaching.size();) {
+    before = reaching.size();
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
-      if (((*at)->ext_devs & device) == 0 && reaches(**at)) tell(**at);
+      if (((*at)->ext_devs & device) == 0 && reaches(**at)) add(**at);
     }
   }
-  for (const ModuleNode* at : told) {
+  for (const ModuleNode* at : reaching) {
     Status clear =
         at->type_key == library_key ? check_ext_dev(*at, at->ext_devs, devices) : Status();
     if (clear.ok()) continue;
-    for (ModuleNode* one : told) one->ext_devs &= ~device;
+    for (ModuleNode* one : reaching) one->ext_devs &= ~device;
     return clear;
   }
   return {};

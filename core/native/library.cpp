@@ -19,7 +19,8 @@
 namespace gantry {
 namespace {
 
-// "Is it open already?" and opening it are two calls; the system's loader is one for the whole process.
+// The check whether a file is open and opening it are two calls, and the system's loader is shared
+// by the whole process.
 std::mutex& open_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -30,7 +31,8 @@ std::string last_dlerror() {
   return text ? text : "the system gives no reason";
 }
 
-// Every imported TVM... name must come from our library, not from a TVM that somebody has opened globally.
+// Every imported TVM... name must come from our library, not from a TVM that the program has opened
+// globally.
 Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wanted) {
   for (const std::string_view name : wanted) {
     if (!name.starts_with("TVM")) continue;
@@ -49,13 +51,13 @@ Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wante
 
 Status open_tvm_symbols(const std::filesystem::path& path,
                         const std::vector<std::string_view>& wanted) {
-  // which the system would take for the program itself
+  // The system takes an empty path for the program itself.
   if (path.empty()) {
     return unavailable("it imports ", wanted.front(),
                        ", and this runtime is not told where libgantry_tvm.so is")
         .with_reason("LIBRARY_NEEDED");
   }
-  // Judged before it is opened: what is opened globally hides names of everything opened later.
+  // Checked before it is opened: its names hide those of every library that is opened later.
   auto file = MappedFile::open(path);
   if (!file.ok()) {
     return unavailable("it imports ", wanted.front(),
@@ -86,7 +88,8 @@ Status open_tvm_symbols(const std::filesystem::path& path,
   return check_no_other_tvm(ours, wanted);
 }
 
-// The linker opens the file anew, by its path. What the path names before and after that is what it has opened.
+// The linker opens the file again, by its path. A path that names the same file before and after
+// that proves which file it has opened.
 Status check_still_there(const std::string& path, FileIdentity judged) {
   struct stat now {};
   if (::stat(path.c_str(), &now) != 0) {
@@ -194,8 +197,8 @@ HostLibrary::~HostLibrary() {
   dlclose(handle_);
 }
 
-// The symbol table has been read, so dlsym cannot stray into another library's symbol of that name: the search of a
-// handle begins with the library itself.
+// The library has the symbol, and dlsym searches the library of a handle first: the result is not
+// another library's symbol of that name.
 void* HostLibrary::address_of(const ElfSymbol& symbol) const {
   return dlsym(handle_, std::string(symbol.name).c_str());
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The artifact's own shared library, opened: what it imports is judged first, for opening runs code.
+// The artifact's own shared library, opened. Its imports are checked first, because opening runs
+// code.
 //
-//     map ─▶ read ELF ─▶ refuse ─▶ open libgantry_tvm.so if wanted ─▶ dlopen the file, or a private copy of it
+//     map ─▶ read ELF ─▶ check ─▶ open libgantry_tvm.so if needed ─▶ dlopen the file or a copy
 //
-// The bytes that were judged are those that run: a file that was replaced meanwhile is refused.
+// The bytes that were checked are those that run: a file that was replaced in between is refused.
 //
-// Its variables (context pointers, module context, cached look-ups) serve one module graph, so each HostLibrary has
-// the mapping for itself: where the process has the file open already, a second one gets a copy.
+// Its variables (context pointers, module context, cached look-ups) serve one module graph, so each
+// HostLibrary has a mapping of its own: where the process has the file open already, a copy is
+// opened.
 #pragma once
 
 #include "core/elf/elf_file.hpp"
@@ -30,7 +32,7 @@ namespace gantry {
 // location [in]   for messages: the file
 // returns  the names that it imports from libgantry_tvm.so
 //          malformed    cut short
-//          unsupported  FILE_KIND no shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS what it imports
+//          unsupported  FILE_KIND not a shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS its imports
 //          unavailable  BLOB_ARCH another CPU
 Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
                                                       const ExporterFacts& facts,
@@ -38,22 +40,22 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
 
 class HostLibrary {
  public:
-  // Opens a library. Its constructors run, nothing else of it does.
+  // Opens a library. Its constructors run, and no other code of it.
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
-  // services [in]   whose libgantry_tvm.so is opened where the file imports from it
+  // services [in]   its libgantry_tvm.so is opened where the file imports from it
   // returns  malformed    cut short
-  //          unsupported  no shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
-  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks, by name;
-  //                       REPLACED_DURING_LOAD its path names another file by now
+  //          unsupported  not a shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
+  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks,
+  //                       by name; REPLACED_DURING_LOAD its path names another file now
   // thread   any; one at a time in the process while the system opens it
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
                                                    const ExporterFacts& facts,
                                                    const HostServices& services);
 
-  // Closes it. Nothing that came from it may be left.
+  // Closes it. No function, tensor or module that came from it may exist any more.
   ~HostLibrary();
   HostLibrary(const HostLibrary&) = delete;
   HostLibrary& operator=(const HostLibrary&) = delete;
@@ -61,15 +63,16 @@ class HostLibrary {
   const ElfFile& elf() const { return *elf_; }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
-  // Was the file open already, in this process?
+  // True where this process had the file open already.
   bool is_private_copy() const { return static_cast<bool>(copy_); }
 
-  // The function that this library itself exports under that name, never one of a library that it needs; or NULL.
+  // The function that this library itself exports under that name, never one of a library that it
+  // needs; or NULL.
   void* function(std::string_view name) const;
-  // The pointer variable that it exports under that name, if it may be written; or NULL.
+  // The pointer variable that it exports under that name, where it can be written; or NULL.
   void** pointer_variable(std::string_view name) const;
 
-  // True for the first who asks: the library has the variables for one module only.
+  // True for the first caller only: the library has the variables for one module.
   bool claim() { return !claimed_.exchange(true); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One payload on its way to the loader that serves its type key, now or later.
+// Loads payloads with the plugins that serve their type keys, at once or later.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -18,43 +18,45 @@ namespace gantry {
 
 struct RuntimeState;
 
-// What a loader is told. A placeholder keeps one, so that it can be bound when its plugin is there.
+// The input of a loader. A placeholder keeps one, so that it can be bound when its plugin is
+// installed.
 struct Payload {
   std::shared_ptr<const MappedFile> file;
-  // as in the container, be it an alias
+  // as in the container; may be an alias
   std::string type_key;
-  // exactly the payload, or as far as it could go
+  // the payload, or everything up to the container's end
   std::span<const std::uint8_t> bytes;
-  // bytes end where it does
+  // bytes end where the payload does
   bool exact = true;
   // of the file
   ExporterFacts facts;
 };
 
-// What a plugin loads a type key with, be it an alias of its manifest; NULL: it has no loader for it.
+// The loader of a type key or of an alias in the plugin's manifest; NULL: the plugin has none.
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
-// ext_dev_of() the kind of device that the server's modules of a key run on.
+// ext_dev_of() the kind of device that the plugin's modules of a key run on.
 std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
                          std::string_view type_key);
 
-// One type key's way from a file's payloads to modules: what is the same for all of them is found once.
+// Makes modules of a file's payloads of one type key. What all of them share is looked up once.
 class PayloadLoader {
  public:
   // like     [in]   any payload of the key and file
-  // pin      [in]   keeps the bytes; loaders that want them longer retain it
+  // pin      [in]   keeps the bytes; a loader that needs them after the call retains it
   // returns  unavailable, reason KEY_NOT_OFFERED
   static Result<PayloadLoader> create(RuntimeState& state,
                                       std::shared_ptr<const ActivePlugin> server,
                                       const Payload& like, ObjectPtr pin);
 
-  // Binds the node to what the loader makes of the bytes.
+  // Binds the node to the module that the loader makes of the bytes.
   //
   // exact    [in]   the bytes end where the payload does
-  // returns  bytes consumed, all of them where `exact`; the loader's own error; bug, reason BLOB_CONSUMED or
-  //          MODULE_MISSING, where it breaks its word
-  // thread   one at a time for each PayloadLoader; waits while the plugin loads another, unless its loader is parallel
-  // costs    what the plugin costs, and some 50 ns
+  // returns  bytes consumed, all of them where `exact`; the loader's own error; bug, reason
+  //          BLOB_CONSUMED or MODULE_MISSING, where the loader breaks its contract
+  // thread   one at a time for each PayloadLoader; waits while the plugin loads another payload,
+  //          unless its loader is parallel
+  // costs    those of the plugin, and some 50 ns
   Result<std::uint64_t> load(std::span<const std::uint8_t> bytes, bool exact, ModuleNode& node);
 
  private:
@@ -69,7 +71,7 @@ class PayloadLoader {
   std::string type_key_, origin_;
   ExporterFacts facts_;
   ObjectPtr pin_;
-  // The last table that was handed over, and our copy of it.
+  // The table that the loader returned last, and our copy of it.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};
 };
 
@@ -77,12 +79,12 @@ class PayloadLoader {
 Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
                                    const Payload& payload, ObjectPtr pin, ModuleNode& node);
 
-// Serves the placeholders below `root` for which a plugin is there by now.
+// Binds the placeholders below `root` for which a plugin is installed now.
 //
 // root     [in]   of its file
 // subject  [in]   for messages: "model.so"
-// returns  the error of a payload that its loader refuses; else unavailable, reason NO_PLUGIN, where some stay
-//          unbound; others are bound nevertheless
+// returns  the error of a payload that its loader refuses; else unavailable, reason NO_PLUGIN,
+//          where some stay unbound; the others are bound
 // thread   any
 Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject);
 
