@@ -51,9 +51,8 @@ Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
 
 std::span<const PayloadLayout> PayloadLayouts::alternatives(std::string_view key) const {
   const auto found = alternatives_.find(key);
-  if (found != alternatives_.end()) return found->second;
-  if (elsewhere_) return elsewhere_(key);
-  return {};
+  if (found == alternatives_.end()) return {};
+  return found->second;
 }
 
 std::vector<std::string_view> PayloadLayouts::keys() const {

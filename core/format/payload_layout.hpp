@@ -29,7 +29,6 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -117,18 +116,9 @@ class PayloadLayouts {
   // Gives `alias` the alternatives that `key` has now. Not_found: `key` has none.
   Status alias(std::string_view alias, std::string_view key);
 
-  // Who is asked about keys that were not added: manifests are parsed when a container holds their
-  // key.
-  //
-  // elsewhere [in]  called by any thread; empty: not known there either. What it gives lives as
-  //                 long as this and copies
-  using Elsewhere = std::function<std::span<const PayloadLayout>(std::string_view key)>;
-  void ask(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
-
   bool knows(std::string_view key) const { return !alternatives(key).empty(); }
   // Empty for an unknown key.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
-  // Those that were added.
   std::vector<std::string_view> keys() const;
 
   // Finds the alternative that fits the payload at `in` and how long it is; `in` does not move.
@@ -149,7 +139,6 @@ class PayloadLayouts {
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
-  Elsewhere elsewhere_;
 };
 
 }  // namespace gantry

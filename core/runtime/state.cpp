@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/state.hpp"
 
+#include "core/manifest/declared_layouts.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/explain.hpp"
 
@@ -103,7 +104,7 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
 }
 
 RuntimeState::~RuntimeState() {
-  // blocks on devices go while the plugins of those are there
+  // frees the blocks on devices while the plugins of these exist
   workspaces.close();
 }
 
@@ -139,8 +140,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   state->plugins = std::make_unique<PluginSet>(
       std::move(found), filters_of(state->config, state->environment), std::move(set));
   GANTRY_CHECK(state->plugins->check_required());
-  state->declared = std::make_unique<DeclaredLayouts>(*state->plugins, state->layouts);
-  state->layouts.ask([raw = state->declared.get()](std::string_view key) { return raw->of(key); });
+  add_declared_layouts(state->plugins->candidates(), state->plugins->served_keys(), state->layouts);
   return state;
 }
 
@@ -153,7 +153,7 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
 
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
-  // a plugin asks while it is destroyed
+  // a plugin calls this while it is destroyed
   if (weak_from_this().expired()) {
     return unavailable("device ", quoted(kind), " is not there, the runtime ends")
         .with_reason("RUNTIME_ENDS");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that one runtime is: the parts behind the handle. Decision 1 says what keeps it alive.
+// One runtime: the parts behind the handle. Decision 1 defines what keeps it alive.
 //
-//     configuration, environment -> plugins found -> (asked for) opened, created -> devices, loaders
-//     pool, workspaces, globals  -> what compiled host code is lent
+//     configuration, environment -> manifests -> plugins, opened when needed -> devices, loaders
+//     pool, workspaces, globals  -> used by compiled host code
 #pragma once
 
 #include "core/base/log.hpp"
@@ -15,7 +15,6 @@
 #include "core/native/workspace.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/config.hpp"
-#include "core/runtime/declared_layouts.hpp"
 #include "core/runtime/environment.hpp"
 #include "core/runtime/loaded_file.hpp"
 #include "core/runtime/plugin_instance.hpp"
@@ -29,23 +28,23 @@
 
 namespace gantry {
 
-// What this core is, for plugins.
+// ABI range and version of this core, for plugins.
 const gantry_host_info& core_info();
 
 struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
-  // Reads places and manifests, parses no more of these than it must; opens nothing.
+  // Finds and parses the manifests; opens no plugin.
   static Result<std::shared_ptr<RuntimeState>> create(RuntimeOptions options);
   RuntimeState(RuntimeOptions given, Config read, Environment found);
   ~RuntimeState();
   RuntimeState(const RuntimeState&) = delete;
   RuntimeState& operator=(const RuntimeState&) = delete;
 
-  // What an object that may outlive the handle holds.
+  // Held by objects that may outlive the handle.
   Pin life() { return shared_from_this(); }
 
-  // The device of a number or name, its plugin opened if it was not.
+  // The device of a number or name; opens its plugin if necessary.
   //
-  // returns  not_found listing the devices there are; unavailable, reason NO_PLUGIN or the plugin's own
+  // returns  not_found, listing the devices; unavailable, reason NO_PLUGIN or the plugin's own
   Result<std::shared_ptr<const Device>> device(std::int32_t type);
   Result<std::shared_ptr<const Device>> device(std::string_view kind);
 
@@ -63,12 +62,10 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   Workspaces workspaces;
   ThreadPool pool;
   HostServices host;
-  // the built-in ones, and on demand those of the manifests
+  // the built-in ones and those that manifests declare
   PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
-  // what layouts asks
-  std::unique_ptr<DeclaredLayouts> declared;
   // last: its plugins are destroyed first
   std::unique_ptr<PluginSet> plugins;
 };

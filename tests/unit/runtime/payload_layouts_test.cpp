@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload layouts that manifests declare, on their way to those who read containers: inspect and load.
+// The payload layouts that manifests declare, on their way to those who read containers: inspect
+// and load.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/runtime/state.hpp"
@@ -24,8 +25,12 @@ class DeclaredLayouts : public testing::Test {
  protected:
   DeclaredLayouts() { program_plugin() = {}; }
 
-  RuntimeOptions options() const {
+  RuntimeOptions options(std::string_view config = "") const {
     RuntimeOptions all;
+    if (!config.empty()) {
+      all.config_file = (dir_ / "runtime.yaml").string();
+      test::write_file(all.config_file, config);
+    }
     all.plugin_dirs = {(dir_ / "plugins.d").string()};
     all.only_these_plugins = true;
     return all;
@@ -45,8 +50,8 @@ class DeclaredLayouts : public testing::Test {
   }
 
   // "acme.npu 11", or the refusal: what inspect reads.
-  std::vector<std::string> sizes(const std::string& path) const {
-    const auto state = RuntimeState::create(options());
+  std::vector<std::string> sizes(const std::string& path, std::string_view config = "") const {
+    const auto state = RuntimeState::create(options(config));
     if (!state.ok()) return {state.error().message};
     const ElfFile elf = ElfFile::parse(MappedFile::open(path).value()).value();
     const auto container = read_container(elf, (*state)->layouts);
@@ -120,6 +125,11 @@ TEST_F(DeclaredLayouts, OfAUsablePluginStandAloneForItsKey) {
   // only its loader knows
   add_manifest("b", ManifestBuilder().id("acme.b").key("acme.npu"));
   EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1 of unknown extent"));
+
+  // overridden: b does not serve it
+  const Words eight = Words().str("acme.npu").u64(1);
+  EXPECT_THAT(sizes(file(1, eight), "plugins: {overrides: {acme.npu: acme.c}}\n"),
+              ElementsAre("acme.npu 8"));
 }
 
 // With a layout the loader gets exactly its payload, and need not be asked where it ends.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/manifest/declared_layouts.hpp"
+
+#include <algorithm>
+
+namespace gantry {
+
+void add_declared_layouts(std::span<const Candidate> candidates,
+                          std::span<const std::string> served, PayloadLayouts& layouts) {
+  for (const bool usable : {true, false}) {
+    for (const Candidate& candidate : candidates) {
+      if (!candidate.manifest || candidate.stopped() == usable) continue;
+      for (const ManifestKey& key : candidate.manifest->keys) {
+        if (!usable && std::binary_search(served.begin(), served.end(), key.key)) continue;
+        if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
+        if (!layouts.knows(key.key)) continue;
+        for (const std::string& alias : key.aliases) {
+          // cannot fail: the key is known
+          if (!layouts.knows(alias)) (void)layouts.alias(alias, key.key);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace gantry
