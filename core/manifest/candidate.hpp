@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A manifest that was found, how far it came, and why no further.
+// A manifest that was found, the state that it reached, and the reason why it reached no further
+// one.
 #pragma once
 
 #include "core/manifest/manifest.hpp"
@@ -12,15 +13,16 @@
 
 namespace gantry {
 
-// The way to a plugin in use. `trusted` and `probed` join it with the parts that decide them.
+// From a file to a plugin in use. `trusted` and `probed` are added together with the components
+// that decide them.
 enum class CandidateState {
-  // a file of that name
+  // the file exists
   found,
-  // its manifest is right
+  // its manifest is valid
   parsed,
   // enabled, not filtered, not shadowed, made for this kind of host
   eligible,
-  // its library and what that needs are there and right; no code of it has run
+  // its library passed the inspection (core/plugin/inspect.hpp); none of its code has run
   inspected,
   // opened; its constructors have run
   loaded,
@@ -32,7 +34,7 @@ enum class CandidateState {
 std::string_view name_of(CandidateState state);
 
 struct Candidate {
-  // manifest; "(program)" for a table that the program gave
+  // manifest; "(program)" for a table that the program passed
   std::string file;
   // file name
   std::string name;
@@ -44,11 +46,9 @@ struct Candidate {
   std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
-  // when it was decided; opening it may have failed since
-  bool was_eligible = false;
   // why it stopped there; number 0: it did not
   Reason reason;
-  // one sentence, then lines of place
+  // one sentence, then lines of location
   std::string text;
 
   bool stopped() const { return static_cast<bool>(reason); }

@@ -27,13 +27,13 @@ bool comes_first(const Manifest& a, const Manifest& b) {
 
 PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filters,
                      PluginSetOptions options)
-    : found_(std::move(found)),
-      options_(std::move(options)),
-      state_(std::make_unique<State>(found_, filters)) {
-  for (Candidate& candidate : state_->merge.candidates()) {
-    state_->slots.push_back(std::make_unique<Slot>(candidate));
+    : found_(std::move(found)), options_(std::move(options)), state_(std::make_unique<State>()) {
+  MergeResult merged = merge_plugins(found_, filters);
+  for (Candidate& candidate : merged.candidates) {
+    state_->slots.emplace_back().candidate = std::move(candidate);
   }
-  for (const std::string& warning : state_->merge.warnings()) warn(warning);
+  warnings_ = std::move(merged.warnings);
+  for (const std::string& warning : warnings_) warn(warning);
 }
 
 PluginSet::~PluginSet() = default;
@@ -44,24 +44,24 @@ void PluginSet::warn(std::string text) const {
 
 Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   GANTRY_TRY(const auto plugin, adopt_plugin(query, options_.core));
-  know(plugin->id);
-  auto slot = std::make_unique<Slot>(query);
-  slot->candidate.file = "(program)";
-  slot->candidate.location_name = "the program";
-  slot->candidate.manifest = manifest_of(*plugin);
-  slot->candidate.state = CandidateState::eligible;
+  Slot slot;
+  slot.query = query;
+  slot.candidate.file = "(program)";
+  slot.candidate.location_name = "the program";
+  slot.candidate.manifest = manifest_of(*plugin);
+  slot.candidate.state = CandidateState::eligible;
   const std::lock_guard lock(state_->mutex);
-  for (auto& other : state_->slots) {
-    Candidate& candidate = other->candidate;
+  for (Slot& other : state_->slots) {
+    Candidate& candidate = other.candidate;
     if (!candidate.manifest || is_out(candidate) || candidate.manifest->id != plugin->id) continue;
-    if (other->query) return invalid("plugin ", plugin->id, " is part of the program already");
-    if (other->opening || other->active) {
+    if (other.query) return invalid("plugin ", plugin->id, " is part of the program already");
+    if (other.opening || other.active) {
       return invalid("plugin ", candidate.title(),
                      " is in use already, the program's comes too late");
     }
     candidate.state = CandidateState::parsed;
     candidate.stop(reason::shadowed_by,
-                   concat("same id as ", slot->candidate.title(), " of the program"));
+                   concat("same id as ", slot.candidate.title(), " of the program"));
   }
   state_->slots.push_back(std::move(slot));
   return {};
@@ -75,20 +75,19 @@ std::string PluginSet::override_of(std::string_view what) const {
 }
 
 std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const {
-  know(what);
   const std::string override_id = override_of(what);
   const std::lock_guard lock(state_->mutex);
   std::vector<Choice> all;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
-    const Candidate& candidate = state_->slots[i]->candidate;
+    const Candidate& candidate = state_->slots[i].candidate;
     if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, device))
       continue;
     if (!override_id.empty() && candidate.manifest->id != override_id) continue;
     all.push_back({i, !override_id.empty()});
   }
   std::stable_sort(all.begin(), all.end(), [&](const Choice& a, const Choice& b) {
-    return comes_first(*state_->slots[a.candidate]->candidate.manifest,
-                       *state_->slots[b.candidate]->candidate.manifest);
+    return comes_first(*state_->slots[a.candidate].candidate.manifest,
+                       *state_->slots[b.candidate].candidate.manifest);
   });
   return all;
 }
@@ -103,8 +102,8 @@ std::vector<Choice> PluginSet::choices_for_device(std::string_view name) const {
 std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
   if (all.size() < 2) return "";
   const std::lock_guard lock(state_->mutex);
-  const Manifest& first = *state_->slots[all[0].candidate]->candidate.manifest;
-  const Manifest& second = *state_->slots[all[1].candidate]->candidate.manifest;
+  const Manifest& first = *state_->slots[all[0].candidate].candidate.manifest;
+  const Manifest& second = *state_->slots[all[1].candidate].candidate.manifest;
   if (first.priority != second.priority || first.version != second.version) return "";
   return concat(first.id, " and ", second.id, " are equal in priority and version, ", first.id,
                 " comes first by its id; set a priority or an override");
@@ -118,13 +117,12 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_device(std::string_vi
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id) {
-  know(id);
   std::size_t index = 0;
   {
     const std::lock_guard lock(state_->mutex);
-    const auto at = std::find_if(state_->slots.begin(), state_->slots.end(), [&](const auto& slot) {
-      return slot->candidate.manifest && slot->candidate.manifest->id == id &&
-             !is_out(slot->candidate);
+    const auto at = std::find_if(state_->slots.begin(), state_->slots.end(), [&](const Slot& slot) {
+      const auto& manifest = slot.candidate.manifest;
+      return manifest && manifest->id == id && !is_out(slot.candidate);
     });
     if (at == state_->slots.end()) {
       return not_found("no usable plugin has the id ", id).with_reason(reason::no_plugin.tag);
@@ -155,8 +153,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     std::string text;
     {
       std::unique_lock lock(state_->mutex);
-      const Candidate& failed = state_->slots[all[i].candidate]->candidate;
-      // the program has brought one of that id meanwhile
+      const Candidate& failed = state_->slots[all[i].candidate].candidate;
+      // the program has added one of that id meanwhile
       if (is_out(failed)) {
         lock.unlock();
         return serve(what, device);
@@ -164,7 +162,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
       if (i + 1 == all.size()) break;
       ++state_->fallbacks;
       text = concat("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
-                    state_->slots[all[i + 1].candidate]->candidate.title(), ": ", last.message);
+                    state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
     }
     warn(text);
   }
@@ -179,14 +177,14 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   Slot* slot = nullptr;
   {
     std::unique_lock lock(state_->mutex);
-    slot = state_->slots[index].get();
+    slot = &state_->slots[index];
     if (slot->opening && slot->opener == std::this_thread::get_id()) {
       return bug("plugin ", slot->candidate.title(), " asks for itself while it is created")
           .with_reason("CREATE_FAILED");
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
-    // since it was chosen
+    // shadowed since it was chosen
     if (is_out(slot->candidate)) {
       return unavailable(slot->candidate.text).with_reason(slot->candidate.reason.tag);
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugins of one runtime: who serves a type key or a device, in which order they are tried, what became of each.
+// The plugins of one runtime: which ones offer a type key or a device, in which order they are
+// tried, and the state of each.
 //
-// Lazy: a manifest is parsed when it can have a say in what is asked for (core/manifest/merge.hpp), a plugin is opened
-// when something it serves is asked for. Nothing is ever chosen silently: a plugin that was named (overridden, or asked for
-// by id) fails for good; one that was chosen is followed by the next, with one warning.
+// Every manifest is parsed when the set is created. A plugin is opened when something that it
+// serves is requested. No choice is silent: if a plugin that was named (by an override or its id)
+// fails, so does the request; if one that was chosen fails, the next is tried and one warning is
+// logged.
 #pragma once
 
 #include "core/base/log.hpp"
@@ -14,7 +16,6 @@
 #include "core/plugin/plugin.hpp"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,115 +25,117 @@
 
 namespace gantry {
 
-// A plugin in use. Whoever holds it keeps the instance.
+// A plugin in use. Keeps its instance alive.
 struct ActivePlugin {
   std::shared_ptr<const LoadedPlugin> plugin;
   Manifest manifest;
-  // core/runtime's: host table, self, what destroys it
+  // core/runtime's: host table and self; its deleter destroys the plugin
   std::shared_ptr<void> instance;
 };
 
-// Creates an opened plugin: core/runtime's part. Called without a lock held, once for each plugin that is opened.
+// Creates an opened plugin; implemented by core/runtime. Called without a lock held, once for each
+// plugin that is opened.
 using Activate = std::function<Result<std::shared_ptr<void>>(
     const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
 
 struct PluginSetOptions {
   // type key or device name -> plugin id
   std::vector<std::pair<std::string, std::string>> overrides;
-  // static for the life of the set
+  // its texts must outlive the set
   gantry_host_info core{};
   Activate activate;
-  // borrowed; NULL: silent
+  // borrowed; NULL: nothing is logged
   const Log* log = nullptr;
 };
 
-// One way to serve a wish, in the order of choice.
+// One way to serve a requirement, in the order of choice.
 struct Choice {
-  // index of candidates(), for good
+  // index into candidates(); stays valid
   std::size_t candidate = 0;
   bool is_override = false;
 };
 
 class PluginSet {
  public:
-  // Reads the manifests, and logs what is odd about them; what is odd in one is logged when it is parsed.
+  // Reads and parses the manifests, and logs the warnings about them, in the order of discovery. A
+  // manifest that is malformed is a candidate with a reason, not an error.
   PluginSet(SearchResult found, const std::vector<PluginFilter>& filters, PluginSetOptions options);
   ~PluginSet();
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
 
-  // Adds a plugin that is part of the program. It takes the place of one with the same id, as tier 1 does.
+  // Adds a plugin that is part of the program. It shadows a candidate of the same id, as tier 1
+  // does.
   //
-  // returns  invalid where a plugin of that id is the program's or in use already; the table's faults
+  // returns  invalid where one of that id was added before or is in use; the errors of adopt_plugin()
   // thread   any
   Status add_program_plugin(decltype(&gantry_plugin_query_v1) query);
 
-  // The plugin that serves a type key or a kind of device, opened and created if it was not. Tried in the order of
-  // choices_for().
+  // The plugin that serves a type key or a kind of device, opened and created if it was not. Tries
+  // the choices in order.
   //
-  // returns  unavailable, reason NO_PLUGIN, where nobody offers it; else the last candidate's error. The whole story is
-  //          explain()'s (explain.hpp)
+  // returns  unavailable, reason NO_PLUGIN, where no plugin offers it; else the error of the last
+  //          one tried. explain() (explain.hpp) reports all of them
   // thread   any; waits while another thread opens the same plugin
   Result<std::shared_ptr<const ActivePlugin>> for_key(std::string_view type_key);
   Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
-  // The plugin with that id, and no other.
+  // The plugin with that id; no other is tried.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
 
-  // Who offers it, in order: override, priority, version, id. An override stands alone; an override that nobody
-  // answers gives an empty list. Stopped candidates are left out but for those that failed when opened: they are
-  // tried again, for what they lacked may be there now.
+  // The candidates that offer it, in order: override, priority, version, id. An override excludes
+  // all others; if no candidate matches it, the list is empty. Stopped candidates are left out,
+  // except those that failed when they were inspected or opened: these are tried again, because
+  // the cause may be gone.
   std::vector<Choice> choices_for_key(std::string_view type_key) const;
   std::vector<Choice> choices_for_device(std::string_view name) const;
-  // "a and b are equal in priority and version, a was taken by its id"; empty where the order is clear.
+  // "a and b are equal in priority and version, a comes first by its id; ..."; empty where the
+  // order is unambiguous.
   std::string tie_for(const std::vector<Choice>& choices) const;
 
-  // The first choice for a type key that could be opened, as far as can be told without running its code: candidates
-  // that are in use or part of the program as they stand, others after an inspection, which is kept as their state.
-  // One that failed when its code ran counts, for that may have passed.
+  // The first choice for a type key against which nothing is known without running its code.
+  // Candidates that are in use or part of the program are accepted as they are; others are
+  // inspected, and the result is stored as their state. One that failed when its code ran is
+  // accepted, because the cause may be gone.
   //
   // thread   any
-  // costs    an inspection (Depth::quick) for each candidate up to the first that passes
+  // costs    one inspection for each candidate up to the first that passes
   std::optional<Choice> usable_for_key(std::string_view type_key);
 
-  // These, and all that lists candidates below, have every manifest parsed.
-  //
-  // Type keys (aliases too) that a candidate serves or would, as far as is known: those of stopped candidates are left
-  // out, and those that another plugin overrides. Bytewise, each once.
+  // Type keys and aliases that candidates serve, as far as is known: without those of stopped
+  // candidates, and those overridden to another plugin. Bytewise, each once.
   std::vector<std::string> served_keys() const;
-  // Devices that eligible candidates offer, also candidates that failed: they are tried again. Bytewise, each once.
+  // Devices that eligible candidates offer, including candidates that failed: these are tried
+  // again. Bytewise, each once.
   std::vector<std::string> served_devices() const;
 
-  // Snapshots. Candidates stand as they were found, those of the program behind them as they were added.
+  // Snapshots: first the candidates that were found, then the program's in the order in which they
+  // were added.
   std::vector<Candidate> candidates() const;
-  // One that was chosen.
+  // precondition: `index` comes from a Choice
   Candidate candidate(std::size_t index) const;
   std::vector<Candidate> in_use() const;
-  // By index: those whose manifest offers a type key as key or alias, whether it counts or not. Not the program's.
-  std::map<std::size_t, Candidate> candidates_naming_key(std::string_view type_key) const;
   const SearchResult& found() const { return found_; }
-  std::vector<std::string> warnings() const;
+  // of the search, the manifests, the drop-ins and the filters; logged at creation
+  const std::vector<std::string>& warnings() const { return warnings_; }
   const PluginSetOptions& options() const { return options_; }
   // The override of a type key or device, or empty.
   std::string override_of(std::string_view what) const;
-  // How often a chosen plugin failed and the next was taken.
+  // How often a chosen plugin failed and the next was tried.
   std::size_t fallback_count() const;
 
-  // Can every plugin whose manifest or drop-in says `required: true` be used, as far as can be told without running
-  // its code? Shadowed ones do not count: another of their id stands for them.
+  // Checks every plugin whose manifest or drop-in says `required: true`, without running its code.
+  // Shadowed and disabled ones are left out.
   //
-  // returns  unavailable with the candidate's own reason: "plugin acme.npu 2.3.1 is required by <file> and ..."
+  // returns  unavailable with the candidate's own reason: "plugin acme.npu 2.3.1 is required by
+  //          <file> and ..."
   Status check_required();
 
-  // Checks every eligible candidate without running its code, and keeps what that says as its state.
+  // Inspects every eligible candidate and its dependencies, without running its code, and stores
+  // the results as their states.
   void inspect_all();
 
  private:
   struct State;
-  // Has the manifests parsed that have a say about a word: about who offers or is called that, and who stands in
-  // whose way there. Called before the slots are looked at for it, without a lock.
-  // nothing: all
-  void know(std::optional<std::string_view> word) const;
-  void know_all() const;
   std::vector<Choice> choices(std::string_view what, bool device) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
@@ -141,6 +144,7 @@ class PluginSet {
 
   SearchResult found_;
   PluginSetOptions options_;
+  std::vector<std::string> warnings_;
   std::unique_ptr<State> state_;
 };
 

@@ -2,40 +2,15 @@
 #include "core/plugin/inspect.hpp"
 #include "core/plugin/plugin_set_state.hpp"
 
+#include <set>
+
 namespace gantry {
-namespace {
-
-// Words are remembered, and artifacts can ask for any number of them. After so many all manifests are parsed.
-constexpr std::size_t kMaxWords = 64;
-
-}  // namespace
-
-void PluginSet::know(std::optional<std::string_view> word) const {
-  std::vector<std::string> warnings;
-  {
-    const std::lock_guard lock(state_->mutex);
-    Merge& merge = state_->merge;
-    if (merge.all_decided() || (word && state_->known.contains(*word))) return;
-    const bool all = !word || state_->known.size() == kMaxWords;
-    for (const std::size_t i : all ? merge.decide_all() : merge.decide(*word)) {
-      const auto& manifest = merge.candidates()[i].manifest;
-      if (!manifest) continue;
-      warnings.insert(warnings.end(), manifest->warnings.begin(), manifest->warnings.end());
-    }
-    if (!all) state_->known.emplace(*word);
-  }
-  // the log may be the program's
-  for (const std::string& warning : warnings) warn(warning);
-}
-
-void PluginSet::know_all() const { know(std::nullopt); }
 
 std::vector<std::string> PluginSet::served_keys() const {
-  know_all();
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> keys;
-  for (const auto& slot : state_->slots) {
-    const Candidate& candidate = slot->candidate;
+  for (const Slot& slot : state_->slots) {
+    const Candidate& candidate = slot.candidate;
     if (candidate.stopped()) continue;
     const auto add = [&](const std::string& key) {
       const std::string override_id = override_of(key);
@@ -50,56 +25,34 @@ std::vector<std::string> PluginSet::served_keys() const {
 }
 
 std::vector<std::string> PluginSet::served_devices() const {
-  know_all();
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> names;
-  for (const auto& slot : state_->slots) {
-    if (!slot->candidate.manifest || is_out(slot->candidate)) continue;
-    for (const ManifestDevice& device : slot->candidate.manifest->devices)
-      names.insert(device.name);
+  for (const Slot& slot : state_->slots) {
+    if (!slot.candidate.manifest || is_out(slot.candidate)) continue;
+    for (const ManifestDevice& device : slot.candidate.manifest->devices) names.insert(device.name);
   }
   return {names.begin(), names.end()};
 }
 
 std::vector<Candidate> PluginSet::candidates() const {
-  know_all();
   const std::lock_guard lock(state_->mutex);
   std::vector<Candidate> all;
-  for (const auto& slot : state_->slots) all.push_back(slot->candidate);
+  for (const Slot& slot : state_->slots) all.push_back(slot.candidate);
   return all;
 }
 
 Candidate PluginSet::candidate(std::size_t index) const {
   const std::lock_guard lock(state_->mutex);
-  return state_->slots[index]->candidate;
+  return state_->slots[index].candidate;
 }
 
 std::vector<Candidate> PluginSet::in_use() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<Candidate> all;
-  for (const auto& slot : state_->slots) {
-    if (slot->active) all.push_back(slot->candidate);
+  for (const Slot& slot : state_->slots) {
+    if (slot.active) all.push_back(slot.candidate);
   }
   return all;
-}
-
-std::map<std::size_t, Candidate> PluginSet::candidates_naming_key(std::string_view type_key) const {
-  know(type_key);
-  const std::lock_guard lock(state_->mutex);
-  std::map<std::size_t, Candidate> all;
-  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
-    const Slot& slot = *state_->slots[i];
-    if (slot.query || !slot.candidate.manifest || !slot.candidate.manifest->key_for(type_key))
-      continue;
-    all.emplace(i, slot.candidate);
-  }
-  return all;
-}
-
-std::vector<std::string> PluginSet::warnings() const {
-  know_all();
-  const std::lock_guard lock(state_->mutex);
-  return state_->merge.warnings();
 }
 
 std::size_t PluginSet::fallback_count() const {
@@ -108,14 +61,12 @@ std::size_t PluginSet::fallback_count() const {
 }
 
 Status PluginSet::check_required() {
-  // or its value cannot be set
-  know("required");
   std::vector<Candidate> required;
   {
     const std::lock_guard lock(state_->mutex);
-    for (const auto& slot : state_->slots) {
-      const auto& manifest = slot->candidate.manifest;
-      if (manifest && manifest->required) required.push_back(slot->candidate);
+    for (const Slot& slot : state_->slots) {
+      const auto& manifest = slot.candidate.manifest;
+      if (manifest && manifest->required) required.push_back(slot.candidate);
     }
   }
   for (const Candidate& candidate : required) {
@@ -139,17 +90,18 @@ Status PluginSet::check_required() {
   return {};
 }
 
-// What a candidate's file says now. A failure of its code stays: an inspection cannot tell whether it has passed.
+// Inspects a candidate and stores the result as its state. A failure to open it stays stored: an
+// inspection does not show whether its cause is gone.
 //
-// returns  nothing is known against opening it
+// returns  true where nothing is known against opening it
 bool PluginSet::inspect(std::size_t index, Depth depth) {
   Slot* slot = nullptr;
   Manifest manifest;
-  // In use, on its way there, or without a file.
+  // in use, being opened, or without a file
   const auto settled = [&] { return slot->query || slot->opening || slot->active; };
   {
     const std::lock_guard lock(state_->mutex);
-    slot = state_->slots[index].get();
+    slot = &state_->slots[index];
     if (!slot->candidate.manifest || is_out(slot->candidate)) return false;
     if (settled()) return true;
     manifest = *slot->candidate.manifest;
@@ -177,8 +129,11 @@ std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
 }
 
 void PluginSet::inspect_all() {
-  // parses them
-  const std::size_t count = candidates().size();
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    count = state_->slots.size();
+  }
   for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
 }
 

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What plugin_set.cpp (choosing and opening) and plugin_set_list.cpp (listing and judging) share.
+// What plugin_set.cpp (choosing and opening) and plugin_set_list.cpp (listing and inspecting)
+// share.
 #pragma once
 
 #include "core/plugin/plugin_set.hpp"
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace gantry {
 
-// Stopped before it could be tried; a later failure may have passed.
+// True for a candidate that was stopped before it could be tried. One that failed later is tried
+// again, because the cause may be gone.
 inline bool is_out(const Candidate& candidate) {
   return candidate.stopped() && candidate.state < CandidateState::eligible;
 }
 
-// One entry for each candidate.
+// One candidate and what became of it.
 struct Slot {
-  explicit Slot(Candidate& found) : candidate(found) {}
-  explicit Slot(decltype(&gantry_plugin_query_v1) program)
-      : own(std::make_unique<Candidate>()), candidate(*own), query(program) {}
-
-  // of the program's own
-  std::unique_ptr<Candidate> own;
-  // that, or one of State::merge
-  Candidate& candidate;
-  // of the program's own
+  Candidate candidate;
+  // of a plugin that is part of the program
   decltype(&gantry_plugin_query_v1) query = nullptr;
   bool opening = false;
   std::thread::id opener;
@@ -38,20 +31,14 @@ struct Slot {
 };
 
 struct PluginSet::State {
-  State(const SearchResult& found, const std::vector<PluginFilter>& filters)
-      : merge(found, filters) {}
-
   // guards all but load_mutex; never held while a plugin's code runs
   mutable std::mutex mutex;
   // an opening ended
   std::condition_variable settled;
   // held during dlopen and query
   std::mutex load_mutex;
-  Merge merge;
-  // words that were asked for
-  std::set<std::string, std::less<>> known;
-  // only grows: an index that somebody holds stays good
-  std::vector<std::unique_ptr<Slot>> slots;
+  // only grows: indices and addresses stay valid
+  std::deque<Slot> slots;
   std::size_t fallbacks = 0;
 };
 

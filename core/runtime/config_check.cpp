@@ -11,11 +11,10 @@
 namespace gantry {
 namespace {
 
-// What the manifests of this host offer, whether it is usable or not.
+// What the manifests of this host offer, usable or not.
 struct Offered {
   std::set<std::string> ids, keys, devices;
 
-  Offered() = default;
   explicit Offered(const PluginSet& plugins) {
     for (const Candidate& candidate : plugins.candidates()) {
       if (!candidate.manifest) continue;
@@ -38,22 +37,20 @@ std::string near_text(std::string_view wrong, const std::set<std::string>& there
 
 std::vector<std::string> unknown_names(const Config& config, const PluginSet& plugins) {
   std::vector<std::string> lines;
-  // Every manifest is parsed for it.
-  const Offered offered =
-      config.overrides.empty() && config.backends.empty() ? Offered() : Offered(plugins);
-  const auto tell = [&](std::string_view key, const auto&... what) {
+  const Offered offered(plugins);
+  const auto add = [&](std::string_view key, const auto&... what) {
     lines.push_back(concat(config.file, ": ", key, ": ", what...));
   };
   const auto check_plugin = [&](std::string_view key, const std::string& id) {
     if (offered.ids.contains(id)) return;
-    tell(key, "no plugin here is ", quoted(id), near_text(id, offered.ids));
+    add(key, "no plugin here is ", quoted(id), near_text(id, offered.ids));
   };
   for (const auto& [what, id] : config.overrides) {
     const std::string key = concat("plugins.overrides.", what);
     if (!offered.keys.contains(what) && !offered.devices.contains(what)) {
       std::set<std::string> both = offered.keys;
       both.insert(offered.devices.begin(), offered.devices.end());
-      tell(key, "no plugin here offers ", quoted(what), near_text(what, both));
+      add(key, "no plugin here offers ", quoted(what), near_text(what, both));
     }
     check_plugin(key, id);
   }
@@ -61,13 +58,13 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
   for (const std::string& path : config.manifests) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) {
-      tell("plugins.manifests", quoted(path), " is no file");
+      add("plugins.manifests", quoted(path), " is no file");
     }
   }
   for (const std::string& path : config.dirs) {
     std::error_code failed;
     if (!std::filesystem::is_directory(path, failed)) {
-      tell("plugins.dirs", quoted(path), " is no directory");
+      add("plugins.dirs", quoted(path), " is no directory");
     }
   }
   return lines;

@@ -74,6 +74,39 @@ TEST(PluginSet, OpensNothingUntilItIsAskedFor) {
   EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
 }
 
+TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
+  const auto newer = [](std::string_view id) {
+    return fake_manifest().id(id).schema("1.1").line("schema_min: \"1.0\"\nnew_thing: 1");
+  };
+  World world;
+  world.add("a", "", newer("test.a"));
+  world.add("b", "", newer("test.b"));
+  const auto unknown_key = [](std::string_view file) {
+    return HasSubstr(concat(file, ":9:1: new_thing: unknown key"));
+  };
+
+  Fixture fixture(world);
+
+  EXPECT_THAT(fixture.lines, ElementsAre(unknown_key("a/a.yaml"), unknown_key("b/b.yaml")));
+  EXPECT_EQ(fixture.plugins.warnings(), fixture.lines);
+  EXPECT_EQ(fixture.plugins.choices_for_key("fake").size(), 2u);
+  EXPECT_EQ(fixture.lines.size(), 2u);
+}
+
+// It is listed with its reason; nothing else is concerned.
+TEST(PluginSet, ServesWhatOthersOfferBesideABrokenManifest) {
+  World world;
+  world.add("good", "good");
+  test::write_file(world.path() / "broken.yaml", std::string_view("keys: [{key: fake"));
+  Fixture fixture(world);
+
+  EXPECT_THAT(fixture.lines, IsEmpty());
+  EXPECT_TRUE(fixture.plugins.check_required().ok());
+  EXPECT_TRUE(fixture.plugins.for_key("fake").ok());
+  EXPECT_THAT(fixture.lines, IsEmpty());
+  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::yaml_syntax);
+}
+
 TEST(PluginSet, CreatesAPluginOnceForAllThatItServes) {
   World world;
   world.add("good", "good");
@@ -337,6 +370,22 @@ TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
                                          (world.path() / "c/c.yaml").string(),
                                          " and cannot be used, GANTRY-D220 QUERY_MISSING: ")));
   EXPECT_THAT(fixture.created, IsEmpty());
+}
+
+TEST(PluginSet, RequiresWhatADropInRequires) {
+  World world;
+  world.add("x", "no_query");
+  std::filesystem::create_directories(world.path() / "x.yaml.d");
+  test::write_file(world.path() / "x.yaml.d/a.yaml", std::string_view("required: true\n"));
+  Fixture fixture(world);
+
+  const Status status = fixture.plugins.check_required();
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message,
+              testing::StartsWith(concat("plugin test.fake 1.0.0 is required by ",
+                                         (world.path() / "x.yaml.d/a.yaml").string(),
+                                         " and cannot be used, ")));
 }
 
 TEST(PluginSet, DoesNotTakeAFilteredPluginForAPresentOne) {
