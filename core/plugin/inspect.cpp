@@ -16,14 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kQuery = "gantry_plugin_query_v1";
-// What glibc keeps free for libraries that come after the start, unless told otherwise.
+// Bytes that glibc reserves for libraries opened after the start, by default.
 // source   glibc manual, tunable glibc.rtld.optional_static_tls, and elf/dl-tls.c
 constexpr std::uint64_t kStaticTlsReserve = 1664;
-constexpr std::size_t kWholeDepth = 64;
-// that a message lists
+// listed in a message
 constexpr std::size_t kMaxNames = 5;
 
-// The words of core/elf under the reasons of candidates.
+// An error of core/elf with the reason of a candidate.
 Error library_error(Error error, const Manifest& manifest) {
   constexpr std::pair<std::string_view, const Reason*> reasons[] = {
       {"FILE_NOT_FOUND", &reason::library_missing},
@@ -44,7 +43,7 @@ Error library_error(Error error, const Manifest& manifest) {
   return error;
 }
 
-// Also the case where it is the very program that asks: Boost.DLL would open that with success.
+// Also refuses the running program itself, which Boost.DLL would open with success.
 Status check_kind(const ElfFile& elf, const MappedFile& file) {
   struct stat self {};
   const bool is_self = ::stat("/proc/self/exe", &self) == 0 &&
@@ -69,7 +68,7 @@ Status check_host(const ElfFile& elf, const std::string& path) {
                        name_of(host_machine()))
         .with_reason(reason::wrong_machine.tag);
   }
-  // Without the header the kernel's default counts, which is executable on x86-64.
+  // Without the header the kernel's default applies, which is executable on x86-64.
   const bool by_default = !elf.flags().stack_header && host_machine() == ElfMachine::x86_64;
   if (elf.flags().executable_stack || by_default) {
     return unsupported(
@@ -108,7 +107,7 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
       .with_reason(reason::query_missing.tag);
 }
 
-// The version that a library carries in its real name: libcuda.so.1 -> libcuda.so.535.104.05.
+// The version in a library's real name: "535.104.05" for libcuda.so.1 -> libcuda.so.535.104.05.
 std::string version_in_name(const std::string& path) {
   std::error_code failed;
   const fs::path real = fs::canonical(path, failed);
@@ -117,8 +116,7 @@ std::string version_in_name(const std::string& path) {
   return at == std::string::npos ? "" : name.substr(at + 4);
 }
 
-Status check_requires(const ManifestRequires& needs, const Linker& linker, const ElfFile& elf,
-                      const std::string& path) {
+Status check_requires(const ManifestRequires& needs, const ElfFile& elf, const std::string& path) {
   std::error_code ignored;
   for (const std::string& node : needs.device_nodes) {
     if (fs::exists(node, ignored)) continue;
@@ -132,6 +130,8 @@ Status check_requires(const ManifestRequires& needs, const Linker& linker, const
     return unavailable("required file ", file, " is not there; in a container it must be mounted")
         .with_reason(reason::file_missing.tag);
   }
+  if (needs.libraries.empty()) return {};
+  const Linker linker;
   for (const ManifestSoname& library : needs.libraries) {
     const std::optional<std::string> found = linker.find(library.soname, elf, path);
     if (!found) {
@@ -148,6 +148,16 @@ Status check_requires(const ManifestRequires& needs, const Linker& linker, const
     }
   }
   return {};
+}
+
+Status check_dependencies(const ElfFile& elf, const std::string& path) {
+  GANTRY_CHECK(check_needed(elf, path, Linker()));
+  if (!elf.flags().static_tls || elf.tls_size() <= kStaticTlsReserve) return {};
+  return unsupported(
+             path, " wants ", elf.tls_size(), " bytes of static thread-local storage, ",
+             kStaticTlsReserve,
+             " are kept for libraries opened later; build it with -ftls-model=global-dynamic")
+      .with_reason(reason::static_tls.tag);
 }
 
 }  // namespace
@@ -172,16 +182,8 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   GANTRY_CHECK(check_host(elf, path));
   GANTRY_CHECK(check_symbols(elf, path));
 
-  const Linker linker;
-  GANTRY_CHECK(check_requires(manifest.needs, linker, elf, path));
-  GANTRY_CHECK(check_needed(elf, path, linker, depth == Depth::full ? kWholeDepth : 1));
-  if (depth == Depth::full && elf.flags().static_tls && elf.tls_size() > kStaticTlsReserve) {
-    return unsupported(
-               path, " wants ", elf.tls_size(), " bytes of static thread-local storage, ",
-               kStaticTlsReserve,
-               " are kept for libraries opened later; build it with -ftls-model=global-dynamic")
-        .with_reason(reason::static_tls.tag);
-  }
+  GANTRY_CHECK(check_requires(manifest.needs, elf, path));
+  if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));
   if (elf.flags().text_relocations) {
     inspection.warnings.push_back(concat(
         path, " has text relocations, which hardened systems refuse; build it with ", "-fPIC"));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that can be said about a plugin without running its code.
+// Everything that can be found out about a plugin without running its code.
 //
-// The system's linker says it badly or not at all: a library for another CPU is "No such file or directory" to it, a
-// missing dependency is named without who wants it, a FIFO hangs it and a truncated file kills the process. So the
-// file is judged here before it gets there.
+// The system's linker reports it badly or not at all: a library for another CPU is "No such file or
+// directory", a missing dependency is named without the library that needs it, a FIFO blocks it and
+// a truncated file kills the process. So the file is checked here before the linker maps it.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -20,31 +20,36 @@
 namespace gantry {
 
 enum class Depth {
-  // the library itself and what it names: before every opening
-  quick,
-  // also what those name, and the symbol versions they have: for doctor, and after a failed opening
-  full,
+  // The manifest, and the library's own headers, symbols and dynamic tables: before every opening.
+  library,
+  // Also the libraries that it needs, directly or not, and their symbol versions: where the plugin
+  // is not opened (doctor), and after dlopen has failed, to explain why.
+  dependencies,
 };
 
 struct Inspection {
-  // keeps the identity of what was looked at
+  // keeps the identity of the inspected file
   std::shared_ptr<const MappedFile> file;
   std::vector<std::string> warnings;
 };
 
-// Checks, in this order, and stops at the first that fails. Every refusal has a reason of D2xx or D3xx.
+// Checks, in this order, and stops at the first that fails. Every refusal has a reason of D2xx or
+// D3xx.
 //
-//   manifest's `abi` against the core's                              ABI_RANGE
-//   the library is there, a regular file, ELF, whole, a library      LIBRARY_MISSING NOT_A_FILE NOT_ELF TRUNCATED
-//                                                                    EXECUTABLE ELF_BROKEN
-//   for this machine, no executable stack                            WRONG_MACHINE EXEC_STACK
-//   exports the query, imports nothing of the core                   QUERY_MISSING SYMBOL_MISSING
-//   requires.device_nodes, files, libraries                          NO_DEVICE_NODE FILE_MISSING DRIVER_MISSING
-//                                                                    DRIVER_TOO_OLD
-//   needed libraries and symbol versions                             LIB_NEEDED_MISSING VERSION_NEEDED
-//   full: static TLS that fits                                       STATIC_TLS
+//   manifest's `abi` against the core's           ABI_RANGE
+//   the library exists, is a regular file, ELF,   LIBRARY_MISSING NOT_A_FILE NOT_ELF TRUNCATED
+//   complete, a shared library                    EXECUTABLE ELF_BROKEN
+//   for this machine, no executable stack         WRONG_MACHINE EXEC_STACK
+//   exports the query, imports no core symbols    QUERY_MISSING SYMBOL_MISSING
+//   requires.device_nodes, files, libraries       NO_DEVICE_NODE FILE_MISSING DRIVER_MISSING
+//                                                 DRIVER_TOO_OLD
 //
-// costs    one mapping and the library's dynamic segment; full: those of all that it needs
+// and with Depth::dependencies:
+//
+//   needed libraries and their symbol versions    LIB_NEEDED_MISSING VERSION_NEEDED
+//   static TLS that fits                          STATIC_TLS
+//
+// costs    one mapping of the library; dependencies: also of all libraries that it needs
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
                                   Depth depth);
 

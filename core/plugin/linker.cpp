@@ -20,10 +20,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCacheFile = "/etc/ld.so.cache";
 
-// Calls visit(soname, path) for each library of this machine in /etc/ld.so.cache: 48 bytes of header, entries of 24,
-// strings at offsets from the file's start. What does not fit that form ends the walk: the cache is a help, no input.
+// Calls visit(soname, path) for each library of this machine in /etc/ld.so.cache: 48 bytes of
+// header, entries of 24, strings at offsets from the file's start. Ends at the first byte that does
+// not fit this format.
 //
-// source   sysdeps/generic/dl-cache.h of glibc (2.2 on): struct cache_file_new, struct file_entry_new
+// source   sysdeps/generic/dl-cache.h of glibc (2.2 on): struct cache_file_new, struct
+//          file_entry_new
 template <class Visit>
 Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   constexpr std::string_view magic = "glibc-ld.so.cache1.1";
@@ -56,7 +58,7 @@ Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   return {};
 }
 
-// LD_LIBRARY_PATH as of the start, then the defaults: the linker tells, the environment is not asked.
+// LD_LIBRARY_PATH as of the start, then the defaults, from the linker rather than the environment.
 std::vector<std::string> linker_directories() {
   std::vector<std::string> directories;
   void* self = dlopen(nullptr, RTLD_LAZY);
@@ -77,7 +79,7 @@ std::vector<std::string> linker_directories() {
   return directories;
 }
 
-// The path of a library that is in the process, found by its soname. Loads nothing.
+// The path of a library that is in the process, by its soname. Loads nothing.
 std::optional<std::string> find_loaded(const std::string& soname) {
   void* handle = dlopen(soname.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) {
@@ -91,7 +93,7 @@ std::optional<std::string> find_loaded(const std::string& soname) {
   return path;
 }
 
-// The linker passes over files of another class or machine.
+// The linker skips files of another class or machine.
 bool is_library(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
@@ -127,7 +129,7 @@ Linker::Linker() : directories_(linker_directories()) {
 
 template <class Visit>
 void Linker::each_cached(Visit&& visit) const {
-  // A cache in another form is as good as none.
+  // A cache in another format is ignored.
   if (cache_) static_cast<void>(walk_cache(cache_->bytes(), visit).ok());
 }
 
@@ -148,7 +150,7 @@ std::vector<Linker::Location> Linker::locations_of(const ElfFile* wanted_by,
     list.remove_prefix(std::min(colon + 1, list.size()));
     const std::string plain =
         replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
-    // relative to the working directory: not ours to search
+    // relative to the working directory: not searched
     if (!plain.starts_with('/')) continue;
     locations.push_back({plain == written ? plain : concat(written, "=", plain), plain});
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the system's linker would find a library, asked without opening it.
+// Where the system's linker would find a library, without opening it.
 //
-// In the linker's order: already in the process; DT_RPATH (only without DT_RUNPATH); LD_LIBRARY_PATH as the process
-// was started with it; DT_RUNPATH; /etc/ld.so.cache; the default directories. $ORIGIN is the directory of the library
-// that asks. Agreement is for good messages: opening itself is the linker's, and its word is final.
+// In the linker's order: already in the process; DT_RPATH (only without DT_RUNPATH);
+// LD_LIBRARY_PATH as of the start of the process; DT_RUNPATH; /etc/ld.so.cache; the default
+// directories. $ORIGIN is the directory of the library that needs it. The result only serves error
+// messages: what dlopen does is decided by the linker itself.
 #pragma once
 
 #include "core/elf/elf_file.hpp"
@@ -19,13 +20,13 @@ namespace gantry {
 
 class Linker {
  public:
-  // Asks the linker for its search list and maps its cache; the cache is read when it is needed.
+  // Reads the linker's search list and maps its cache; the cache is searched when needed.
   Linker();
 
-  // returns  the library's path; empty text: it is in the process under a name without a path; nullopt: not found
+  // returns  the library's path; empty: it is in the process without a path; nullopt: not found
   std::optional<std::string> find(std::string_view soname, const ElfFile& wanted_by,
                                   const std::string& wanted_by_path) const;
-  // For a library that a program opens by itself, with no library asking.
+  // For a library that a program opens by itself: no library needs it.
   std::optional<std::string> find(std::string_view soname) const;
 
   // "searched $ORIGIN=/opt/acme/lib, the linker's cache, /usr/lib; found libacme.so.3 there"
@@ -49,11 +50,11 @@ class Linker {
   std::vector<std::string> directories_;
 };
 
-// One of the dependencies of a library, direct or not, that is not there; empty: all are.
+// Checks that every library that `file` needs, directly or not, is there and has the symbol
+// versions that are needed of it.
 //
-// depth    how many steps from `file`: 1 looks only at what it names itself
-// returns  LIB_NEEDED_MISSING or VERSION_NEEDED, with the chain that leads to it
-Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker,
-                    std::size_t depth);
+// returns  LIB_NEEDED_MISSING or VERSION_NEEDED, with the chain of libraries that leads to it
+// costs    one mapping for each library
+Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 
 }  // namespace gantry

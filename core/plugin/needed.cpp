@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// check_needed(): the walk over needed libraries, breadth first, each once.
+// check_needed(): visits needed libraries breadth first, each once.
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/linker.hpp"
 
@@ -13,14 +13,14 @@
 namespace gantry {
 namespace {
 
-// of one walk; real chains stay under a hundred
+// of one walk; real ones stay under a hundred
 constexpr std::size_t kMaxLibraries = 512;
 
 struct Visit {
+  ElfFile elf;
   std::string path;
   // "libgantry_acme.so -> libacme_rt.so.2"
   std::string chain;
-  std::size_t depth;
 };
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -39,7 +39,7 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
       .with_reason("VERSION_NEEDED");
 }
 
-// glibc names its versions after its releases, so no file need be read.
+// glibc names its versions after its releases, so no file is read.
 Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   const std::string_view family = "GLIBC_";
   if (!need.version.starts_with(family) || need.weak) return {};
@@ -49,8 +49,8 @@ Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   return version_error(need, wanted_by, concat("this host has glibc ", gnu_get_libc_version()));
 }
 
-// The version nodes of a library that GNU ld made are absolute symbols of their names; where there are none of the
-// family, nothing is said.
+// The version nodes of a library that GNU ld linked are absolute symbols of their names. A library
+// without any of the family passes.
 Status check_provider(const ElfVersionNeed& need, std::string_view wanted_by,
                       const ElfFile& provider, const std::string& path) {
   if (need.weak || provider.find(need.version)) return {};
@@ -69,42 +69,30 @@ Status check_provider(const ElfVersionNeed& need, std::string_view wanted_by,
 
 }  // namespace
 
-Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker,
-                    std::size_t depth) {
+Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
   std::set<std::string> seen{path};
-  std::deque<Visit> queue{{path, file_name(path), 1}};
-  while (!queue.empty() && seen.size() < kMaxLibraries) {
-    const Visit visit = queue.front();
-    queue.pop_front();
-    std::optional<ElfFile> opened;
-    if (visit.depth > 1) {
-      auto mapped = MappedFile::open(visit.path);
-      if (!mapped.ok()) continue;
-      auto parsed = ElfFile::parse(std::move(*mapped));
-      if (!parsed.ok()) continue;
-      opened = std::move(*parsed);
-    }
-    const ElfFile& now = opened ? *opened : file;
-    for (const ElfVersionNeed& need : now.version_needs())
-      GANTRY_CHECK(check_glibc(need, visit.chain));
-    for (const std::string_view soname : now.needed()) {
-      const std::optional<std::string> found = linker.find(soname, now, visit.path);
+  std::deque<Visit> queue;
+  queue.push_back({file, path, file_name(path)});
+  for (; !queue.empty() && seen.size() < kMaxLibraries; queue.pop_front()) {
+    const auto& [elf, elf_path, chain] = queue.front();
+    for (const ElfVersionNeed& need : elf.version_needs()) GANTRY_CHECK(check_glibc(need, chain));
+    for (const std::string_view soname : elf.needed()) {
+      const std::optional<std::string> found = linker.find(soname, elf, elf_path);
       if (!found) {
-        return unavailable(soname, " is not found, wanted by ", visit.chain, "; ",
-                           linker.describe_search(soname, &now, visit.path))
+        return unavailable(soname, " is not found, wanted by ", chain, "; ",
+                           linker.describe_search(soname, &elf, elf_path))
             .with_reason("LIB_NEEDED_MISSING");
       }
-      if (depth == 1 || found->empty()) continue;
-      if (auto mapped = MappedFile::open(*found); mapped.ok()) {
-        if (const auto provider = ElfFile::parse(std::move(*mapped)); provider.ok()) {
-          for (const ElfVersionNeed& need : now.version_needs()) {
-            if (need.file == soname)
-              GANTRY_CHECK(check_provider(need, visit.chain, *provider, *found));
-          }
-        }
+      // in the process without a path, or not readable: left to the linker
+      auto mapped = MappedFile::open(*found);
+      if (!mapped.ok()) continue;
+      auto provider = ElfFile::parse(std::move(*mapped));
+      if (!provider.ok()) continue;
+      for (const ElfVersionNeed& need : elf.version_needs()) {
+        if (need.file == soname) GANTRY_CHECK(check_provider(need, chain, *provider, *found));
       }
-      if (visit.depth < depth && seen.insert(*found).second) {
-        queue.push_back({*found, concat(visit.chain, " -> ", soname), visit.depth + 1});
+      if (seen.insert(*found).second) {
+        queue.push_back({std::move(*provider), *found, concat(chain, " -> ", soname)});
       }
     }
   }

@@ -16,7 +16,7 @@ namespace {
 
 using Query = decltype(&gantry_plugin_query_v1);
 
-// Pure and cheap by contract; an exception is a breach that must not end the process.
+// The query is pure and cheap by contract; an exception breaks it and must not end the process.
 Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core,
                                        std::string_view subject) {
   StatusBuffer said;
@@ -117,7 +117,7 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
   return plugin;
 }
 
-// The manifest is a claim; what the library says is the proof.
+// Compares what the manifest claims with what the library offers.
 Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   const auto mismatch = [&](const Reason& why, std::string_view what, std::string_view claimed,
                             std::string_view found) {
@@ -180,7 +180,7 @@ const gantry_device_table* LoadedPlugin::device(std::string_view name) const {
 
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const gantry_host_info& core) {
-  GANTRY_TRY(const Inspection inspection, inspect_plugin(manifest, core.abi, Depth::quick));
+  GANTRY_TRY(const Inspection inspection, inspect_plugin(manifest, core.abi, Depth::library));
   return open_plugin(manifest, inspection, core);
 }
 
@@ -189,10 +189,10 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
                                                         const gantry_host_info& core) {
   auto handle = LibraryHandle::open(manifest.library_path);
   if (!handle.ok()) {
-    // What the linker says about a chain of libraries is half the story: look for the other half.
-    const auto whole = inspect_plugin(manifest, core.abi, Depth::full);
-    if (whole.ok()) return std::move(handle).error();
-    Error error = whole.error();
+    // The linker does not report which library needs a missing one, nor where it searched.
+    const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);
+    if (explained.ok()) return std::move(handle).error();
+    Error error = explained.error();
     return std::move(error.at("the linker says: ", handle.error().message));
   }
   GANTRY_CHECK(handle->confirm(*inspection.file));

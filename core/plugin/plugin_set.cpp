@@ -204,7 +204,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
         GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
       } else {
         GANTRY_TRY(const Inspection inspection,
-                   inspect_plugin(manifest, options_.core.abi, Depth::quick));
+                   inspect_plugin(manifest, options_.core.abi, Depth::library));
         reached = CandidateState::inspected;
         GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
       }

@@ -13,6 +13,7 @@
 #include "core/manifest/candidate.hpp"
 #include "core/manifest/merge.hpp"
 #include "core/manifest/search_path.hpp"
+#include "core/plugin/inspect.hpp"
 #include "core/plugin/plugin.hpp"
 
 #include <functional>
@@ -97,9 +98,10 @@ class PluginSet {
   // inspected, and the result is stored as their state. One that failed when its code ran is
   // accepted, because the cause may be gone.
   //
+  // depth    [in]   library: before a plugin is opened; dependencies: after one could not be
   // thread   any
   // costs    one inspection for each candidate up to the first that passes
-  std::optional<Choice> usable_for_key(std::string_view type_key);
+  std::optional<Choice> usable_for_key(std::string_view type_key, Depth depth);
 
   // Type keys and aliases that candidates serve, as far as is known: without those of stopped
   // candidates, and those overridden to another plugin. Bytewise, each once.

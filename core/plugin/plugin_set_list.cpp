@@ -77,7 +77,8 @@ Status PluginSet::check_required() {
     if (!candidate.stopped()) {
       // part of the program
       if (candidate.manifest->library_path.empty()) continue;
-      const auto inspection = inspect_plugin(*candidate.manifest, options_.core.abi, Depth::quick);
+      const auto inspection =
+          inspect_plugin(*candidate.manifest, options_.core.abi, Depth::dependencies);
       if (inspection.ok()) continue;
       error = inspection.error();
     }
@@ -121,9 +122,9 @@ bool PluginSet::inspect(std::size_t index, Depth depth) {
   return inspection.ok();
 }
 
-std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key) {
+std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key, Depth depth) {
   for (const Choice& choice : choices_for_key(type_key)) {
-    if (inspect(choice.candidate, Depth::quick)) return choice;
+    if (inspect(choice.candidate, depth)) return choice;
   }
   return std::nullopt;
 }
@@ -134,7 +135,7 @@ void PluginSet::inspect_all() {
     const std::lock_guard lock(state_->mutex);
     count = state_->slots.size();
   }
-  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::full);
+  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::dependencies);
 }
 
 }  // namespace gantry

@@ -80,9 +80,14 @@ class Loading {
   Result<TypeKey*> early_key(std::string_view name) {
     const auto known = early_keys_.find(name);
     if (known != early_keys_.end()) return &known->second;
-    if (!state_.plugins->usable_for_key(name)) return nullptr;
-    TypeKey key{name, location_end_of(name, name_), {}, {}, {}, {}};
-    GANTRY_TRY(key.server, state_.plugins->for_key(name));
+    if (!state_.plugins->usable_for_key(name, Depth::library)) return nullptr;
+    auto server = state_.plugins->for_key(name);
+    if (!server.ok()) {
+      // find_servers() reports a plugin that cannot be opened together with all others.
+      if (!state_.plugins->usable_for_key(name, Depth::dependencies)) return nullptr;
+      return std::move(server).failure();
+    }
+    TypeKey key{name, location_end_of(name, name_), *std::move(server), {}, {}, {}};
     return &early_keys_.emplace(name, std::move(key)).first->second;
   }
 

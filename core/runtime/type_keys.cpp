@@ -12,7 +12,7 @@
 namespace gantry {
 namespace {
 
-// Who wants a key, for messages.
+// The modules of the file that need a key, for messages.
 Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   Requirement requirement{std::string(key.name), false, {}};
   for (const std::size_t i : key.entries) {
@@ -21,12 +21,13 @@ Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   return requirement;
 }
 
-// In one sentence, for a placeholder says it again wherever it is passed; the whole story is explain()'s.
+// One sentence, because a placeholder repeats it wherever a look-up passes it; explain() has all of
+// it.
 std::string why_missing(const RuntimeState& state, const Requirement& requirement,
                         const Error& failure) {
   const ExplainedRequirement told = explain(*state.plugins, {requirement}).requirements.front();
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-  // nothing against it but this one try
+  // nothing is known against it except this one failure
   if (told.served) return std::string(sentence(failure.message));
   std::string why;
   for (const ExplainedCandidate& candidate : told.candidates) {
@@ -51,7 +52,7 @@ std::string location_of_entry(std::size_t index, std::string_view location_end) 
   return location.append("module ").append(digits, end).append(location_end);
 }
 
-// Files have few keys and thousands of modules.
+// A file has few keys and up to thousands of modules.
 TypeKeys::TypeKeys(const Container& container, std::string file_name)
     : file_name_(std::move(file_name)) {
   std::unordered_map<std::string_view, std::uint32_t> location;
@@ -70,7 +71,7 @@ TypeKeys::TypeKeys(const Container& container, std::string file_name)
   }
 }
 
-// One error for all keys that nobody serves; OK where somebody serves each.
+// One error for all keys that no plugin serves; OK where there is none.
 Status TypeKeys::check_served(const RuntimeState& state,
                               const std::vector<TypeKey*>& wanted) const {
   std::vector<Requirement> requirements;
@@ -85,16 +86,20 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   bool usable = true;
   for (TypeKey& key : keys_) {
     if (key.name == library_key) continue;
-    // lost behind one that nobody serves, which is told of
+    // behind a payload of unknown length, which is reported with that payload's key
     if (key.name.empty()) {
       key.missing = "it lies behind a payload of unknown length";
       continue;
     }
     wanted.push_back(&key);
-    // Whatever the plugins' files tell is known of all keys before the code of one plugin runs.
-    usable = (allow_missing || state.plugins->usable_for_key(key.name)) && usable;
+    // What the plugins' files show is known for all keys before the code of any plugin runs.
+    usable = (allow_missing || state.plugins->usable_for_key(key.name, Depth::library)) && usable;
   }
-  if (!usable) GANTRY_CHECK(check_served(state, wanted));
+  if (!usable) {
+    // The load fails: the one error also reports plugins whose dependencies are missing.
+    for (const TypeKey* key : wanted) state.plugins->usable_for_key(key->name, Depth::dependencies);
+    GANTRY_CHECK(check_served(state, wanted));
+  }
   std::optional<Error> failure;
   for (TypeKey* key : wanted) {
     auto server = state.plugins->for_key(key->name);
@@ -108,7 +113,7 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   }
   if (!failure) return {};
   GANTRY_CHECK(check_served(state, wanted));
-  // a plugin that asks for itself while it is created
+  // a plugin that requests itself while it is created
   return std::move(*failure);
 }
 

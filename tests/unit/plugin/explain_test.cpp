@@ -142,7 +142,7 @@ TEST(Explain, AdvisesWhatAPinNeeds) {
        "again, or change plugins.overrides"}};
   for (const auto& [id, text] : advice) {
     const auto plugins = set_of(world, {{"fake", id}});
-    EXPECT_FALSE(id == "test.broken" && plugins->usable_for_key("fake"));
+    EXPECT_FALSE(id == "test.broken" && plugins->usable_for_key("fake", Depth::library));
 
     EXPECT_EQ(explain(*plugins, {wanted("fake")}).requirements[0].advice, text);
   }
@@ -162,7 +162,7 @@ TEST(UnservedError, NeverContradictsItself) {
                 .set("keys", "[{key: GraphExecutorFactory, aliases: [GraphRuntimeFactory]}]"));
   world.add("good", "good");
   const auto plugins = set_of(world, {{"fake", "test.absent"}});
-  EXPECT_FALSE(plugins->usable_for_key("GraphExecutorFactory"));
+  EXPECT_FALSE(plugins->usable_for_key("GraphExecutorFactory", Depth::library));
 
   const Explanation told = explain(*plugins, {wanted("GraphExecutorFactory"), wanted("fake")});
   const Error error = unserved_error(told, "model.so");

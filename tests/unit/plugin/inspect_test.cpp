@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 
 constexpr gantry_abi_range kCore{1, 0, 0, 0};
 
-Error refusal(const World& world, Depth depth = Depth::quick) {
+Error refusal(const World& world, Depth depth = Depth::library) {
   const auto inspection = inspect_plugin(world.manifest("x"), kCore, depth);
   return inspection.ok() ? Error{} : inspection.error();
 }
@@ -34,7 +34,7 @@ Error refusal(const World& world, Depth depth = Depth::quick) {
 ElfBuilder plugin_elf() { return ElfBuilder().function("gantry_plugin_query_v1"); }
 
 Error refusal_of(const ElfBuilder& elf, const ManifestBuilder& manifest = fake_manifest(),
-                 Depth depth = Depth::quick) {
+                 Depth depth = Depth::library) {
   World world;
   world.add("x", "", manifest);
   test::write_file(world.library("x"), elf.build());
@@ -45,7 +45,7 @@ TEST(InspectPlugin, FindsNothingWrongWithAGoodPlugin) {
   World world;
   world.add("x", "good");
 
-  const auto inspection = inspect_plugin(world.manifest("x"), kCore, Depth::full);
+  const auto inspection = inspect_plugin(world.manifest("x"), kCore, Depth::dependencies);
 
   ASSERT_TRUE(inspection.ok()) << inspection.error().message;
   EXPECT_TRUE(inspection->warnings.empty());
@@ -301,12 +301,36 @@ TEST(InspectPlugin, ReadsADriversVersionFromItsRealName) {
   EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, minimum is 7.1"));
 }
 
-TEST(InspectPlugin, MeasuresStaticStorageOnlyWhenAskedForEverything) {
+// dlopen searches for them itself; where nothing is opened, or dlopen has failed, they are searched
+// for here.
+TEST(InspectPlugin, SearchesForNeededLibrariesOnlyWithDependencies) {
+  World world;
+  world.add("x", "missing_dependency");
+
+  EXPECT_EQ(refusal(world, Depth::library).message, "");
+  const Error error = refusal(world, Depth::dependencies);
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "LIB_NEEDED_MISSING");
+  EXPECT_THAT(error.message,
+              StartsWith("libfake_dependency.so.4 is not found, wanted by libfake.so; searched "));
+}
+
+TEST(InspectPlugin, ComparesSymbolVersionsOnlyWithDependencies) {
+  const ElfBuilder elf = plugin_elf().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_2.99"});
+
+  EXPECT_EQ(refusal_of(elf, fake_manifest(), Depth::library).message, "");
+  const Error error = refusal_of(elf, fake_manifest(), Depth::dependencies);
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "VERSION_NEEDED");
+  EXPECT_THAT(error.message, StartsWith("libfake.so needs GLIBC_2.99 of libc.so.6, this host has"));
+}
+
+TEST(InspectPlugin, MeasuresStaticStorageOnlyWithDependencies) {
   const std::uint64_t df_static_tls = 0x10, dt_flags = 30;
   const ElfBuilder elf = plugin_elf().tls(1 << 20).dynamic(dt_flags, df_static_tls);
 
-  EXPECT_EQ(refusal_of(elf, fake_manifest(), Depth::quick).message, "");
-  const Error error = refusal_of(elf, fake_manifest(), Depth::full);
+  EXPECT_EQ(refusal_of(elf, fake_manifest(), Depth::library).message, "");
+  const Error error = refusal_of(elf, fake_manifest(), Depth::dependencies);
   EXPECT_EQ(error.reason, "STATIC_TLS");
   EXPECT_THAT(error.message, HasSubstr("wants 1048576 bytes of static thread-local storage"));
 }

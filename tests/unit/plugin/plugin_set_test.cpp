@@ -254,6 +254,42 @@ TEST(PluginSet, TriesAFailedPluginAgain) {
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 }
 
+// Only the linker resolves what a library needs before it is opened; the error names the library
+// that needs the missing one and the directories that were searched.
+TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
+  World world;
+  world.add("x", "missing_dependency");
+  Fixture fixture(world);
+  EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
+  EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().reason, "LIB_NEEDED_MISSING");
+  EXPECT_THAT(active.error().message,
+              testing::StartsWith(concat("libfake_dependency.so.4 is not found, wanted by "
+                                         "libfake.so; searched $ORIGIN=",
+                                         (world.path() / "x").string(), ", the linker's cache, ")));
+  EXPECT_THAT(active.error().message, HasSubstr("\n  the linker says: "));
+  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::lib_needed_missing);
+  EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
+}
+
+TEST(PluginSet, FindsMissingDependenciesWithoutOpening) {
+  World world;
+  world.add("x", "missing_dependency");
+  Fixture inspected(world), listed(world);
+
+  EXPECT_FALSE(inspected.plugins.usable_for_key("fake", Depth::dependencies).has_value());
+  listed.plugins.inspect_all();
+
+  for (const PluginSet* plugins : {&inspected.plugins, &listed.plugins}) {
+    EXPECT_EQ(plugins->candidates()[0].state, CandidateState::eligible);
+    EXPECT_EQ(plugins->candidates()[0].reason, reason::lib_needed_missing);
+  }
+}
+
 TEST(PluginSet, LeavesOutWhatAFilterTookAway) {
   World world;
   world.add("good", "good");
@@ -286,7 +322,7 @@ TEST(PluginSet, FindsTheFirstThatCouldBeOpenedWithoutOpeningIt) {
   world.add("good", "good");
   Fixture fixture(world);
 
-  const auto choice = fixture.plugins.usable_for_key("fake");
+  const auto choice = fixture.plugins.usable_for_key("fake", Depth::library);
 
   ASSERT_TRUE(choice.has_value());
   const std::vector<Candidate> candidates = fixture.plugins.candidates();
@@ -294,7 +330,7 @@ TEST(PluginSet, FindsTheFirstThatCouldBeOpenedWithoutOpeningIt) {
   EXPECT_EQ(candidates[choice->candidate].state, CandidateState::inspected);
   EXPECT_EQ(candidates[0].reason, reason::query_missing);
   EXPECT_EQ(candidates[1].reason, reason::library_missing);
-  EXPECT_FALSE(fixture.plugins.usable_for_key("other").has_value());
+  EXPECT_FALSE(fixture.plugins.usable_for_key("other", Depth::library).has_value());
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
@@ -302,12 +338,12 @@ TEST(PluginSet, LooksAgainAtWhatCouldNotBeOpened) {
   World world;
   world.add("good", "", fake_manifest());
   Fixture fixture(world);
-  EXPECT_FALSE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
   EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
 
   std::filesystem::copy_file(test::fake_library("good"), world.library("good"));
 
-  EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
   EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 }
@@ -321,7 +357,7 @@ TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
     ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
     const Candidate failed = fixture.plugins.candidates()[0];
 
-    EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value()) << way;
+    EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value()) << way;
 
     EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << way;
     EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << way;
@@ -338,7 +374,7 @@ TEST(PluginSet, TakesAPluginInUseForUsableWhateverBecameOfItsFile) {
 
   std::filesystem::remove(world.library("good"));
 
-  EXPECT_TRUE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
   EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
 }
 
@@ -348,7 +384,7 @@ TEST(PluginSet, DoesNotServeAKeyThatIsPinnedToAnother) {
   Fixture fixture(world, {{"fake", "test.absent"}});
 
   EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("old_fake"));
-  EXPECT_FALSE(fixture.plugins.usable_for_key("fake").has_value());
+  EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
 }
 
 TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
@@ -370,6 +406,17 @@ TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
                                          (world.path() / "c/c.yaml").string(),
                                          " and cannot be used, GANTRY-D220 QUERY_MISSING: ")));
   EXPECT_THAT(fixture.created, IsEmpty());
+}
+
+TEST(PluginSet, RequiresThatTheDependenciesOfARequiredPluginAreThere) {
+  World world;
+  world.add("x", "missing_dependency", fake_manifest().line("required: true"));
+  Fixture fixture(world);
+
+  const Status status = fixture.plugins.check_required();
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "LIB_NEEDED_MISSING");
 }
 
 TEST(PluginSet, RequiresWhatADropInRequires) {

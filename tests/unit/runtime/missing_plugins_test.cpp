@@ -4,6 +4,7 @@
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
 #include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/plugin/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -56,6 +57,14 @@ class MissingPlugins : public testing::Test {
   static ManifestBuilder npu() {
     return ManifestBuilder().id("acme.npu").set("keys", "[{key: acme.npu, payload: [bytes]}]");
   }
+  // A plugin for the type key "fake" whose library needs one that is not there.
+  //
+  // keys     [in]   the manifest's list, as written
+  void add_plugin_without_its_dependency(std::string_view keys) const {
+    const auto directory = dir_ / "plugins.d/fake";
+    ManifestBuilder().set("keys", keys).write_to(directory / "fake.yaml");
+    std::filesystem::copy_file(test::fake_library("missing_dependency"), directory / "libfake.so");
+  }
   // delimits the payloads of the program's plugin
   static ManifestBuilder block() {
     return ManifestBuilder()
@@ -91,6 +100,45 @@ TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
             HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
             Not(HasSubstr("near name"))));
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
+}
+
+// Before anything is opened, dependencies are searched for only because the load has failed.
+TEST_F(MissingPlugins, AreToldOfTogetherWithPluginsThatLackALibrary) {
+  add_plugin_without_its_dependency("[{key: fake, payload: [bytes]}]");
+  add_manifest("acme", npu());
+  add_manifest("block", block());
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"test.block", "fake", "acme.npu"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(
+      model.error().message,
+      AllOf(StartsWith("model.so needs 2 things: \"fake\", \"acme.npu\", served by no plugin\n"
+                       "  \"fake\", wanted by model.so[fake#1]\n"
+                       "    test.fake 1.0.0 is refused, GANTRY-D330 LIB_NEEDED_MISSING: "
+                       "libfake_dependency.so.4 is not found, wanted by libfake.so; searched "),
+            HasSubstr("    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: ")));
+  EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
+}
+
+// The library is opened to measure the payload, which fails: the error is the same as elsewhere.
+TEST_F(MissingPlugins, ThatLackALibraryAreToldOfAlsoWhereTheirPayloadHasNoLayout) {
+  add_plugin_without_its_dependency("[{key: fake}]");
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"fake"}));
+  const auto partial = made.load(file({"fake"}), {.allow_missing = true});
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(model.error().message,
+              AllOf(StartsWith("model.so needs \"fake\", served by no plugin\n"),
+                    HasSubstr("GANTRY-D330 LIB_NEEDED_MISSING: libfake_dependency.so.4 is not "
+                              "found, wanted by libfake.so; searched ")));
+  ASSERT_TRUE(partial.ok()) << partial.error().message;
+  EXPECT_EQ(partial->missing().size(), 1u);
 }
 
 TEST_F(MissingPlugins, AreNotListedAsServed) {
