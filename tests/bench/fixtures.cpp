@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the artifacts that are measured, with the library behind `gantry pack`.
+// Writes the artifacts that are measured, with the library behind `gantry pack`.
 //
 //     gantry_bench_fixtures <directory> [--big]
 //
-//     calls.so            packed functions alone
-//     chain<n>.so         n one-element operators, one behind the other
+//     calls.so            packed functions, nothing else
+//     chain<n>.so         n operators on one element, each on the result of the one before
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
-//     manifests/          500 manifests of plugins that are not there
+//     manifests<n>/       n manifests of plugins whose libraries are not there
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/pack/container.hpp"
@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kParameters = 16;
 // float32[4096, 4096] is 64 MiB
 constexpr std::int64_t kParameterSide = 4096;
-constexpr int kManifests = 500;
 
 const gantry_dtype kFloat32{static_cast<std::uint8_t>(TypeCode::float_), 32, 1};
 const TensorType kOne{kFloat32, {1}};
@@ -123,9 +122,9 @@ Status write_big(const fs::path& directory) {
   return packed;
 }
 
-void write_manifests(const fs::path& directory) {
+void write_manifests(const fs::path& directory, int count) {
   fs::create_directories(directory);
-  for (int i = 0; i < kManifests; ++i) {
+  for (int i = 0; i < count; ++i) {
     std::ofstream(directory / concat("vendor", i, ".yaml"))
         << "schema: \"1.0\"\nid: vendor.npu" << i << "\nversion: \"1.2." << i
         << "\"\ndisplay_name: accelerator " << i
@@ -142,7 +141,7 @@ Status make_all(const fs::path& directory, bool big) {
   GANTRY_CHECK(pack(recipe_of_kernels(), directory / "calls.so"));
   for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
   for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
-  write_manifests(directory / "manifests");
+  for (const int count : {20, 500}) write_manifests(directory / concat("manifests", count), count);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it takes to begin: finding plugins, starting the command line; and what the core weighs.
+// Starting: discovery of plugins and the command line; the size of the core.
 #include "core/runtime/state.hpp"
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
@@ -11,8 +11,6 @@ namespace gantry::bench {
 namespace {
 
 constexpr double kMs = 1e6, kMb = 1e6;
-// fixtures.cpp
-constexpr std::size_t kManifests = 500;
 
 int open_libraries() {
   int count = 0;
@@ -21,52 +19,43 @@ int open_libraries() {
   return count;
 }
 
-// From nothing to knowing who serves a type key: every file is found and read, those that can hold the key are parsed.
-Runtime discover(const RuntimeOptions& options) {
+// Creates a runtime, which finds, reads, parses and merges all manifests, and chooses the plugin
+// for a type key.
+Runtime discover(const RuntimeOptions& options, std::size_t count) {
   Runtime runtime = or_fail(Runtime::create(options));
   const PluginSet& plugins = *runtime.state().plugins;
-  const auto choices = plugins.choices_for_key("vendor250");
-  if (plugins.found().manifests.size() != kManifests || choices.size() != 1 ||
-      plugins.candidate(choices.front().candidate).manifest->id != "vendor.npu250") {
-    throw Failed("discovery does not find who serves vendor250");
-  }
-  return runtime;
-}
-
-// What `gantry plugins list` and every error for a missing plugin need: every manifest parsed.
-Runtime list_all(const RuntimeOptions& options) {
-  Runtime runtime = or_fail(Runtime::create(options));
-  for (const Candidate& candidate : runtime.state().plugins->candidates()) {
-    if (!candidate.manifest) throw Failed(candidate.file + " has no manifest");
+  const auto choices = plugins.choices_for_key("vendor10");
+  if (plugins.found().manifests.size() != count || choices.size() != 1 ||
+      plugins.candidate(choices.front().candidate).manifest->id != "vendor.npu10") {
+    throw Failed("discovery does not find the plugin for vendor10");
   }
   return runtime;
 }
 
 void add_discovery(Suite& suite) {
   RuntimeOptions options;
-  options.plugin_dirs = {(suite.fixtures / "manifests").string()};
   options.only_these_plugins = true;
   options.threads = 2;
   options.log_level = "error";
-  const auto add = [&](const char* name, auto work) {
+  const auto add = [](const std::string& name, auto work) {
     bench(name, [work](benchmark::State& state) {
       const int before = open_libraries();
       timed(state, work);
       if (open_libraries() != before) throw Failed("discovery has opened a library");
     })->UseManualTime();
   };
-  RuntimeOptions none = options;
-  none.plugin_dirs.clear();
-  add("discovery/500", [options] { return discover(options); });
-  add("discovery/500 listed", [options] { return list_all(options); });
-  add("discovery/none", [none] { return or_fail(Runtime::create(none)); });
-  suite.figure("discovery of 500 manifests", [](const Times& times) {
-    return Row{10, times.median("discovery/500") / kMs, "ms",
-               format("a runtime without any: %.3f ms", times.median("discovery/none") / kMs)};
-  });
-  suite.figure("listing of 500 manifests", [](const Times& times) {
-    return Row{kNoLimit, times.median("discovery/500 listed") / kMs, "ms", "every one is parsed"};
-  });
+  add("discovery/0", [options] { return or_fail(Runtime::create(options)); });
+  // as fixtures.cpp writes them
+  for (const auto& [count, limit_ms] : {std::pair(20, 3.0), std::pair(500, 60.0)}) {
+    const std::string directory = concat("manifests", count), name = concat("discovery/", count);
+    options.plugin_dirs = {(suite.fixtures / directory).string()};
+    add(name, [options, count] { return discover(options, static_cast<std::size_t>(count)); });
+    suite.figure(
+        concat("discovery of ", count, " manifests"), [name, limit_ms](const Times& times) {
+          return Row{limit_ms, times.median(name) / kMs, "ms",
+                     format("a runtime without any: %.3f ms", times.median("discovery/0") / kMs)};
+        });
+  }
 }
 
 void add_command(Suite& suite, const std::string& name, double limit_ms,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is measured, and what must come of it.
+// Benchmarks and the limits of their figures.
 //
 //     add_*()          register benchmarks by name, and figures over their medians
 //     Google Benchmark runs all repetitions in random order, ours and the bare ones mixed
@@ -14,7 +14,6 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -42,9 +41,6 @@ class Times {
   std::map<std::string, std::vector<double>> all_;
 };
 
-// For a figure that is told and not judged.
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
 // One row. `limit` and `measured` are in `unit`; `beside` says what the limit was computed from.
 struct Row {
   double limit = 0, measured = 0;
@@ -56,7 +52,7 @@ struct Figure {
 };
 
 struct Suite {
-  // what fixtures.cpp has made
+  // written by fixtures.cpp
   std::filesystem::path fixtures;
   // tests/golden/data
   std::filesystem::path golden;
@@ -78,15 +74,15 @@ void add_sizes(Suite& suite);
 void add_opencl(Suite& suite);
 // likewise
 void add_vulkan(Suite& suite);
-// likewise; where there is no GPU it says so and adds nothing
+// likewise; without a GPU it reports that and adds nothing
 void add_cuda(Suite& suite);
 
 // Runs what the command line selects.
 Times run_benchmarks();
-// returns  how many figures are missed
+// returns  the number of figures that are missed
 int print_figures(const Suite& suite, const Times& times);
 
-// ---- for the benchmarks themselves ---------------------------------------------------------------------------------
+// ---- for the benchmarks themselves ---------------------------------------------------------------
 
 // throws Failed with the error's text
 template <class T>
@@ -98,7 +94,7 @@ inline void or_fail(const Status& status) {
   if (!status.ok()) throw Failed(status.error().message);
 }
 
-// Registers a benchmark; what it throws ends it alone.
+// Registers a benchmark; an exception ends this benchmark only.
 template <class Body>
 benchmark::internal::Benchmark* bench(const std::string& name, Body body) {
   return benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) mutable {
@@ -110,14 +106,14 @@ benchmark::internal::Benchmark* bench(const std::string& name, Body body) {
   });
 }
 
-// A runtime of two threads that knows the build tree's plugins and the suite's stub, and no configuration of this
-// machine.
+// A runtime of two threads with the build tree's plugins and the suite's stub, without the
+// configuration of this machine.
 Runtime make_runtime(const Suite& suite);
 
 // The address of an exported symbol of a library that is open, or is opened for good.
 void* symbol_of(const std::filesystem::path& library, const char* name);
 
-// Times `work` alone: what it returns is destroyed outside the measured time.
+// Measures `work`; its result is destroyed outside the measured time.
 template <class Work>
 void timed(benchmark::State& state, Work work) {
   using Clock = std::chrono::steady_clock;
