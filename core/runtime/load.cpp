@@ -87,7 +87,7 @@ class Loading {
       if (!state_.plugins->usable_for_key(name, Depth::dependencies)) return nullptr;
       return std::move(server).failure();
     }
-    TypeKey key{name, location_end_of(name, name_), *std::move(server), {}, {}, {}};
+    TypeKey key{name, location_end_of(name, name_), {}, *std::move(server), {}, {}};
     return &early_keys_.emplace(name, std::move(key)).first->second;
   }
 
