@@ -123,9 +123,14 @@ INSTANTIATE_TEST_SUITE_P(
                 };
               },
               Code::invalid, "TEST", "writes a result although it fails"},
-        Wrong{"AResultOfAKindThatIsNone",
+        Wrong{"AResultOfAReservedKind",
               [](Breaker& b) {
-                b.call = [](gantry_value* result, gantry_status*) { return answer(result, 99, 8); };
+                b.call = [](gantry_value* result, gantry_status*) { return answer(result, 20, 8); };
+              },
+              Code::bug, "RESULT_KIND", "which is no kind of a result"},
+        Wrong{"AnObjectAtAddressZero",
+              [](Breaker& b) {
+                b.call = [](gantry_value* result, gantry_status*) { return answer(result, 99); };
               },
               Code::bug, "RESULT_KIND", "returns an object of kind 99 at address 0"},
         Wrong{"AResultThatIsLent",
