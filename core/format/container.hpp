@@ -57,8 +57,8 @@ class ContainerReader {
   static Result<ContainerReader> open(const ContainerLocation& location,
                                       const PayloadLayouts& layouts);
 
-  // What is proved before the tree is read: G1 and G2 still count as G3.
-  const ExporterFacts& facts() const { return container_.facts; }
+  // What is read so far: no entries and tree, and facts in which G1 and G2 still count as G3.
+  const Container& container() const { return container_; }
 
   // Reads up to the next payload whose key has no layout; see EntryCursor.
   Result<bool> next();

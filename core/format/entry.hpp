@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gantry {
@@ -44,5 +45,9 @@ struct Entry {
 
   bool is_library() const { return type_key == library_key; }
 };
+
+// The location of an entry in messages: `entry 2 "cuda" of model.so`.
+std::string location_of_entry(std::size_t index, std::string_view type_key,
+                              std::string_view file_name);
 
 }  // namespace gantry

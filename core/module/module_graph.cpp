@@ -2,6 +2,7 @@
 #include "core/module/module_graph.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/module/global_functions.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/module/traced_function.hpp"
 #include "core/module/unbound.hpp"
@@ -56,9 +57,10 @@ Result<Ref<FunctionObject>> function_of(ModuleNode& node, gantry_function functi
         .with_reason("RESULT_KIND");
   }
   Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
-  if (node.trace == nullptr) {
+  if (node.artifact->trace == nullptr) {
     made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
-  } else if (const auto traced = traced_function(function, name, *node.trace); traced.ok()) {
+  } else if (const auto traced = traced_function(function, name, *node.artifact->trace);
+             traced.ok()) {
     function = *traced;
     made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
   } else {
@@ -86,7 +88,7 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
     if (function.table != nullptr || function.self != nullptr) {
       error.at("get_function of ", described(node), " writes a function although it fails");
     }
-    return std::move(error.at("while looking up ", quoted(name), " in ", node.location));
+    return std::move(error.at("while looking up ", quoted(name), " in ", location_of(node)));
   }
   return function_of(node, function, name);
 }
@@ -110,13 +112,14 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
     if (is_unbound(node)) {
       unbound.push_back(&node);
     } else {
-      bound.push_back(node.location);
+      bound.push_back(location_of(node));
     }
     return false;
   };
   if (where & GANTRY_FIND_SELF) sort_in(module);
   if (where & GANTRY_FIND_IMPORTS) walk_imports(module, sort_in);
-  if ((where & GANTRY_FIND_GLOBALS) && module.globals) bound.push_back("the global functions");
+  if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals)
+    bound.push_back("the global functions");
 
   std::string text = concat("function ", quoted(name), " is not there");
   for (std::size_t i = 0; i < std::min(bound.size(), kNamesTold); ++i) {
@@ -125,7 +128,7 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
   if (bound.size() > kNamesTold) text += concat(" and ", bound.size() - kNamesTold, " more");
   if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
-      text += concat("; ", module.location, " has ", name_list(*names));
+      text += concat("; ", location_of(module), " has ", name_list(*names));
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
@@ -195,8 +198,8 @@ std::vector<ModuleNode*> reachable(ModuleNode& root) {
 
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name) {
-  // A module that is bound between the look-up and its refusal may have the function: then all are asked again, at most
-  // once for each module that is bound meanwhile.
+  // A module that is bound between the look-up and its refusal may have the function: then all are
+  // asked again, at most once for each module that is bound meanwhile.
   for (;;) {
     std::size_t passed_by = 0;
     Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
@@ -214,8 +217,8 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
       walk_imports(module, settles);
       if (!found.ok() || *found) return found;
     }
-    if ((where & GANTRY_FIND_GLOBALS) && module.globals) {
-      if (Ref<FunctionObject> global = module.globals->find(name)) return global;
+    if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals) {
+      if (Ref<FunctionObject> global = module.artifact->globals->find(name)) return global;
     }
     std::size_t unbound = 0;
     Error error = not_found_error(module, where, name, unbound);
@@ -253,11 +256,12 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   const gantry_code code = said.call(
       [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
   if (!list.taken.ok()) {
-    return Error(list.taken.error()).at("while listing the functions of ", module.location);
+    return Error(list.taken.error()).at("while listing the functions of ", location_of(module));
   }
   if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
   if (code != GANTRY_OK) {
-    return said.error(code, list.subject).at("while listing the functions of ", module.location);
+    return said.error(code, list.subject)
+        .at("while listing the functions of ", location_of(module));
   }
   return std::move(list.names);
 }

@@ -21,18 +21,20 @@ namespace gantry {
 // costs    O(modules + edges), no recursion
 std::vector<ModuleNode*> reachable(ModuleNode& root);
 
-// Looks a function up: SELF, then IMPORTS (depth first, in import order, first hit wins, a node asked once),
-// then GLOBALS, as far as `where` has them. Unbound nodes are passed through to their imports.
+// Looks a function up: SELF, then IMPORTS (depth first, in import order, the first hit is taken,
+// each node is searched once), then GLOBALS, as far as `where` contains them. The search continues
+// with the imports of unbound nodes.
 //
 // where    GANTRY_FIND_* bits, at least one
 // name     any bytes
-// returns  not_found: with the unbound modules that were passed, and why, for nobody knows what they would have had
+// returns  not_found: names the unbound modules, which might have had the function, and why each is
+//          unbound
 // thread   any
-// source   spec: artifact-format 4.5 (apache/tvm src/runtime/module.cc)
+// source   apache/tvm src/runtime/module.cc
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name);
 
-// Names that a node's own table lists, in its order; empty where it lists none.
+// The names that the node's own table lists, in its order; empty where it lists none.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
 
 // The env of a call without one: device 0 of the function's own kind, default stream, no task.
@@ -40,11 +42,11 @@ inline gantry_env default_env(const FunctionObject& function) {
   return {{function.device_type != 0 ? function.device_type : kCpu, 0}, nullptr, nullptr};
 }
 
-// Calls a function. A failure carries the callee's text and nothing of ours.
+// Calls a function. The text of a failure is the callee's alone.
 //
 // env      [in]   NULL: default_env()
-// returns  OK, with *result owned by the caller; else *result is none. A callee that fails and writes
-//          a result, or fails without a text, is reported as the callee's bug
+// returns  OK, with *result owned by the caller; else *result is none. A callee that fails and
+//          writes a result, or fails without a text, is reported as the callee's bug
 // costs    a few ns above the callee
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status);
@@ -57,7 +59,8 @@ gantry_code thrown(FunctionObject& function, gantry_value* result, gantry_status
 gantry_code refuse_at_end(FunctionObject& function, gantry_status* status);
 }  // namespace detail
 
-// The same, where *result is none and *status, if there is one, is as a caller of the ABI prepares it.
+// The same, where *result is none and *status, if there is one, is as a caller of the ABI prepares
+// it.
 inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env,
                                  const gantry_value* args, std::int32_t count, gantry_value* result,
                                  gantry_status* status) {

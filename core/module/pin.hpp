@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a loaded thing keeps alive. new_pin() of core/tensor/object.hpp makes one that can cross the ABI.
+// What a loaded thing keeps alive. new_pin() of core/tensor/object.hpp makes one that can cross the
+// ABI.
 #pragma once
 
 #include <memory>

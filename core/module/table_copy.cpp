@@ -32,7 +32,8 @@ struct Location {
   std::size_t asked_by = 0;
 };
 
-// ---- stubs ------------------------------------------------------------------------------------------------------
+// ---- stubs
+// ------------------------------------------------------------------------------------------------------
 
 template <class Last>
 gantry_status* last_of(Last status) {
@@ -43,8 +44,8 @@ gantry_status* last_of(First, Rest... rest) {
   return last_of(rest...);
 }
 
-// The function of any type that refuses in its name. Made from the place's own type, so that a call through the
-// table is a call of the right type.
+// The function of any type that refuses in its name. Made from the place's own type, so that a call
+// through the table is a call of the right type.
 template <const char* text, class Function>
 struct Absent;
 template <const char* text, class... Arguments>
@@ -92,7 +93,8 @@ GANTRY_ABSENT_TEXT("device", capture_begin)
 GANTRY_ABSENT_TEXT("device", capture_end)
 GANTRY_ABSENT_TEXT("device", capture_launch)
 
-// ---- which places there are ---------------------------------------------------------------------------------------
+// ---- which places there are
+// ---------------------------------------------------------------------------------------
 
 const Location kPlugin[] = {
     {offsetof(gantry_plugin_table, id), "gantry.plugin/1.id", Rule::text},
@@ -150,7 +152,8 @@ const Location kDevice[] = {
                  offsetof(gantry_device_table, capture_end)),
 };
 
-// ---- copying --------------------------------------------------------------------------------------------------------
+// ---- copying
+// --------------------------------------------------------------------------------------------------------
 
 AnyFunction pointer_at(const void* table, std::size_t offset) {
   AnyFunction pointer = nullptr;

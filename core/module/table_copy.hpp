@@ -5,10 +5,11 @@
 //     the plugin's, as long as it was built     ours, as long as we know
 //     [size|flags|destroy|call]                 [size|flags|destroy|call|later = stub]
 //
-// What lies beyond the plugin's struct_size is absent, and so is a NULL. Where the ABI lets a place be empty, a stub
-// stands there: it returns UNSUPPORTED and names the function, `gantry.device/1.event_elapsed`. It cannot name the
-// plugin, for all it is given is `self`; whoever called it can, and adds a line of place. Three kinds of places get
-// quieter stubs: what only frees does nothing, get_extension knows nothing, and synchronize returns OK, because a
+// What lies beyond the plugin's struct_size is absent, and so is a NULL. Where the ABI lets a place
+// be empty, a stub stands there: it returns UNSUPPORTED and names the function,
+// `gantry.device/1.event_elapsed`. It cannot name the plugin, for all it is given is `self`;
+// whoever called it can, and adds a line of place. Three kinds of places get quieter stubs: what
+// only frees does nothing, get_extension knows nothing, and synchronize returns OK, because a
 // device without streams has finished whenever a call returns.
 #pragma once
 
@@ -46,10 +47,12 @@ constexpr std::uint32_t kMaxTableSize = 64 * 1024;
 
 // Copies and completes one table.
 //
-// table    [in]   the plugin's; may be NULL or anything that a broken plugin hands over, but readable for 4 bytes
+// table    [in]   the plugin's; may be NULL or anything that a broken plugin hands over, but
+//                 readable for 4 bytes
 // subject  [in]   whose table, for messages: "plugin acme.npu 2.3.1"
-// returns  a table of our size with every place filled; texts that may be absent are "" instead of NULL
-//          malformed, reason STRUCT_SIZE: table, size seen, least size; FUNCTION_MISSING: the empty place by name
+// returns  a table of our size with every place filled; texts that may be absent are "" instead of
+//          NULL malformed, reason STRUCT_SIZE: table, size seen, least size; FUNCTION_MISSING: the
+//          empty place by name
 // lifetime pointers in it are the plugin's, static for the life of the process
 // costs    a copy of at most the table's size
 Result<gantry_plugin_table> copy_table(const gantry_plugin_table* table, std::string_view subject);
@@ -58,7 +61,8 @@ Result<gantry_module_table> copy_table(const gantry_module_table* table, std::st
 Result<gantry_function_table> copy_table(const gantry_function_table* table,
                                          std::string_view subject);
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
-// What list_functions gives to its visitor; its texts are the plugin's, valid as long as the record.
+// What list_functions gives to its visitor; its texts are the plugin's, valid as long as the
+// record.
 Result<gantry_function_info> copy_record(const gantry_function_info* info,
                                          std::string_view subject);
 

@@ -10,8 +10,8 @@
 
 namespace gantry {
 
-// A function whose calls are spans of category "call". Made where a runtime traces only: elsewhere a call costs what it
-// costs.
+// A function whose calls are spans of category "call". Made where a runtime traces only: elsewhere
+// a call costs what it costs.
 //
 // function  [in]  owned by what is made; on failure the caller keeps it
 // name      [in]  of the span; copied

@@ -3,11 +3,12 @@
 
 namespace gantry {
 
-Result<Ref<ModuleNode>> new_unbound_node(std::string type_key, std::string location,
-                                         std::string reason, Pin payload) {
-  GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(type_key), std::move(location)));
-  node->unbound_reason = std::move(reason);
-  node->unbound_payload = std::move(payload);
+Result<Ref<ModuleNode>> new_unbound_node(std::shared_ptr<const Artifact> artifact,
+                                         std::string_view type_key, std::size_t index,
+                                         std::string reason) {
+  GANTRY_TRY(Ref<ModuleNode> node, new_module_node(std::move(artifact), type_key, index));
+  node->unbound = std::make_unique<Unbound>();
+  node->unbound->reason = std::move(reason);
   return node;
 }
 
@@ -15,11 +16,9 @@ bool is_unbound(const ModuleNode& node) {
   return node.table.load(std::memory_order_acquire) == nullptr;
 }
 
-// unbound_reason is never written again once the node is shared, also not by bind(): readers need
-// no lock.
 Failure unbound_error(const ModuleNode& node) {
-  return unavailable(node.location, " is not bound", node.unbound_reason.empty() ? "" : ": ",
-                     node.unbound_reason)
+  const std::string reason = node.unbound == nullptr ? std::string() : node.unbound->reason;
+  return unavailable(location_of(node), " is not bound", reason.empty() ? "" : ": ", reason)
       .with_reason("MODULE_UNBOUND");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier of one parallel launch. A task that ends no longer counts, so one that fails before the barrier does
-// not hang those that wait in it.
+// The barrier of one parallel launch. A task that ends no longer counts, so one that fails before
+// the barrier does not hang those that wait in it.
 #pragma once
 
 #include "core/native/signal.hpp"

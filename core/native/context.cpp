@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/context.hpp"
 
+#include "core/native/device_numbers.hpp"
 #include "core/native/library_context.hpp"
 #include "core/native/packed/packed_call.hpp"
 #include "core/native/parallel_launch.hpp"
@@ -17,8 +18,9 @@
 namespace gantry {
 namespace {
 
-// Ends a thread's state with the thread. A key, not a thread_local with a destructor: to register one of those ends
-// the process where memory is out. Without a key, which a process may have run out of, the state stays.
+// Ends a thread's state with the thread. A key, not a thread_local with a destructor: to register
+// one of those ends the process where memory is out. Without a key, which a process may have run
+// out of, the state stays.
 void reap(void* thread) {
   detail::host_thread = nullptr;
   delete static_cast<HostThread*>(thread);
@@ -44,7 +46,7 @@ const HostServices* services_here(const char* function) {
   return services;
 }
 
-// Compiled code counts devices as its artifact does.
+// Device numbers in compiled code are those of its artifact.
 gantry_device_id device_here(int type, int index) {
   const ModuleNode* node = here().call->node;
   return {node ? to_runtime(*node, type) : type, index};
@@ -94,7 +96,8 @@ gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::
   return GANTRY_OK;
 }
 
-// "runtime.TVMSetStream"(number, index, stream): in which stream of a device the thread's next calls run.
+// "runtime.TVMSetStream"(number, index, stream): in which stream of a device the thread's next
+// calls run.
 gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
                        gantry_value*, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {

@@ -2,11 +2,11 @@
 //
 // Where compiled host code runs: what its runtime lends it, and the state of the thread it is on.
 //
-// Functions that host code calls carry no context (apache/tvm's signatures have none), so the call wrapper and the
-// pool's workers say on each thread whose code runs there now.
+// Functions that host code calls carry no context (apache/tvm's signatures have none), so the call
+// wrapper and the pool's workers say on each thread whose code runs there now.
 #pragma once
 
-#include "core/module/module.hpp"
+#include "core/module/global_functions.hpp"
 #include "core/native/packed/tvm_abi.hpp"
 #include "core/native/workspace.hpp"
 #include "core/tensor/device_set.hpp"
@@ -85,7 +85,8 @@ extern constinit thread_local HostThread* host_thread __attribute__((tls_model("
 HostThread& new_host_thread();
 }  // namespace detail
 
-// throws   std::bad_alloc in a thread's first call; gantry enters host code through HostScope, which is the first
+// throws   std::bad_alloc in a thread's first call; gantry enters host code through HostScope,
+//          which is the first
 // costs    one load and one comparison
 inline HostThread& here() {
   HostThread* thread = detail::host_thread;
@@ -136,8 +137,9 @@ class HostScope {
   bool failed_ = true;
 };
 
-// At the end of a thread's outermost call, when its result is taken, nothing that was returned to host code is needed
-// any more. To keep a module longer would keep its runtime, and on a worker of that runtime's own pool for ever.
+// At the end of a thread's outermost call, when its result is taken, nothing that was returned to
+// host code is needed any more. To keep a module longer would keep its runtime, and on a worker of
+// that runtime's own pool for ever.
 class KeptUntilHere {
  public:
   KeptUntilHere() : thread_(here()) {}
@@ -170,8 +172,8 @@ struct ContextVariable {
 };
 std::span<const ContextVariable> context_variables();
 
-// The stream in which functions of a device run that host code on this thread calls now: the one that the call's env
-// names for it, else the one that host code has set; NULL: the default one.
+// The stream in which functions of a device run that host code on this thread calls now: the one
+// that the call's env names for it, else the one that host code has set; NULL: the default one.
 void* stream_here(const HostThread& thread, gantry_device_id device);
 
 // Adds the functions of no module that host code asks for:
@@ -179,7 +181,8 @@ void* stream_here(const HostThread& thread, gantry_device_id device);
 //     __tvm_set_device(number, index)                 which device of its kind the thread's next calls run on
 //     runtime.TVMSetStream(number, index, stream)     in which stream of that device; NULL: the default one
 //
-// Both say it for this thread, until it is said anew. A call whose env names the device with a stream runs in that.
+// Both say it for this thread, until it is said anew. A call whose env names the device with a
+// stream runs in that.
 //
 // returns  invalid where a name is taken
 Status add_host_globals(GlobalFunctions& globals);

@@ -24,19 +24,45 @@ constexpr Moved kMoved[] = {
 
 }  // namespace
 
-void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, DeviceNumbering numbering,
-                        const DeviceSet& devices) {
+std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Container& container,
+                                                                        const DeviceSet& devices) {
   std::vector<std::pair<std::int32_t, std::int32_t>> numbers;
   for (const Moved& moved : kMoved) {
-    const auto has_key = [&](const Ref<ModuleNode>& node) { return node->type_key == moved.name; };
-    if (std::none_of(nodes.begin(), nodes.end(), has_key)) continue;
+    const auto has_key = [&](const Entry& entry) { return entry.type_key == moved.name; };
+    if (std::none_of(container.entries.begin(), container.entries.end(), has_key)) continue;
     const auto number = devices.number_of(moved.name);
     if (!number.ok()) continue;
     // to_artifact() takes the first.
-    if (numbering == DeviceNumbering::since_v0_8) numbers.emplace_back(moved.since, *number);
+    if (container.facts.device_numbering == DeviceNumbering::since_v0_8)
+      numbers.emplace_back(moved.since, *number);
     numbers.emplace_back(moved.before, *number);
   }
-  for (const Ref<ModuleNode>& node : nodes) node->device_numbers = numbers;
+  return numbers;
+}
+
+std::uint64_t ext_dev_bit(std::int32_t type) {
+  if (type == kExtDev) return kExtDevItself;
+  return type >= kFirstAssignedType && type < kDeviceTypeCount - 1
+             ? std::uint64_t{1} << (type - kFirstAssignedType)
+             : 0;
+}
+
+std::int32_t to_runtime(const ModuleNode& node, std::int32_t number) {
+  for (const auto& [artifact, runtime] : node.artifact->device_numbers) {
+    if (artifact == number) return runtime;
+  }
+  const std::uint64_t ext = node.ext_devs.load(std::memory_order_relaxed);
+  if (number == kExtDev && std::has_single_bit(ext) && ext != kExtDevItself)
+    return kFirstAssignedType + std::countr_zero(ext);
+  return number;
+}
+
+std::int32_t to_artifact(const ModuleNode& node, std::int32_t type) {
+  for (const auto& [artifact, runtime] : node.artifact->device_numbers) {
+    if (runtime == type) return artifact;
+  }
+  const std::uint64_t ext = node.ext_devs.load(std::memory_order_relaxed);
+  return (ext & ext_dev_bit(type)) != 0 ? kExtDev : type;
 }
 
 std::uint64_t ext_dev_of(std::string_view kind, const DeviceSet& devices) {
@@ -54,15 +80,16 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
     if ((ext_devs & ext_dev_bit(device->type)) != 0)
       names.append(names.empty() ? "" : " and ").append(described(*device));
   }
-  return unsupported(node.location, " reaches modules of ", names,
+  return unsupported(location_of(node), " reaches modules of ", names,
                      ": device type 12, ext_dev, in its code may be either; modules of each want "
                      "host code of their own, in one file or two")
       .with_reason("EXT_DEV");
 }
 
-Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, LookUpStart start,
+Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device,
                    const DeviceSet& devices) {
   if ((node.ext_devs & device) == device) return {};
+  const bool from_root = root.artifact->container.facts.look_up_start == LookUpStart::root;
   const std::vector<ModuleNode*> all = reachable(root);
   std::vector<ModuleNode*> reaching;
   const auto add = [&](ModuleNode& one) {
@@ -71,7 +98,7 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, Loo
   };
   add(node);
   const auto reaches = [&](const ModuleNode& one) {
-    if (start == LookUpStart::root && one.type_key == library_key) return true;
+    if (from_root && one.type_key == library_key) return true;
     for (const Ref<ModuleNode>& import : one.imports) {
       if ((import->ext_devs & device) != 0) return true;
     }

@@ -21,26 +21,39 @@
 // receives a tensor on such a device refuses it by its number.
 #pragma once
 
-#include "core/format/exporter_facts.hpp"
+#include "core/format/container.hpp"
 #include "core/module/module.hpp"
 #include "core/tensor/device_set.hpp"
 
-#include <span>
+#include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gantry {
 
-// Sets ModuleNode::device_numbers of all nodes of one file whose host code is of the packed
-// dialect. The plugins of its type keys must be open, so that their devices have numbers, and host
-// code must not have run.
+// The value of Artifact::device_numbers for a file. The plugins of its type keys must be open, so
+// that their devices have numbers; a device that the runtime does not have is not translated.
 //
-// nodes         [in]   of one file
-// numbering     [in]   of the file
-// devices       [in]   of the runtime; a device that it does not have is not translated
-// source        spec: artifact-format 4.4, 5.3; executors 3.3 (apache/tvm
-//               include/tvm/runtime/c_runtime_api.h)
-void set_device_numbers(std::span<const Ref<ModuleNode>> nodes, DeviceNumbering numbering,
-                        const DeviceSet& devices);
+// source        apache/tvm include/tvm/runtime/c_runtime_api.h
+std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Container& container,
+                                                                        const DeviceSet& devices);
+
+// The bit of a device type in ModuleNode::ext_devs; 0: compilers have a number of their own for it.
+// The last type, 127, is not translated: its bit is that of a device named ext_dev.
+constexpr std::uint64_t kExtDevItself = std::uint64_t{1} << 63;
+std::uint64_t ext_dev_bit(std::int32_t type);
+
+// True if a number in the node's code may mean another device than in the runtime.
+inline bool translates_devices(const ModuleNode& node) {
+  return !node.artifact->device_numbers.empty() ||
+         node.ext_devs.load(std::memory_order_relaxed) != 0;
+}
+
+// Translates a device number of the artifact into the runtime's, and back. Other numbers stay, and
+// so does 12 where it may be several devices (host code for which it may is refused).
+std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);
+std::int32_t to_artifact(const ModuleNode& node, std::int32_t type);
 
 // The bit of ModuleNode::ext_devs of modules that run on this kind of device; 0: compilers have a
 // number for it, or the runtime has no such device.
@@ -57,11 +70,10 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
 // root          [in]   of the file
 // node          [in]   reached from root
 // device        [in]   ext_dev_of() the kind of device
-// start         [in]   of the look-ups of the file's host code
 // returns       as check_ext_dev() of the host code that reaches it; after a failure nothing is
 //               changed
 // thread        any; code that runs at the same time may use the numbers before or after
-Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device, LookUpStart start,
+Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device,
                    const DeviceSet& devices);
 
 }  // namespace gantry

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/library_context.hpp"
 
+#include "core/module/global_functions.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/native/context.hpp"
 
@@ -57,9 +58,11 @@ Result<LibraryContext::Found> LibraryContext::look_up(std::string_view name) con
     if (beside.error().code != Code::not_found) return std::move(beside).error();
     if (!beside.error().reason.empty()) missing = std::move(beside).error();
   }
-  // Not kept: a global may be a function of this very library, and globals go only with the runtime.
+  // Not kept: a global may be a function of this very library, and globals go only with the
+  // runtime.
   const HostServices* services = here().call->services;
-  const GlobalFunctions* globals = services ? services->globals.get() : own_.globals.get();
+  const GlobalFunctions* globals =
+      services ? services->globals.get() : own_.artifact->globals.get();
   if (globals != nullptr) {
     if (const Ref<FunctionObject> global = globals->find(name)) return Found{global.get(), {}};
   }
@@ -72,7 +75,8 @@ Result<FunctionObject*> LibraryContext::find(std::string_view name) {
     const auto known = found_.find(name);
     if (known != found_.end()) return known->second.function;
   }
-  // Not under the lock: a module that is asked may call back. Of two that find it the first one's answer stays.
+  // Not under the lock: a module that is asked may call back. Of two that find it the first one's
+  // answer stays.
   GANTRY_TRY(Found found, look_up(name));
   const std::lock_guard lock(mutex_);
   return found_.try_emplace(std::string(name), std::move(found)).first->second.function;

@@ -19,8 +19,8 @@ class LibraryContext {
   // own      [in]   the library's node; borrowed, it owns this
   explicit LibraryContext(ModuleNode& own) : own_(own) {}
 
-  // Widens the search to what `root` reaches, as generation 2 has it, but for `own` and modules that reach it: to
-  // keep a function of those would be a loop that nothing frees.
+  // Widens the search to what `root` reaches, as generation 2 has it, but for `own` and modules
+  // that reach it: to keep a function of those would be a loop that nothing frees.
   void add_root(ModuleNode& root);
 
   // Imports of the library's node, then what add_root() gave, then the globals. The answer is kept.

@@ -42,7 +42,8 @@ bool is_given(std::string_view name) {
   return std::find(std::begin(kGiven), std::end(kGiven), name) != std::end(kGiven);
 }
 
-// Itanium names in namespace tvm: functions, const methods, type infos, their names, virtual tables.
+// Itanium names in namespace tvm: functions, const methods, type infos, their names, virtual
+// tables.
 bool is_tvm_cpp(std::string_view name) {
   return name.starts_with("_ZN3tvm") || name.starts_with("_ZNK3tvm") ||
          name.starts_with("_ZTIN3tvm") || name.starts_with("_ZTSN3tvm") ||

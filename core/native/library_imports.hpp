@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an artifact's library wants from the process, judged from its symbols before anything is opened.
+// What an artifact's library wants from the process, judged from its symbols before anything is
+// opened.
 #pragma once
 
 #include "core/elf/elf_file.hpp"
@@ -22,8 +23,8 @@ std::span<const std::string_view> names_of_tvm_symbols();
 Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf,
                                                         std::string_view location);
 
-// Why the system could not open a library that passed every check: needed libraries and symbols that this host does
-// not have. Opens needed libraries to find out.
+// Why the system could not open a library that passed every check: needed libraries and symbols
+// that this host does not have. Opens needed libraries to find out.
 //
 // system_text  [in]   dlerror's, the last resort
 // returns  unavailable

@@ -33,7 +33,8 @@ bool is_compiler_helper(std::string_view name) {
   return std::find(std::begin(helpers), std::end(helpers), name) != std::end(helpers);
 }
 
-// The name that `__tvm_main__` stands for. LLVM-made files hold a text there, C-made ones the function.
+// The name that `__tvm_main__` stands for. LLVM-made files hold a text there, C-made ones the
+// function.
 //
 // returns  an empty view where the file has no entry
 Result<std::string_view> entry_name(const HostLibrary& library) {
@@ -63,16 +64,15 @@ Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& mo
     auto entry = entry_name(*module.library);
     if (!entry.ok())
       return std::move(entry).failure().at("while looking for the entry of ",
-                                           module.node->location);
+                                           location_of(*module.node));
     name = *entry;
   }
   void* code = nullptr;
   if (!module.prefix.empty()) code = module.library->function(concat(module.prefix, name));
   if (code == nullptr) code = module.library->function(name);
   if (code == nullptr) return std::unique_ptr<HostFunction>();
-  return std::make_unique<HostFunction>(HostFunction{reinterpret_cast<PackedCall>(code),
-                                                     module.services, module.node,
-                                                     std::string(name), module.node->location});
+  return std::make_unique<HostFunction>(HostFunction{
+      reinterpret_cast<PackedCall>(code), module.services, module.node, std::string(name)});
 }
 
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
@@ -129,7 +129,8 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix) {
   if (!library->claim()) {
-    return invalid(node.location, ": ", library->path().native(), " serves another module already");
+    return invalid(location_of(node), ": ", library->path().native(),
+                   " serves another module already");
   }
   for (const ContextVariable& variable : context_variables()) {
     if (void** slot = library->pointer_variable(variable.name)) *slot = variable.address;
@@ -141,7 +142,7 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
 
 Status set_module_context(ModuleNode& own, ModuleNode* root) {
   if (own.table.load(std::memory_order_acquire) != &library_table) {
-    return invalid(own.location, " is no library module");
+    return invalid(location_of(own), " is no library module");
   }
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);

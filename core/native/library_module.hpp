@@ -24,14 +24,16 @@ namespace gantry {
 // prefix   [in]   of a prefixed system library's names: looked up with it, then without
 // returns  invalid where another module has the library already
 //
-// get_function finds what the library itself exports as a function, and through `__tvm_main__` (a text that names the
-// entry, or the entry itself) the entry. list_functions leaves out names that the compiler keeps for itself.
+// get_function finds what the library itself exports as a function, and through `__tvm_main__` (a
+// text that names the entry, or the entry itself) the entry. list_functions leaves out names that
+// the compiler keeps for itself.
 Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix = {});
 
-// Points the library's `__tvm_module_ctx`, if it has one, at where its code may look functions up: the imports of
-// `own`, what `root` reaches beside them, and the runtime's globals. Call it once, when imports are linked.
+// Points the library's `__tvm_module_ctx`, if it has one, at where its code may look functions up:
+// the imports of `own`, what `root` reaches beside them, and the runtime's globals. Call it once,
+// when imports are linked.
 //
 // own      [in]   a node bound to a pair of new_library_module()
 // root     [in]   generations 1 and 2: the artifact's root; later ones: NULL

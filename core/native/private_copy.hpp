@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy of a file in sealed memory, under a name that the system's loader has not seen: opened by it, the copy has
-// variables of its own.
+// A copy of a file in sealed memory, under a name that the system's loader has not seen: opened by
+// it, the copy has variables of its own.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -26,13 +26,14 @@ class PrivateCopy {
   PrivateCopy& operator=(PrivateCopy&& other) noexcept;
 
   explicit operator bool() const { return descriptor_ >= 0; }
-  // "/proc/self/fd/7": good while this lives; the loader knows libraries by their path, so it must live as long as
-  // the library is open.
+  // "/proc/self/fd/7": good while this lives; the loader knows libraries by their path, so it must
+  // live as long as the library is open.
   std::string path() const;
 
  private:
   explicit PrivateCopy(int descriptor) : descriptor_(descriptor) {}
-  // Moves to another descriptor number where a library that was never unloaded still has this one's path.
+  // Moves to another descriptor number where a library that was never unloaded still has this one's
+  // path.
   Status avoid_known_paths();
 
   int descriptor_ = -1;

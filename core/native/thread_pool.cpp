@@ -16,8 +16,8 @@
 namespace gantry {
 namespace {
 
-// Looks before sleeping: some tens of microseconds, more than what lies between two operators of a graph. With more
-// threads than CPUs a spin only keeps the thread that is waited for from running.
+// Looks before sleeping: some tens of microseconds, more than what lies between two operators of a
+// graph. With more threads than CPUs a spin only keeps the thread that is waited for from running.
 constexpr std::uint32_t kSpins = 2000;
 constexpr std::uint32_t kSpinsWhenCrowded = 50;
 

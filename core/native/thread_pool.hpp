@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of one runtime. All tasks of a launch run at the same time, so they may wait for each other.
+// The threads of one runtime. All tasks of a launch run at the same time, so they may wait for each
+// other.
 //
 //     caller ── task 0            one launch at a time: whoever finds the pool busy, also a task of it
 //     worker 0 ── task 1          that launches again, does its work alone on its own thread
 //     worker 1 ── task 2 ...
 //
-// Workers start at the first launch, never change their affinity, spin for some microseconds between launches and
-// then sleep. A launch allocates nothing.
+// Workers start at the first launch, never change their affinity, spin for some microseconds
+// between launches and then sleep. A launch allocates nothing.
 #pragma once
 
 #include "core/native/barrier.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libgantry_tvm.so: the TVM... symbols that some artifacts import by name (every one compiled from C with a
-// workspace). Opened globally, only when one does. It imports nothing from the core, which fills the slot below;
-// before that every call fails softly.
+// libgantry_tvm.so: the TVM... symbols that some artifacts import by name (every one compiled from
+// C with a workspace). Opened globally, only when one does. It imports nothing from the core, which
+// fills the slot below; before that every call fails softly.
 #include "core/native/packed/tvm_abi.hpp"
 
 #include <gantry/abi.h>
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <cstring>
 
-// The core finds the slot by its exported name, kTvmFunctionsSymbol. Functions here use it by a hidden one, so that
-// another library of that name cannot come between.
+// The core finds the slot by its exported name, kTvmFunctionsSymbol. Functions here use it by a
+// hidden one, so that another library of that name cannot come between.
 extern "C" {
 __attribute__((visibility("hidden"))) gantry::TvmFunctions gantry_tvm_slot{};
 extern GANTRY_EXPORT gantry::TvmFunctions gantry_tvm_functions
@@ -136,7 +136,8 @@ GANTRY_EXPORT int TVMBackendRunOnce(void** slot, int (*f)(void*), void* closure,
   return code;
 }
 
-// Objects of system-library mode name themselves when they are opened. Here their names are read from the symbol table.
+// Objects of system-library mode name themselves when they are opened. Here their names are read
+// from the symbol table.
 GANTRY_EXPORT int TVMBackendRegisterSystemLibSymbol(const char*, void*) { return 0; }
 
 // Half-precision helpers. The first two take and give halves as 16-bit integers on every compiler.
@@ -145,8 +146,9 @@ GANTRY_EXPORT std::uint16_t __gnu_f2h_ieee(float number) {
 }
 GANTRY_EXPORT float __gnu_h2f_ieee(std::uint16_t half) { return float_of(half); }
 
-// The others are wanted by compilers that pass halves as floating-point numbers do (LLVM 15 on), but for
-// __truncdfhf2: before, it gave an integer. On x86-64 its result can be in both registers at once.
+// The others are wanted by compilers that pass halves as floating-point numbers do (LLVM 15 on),
+// but for __truncdfhf2: before, it gave an integer. On x86-64 its result can be in both registers
+// at once.
 #if defined(__x86_64__)
 __attribute__((used, visibility("hidden"))) std::uint16_t gantry_half_of_double(double number) {
   return half_of(number);

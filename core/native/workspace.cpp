@@ -112,7 +112,8 @@ WorkspaceShare::~WorkspaceShare() {
   pools_.clear();
 }
 
-// Streams come and go, and nobody tells: of one device at most so many pools are kept, those that are idle go first.
+// Streams come and go, and nobody tells: of one device at most so many pools are kept, those that
+// are idle go first.
 constexpr std::ptrdiff_t kMaxPoolsOfADevice = 8;
 
 Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, void* stream,
@@ -151,7 +152,8 @@ void Workspaces::close() noexcept {
   }
 }
 
-// A thread keeps its shares in all runtimes; those of runtimes that are gone fall out when it meets a new one.
+// A thread keeps its shares in all runtimes; those of runtimes that are gone fall out when it meets
+// a new one.
 WorkspaceShare& Workspaces::share() {
   HostThread& thread = here();
   if (thread.share != nullptr && thread.share->registry() == registry_.get()) return *thread.share;

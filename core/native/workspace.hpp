@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch memory for compiled host code: blocks that a thread takes and gives back like a stack, kept for the next
-// call. What TVMBackendAllocWorkspace stands for.
+// Scratch memory for compiled host code: blocks that a thread takes and gives back like a stack,
+// kept for the next call. What TVMBackendAllocWorkspace stands for.
 //
-//     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each device and stream)
+//     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each
+//     device and stream)
 //
-// A thread works on its own share without a lock. Memory goes when the thread ends, or when close() is called.
+// A thread works on its own share without a lock. Memory goes when the thread ends, or when close()
+// is called.
 //
-// Compiled code returns at once where something fails, and leaves what it has taken: a block knows how deep in calls
-// it was taken, and a call that fails gives back what it and those beneath it have left. What a call that succeeds
-// leaves, it keeps.
+// Compiled code returns at once where something fails, and leaves what it has taken: a block knows
+// how deep in calls it was taken, and a call that fails gives back what it and those beneath it
+// have left. What a call that succeeds leaves, it keeps.
 #pragma once
 
 #include "core/tensor/device_set.hpp"
@@ -39,8 +41,9 @@ struct WorkspaceRegistry {
   std::vector<WorkspaceShare*> shares;
 };
 
-// Blocks of one thread on one device, in one of its streams: what is given back may be in use by work that is still to
-// run there, and the next who gets it comes behind that. In another stream nobody would.
+// Blocks of one thread on one device, in one of its streams: what is given back may be in use by
+// work that is still to run there, and the next who gets it comes behind that. In another stream
+// nobody would.
 //
 // source   spec: executors 3.4 (apache/tvm src/runtime/workspace_pool.cc)
 class DevicePool {
@@ -56,8 +59,8 @@ class DevicePool {
   bool serves(gantry_device_id id, void* stream) const { return stream_ == stream && is_of(id); }
   bool is_idle() const { return used_.empty(); }
 
-  // The smallest spare block that is large enough. Else a new one, and the largest spare one goes for it: the
-  // number of blocks does not grow while one is spare.
+  // The smallest spare block that is large enough. Else a new one, and the largest spare one goes
+  // for it: the number of blocks does not grow while one is spare.
   //
   // depth    [in]   of the call that takes it, see Workspaces::end_call()
   Result<void*> alloc(std::uint64_t bytes, std::uint32_t depth);
@@ -110,7 +113,8 @@ class Workspaces {
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
 
-  // Memory of at least `bytes`, at least kTensorAlignment aligned, content undefined; freed on the same thread.
+  // Memory of at least `bytes`, at least kTensorAlignment aligned, content undefined; freed on the
+  // same thread.
   //
   // stream   [in]   of the device, in which what uses the memory runs
   // returns  not_found    no such device
@@ -125,17 +129,18 @@ class Workspaces {
   // returns  invalid where this thread has no such block in use
   Status free(gantry_device_id device, void* data);
 
-  // A call of host code on this thread has ended: what it took and did not give back is free again where it failed,
-  // else it counts as taken by the one around it.
+  // A call of host code on this thread has ended: what it took and did not give back is free again
+  // where it failed, else it counts as taken by the one around it.
   //
   // depth    [in]   of the call that ends; those within it are deeper
   // outer    [in]   of the one around it; 0: none
   void end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept;
 
-  // Frees what every thread has, and gives nothing from now on. Call it before devices go, so before plugins are
-  // destroyed: their memory is freed through their tables.
+  // Frees what every thread has, and gives nothing from now on. Call it before devices go, so
+  // before plugins are destroyed: their memory is freed through their tables.
   //
-  // thread   one; host code of this runtime runs on none. Threads that have workspaces may end meanwhile or later
+  // thread   one; host code of this runtime runs on none. Threads that have workspaces may end
+  //          meanwhile or later
   void close() noexcept;
 
  private:

@@ -196,10 +196,10 @@ std::string candidate_line(const ExplainedCandidate& one) {
 
 std::string requirement_text(const ExplainedRequirement& told) {
   const Requirement& requirement = told.requirement;
-  std::string text =
-      concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
-             requirement.wanted_by.empty() ? "not wanted"
-                                           : concat("wanted by ", join(requirement.wanted_by)));
+  std::string text = concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
+                            requirement.required_by.empty()
+                                ? "not required"
+                                : concat("required by ", join(requirement.required_by)));
   if (told.candidates.empty()) text += "; no candidate";
   if (!told.override_id.empty()) text += concat("; override: ", told.override_id);
   text += "\n";
@@ -207,7 +207,7 @@ std::string requirement_text(const ExplainedRequirement& told) {
   if (!told.tie.empty()) text += concat("  tie: ", told.tie, "\n");
   if (!told.near.empty()) text += concat("  near: ", join(told.near), "\n");
   if (!told.advice.empty()) text += concat("  advice: ", told.advice, "\n");
-  if (!told.served && !requirement.wanted_by.empty()) text += "  => loading would FAIL\n";
+  if (!told.served && !requirement.required_by.empty()) text += "  => loading would FAIL\n";
   return text;
 }
 
@@ -220,8 +220,8 @@ std::string candidate_clause(const ExplainedCandidate& one) {
 std::string unserved_text(const ExplainedRequirement& told) {
   std::string text =
       concat(told.requirement.device ? "device \"" : "\"", told.requirement.what, "\"");
-  if (!told.requirement.wanted_by.empty())
-    text += concat(", wanted by ", join(told.requirement.wanted_by));
+  if (!told.requirement.required_by.empty())
+    text += concat(", required by ", join(told.requirement.required_by));
   if (told.candidates.empty()) text += ": no plugin offers it";
   for (const ExplainedCandidate& one : told.candidates)
     text += concat("\n    ", candidate_clause(one));
@@ -240,7 +240,7 @@ std::string_view name_of(Verdict verdict) {
 bool Explanation::all_served() const {
   return std::all_of(requirements.begin(), requirements.end(),
                      [](const ExplainedRequirement& told) {
-                       return told.served || told.requirement.wanted_by.empty();
+                       return told.served || told.requirement.required_by.empty();
                      });
 }
 
@@ -278,8 +278,8 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
     Requirement& told = all.emplace(std::pair(requirement.device, requirement.what),
                                     Requirement{requirement.what, requirement.device, {}})
                             .first->second;
-    told.wanted_by.insert(told.wanted_by.end(), requirement.wanted_by.begin(),
-                          requirement.wanted_by.end());
+    told.required_by.insert(told.required_by.end(), requirement.required_by.begin(),
+                            requirement.required_by.end());
   }
   std::vector<Requirement> out;
   for (auto& [what, requirement] : all) out.push_back(std::move(requirement));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why this plugin and not that one: one object for the error of a failed load, for `gantry plugins doctor` and for
-// the embedder.
+// Why a plugin is chosen and others are not: one object for the error of a failed load, for `gantry
+// plugins doctor` and for the embedder.
 #pragma once
 
 #include "core/plugin/plugin_set.hpp"
@@ -12,13 +12,13 @@
 
 namespace gantry {
 
-// Something that an artifact or a user asks for.
+// A type key or device that an artifact or a user requires.
 struct Requirement {
   // type key, or device name
   std::string what;
   bool device = false;
-  // "model.so[cuda#2]"; empty: nobody, shown for completeness
-  std::vector<std::string> wanted_by;
+  // `entry 2 "cuda" of model.so`; empty: shown for completeness
+  std::vector<std::string> required_by;
 };
 
 enum class Verdict {
@@ -76,7 +76,8 @@ struct Explanation {
 // wishes   [in]   in the order in which they are to be told
 Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements);
 
-// One wish for each key and device that somebody offers or an artifact wants, bytewise: what doctor shows.
+// One wish for each key and device that somebody offers or an artifact wants, bytewise: what doctor
+// shows.
 std::vector<Requirement> all_requirements(const PluginSet& plugins,
                                           std::vector<Requirement> wanted);
 
@@ -86,8 +87,9 @@ std::string to_text(const Explanation& explanation);
 // One error for all wishes that are not served.
 //
 // subject  [in]   "model.so"
-// returns  unavailable, reason NO_PLUGIN: every unserved key with its candidates and their reasons, near keys, what to
-//          install; then the keys that are served and everything that was searched
+// returns  unavailable, reason NO_PLUGIN: every unserved key with its candidates and their reasons,
+//          near keys, what to install; then the keys that are served and everything that was
+//          searched
 Error unserved_error(const Explanation& explanation, std::string_view subject);
 
 }  // namespace gantry

@@ -157,7 +157,7 @@ Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env*
   return result;
 }
 
-std::string Module::type_key() const { return node_of(object_)->type_key; }
+std::string Module::type_key() const { return std::string(node_of(object_)->type_key); }
 
 std::vector<Module> Module::imports() const {
   std::vector<Module> all;

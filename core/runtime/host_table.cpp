@@ -186,19 +186,15 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
     }
     GANTRY_TRY(const gantry_module_table* table,
                state.tables.get(module.table, concat("plugin ", PluginHost::of(host).plugin)));
-    const std::string type = table->type_name;
+    Artifact made = state.new_artifact();
+    if (above != nullptr) made.device_numbers = above->artifact->device_numbers;
     GANTRY_TRY(Ref<ModuleNode> node,
-               new_module_node(type, concat("module ", quoted(type), " made by ",
-                                            PluginHost::of(host).plugin)));
-    node->pins.push_back(state.life());
-    node->globals = state.globals;
-    node->trace = state.trace.get();
+               new_module_node(std::make_shared<const Artifact>(std::move(made)), table->type_name,
+                               ModuleNode::kNoIndex));
     if (above != nullptr) {
       node->imports = above->imports;
-      node->device_numbers = above->device_numbers;
       node->ext_devs = above->ext_devs.load();
-      // Released before the life: the parent may be the last that keeps the runtime.
-      node->pins.push_back(std::make_shared<const Ref<ModuleNode>>(Ref<ModuleNode>::share(above)));
+      node->parent = Ref<ModuleNode>::share(above);
     }
     GANTRY_CHECK(bind(*node, {module.self, table}, PluginHost::of(host).plugin, device_type));
     *out = OwnedValue(std::move(node)).take();

@@ -3,7 +3,6 @@
 
 #include "core/base/process_end.hpp"
 #include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
 #include "core/native/library_module.hpp"
@@ -23,25 +22,19 @@ namespace {
 // Loads one file.
 class Loading {
  public:
-  Loading(RuntimeState& state, std::shared_ptr<const MappedFile> file, const LoadOptions& options)
-      : state_(state),
-        file_(std::move(file)),
-        options_(options),
-        name_(file_->path().filename().string()),
-        life_(state.life()) {}
+  Loading(RuntimeState& state, std::shared_ptr<Artifact> artifact, const LoadOptions& options)
+      : state_(state), options_(options), artifact_(std::move(artifact)) {}
 
   Result<Ref<ModuleNode>> run() {
-    GANTRY_TRY(ElfFile elf, ElfFile::parse(file_));
-    elf_ = std::make_shared<const ElfFile>(std::move(elf));
-    GANTRY_TRY(pin_, new_pin(file_));
     GANTRY_CHECK(read());
-    for (const std::string& warning : container_.warnings)
-      state_.log.info(concat(name_, ": ", warning));
-    keys_.emplace(container_, name_);
+    for (const std::string& warning : container().warnings)
+      state_.log.info(concat(artifact_->name, ": ", warning));
+    keys_.emplace(*artifact_);
     Status found = keys_->find_servers(state_, options_.allow_missing);
     if (!found.ok()) return with_dialect(std::move(found).error());
     GANTRY_CHECK(make_nodes());
-    GANTRY_CHECK(set_numbers());
+    artifact_->device_numbers = moved_device_numbers(container(), state_.devices);
+    GANTRY_CHECK(set_ext_devs());
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());
     link();
@@ -50,13 +43,15 @@ class Loading {
   }
 
  private:
+  const Container& container() const { return artifact_->container; }
+
   // Delimits every payload. Where neither the container nor a payload layout shows the length of
   // one (layout one, a plugin whose manifest declares no layout), its plugin loads it now and
   // reports how many bytes it has read.
   Status read() {
-    GANTRY_TRY(const ContainerLocation location, locate_container(*elf_));
+    GANTRY_TRY(const ContainerLocation location, locate_container(*artifact_->elf));
     GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, state_.layouts));
-    container_.facts = reader.facts();
+    artifact_->container = reader.container();
     for (;;) {
       GANTRY_TRY(const bool found, reader.next());
       if (!found) break;
@@ -64,18 +59,16 @@ class Loading {
       GANTRY_TRY(TypeKey* const key, early_key(entry.type_key));
       if (key == nullptr) break;
       GANTRY_TRY(Ref<ModuleNode> node,
-                 new_module_node(std::string(key->name),
-                                 location_of_entry(reader.module_index(), key->location_end)));
-      keep_alive(*node);
-      GANTRY_TRY(const std::uint64_t size, load_with(*key, entry.payload, false, *node));
+                 new_module_node(artifact_, key->name, reader.module_index()));
+      GANTRY_TRY(const std::uint64_t size, load(*key, entry, *node));
       GANTRY_CHECK(reader.accept(size));
       loaded_.emplace(entry.at, std::move(node));
     }
-    GANTRY_TRY(container_, std::move(reader).finish());
+    GANTRY_TRY(artifact_->container, std::move(reader).finish());
     return {};
   }
 
-  // A key with its server, for payloads that are loaded while the container is read. Null: no
+  // A key with its server, for payloads that are loaded while the container is read. NULL: no
   // usable plugin serves it.
   Result<TypeKey*> early_key(std::string_view name) {
     const auto known = early_keys_.find(name);
@@ -87,56 +80,25 @@ class Loading {
       if (!state_.plugins->usable_for_key(name, Depth::dependencies)) return nullptr;
       return std::move(server).failure();
     }
-    TypeKey key{name, location_end_of(name, name_), {}, *std::move(server), {}, {}};
-    return &early_keys_.emplace(name, std::move(key)).first->second;
+    return &early_keys_.emplace(name, TypeKey{name, {}, *std::move(server), {}, {}}).first->second;
   }
 
   // Adds what else prevents the load: serving all type keys alone would not be enough.
   Error with_dialect(Error error) const {
-    if (container_.facts.dialect != Dialect::ffi) return error;
+    if (container().facts.dialect != Dialect::ffi) return error;
     return std::move(error).at(concat("its host code is of the ffi dialect, written by ",
-                                      container_.facts.writer,
+                                      container().facts.writer,
                                       ", which this version does not run either"));
-  }
-
-  static bool is_delimited(const Entry& entry) {
-    return entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
-  }
-
-  // What a loader receives: the payload, or where its end is not known, all bytes up to the
-  // container's end.
-  std::span<const std::uint8_t> bytes_of(const Entry& entry) const {
-    if (is_delimited(entry) || entry.payload.data() == nullptr) return entry.payload;
-    return {entry.payload.data(), container_.bytes.data() + container_.bytes.size()};
-  }
-
-  Payload payload_of(std::string_view key, std::span<const std::uint8_t> bytes, bool exact) const {
-    return {file_, std::string(key), bytes, exact, container_.facts};
-  }
-
-  void keep_alive(ModuleNode& node) const {
-    node.pins.push_back(life_);
-    node.globals = state_.globals;
-    node.trace = state_.trace.get();
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
     const TypeKey& key = keys_->of(index);
-    const Entry& entry = container_.entries[index];
-    std::string location = location_of_entry(index, key.location_end);
-    GANTRY_TRY(Ref<ModuleNode> node,
-               key.missing.empty()
-                   ? new_module_node(std::string(key.name), std::move(location))
-                   : new_unbound_node(std::string(key.name), std::move(location), key.missing,
-                                      std::make_shared<const Payload>(payload_of(
-                                          key.name, bytes_of(entry), is_delimited(entry)))));
-    keep_alive(*node);
-    return node;
+    if (key.missing.empty()) return new_module_node(artifact_, key.name, index);
+    return new_unbound_node(artifact_, key.name, index, key.missing);
   }
 
-  // Sets what the device numbers in the file's code mean.
-  Status set_numbers() {
-    set_device_numbers(nodes_, container_.facts.device_numbering, state_.devices);
+  // Sets ModuleNode::ext_devs of all modules.
+  Status set_ext_devs() {
     std::uint64_t ext_devs = 0;
     for (const TypeKey& key : keys_->all()) {
       if (key.server == nullptr) continue;
@@ -146,12 +108,12 @@ class Loading {
       ext_devs |= device;
     }
     if (ext_devs == 0) return {};
-    for (const std::uint64_t i : container_.tree.children_first()) {
-      for (const std::uint64_t child : container_.tree.children_of(i))
+    for (const std::uint64_t i : container().tree.children_first()) {
+      for (const std::uint64_t child : container().tree.children_of(i))
         nodes_[i]->ext_devs |= nodes_[child]->ext_devs;
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!container_.entries[i].is_library()) continue;
+      if (!container().entries[i].is_library()) continue;
       if (looks_up_from_root()) nodes_[i]->ext_devs |= nodes_.front()->ext_devs;
       GANTRY_CHECK(check_ext_dev(*nodes_[i], nodes_[i]->ext_devs, state_.devices));
     }
@@ -159,12 +121,13 @@ class Loading {
   }
 
   Status make_nodes() {
-    nodes_.reserve(container_.entries.size());
-    for (std::size_t i = 0; i < container_.entries.size(); ++i) {
-      if (!loaded_.empty() && !container_.entries[i].is_library()) {
-        const auto early = loaded_.find(container_.entries[i].at);
+    nodes_.reserve(container().entries.size());
+    for (std::size_t i = 0; i < container().entries.size(); ++i) {
+      if (!loaded_.empty() && !container().entries[i].is_library()) {
+        const auto early = loaded_.find(container().entries[i].at);
         if (early != loaded_.end()) {
-          early->second->location = location_of_entry(i, keys_->of(i).location_end);
+          // The index that the cursor gave assumes a tree, or none, by what was read until then.
+          early->second->index = i;
           nodes_.push_back(early->second);
           continue;
         }
@@ -178,11 +141,12 @@ class Loading {
   // Opens the artifact's own code. Each of several `_lib` entries (G2) has its own mapping.
   Status bind_libraries() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!container_.entries[i].is_library()) continue;
+      if (!container().entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
-      GANTRY_TRY(auto library, HostLibrary::open(file_, elf_, container_.facts, state_.host));
+      GANTRY_TRY(auto library, HostLibrary::open(artifact_->file, artifact_->elf, container().facts,
+                                                 state_.host));
       GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host,
-                                                              *nodes_[i], container_.prefix));
+                                                              *nodes_[i], container().prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
     }
     return {};
@@ -190,44 +154,42 @@ class Loading {
 
   Status load_payloads() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const Entry& entry = container_.entries[i];
+      const Entry& entry = container().entries[i];
       TypeKey& key = keys_->of(i);
       if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
-      GANTRY_CHECK(load_with(key, bytes_of(entry), is_delimited(entry), *nodes_[i]));
+      GANTRY_CHECK(load(key, entry, *nodes_[i]));
     }
     return {};
   }
 
-  // exact    see PayloadLoader::load
   // returns  bytes consumed
-  Result<std::uint64_t> load_with(TypeKey& key, std::span<const std::uint8_t> bytes, bool exact,
-                                  ModuleNode& node) {
-    const auto load = [&]() -> Result<std::uint64_t> {
+  Result<std::uint64_t> load(TypeKey& key, const Entry& entry, ModuleNode& node) {
+    const auto load_entry = [&]() -> Result<std::uint64_t> {
       if (!key.loader) {
-        GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server,
-                                                     payload_of(key.name, bytes, exact), pin_));
+        GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server, *artifact_, key.name));
       }
-      return key.loader->load(bytes, exact, node);
+      return key.loader->load(entry, node);
     };
-    auto consumed = load();
-    if (!consumed.ok()) return std::move(consumed).failure().at("while loading ", node.location);
+    auto consumed = load_entry();
+    if (!consumed.ok())
+      return std::move(consumed).failure().at("while loading ", location_of(node));
     return consumed;
   }
 
   void link() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto children = container_.tree.children_of(i);
+      const auto children = container().tree.children_of(i);
       nodes_[i]->imports.reserve(children.size());
       for (const std::uint64_t child : children) nodes_[i]->imports.push_back(nodes_[child]);
     }
   }
 
-  bool looks_up_from_root() const { return container_.facts.look_up_start == LookUpStart::root; }
+  bool looks_up_from_root() const { return container().facts.look_up_start == LookUpStart::root; }
 
   Status set_contexts() {
     const bool from_root = looks_up_from_root();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!container_.entries[i].is_library()) continue;
+      if (!container().entries[i].is_library()) continue;
       GANTRY_CHECK(
           set_module_context(*nodes_[i], from_root && i != 0 ? nodes_.front().get() : nullptr));
     }
@@ -235,17 +197,9 @@ class Loading {
   }
 
   RuntimeState& state_;
-  std::shared_ptr<const MappedFile> file_;
-  // of file_
-  std::shared_ptr<const ElfFile> elf_;
   const LoadOptions options_;
-  const std::string name_;
-  Container container_;
-  // the mapping, for plugins that keep a payload
-  ObjectPtr pin_;
-  // of the runtime
-  const Pin life_;
-  // of container_, once it is read
+  const std::shared_ptr<Artifact> artifact_;
+  // of the container, once it is read
   std::optional<TypeKeys> keys_;
   // see early_key(); names are views into the file
   std::map<std::string_view, TypeKey> early_keys_;
@@ -265,10 +219,11 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).failure().at("while loading ", path);
-  bool here = false;
-  auto root = state.files.get(*file, [&] {
-    here = true;
-    return Loading(state, *file, options).run();
+  bool is_new = false;
+  auto root = state.files.get(**file, [&]() -> Result<Ref<ModuleNode>> {
+    is_new = true;
+    GANTRY_TRY(auto artifact, open_artifact(state.new_artifact(), *file));
+    return Loading(state, std::move(artifact), options).run();
   });
   if (!root.ok()) {
     Error error = std::move(root).error();
@@ -280,9 +235,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
                         (*root)->imports.size()));
   // An earlier load may have allowed missing modules.
-  if (!options.allow_missing && !here) {
-    GANTRY_CHECK(bind_missing(state, **root, std::filesystem::path(path).filename().string()));
-  }
+  if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root));
   return root;
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The files that a runtime has loaded: the same file again is the same module while its root lives (decision 2).
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -13,31 +11,27 @@
 
 namespace gantry {
 
+// The files that a runtime has loaded: a file that is loaded again is the same module while its
+// root lives (core/decisions/0002).
 class LoadedFiles {
  public:
-  // The root of the file's module graph: the one that lives, else the one that `load` makes.
+  // Returns the root of the file's import graph: the living one, else what `load` returns.
   //
-  // file     kept while the root lives: its device and inode name it, and a file that nobody holds gives its inode to
-  //          the next one
-  // load     called at most once, without a lock that another file's load would want
-  // thread   any; who asks for a file that is being loaded waits
-  Result<Ref<ModuleNode>> get(std::shared_ptr<const MappedFile> file,
+  // file     identified by device and inode, which the mapping that its artifact keeps reserves
+  // load     called at most once, under a lock of this file alone
+  // thread   any; waits while another thread loads the same file
+  Result<Ref<ModuleNode>> get(const MappedFile& file,
                               const std::function<Result<Ref<ModuleNode>>()>& load);
 
  private:
-  // One file. `root` is borrowed: a pin in the root's node takes it back before the node goes.
-  struct Slot {
-    // held by who loads
+  struct File {
+    // held while the file is loaded; guards root
     std::mutex loading;
-    // guards root
-    std::mutex mutex;
-    ModuleNode* root = nullptr;
+    WeakRef<ModuleNode> root;
   };
-  class Ticket;
 
   std::mutex mutex_;
-  // a slot lives while a load or a root holds it
-  std::map<FileIdentity, std::weak_ptr<Slot>> slots_;
+  std::map<FileIdentity, std::shared_ptr<File>> files_;
 };
 
 }  // namespace gantry

@@ -67,37 +67,22 @@ Result<const gantry_module_table*> PayloadLoader::copy_of(const gantry_module_ta
 
 Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
                                             std::shared_ptr<const ActivePlugin> server,
-                                            const Payload& like, ObjectPtr pin) {
-  PayloadLoader made(state, std::move(server));
+                                            const Artifact& artifact, std::string_view type_key) {
+  PayloadLoader made(state, std::move(server), artifact, type_key);
   const ActivePlugin& active = *made.server_;
-  made.loader_ = loader_of(active, like.type_key);
+  made.loader_ = loader_of(active, type_key);
   if (made.loader_ == nullptr) {
-    return unavailable("plugin ", active.plugin->id, " offers ", quoted(like.type_key),
+    return unavailable("plugin ", active.plugin->id, " offers ", quoted(type_key),
                        " and has no loader for it")
         .with_reason("KEY_NOT_OFFERED");
   }
-  made.type_key_ = like.type_key;
-  made.origin_ = like.file->path().string();
-  made.facts_ = like.facts;
-  made.pin_ = std::move(pin);
   return made;
 }
 
-Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, bool exact,
-                                          ModuleNode& node) {
+Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, ModuleNode& node) {
   if (!plugins_may_run()) return process_end_error(subject());
   const Span span(state_->trace.get(), "load payload", "load");
   auto& instance = *static_cast<PluginInstance*>(server_->instance.get());
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
-  blob.type_key = {type_key_.data(), type_key_.size()};
-  blob.origin = {origin_.data(), origin_.size()};
-  blob.data = bytes.data();
-  blob.size = bytes.size();
-  blob.argument_tags = static_cast<std::uint32_t>(facts_.argument_tags);
-  blob.numbering = static_cast<std::uint32_t>(facts_.numbering);
-  blob.pin = pin_.get();
   NewModule made;
   std::uint64_t consumed = 0;
   StatusBuffer status;
@@ -105,9 +90,9 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   {
     std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
     if ((loader_->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
-    code = status.call([&](gantry_status* said) {
+    code = status.call([&](gantry_status* reported) {
       return loader_->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed,
-                                  said);
+                                  reported);
     });
   }
   if (code != GANTRY_OK) {
@@ -120,7 +105,7 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   }
   auto copied = guard([&] { return copy_of(made.pair.table); });
   if (!copied.ok()) {
-    // For want of memory: the plugin's own table is as good. One that is refused is not called.
+    // Where memory is out, the plugin's own table serves. A table that is refused is not called.
     const gantry_module_table* const theirs = made.pair.table;
     if (copied.error().code == Code::exhausted && GANTRY_HAS(theirs, destroy) && theirs->destroy) {
       theirs->destroy(made.pair.self);
@@ -128,6 +113,7 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
     return std::move(copied).error();
   }
   made.table = *copied;
+  const bool exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
   if (exact ? consumed != blob.size : consumed == 0 || consumed > blob.size) {
     return bug(subject(), " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
         .with_reason("BLOB_CONSUMED");
@@ -147,46 +133,66 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   return consumed;
 }
 
-Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
-                                   const Payload& payload, ObjectPtr pin, ModuleNode& node) {
-  GANTRY_TRY(PayloadLoader loader,
-             PayloadLoader::create(state, std::move(server), payload, std::move(pin)));
-  return loader.load(payload.bytes, payload.exact, node);
+Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, bool exact,
+                                          ModuleNode& node) {
+  const std::string location = location_of(node);
+  gantry_blob blob{};
+  blob.struct_size = sizeof blob;
+  blob.flags = exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
+  blob.type_key = {type_key_.data(), type_key_.size()};
+  blob.origin = {location.data(), location.size()};
+  blob.data = bytes.data();
+  blob.size = bytes.size();
+  blob.argument_tags = static_cast<std::uint32_t>(artifact_->container.facts.argument_tags);
+  blob.numbering = static_cast<std::uint32_t>(artifact_->container.facts.numbering);
+  blob.pin = artifact_->pin.get();
+  return load_binary(blob, node);
 }
 
-Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject) {
+Result<std::uint64_t> PayloadLoader::load(const Entry& entry, ModuleNode& node) {
+  const bool is_delimited =
+      entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
+  if (is_delimited || entry.payload.data() == nullptr)
+    return load(entry.payload, is_delimited, node);
+  // The end is not known: the plugin receives all bytes up to the container's end.
+  const std::span<const std::uint8_t> container = artifact_->container.bytes;
+  return load({entry.payload.data(), container.data() + container.size()}, false, node);
+}
+
+Status bind_missing(RuntimeState& state, ModuleNode& root) {
+  const Artifact& artifact = *root.artifact;
   std::vector<Requirement> unserved;
   // the first of a plugin
   std::optional<Error> failure;
   for (ModuleNode* node : reachable(root)) {
     if (!is_unbound(*node)) continue;
-    const auto* payload = static_cast<const Payload*>(node->unbound_payload.get());
-    // What lies behind a payload of unknown length has no key: nobody can be asked for it.
-    const auto server = payload != nullptr && !payload->type_key.empty()
-                            ? state.plugins->for_key(payload->type_key)
-                            : Result<std::shared_ptr<const ActivePlugin>>(not_found("no payload"));
+    // An entry behind a payload of unknown length has no key.
+    auto server = node->type_key.empty()
+                      ? Result<std::shared_ptr<const ActivePlugin>>(not_found("no payload"))
+                      : state.plugins->for_key(node->type_key);
     if (!server.ok()) {
-      if (!failure) failure = server.error();
-      unserved.push_back({node->type_key, false, {concat(subject, "[", node->type_key, "]")}});
+      if (!failure) failure = std::move(server).error();
+      unserved.push_back({std::string(node->type_key), false, {location_of(*node)}});
       continue;
     }
-    if (Status counted = add_ext_dev(root, *node, ext_dev_of(state, **server, payload->type_key),
-                                     payload->facts.look_up_start, state.devices);
-        !counted.ok()) {
-      return std::move(counted).error().at("while binding ", node->location);
-    }
-    GANTRY_TRY(const ObjectPtr pin, new_pin(payload->file));
-    auto loaded = load_payload(state, *server, *payload, pin, *node);
-    // another thread may have been faster
-    if (!loaded.ok() && is_unbound(*node)) {
-      return std::move(loaded).failure().at("while binding ", node->location);
-    }
+    const auto bind_one = [&]() -> Status {
+      GANTRY_CHECK(
+          add_ext_dev(root, *node, ext_dev_of(state, **server, node->type_key), state.devices));
+      GANTRY_TRY(PayloadLoader loader,
+                 PayloadLoader::create(state, *server, artifact, node->type_key));
+      auto loaded = loader.load(artifact.container.entries[node->index], *node);
+      // Another thread may have bound it meanwhile.
+      if (!loaded.ok() && is_unbound(*node)) return std::move(loaded).failure();
+      return {};
+    };
+    if (Status bound = bind_one(); !bound.ok())
+      return std::move(bound).failure().at("while binding ", location_of(*node));
   }
   if (unserved.empty()) return {};
   const Explanation told = explain(*state.plugins, unserved);
-  // a plugin that asks for itself while it is created
+  // a plugin that requests itself while it is created
   if (told.all_served()) return std::move(*failure);
-  return unserved_error(told, subject);
+  return unserved_error(told, artifact.name);
 }
 
 }  // namespace gantry

@@ -3,8 +3,7 @@
 // Loads payloads with the plugins that serve their type keys, at once or later.
 #pragma once
 
-#include "core/base/mapped_file.hpp"
-#include "core/format/exporter_facts.hpp"
+#include "core/format/entry.hpp"
 #include "core/module/module.hpp"
 #include "core/plugin/plugin_set.hpp"
 
@@ -18,20 +17,6 @@ namespace gantry {
 
 struct RuntimeState;
 
-// The input of a loader. A placeholder keeps one, so that it can be bound when its plugin is
-// installed.
-struct Payload {
-  std::shared_ptr<const MappedFile> file;
-  // as in the container; may be an alias
-  std::string type_key;
-  // the payload, or everything up to the container's end
-  std::span<const std::uint8_t> bytes;
-  // bytes end where the payload does
-  bool exact = true;
-  // of the file
-  ExporterFacts facts;
-};
-
 // The loader of a type key or of an alias in the plugin's manifest; NULL: the plugin has none.
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
@@ -39,53 +24,52 @@ const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_vie
 std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
                          std::string_view type_key);
 
-// Makes modules of a file's payloads of one type key. What all of them share is looked up once.
+// Loads payloads of one file and type key with the plugin that serves the key. What all of them
+// share is looked up once.
 class PayloadLoader {
  public:
-  // like     [in]   any payload of the key and file
-  // pin      [in]   keeps the bytes; a loader that needs them after the call retains it
+  // artifact [in]   of the file; outlives the loader
+  // type_key [in]   as in the container: may be an alias; lives as long as the artifact
   // returns  unavailable, reason KEY_NOT_OFFERED
   static Result<PayloadLoader> create(RuntimeState& state,
                                       std::shared_ptr<const ActivePlugin> server,
-                                      const Payload& like, ObjectPtr pin);
+                                      const Artifact& artifact, std::string_view type_key);
 
-  // Binds the node to the module that the loader makes of the bytes.
+  // Binds a node to the module that the plugin makes of the bytes.
   //
   // exact    [in]   the bytes end where the payload does
-  // returns  bytes consumed, all of them where `exact`; the loader's own error; bug, reason
-  //          BLOB_CONSUMED or MODULE_MISSING, where the loader breaks its contract
+  // returns  bytes consumed, all of them where `exact`; the plugin's own error; bug, reason
+  //          BLOB_CONSUMED or MODULE_MISSING, where the plugin breaks its contract
   // thread   one at a time for each PayloadLoader; waits while the plugin loads another payload,
   //          unless its loader is parallel
   // costs    those of the plugin, and some 50 ns
   Result<std::uint64_t> load(std::span<const std::uint8_t> bytes, bool exact, ModuleNode& node);
+  // The same for an entry of the artifact's container.
+  Result<std::uint64_t> load(const Entry& entry, ModuleNode& node);
 
  private:
-  PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server)
-      : state_(&state), server_(std::move(server)) {}
+  PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
+                const Artifact& artifact, std::string_view type_key)
+      : state_(&state), server_(std::move(server)), artifact_(&artifact), type_key_(type_key) {}
   std::string subject() const;
+  Result<std::uint64_t> load_binary(const gantry_blob& blob, ModuleNode& node);
   Result<const gantry_module_table*> copy_of(const gantry_module_table* table);
 
   RuntimeState* state_;
   std::shared_ptr<const ActivePlugin> server_;
+  const Artifact* artifact_;
+  std::string_view type_key_;
   const gantry_loader_table* loader_ = nullptr;
-  std::string type_key_, origin_;
-  ExporterFacts facts_;
-  ObjectPtr pin_;
-  // The table that the loader returned last, and our copy of it.
+  // The table that the plugin returned last, and our copy of it.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};
 };
-
-// The same for one payload.
-Result<std::uint64_t> load_payload(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
-                                   const Payload& payload, ObjectPtr pin, ModuleNode& node);
 
 // Binds the placeholders below `root` for which a plugin is installed now.
 //
 // root     [in]   of its file
-// subject  [in]   for messages: "model.so"
-// returns  the error of a payload that its loader refuses; else unavailable, reason NO_PLUGIN,
+// returns  the error of a payload that its plugin refuses; else unavailable, reason NO_PLUGIN,
 //          where some stay unbound; the others are bound
 // thread   any
-Status bind_missing(RuntimeState& state, ModuleNode& root, const std::string& subject);
+Status bind_missing(RuntimeState& state, ModuleNode& root);
 
 }  // namespace gantry

@@ -59,7 +59,7 @@ Status Runtime::bind_missing(const Module& model) {
   return guard([&]() -> Status {
     if (!model) return invalid("an empty module handle has nothing to bind");
     auto& root = *reinterpret_cast<ModuleNode*>(model.get());
-    return gantry::bind_missing(*state_, root, root.location);
+    return gantry::bind_missing(*state_, root);
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One runtime: the parts behind the handle. Decision 1 defines what keeps it alive.
+// One runtime: the parts behind the handle. core/decisions/0001 defines what keeps it alive.
 //
 //     configuration, environment -> manifests -> plugins, opened when needed -> devices, loaders
 //     pool, workspaces, globals  -> used by compiled host code
@@ -8,7 +8,8 @@
 
 #include "core/base/log.hpp"
 #include "core/format/payload_layout.hpp"
-#include "core/module/pin.hpp"
+#include "core/module/artifact.hpp"
+#include "core/module/global_functions.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/native/context.hpp"
 #include "core/native/thread_pool.hpp"
@@ -41,6 +42,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
 
   // Held by objects that may outlive the handle.
   Pin life() { return shared_from_this(); }
+  // An artifact without a file, which keeps this runtime.
+  Artifact new_artifact() { return {life(), globals, trace.get()}; }
 
   // The device of a number or name; opens its plugin if necessary.
   //

@@ -4,9 +4,6 @@
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
-#include <gantry/quoted.hpp>
-
-#include <charconv>
 #include <unordered_map>
 
 namespace gantry {
@@ -15,19 +12,18 @@ namespace {
 // The modules of the file that need a key, for messages.
 Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   Requirement requirement{std::string(key.name), false, {}};
-  for (const std::size_t i : key.entries) {
-    requirement.wanted_by.push_back(concat(file_name, "[", key.name, "#", i, "]"));
-  }
+  for (const std::size_t i : key.entries)
+    requirement.required_by.push_back(location_of_entry(i, key.name, file_name));
   return requirement;
 }
 
-// One sentence, because a placeholder repeats it wherever a look-up passes it; explain() has all of
-// it.
+// One sentence, because each look-up that passes the placeholder repeats it; explain() has the
+// details.
 std::string why_missing(const RuntimeState& state, const Requirement& requirement,
                         const Error& failure) {
   const ExplainedRequirement told = explain(*state.plugins, {requirement}).requirements.front();
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-  // nothing is known against it except this one failure
+  // this failure is the only reason
   if (told.served) return std::string(sentence(failure.message));
   std::string why;
   for (const ExplainedCandidate& candidate : told.candidates) {
@@ -40,29 +36,17 @@ std::string why_missing(const RuntimeState& state, const Requirement& requiremen
 
 }  // namespace
 
-std::string location_end_of(std::string_view key, std::string_view file_name) {
-  return concat(" ", quoted(key), " of ", file_name);
-}
-
-std::string location_of_entry(std::size_t index, std::string_view location_end) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
-  std::string location;
-  location.reserve(7 + static_cast<std::size_t>(end - digits) + location_end.size());
-  return location.append("module ").append(digits, end).append(location_end);
-}
-
 // A file has few keys and up to thousands of modules.
-TypeKeys::TypeKeys(const Container& container, std::string file_name)
-    : file_name_(std::move(file_name)) {
-  std::unordered_map<std::string_view, std::uint32_t> location;
+TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
+  const Container& container = artifact.container;
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
   key_of_.reserve(container.entries.size());
   for (std::size_t i = 0; i < container.entries.size(); ++i) {
     const std::string_view name = container.entries[i].type_key;
     if (key_of_.empty() || keys_[key_of_.back()].name != name) {
       const auto [known, added] =
-          location.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
-      if (added) keys_.push_back({name, location_end_of(name, file_name_), {}, {}, {}, {}});
+          numbers.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
+      if (added) keys_.push_back({name, {}, {}, {}, {}});
       key_of_.push_back(known->second);
     } else {
       key_of_.push_back(key_of_.back());

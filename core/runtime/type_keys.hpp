@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The type keys of a file on its way in, and who serves each.
+// The type keys of a file that is being loaded, and the plugin that serves each.
 //
-//     entries by type key -> plugins asked what they offer -> plugins opened, or one error for all that nobody serves
+//     entries by type key -> candidates by their manifests -> plugins opened, or one error that
+//     lists
+//                                                             every key without a usable plugin
 #pragma once
 
-#include "core/format/container.hpp"
 #include "core/runtime/payload.hpp"
 
 #include <cstddef>
@@ -21,22 +22,15 @@ namespace gantry {
 
 struct RuntimeState;
 
-// The end of the place of every module of a key, for messages: " \"cuda\" of model.so".
-std::string location_end_of(std::string_view key, std::string_view file_name);
-// "module 3 \"cuda\" of model.so"
-std::string location_of_entry(std::size_t index, std::string_view location_end);
-
 // What all entries of one type key have in common.
 struct TypeKey {
-  // the container's; empty: lost behind a payload that nobody can measure
+  // the container's; empty: behind a payload of unknown length
   std::string_view name;
-  // see place_end_of()
-  std::string location_end;
   // by index
   std::vector<std::size_t> entries;
   // NULL: host code, or missing
   std::shared_ptr<const ActivePlugin> server;
-  // why nobody serves it, in full; empty: somebody does
+  // why no plugin serves it, in full; empty: one does
   std::string missing;
   // made for the first payload
   std::optional<PayloadLoader> loader;
@@ -44,14 +38,15 @@ struct TypeKey {
 
 class TypeKeys {
  public:
-  // container  [in]   borrowed: its names are used
-  // file_name  [in]   for messages
-  TypeKeys(const Container& container, std::string file_name);
+  // artifact   [in]   whose container is read; outlives this
+  explicit TypeKeys(const Artifact& artifact);
 
-  // Opens the plugin of every type key, and tells of all that nobody serves at once.
+  // Opens the plugin of every type key.
   //
-  // allow_missing  [in]   a key that nobody serves says so in `missing` instead
-  // returns        unavailable, reason NO_PLUGIN; what a plugin says that is created
+  // allow_missing  [in]   sets `missing` of each key that no usable plugin serves, instead of
+  //                       failing
+  // returns        unavailable, reason NO_PLUGIN, listing all such keys; the error of a plugin that
+  //                cannot be created
   Status find_servers(const RuntimeState& state, bool allow_missing);
 
   std::span<const TypeKey> all() const { return keys_; }
@@ -60,7 +55,7 @@ class TypeKeys {
  private:
   Status check_served(const RuntimeState& state, const std::vector<TypeKey*>& wanted) const;
 
-  std::string file_name_;
+  std::string_view file_name_;
   std::vector<TypeKey> keys_;
   // by entry, into keys_
   std::vector<std::uint32_t> key_of_;

@@ -20,7 +20,24 @@
 namespace gantry {
 
 // One strong reference, and the weak one that all strong references hold together.
-constexpr std::uint64_t kFreshCounts = (std::uint64_t{1} << 32) | 1;
+constexpr std::uint64_t kFreshCounts = std::uint64_t{1} << 32 | 1;
+
+// Adds a strong reference unless there is none left. The caller holds a reference, weak or strong.
+inline bool retain_if_alive(gantry_object& object) {
+  const std::atomic_ref counts(object.counts);
+  std::uint64_t seen = counts.load(std::memory_order_relaxed);
+  while ((seen & UINT32_MAX) != 0) {
+    if (counts.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+constexpr std::uint64_t kOneWeak = std::uint64_t{1} << 32;
+
+// Releases a weak reference. The caller for which it returns true frees the memory.
+inline bool release_weak(gantry_object& object) {
+  return std::atomic_ref(object.counts).fetch_sub(kOneWeak, std::memory_order_acq_rel) >> 32 == 1;
+}
 
 // One reference to a T, whose first member is `gantry_object header` (T may be gantry_object itself).
 template <class T>
@@ -64,6 +81,38 @@ class Ref {
 };
 
 using ObjectPtr = Ref<gantry_object>;
+
+// One weak reference: it keeps the object's memory, not its content.
+template <class T>
+class WeakRef {
+ public:
+  WeakRef() = default;
+  explicit WeakRef(const Ref<T>& of) : object_(of.base()) {
+    if (object_ != nullptr)
+      std::atomic_ref(object_->counts).fetch_add(kOneWeak, std::memory_order_relaxed);
+  }
+  WeakRef(WeakRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  WeakRef& operator=(WeakRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~WeakRef() {
+    if (object_ != nullptr && release_weak(*object_))
+      object_->deleter(object_, GANTRY_DELETE_MEMORY);
+  }
+
+  // returns  NULL where no strong reference is left
+  Ref<T> lock() const {
+    if (object_ == nullptr || !retain_if_alive(*object_)) return {};
+    return Ref<T>::adopt(reinterpret_cast<T*>(object_));
+  }
+  bool expired() const {
+    return object_ == nullptr || (std::atomic_ref(object_->counts).load() & UINT32_MAX) == 0;
+  }
+
+ private:
+  gantry_object* object_ = nullptr;
+};
 
 inline bool holds_object(const gantry_value& value) { return value.kind >= GANTRY_OBJECT; }
 

@@ -3,6 +3,7 @@
 // Devices that DLPack has no number for: two vendors who both say ext_dev to compilers, in one process.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
+#include "core/native/device_numbers.hpp"
 #include "core/pack/pack.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -223,7 +224,7 @@ TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceThatHostCodeCannotTellApart) {
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().reason, "EXT_DEV");
   EXPECT_THAT(bound.error().message,
-              testing::AllOf(HasSubstr(both), HasSubstr("while binding module 2")));
+              testing::AllOf(HasSubstr(both), HasSubstr("while binding entry 2")));
   EXPECT_EQ(model.missing().size(), 1u);
   const Tensor a = vector("abacus:0", 1), b = vector("abacus:0", 2), c = vector("abacus:0", 0);
   const auto called = model.function("axpy2").value()(a, b, c);

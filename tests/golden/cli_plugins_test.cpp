@@ -178,7 +178,8 @@ TEST(Doctor, EscapesNamesOfFiles) {
       run_gantry({"plugins", "doctor", "--artifact", (temp / "x\x1b[31m.so").string()});
 
   EXPECT_EQ(doctor.status, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("wanted by x\\x1b[31m.so["));
+  EXPECT_THAT(doctor.out,
+              HasSubstr("required by entry 0 \"GraphExecutorFactory\" of x\\x1b[31m.so"));
   EXPECT_THAT(doctor.out, HasSubstr("host code x\\x1b[31m.so\n"));
   EXPECT_THAT(doctor.out, Not(HasSubstr("\x1b")));
 }

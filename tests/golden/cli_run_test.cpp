@@ -285,8 +285,8 @@ TEST(Doctor, EndsWith1WhereSomethingWantedIsNotServed) {
   EXPECT_EQ(json["wishes"][0]["served"], true);
   EXPECT_EQ(json["wishes"][1]["what"], "opencl");
   EXPECT_EQ(json["wishes"][1]["served"], false);
-  EXPECT_EQ(json["wishes"][1]["wanted_by"],
-            nlohmann::json::parse(R"(["digits_mlp_opencl.so[opencl#2]"])"));
+  EXPECT_EQ(json["wishes"][1]["required_by"],
+            nlohmann::json::parse(R"(["entry 2 \"opencl\" of digits_mlp_opencl.so"])"));
 }
 
 TEST(Doctor, AnswersForOneKey) {

@@ -105,7 +105,7 @@ int list(const Globals& globals, bool json) {
   return kDone;
 }
 
-// The type keys of an artifact, each with the modules that want it: "model.so[cuda#2]".
+// The type keys of an artifact, each with the modules that require it.
 std::vector<Requirement> requirements_of(const Artifact& artifact) {
   std::vector<Requirement> requirements;
   const std::string name = artifact.file->path().filename().string();
@@ -116,7 +116,7 @@ std::vector<Requirement> requirements_of(const Artifact& artifact) {
     auto at = std::find_if(requirements.begin(), requirements.end(),
                            [&](const Requirement& w) { return w.what == key; });
     if (at == requirements.end()) at = requirements.insert(at, Requirement{key, false, {}});
-    at->wanted_by.push_back(concat(name, "[", key, "#", i, "]"));
+    at->required_by.push_back(location_of_entry(i, key, name));
   }
   return requirements;
 }
@@ -230,7 +230,7 @@ void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json
   json.begin_object();
   json.field("what", json_text(requirement.requirement.what));
   json.field("kind", requirement.requirement.device ? "device" : "key");
-  write_texts("wanted_by", requirement.requirement.wanted_by, json);
+  write_texts("required_by", requirement.requirement.required_by, json);
   json.field("served", requirement.served);
   json.field("override", text_or_null(requirement.override_id));
   write_candidates("candidates", requirement.candidates, json);

@@ -2,6 +2,7 @@
 #include "core/native/packed/packed_call.hpp"
 
 #include "core/module/module_graph.hpp"
+#include "core/native/device_numbers.hpp"
 #include "core/native/packed/packed_values.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -14,7 +15,7 @@
 namespace gantry {
 namespace {
 
-// Why the call that just ended failed: the cause that it left, or that it left none.
+// The cause that the failed call has left, or that it has left none.
 Error take_cause(HostThread& thread, const HostFunction& function) {
   Error cause = invalid("it fails and says nothing: it was compiled without error texts")
                     .with_reason("HOST_CODE");
@@ -23,7 +24,7 @@ Error take_cause(HostThread& thread, const HostFunction& function) {
     cause = std::move(thread.error);
     if (cause.message.empty()) cause.message = "it fails with an empty text";
   }
-  return cause.at("in host function ", quoted(function.name), " of ", function.location);
+  return cause.at("in host function ", quoted(function.name), " of ", location_of(*function.node));
 }
 
 // Most arguments that a call may have to be built on the stack at once: what compiled functions have.
@@ -44,7 +45,7 @@ bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t c
       std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
       std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
       std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
-  if (counts_otherwise(node)) return false;
+  if (translates_devices(node)) return false;
   for (std::int32_t i = 0; i < count; ++i) {
     const auto kind = static_cast<std::uint32_t>(args[i].kind);
     if (kind >= sizeof codes_of_kinds) return false;
@@ -81,7 +82,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   auto owned = result_from_host(*function.node, value, code);
   if (!owned.ok()) {
     return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
-                                                   " of ", function.location),
+                                                   " of ", location_of(*function.node)),
                      status);
   }
   *result = owned->take();
@@ -97,7 +98,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   PackedArguments packed(count);
   if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
     return to_status(std::move(filled).failure().at("in host function ", quoted(function.name),
-                                                    " of ", function.location),
+                                                    " of ", location_of(*function.node)),
                      status);
   }
   PackedValue value{};

@@ -32,14 +32,13 @@ namespace gantry {
 struct HostFunction {
   PackedCall code;
   const HostServices* services;
-  // borrowed: whoever calls keeps the module
+  // borrowed: the caller keeps the module
   const ModuleNode* node;
   std::string name;
-  // of the module, for messages
-  std::string location;
 };
 
-// Calls it. A failure has the text that the artifact or whatever it called has left, and one line of place.
+// Calls it. The text of a failure is the one that the artifact, or a function that it called, has
+// left, and a line that names the function.
 const gantry_function_table* host_function_table();
 
 // TVMFuncCall. Returned texts, functions and modules live until the thread's next call, at most until its outermost

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/packed/packed_values.hpp"
 
+#include "core/native/device_numbers.hpp"
+
 #include <gantry/kind_text.hpp>
 
 #include <cstring>
@@ -48,7 +50,7 @@ Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
 }
 
 Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values) {
-  const bool same_numbers = !counts_otherwise(node);
+  const bool same_numbers = !translates_devices(node);
   for (std::int32_t i = 0; i < count_; ++i) {
     const gantry_value& value = values[i];
     values_[i].i = value.i;
@@ -128,7 +130,7 @@ Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values)
 }
 
 Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, const int* codes) {
-  const bool same_numbers = node == nullptr || !counts_otherwise(*node);
+  const bool same_numbers = node == nullptr || !translates_devices(*node);
   for (std::int32_t i = 0; i < count_; ++i) {
     gantry_value& value = values_[i];
     value.small_size = 0;

@@ -195,8 +195,8 @@ TEST(ContainerReader, ShowsFactsAndNamesTheContainerInItsErrors) {
   location.room = container.bytes();
   ContainerReader reader = ContainerReader::open(location, built_in()).value();
 
-  EXPECT_EQ(reader.facts().generation, Generation::g3);
-  EXPECT_EQ(reader.facts().argument_tags, Tags::no);
+  EXPECT_EQ(reader.container().facts.generation, Generation::g3);
+  EXPECT_EQ(reader.container().facts.argument_tags, Tags::no);
   ASSERT_TRUE(reader.next().value());
   EXPECT_EQ(reader.entry().at, 8u + 8 + 12 + 16);
   const Status refused = reader.accept(1000);

@@ -121,7 +121,7 @@ TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
   EXPECT_EQ(result.error().message,
-            "a function of module mute fails with code 5 and without a text");
+            "a function of module \"mute\" fails with code 5 and without a text");
 }
 
 TEST(Call, NamesACalleeThatThrows) {
@@ -138,7 +138,7 @@ TEST(Call, NamesACalleeThatThrows) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::bug);
   EXPECT_EQ(result.error().reason, "EXCEPTION");
-  EXPECT_EQ(result.error().message, "a function of module wild (plugin acme.npu) throws: seven");
+  EXPECT_EQ(result.error().message, "a function of module \"wild\" made by acme.npu throws: seven");
 }
 
 TEST(Call, DoesNotTakeAnOldTextForTheCallees) {

@@ -3,8 +3,9 @@
 // A module in memory whose functions return numbers, and which writes down what is done to it.
 #pragma once
 
-#include "core/module/module.hpp"
+#include "core/module/global_functions.hpp"
 #include "core/module/module_graph.hpp"
+#include "tests/support/artifact.hpp"
 
 #include <map>
 #include <string>
@@ -81,11 +82,11 @@ inline const gantry_module_table* fake_module_table() {
   return &table;
 }
 
-// A bound node named `name`, place "module <name>".
+// A bound node at the location `module "name"`.
 inline Ref<ModuleNode> fake_node(std::string name,
                                  std::map<std::string, std::int64_t> functions = {},
                                  Journal* journal = nullptr) {
-  Ref<ModuleNode> node = std::move(new_module_node("fake", "module " + name)).value();
+  Ref<ModuleNode> node = named_node(name);
   const gantry_module pair{new FakeModule{std::move(name), std::move(functions), journal},
                            fake_module_table()};
   if (!bind(*node, pair).ok()) std::abort();

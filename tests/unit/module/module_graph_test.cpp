@@ -25,7 +25,7 @@ std::int64_t answer_of(const Result<Ref<FunctionObject>>& found) {
 }
 
 Ref<ModuleNode> unbound(std::string name) {
-  return std::move(new_unbound_node("cuda", "module " + name, "no plugin serves \"cuda\"")).value();
+  return test::unbound_node(std::move(name), "no plugin serves \"cuda\"");
 }
 
 //        root
@@ -108,7 +108,7 @@ TEST(FindFunction, ReturnsAnExistingFunctionObject) {
   const auto source = fake_node("source", {{"f", 9}});
   const Ref<FunctionObject> existing = find_function(*source, GANTRY_FIND_SELF, "f").value();
   const gantry_module_table table = existing_table();
-  const auto node = std::move(new_module_node("fake", "module saved")).value();
+  const auto node = test::named_node("saved");
   ASSERT_TRUE(bind(*node, {existing.get(), &table}).ok());
 
   const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
@@ -121,7 +121,7 @@ TEST(FindFunction, ReturnsAnExistingFunctionObject) {
 TEST(FindFunction, RefusesAnExistingObjectThatIsNoFunction) {
   const ObjectPtr pin = new_pin({}).value();
   const gantry_module_table table = existing_table();
-  const auto node = std::move(new_module_node("fake", "module saved")).value();
+  const auto node = test::named_node("saved");
   ASSERT_TRUE(bind(*node, {pin.get(), &table}, "acme.npu").ok());
 
   const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
@@ -131,7 +131,7 @@ TEST(FindFunction, RefusesAnExistingObjectThatIsNoFunction) {
   EXPECT_EQ(found.error().reason, "RESULT_KIND");
   EXPECT_EQ(
       found.error().message,
-      "get_function of module saved (plugin acme.npu) returns an object of kind 64, expected a "
+      "get_function of module \"saved\" made by acme.npu returns an object of kind 64, expected a "
       "function (kind 68)");
   EXPECT_EQ(pin.get()->counts & UINT32_MAX, 1u) << "its reference is released";
 }
@@ -163,7 +163,7 @@ TEST(FindFunction, ComesToTheGlobalsLast) {
                                     .value())
                     .ok());
   }
-  graph.root->globals = globals;
+  test::artifact_of(*graph.root).globals = globals;
 
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "only")), 50);
@@ -199,8 +199,9 @@ TEST(FindFunction, NamesTheUnboundNodesThatMightHaveHadIt) {
   EXPECT_EQ(found.error().code, Code::not_found);
   EXPECT_EQ(found.error().reason, "MODULE_UNBOUND");
   EXPECT_EQ(found.error().message,
-            "function \"f\" is not there; looked in module root; module root has \"a\", \"b\"; not "
-            "looked in: module gap is not bound: no plugin serves \"cuda\"");
+            "function \"f\" is not there; looked in module \"root\"; module \"root\" has \"a\", "
+            "\"b\"; not "
+            "looked in: module \"gap\" is not bound: no plugin serves \"cuda\"");
 }
 
 TEST(FindFunction, SaysWhereItLookedWithoutALineForEachOfManyModules) {
@@ -213,8 +214,8 @@ TEST(FindFunction, SaysWhereItLookedWithoutALineForEachOfManyModules) {
   const auto found = find_function(*root, kAll, "f");
 
   ASSERT_FALSE(found.ok());
-  EXPECT_THAT(found.error().message, HasSubstr("module m6 and 13 more"));
-  EXPECT_THAT(found.error().message, HasSubstr("module u7 is not bound"));
+  EXPECT_THAT(found.error().message, HasSubstr("module \"m6\" and 13 more"));
+  EXPECT_THAT(found.error().message, HasSubstr("module \"u7\" is not bound"));
   EXPECT_THAT(found.error().message, HasSubstr("; 12 more modules are not bound"));
 }
 
@@ -228,7 +229,7 @@ TEST(FindFunction, StopsAtAModuleWhoseLookUpFails) {
   EXPECT_EQ(found.error().code, Code::unavailable);
   EXPECT_EQ(found.error().reason, "FAKE");
   EXPECT_EQ(found.error().message,
-            "the driver is gone\n  while looking up \"side\" in module bottom");
+            "the driver is gone\n  while looking up \"side\" in module \"bottom\"");
 }
 
 TEST(ListFunctions, GivesTheNamesOfTheNodeItself) {
@@ -268,7 +269,7 @@ TEST(ListFunctions, RefusesARecordThatCannotBeRead) {
     visitor->visit(visitor->self, &good, status);
     return gantry_code{GANTRY_OK};
   };
-  Ref<ModuleNode> node = std::move(new_module_node("fake", "module odd")).value();
+  Ref<ModuleNode> node = test::named_node("odd");
   ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}, "acme.npu").ok());
   for (const Bad& one : bad) {
     given = one.there ? &one.info : nullptr;
@@ -280,7 +281,7 @@ TEST(ListFunctions, RefusesARecordThatCannotBeRead) {
     EXPECT_EQ(names.error().reason, one.reason);
     EXPECT_EQ(names.error().message,
               concat("list_functions of ", described(*node), ": ", one.message,
-                     "\n  while listing the functions of module odd"));
+                     "\n  while listing the functions of module \"odd\" made by acme.npu"));
   }
 }
 
@@ -294,7 +295,7 @@ TEST(ListFunctions, TakesARecordOfALaterMinor) {
     const Later later{{sizeof later, 0, gantry_text("axpy"), {}}, 7};
     return visitor->visit(visitor->self, &later.info, status);
   };
-  Ref<ModuleNode> node = std::move(new_module_node("fake", "module new")).value();
+  Ref<ModuleNode> node = test::named_node("new");
   ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
 
   EXPECT_THAT(*list_functions(*node), ElementsAre("axpy"));
@@ -305,7 +306,7 @@ TEST(ListFunctions, IsEmptyForAModuleThatCannotList) {
   table.list_functions = [](void*, const gantry_visitor*, gantry_status* status) {
     return gantry_fail(status, GANTRY_UNSUPPORTED, "", "list_functions is not there");
   };
-  Ref<ModuleNode> node = std::move(new_module_node("fake", "module quiet")).value();
+  Ref<ModuleNode> node = test::named_node("quiet");
   ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
 
   EXPECT_THAT(*list_functions(*node), IsEmpty());

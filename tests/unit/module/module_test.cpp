@@ -22,16 +22,17 @@ Pin journal_pin(Journal& journal, std::string text) {
              [&journal, text](const void*) { journal.push_back(text); });
 }
 
-TEST(Module, DestroysItsPairThenItsPinsLastFirstThenItsImports) {
+TEST(Module, DestroysItsPairThenItsParentThenTheRuntimeThenItsImports) {
   Journal journal;
   {
     Ref<ModuleNode> root = fake_node("root", {}, &journal);
-    root->pins = {journal_pin(journal, "pin 0 gone"), journal_pin(journal, "pin 1 gone")};
+    test::artifact_of(*root).runtime = journal_pin(journal, "runtime gone");
+    root->parent = fake_node("parent", {}, &journal);
     root->imports.push_back(fake_node("import", {}, &journal));
   }
 
-  EXPECT_THAT(journal,
-              ElementsAre("root destroyed", "pin 1 gone", "pin 0 gone", "import destroyed"));
+  EXPECT_THAT(journal, ElementsAre("root destroyed", "parent destroyed", "runtime gone",
+                                   "import destroyed"));
 }
 
 TEST(Module, KeepsAnImportThatSomebodyElseHolds) {
@@ -113,7 +114,7 @@ TEST(Module, IsBoundOnce) {
 
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, Code::invalid);
-  EXPECT_EQ(again.error().message, "module root is bound already");
+  EXPECT_EQ(again.error().message, "module \"root\" is bound already");
 }
 
 TEST(Module, RefusesAFunctionWithoutCall) {
@@ -123,13 +124,13 @@ TEST(Module, RefusesAFunctionWithoutCall) {
 
   ASSERT_FALSE(function.ok());
   EXPECT_EQ(function.error().code, Code::bug);
-  EXPECT_EQ(function.error().message, "module root gives a function without `call`");
+  EXPECT_EQ(function.error().message, "module \"root\" gives a function without `call`");
 }
 
 // Of many that bind at the same time one wins, and look-ups beside them see all of it or nothing.
 TEST(Module, BindsOnceUnderThreads) {
   for (int round = 0; round < 50; ++round) {
-    Ref<ModuleNode> node = std::move(new_unbound_node("fake", "module late", "not yet")).value();
+    Ref<ModuleNode> node = test::unbound_node("late", "not yet");
     std::atomic<int> bound{0}, wrong{0};
     std::atomic<bool> go{false};
     std::vector<std::thread> threads;
@@ -157,16 +158,6 @@ TEST(Module, BindsOnceUnderThreads) {
     ASSERT_EQ(bound, 1);
     ASSERT_EQ(wrong, 0);
   }
-}
-
-TEST(Module, TranslatesOnlyTheDeviceNumbersThatDiffer) {
-  Ref<ModuleNode> node = fake_node("root");
-  node->device_numbers = {{14, 16}};
-
-  EXPECT_EQ(to_runtime(*node, 14), 16);
-  EXPECT_EQ(to_artifact(*node, 16), 14);
-  EXPECT_EQ(to_runtime(*node, 4), 4);
-  EXPECT_EQ(to_artifact(*node, 4), 4);
 }
 
 TEST(GlobalFunctions, RefusesATakenName) {

@@ -9,9 +9,9 @@ namespace gantry {
 namespace {
 
 TEST(Unbound, SaysWhatIsMissingAndWhy) {
-  const auto node =
-      std::move(new_unbound_node("cuda", "module 1 \"cuda\" of model.so", "no plugin serves it"))
-          .value();
+  const auto node = std::move(new_unbound_node(test::artifact_of({"_lib", "cuda"}), "cuda", 1,
+                                               "no plugin serves it"))
+                        .value();
 
   const Error error = unbound_error(*node);
 
@@ -19,11 +19,11 @@ TEST(Unbound, SaysWhatIsMissingAndWhy) {
   EXPECT_EQ(node->type_key, "cuda");
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "MODULE_UNBOUND");
-  EXPECT_EQ(error.message, "module 1 \"cuda\" of model.so is not bound: no plugin serves it");
+  EXPECT_EQ(error.message, "entry 1 \"cuda\" of model.so is not bound: no plugin serves it");
 }
 
 TEST(Unbound, CanBeBoundLater) {
-  const auto node = std::move(new_unbound_node("fake", "module late", "not yet")).value();
+  const auto node = test::unbound_node("late", "not yet");
 
   ASSERT_TRUE(
       bind(*node, {new test::FakeModule{"late", {{"f", 6}}}, test::fake_module_table()}).ok());
@@ -35,7 +35,7 @@ TEST(Unbound, CanBeBoundLater) {
 }
 
 TEST(Unbound, IsReleasedWithoutAPair) {
-  auto node = std::move(new_unbound_node("cuda", "module 1", "why")).value();
+  auto node = test::unbound_node("cuda", "why");
   node = {};
   EXPECT_FALSE(node);
 }

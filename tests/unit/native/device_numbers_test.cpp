@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/device_numbers.hpp"
 
+#include "tests/support/artifact.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,9 +17,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<Ref<ModuleNode>> file_of(std::initializer_list<const char*> type_keys) {
+  const auto artifact = test::artifact_of(type_keys);
   std::vector<Ref<ModuleNode>> nodes;
-  for (const char* key : type_keys) nodes.push_back(std::move(new_module_node(key, "m")).value());
+  for (std::size_t i = 0; i < type_keys.size(); ++i) nodes.push_back(test::node_of(artifact, i));
   return nodes;
+}
+
+void set_device_numbers(const std::vector<Ref<ModuleNode>>& nodes, DeviceNumbering numbering,
+                        const DeviceSet& devices) {
+  Artifact& artifact = test::artifact_of(*nodes[0]);
+  artifact.container.facts.device_numbering = numbering;
+  artifact.device_numbers = moved_device_numbers(artifact.container, devices);
 }
 
 const gantry_device_table* table_of(const char* name, std::int32_t type) {
@@ -61,7 +71,7 @@ TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
 
     set_device_numbers(nodes, numbering, devices);
 
-    EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
+    EXPECT_THAT(nodes[0]->artifact->device_numbers, IsEmpty());
   }
 }
 
@@ -97,7 +107,8 @@ class ExtDev : public ::testing::Test {
     devices.add("opencl", nullptr, table_of("opencl", 4)).value();
   }
   Status add(ModuleNode& node, std::string_view kind, LookUpStart start = LookUpStart::library) {
-    return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), start, devices);
+    test::artifact_of(node).container.facts.look_up_start = start;
+    return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), devices);
   }
 
   DeviceSet devices;
@@ -121,11 +132,11 @@ TEST_F(ExtDev, IsTheDeviceOfTheModulesThatCodeReaches) {
     EXPECT_EQ(to_runtime(*nodes[i], 12), acme) << i;
     EXPECT_EQ(to_artifact(*nodes[i], acme), 12) << i;
     EXPECT_EQ(to_artifact(*nodes[i], bolt), bolt) << i;
-    EXPECT_TRUE(counts_otherwise(*nodes[i])) << i;
+    EXPECT_TRUE(translates_devices(*nodes[i])) << i;
   }
   for (const std::size_t i : {2, 5}) EXPECT_EQ(to_runtime(*nodes[i], 12), bolt) << i;
   EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "OpenCL's module has nothing to mean by it";
-  EXPECT_FALSE(counts_otherwise(*nodes[4]));
+  EXPECT_FALSE(translates_devices(*nodes[4]));
 }
 
 TEST_F(ExtDev, ThatMayBeTwoDevicesIsNeither) {
@@ -139,7 +150,8 @@ TEST_F(ExtDev, ThatMayBeTwoDevicesIsNeither) {
   EXPECT_EQ(told.error().code, Code::unsupported);
   EXPECT_EQ(told.error().reason, "EXT_DEV");
   EXPECT_EQ(told.error().message,
-            "m reaches modules of device acme (plugin plugin.a) and device bolt (plugin plugin.b): "
+            "entry 0 \"factory\" of model.so reaches modules of device acme (plugin plugin.a) and "
+            "device bolt (plugin plugin.b): "
             "device type 12, ext_dev, in its code may be either; modules of each want host code of "
             "their own, in one file or two");
   EXPECT_TRUE(check_ext_dev(*nodes[1], nodes[1]->ext_devs, devices).ok());
@@ -194,7 +206,7 @@ TEST(DeviceNumbers, OfADeviceThatIsNotThereStayAsTheyAre) {
 
   set_device_numbers(nodes, DeviceNumbering::up_to_v0_7, devices);
 
-  EXPECT_THAT(nodes[0]->device_numbers, IsEmpty());
+  EXPECT_THAT(nodes[0]->artifact->device_numbers, IsEmpty());
 }
 
 }  // namespace

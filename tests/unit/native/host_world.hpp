@@ -9,6 +9,7 @@
 #include "core/native/library_module.hpp"
 #include "core/native/thread_pool.hpp"
 #include "core/native/workspace.hpp"
+#include "tests/support/artifact.hpp"
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>
@@ -51,10 +52,10 @@ struct HostWorld {
     auto library = open(path);
     EXPECT_TRUE(library.ok()) << (library.ok() ? "" : library.error().message);
     if (!library.ok()) return {};
-    Ref<ModuleNode> node =
-        std::move(new_module_node("_lib", "entry 0 \"_lib\" of " + path.filename().native()))
-            .value();
-    node->globals = globals;
+    const auto artifact = artifact_of({"_lib"});
+    artifact->name = path.filename().native();
+    artifact->globals = globals;
+    Ref<ModuleNode> node = node_of(artifact, 0);
     const auto pair = new_library_module(std::move(*library), &services, *node);
     EXPECT_TRUE(pair.ok() && bind(*node, *pair).ok());
     return node;

@@ -213,7 +213,7 @@ TEST(ModuleContext, FindsImportsBeforeGlobalsAndNeverItself) {
   ASSERT_FALSE(own.ok());
   EXPECT_EQ(own.error().code, Code::not_found);
   EXPECT_THAT(own.error().message,
-              HasSubstr("function \"sum\" is not there; looked in module device\n  while host "
+              HasSubstr("function \"sum\" is not there; looked in module \"device\"\n  while host "
                         "code looks up \"sum\"\n  in host function \"call_by_name\""));
 }
 
@@ -233,9 +233,8 @@ TEST(ModuleContext, AsksAnImportOnceForEachName) {
 TEST(ModuleContext, ExplainsModulesThatAreNotBound) {
   HostWorld world(2);
   const auto node = world.load(fixture("packed.so"));
-  node->imports = {std::move(new_unbound_node("cuda", "entry 1 \"cuda\" of packed.so",
-                                              "no plugin serves \"cuda\""))
-                       .value()};
+  node->imports = {
+      new_unbound_node(node->artifact, "cuda", 1, "no plugin serves \"cuda\"").value()};
   ASSERT_TRUE(set_module_context(*node, nullptr).ok());
 
   const auto result = call_named(node, "call_by_name", {text_value("kernel")});
@@ -278,7 +277,7 @@ TEST(ModuleContext, KeepsNoGlobals) {
     ASSERT_TRUE(set_module_context(*node, nullptr).ok());
     ASSERT_TRUE(world.globals->add("sum", function_of(node, "sum")).ok());
     ASSERT_EQ(call_named(node, "call_by_name", {text_value("sum"), int_value(2)})->get().i, 2);
-    node->globals = {};
+    test::artifact_of(*node).globals = {};
   }
 
   EXPECT_EQ(journal.back(), "device destroyed");
@@ -324,7 +323,7 @@ TEST(ModuleContext, BelongsToLibraryModulesOnly) {
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::invalid);
-  EXPECT_EQ(status.error().message, "module other is no library module");
+  EXPECT_EQ(status.error().message, "module \"other\" is no library module");
 }
 
 // --- host code that imports its runtime by name ---

@@ -175,7 +175,7 @@ TEST_F(HostLibraryTest, GivesOnlyPointerVariablesThatMayBeWritten) {
 
 TEST_F(HostLibraryTest, ServesOneModule) {
   const auto library = *world.open(fixture("packed.so"));
-  const auto node = std::move(new_module_node("_lib", "entry 0")).value();
+  const auto node = test::node_of(test::artifact_of({"_lib"}), 0);
   const auto first = new_library_module(library, &world.services, *node);
   ASSERT_TRUE(first.ok() && bind(*node, *first).ok());
 
@@ -184,7 +184,8 @@ TEST_F(HostLibraryTest, ServesOneModule) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Code::invalid);
   EXPECT_EQ(second.error().message,
-            "entry 0: " + fixture("packed.so").native() + " serves another module already");
+            "entry 0 \"_lib\" of model.so: " + fixture("packed.so").native() +
+                " serves another module already");
 }
 
 TEST_F(HostLibraryTest, SecondOneOnTheSameFileHasVariablesOfItsOwn) {

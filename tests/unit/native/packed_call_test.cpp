@@ -271,7 +271,7 @@ TEST_F(PackedCall, KeepsCodeReasonAndTextOfWhatHostCodeCalled) {
 }
 
 TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
-  node->device_numbers = {{14, 16}};
+  test::artifact_of(*node).device_numbers = {{14, 16}};
   gantry_tensor tensor{};
   tensor.device = {16, 0};
   gantry_value device = value_of_kind(GANTRY_DEVICE);
@@ -362,7 +362,7 @@ TEST_F(CallFromHost, RefusesWhatCannotCross) {
 }
 
 TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
-  node->device_numbers = {{14, 16}};
+  test::artifact_of(*node).device_numbers = {{14, 16}};
   gantry_tensor tensor{};
   tensor.device.type = 14;
 
@@ -389,7 +389,7 @@ TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
 
 // A module that a thread kept would keep its runtime, and on a thread of that runtime's pool for ever.
 TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
-  const Ref<ModuleNode> module = std::move(new_module_node("other", "module 1")).value();
+  const Ref<ModuleNode> module = test::named_node("other");
   const auto references = [&] { return module->header.counts & UINT32_MAX; };
   seen.answer = value_of(module.base());
 
@@ -464,7 +464,7 @@ TEST_F(CallFromHost, FollowsTheCurrentDevice) {
 }
 
 TEST_F(CallFromHost, SetsDevicesByTheArtifactsNumbers) {
-  node->device_numbers = {{14, 16}};
+  test::artifact_of(*node).device_numbers = {{14, 16}};
   const auto kernel = std::move(new_function({&seen, &look_table}, {}, 16)).value();
 
   ASSERT_TRUE(call_named(node, "call_by_name",

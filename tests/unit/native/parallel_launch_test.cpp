@@ -69,7 +69,7 @@ TEST(ParallelLaunch, JoinsTheTextsOfTasksThatFailWhileOthersWaitForThem) {
 TEST(ParallelLaunch, LeavesNothingThatTasksGotWithTheWorkers) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
-  const Ref<ModuleNode> module = std::move(new_module_node("other", "module 1")).value();
+  const Ref<ModuleNode> module = test::named_node("other");
   static constexpr gantry_function_table give{
       sizeof give, 0, nullptr,
       [](void* self, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,

@@ -402,7 +402,7 @@ TEST(HostWorkspace, TellsHostCodeWhyItFails) {
 TEST(HostWorkspace, TranslatesTheArtifactsDeviceNumbers) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("packed.so"));
-  node->device_numbers = {{77, kCpu}};
+  test::artifact_of(*node).device_numbers = {{77, kCpu}};
 
   EXPECT_TRUE(call_named(node, "use_workspace", {int_value(77), int_value(1)}).ok());
 }

@@ -191,9 +191,9 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
   const std::string dir = world.path().string();
   EXPECT_EQ(error.message,
             "model.so needs 2 things: \"cuda\", \"fake\", served by no plugin"
-            "\n  \"cuda\", wanted by model.so[2]: no plugin offers it"
+            "\n  \"cuda\", required by model.so[2]: no plugin offers it"
             "\n    install plugin gantry.cuda (CUDA kernels)"
-            "\n  \"fake\", wanted by model.so[3]"
+            "\n  \"fake\", required by model.so[3]"
             "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: by GANTRY_DISABLE \"test.a\""
             "\n    plugin test.a 1.0.0 is installed: switch it on again"
             "\n  manifest that cannot be read: " +
@@ -231,15 +231,15 @@ TEST(DoctorText, HasOneLineForEachCandidate) {
   EXPECT_THAT(text, StartsWith("core 0.1.0  abi 1.0  schema 1.0  glibc "));
   EXPECT_THAT(text,
               HasSubstr(concat("\nsearch: 1 --plugins ", world.path().string(), " (2 files); ")));
-  EXPECT_THAT(text, HasSubstr("\nkey cuda                 wanted by model.so[1]; no candidate\n"
+  EXPECT_THAT(text, HasSubstr("\nkey cuda                 required by model.so[1]; no candidate\n"
                               "  advice: install plugin gantry.cuda (CUDA kernels)\n"
                               "  => loading would FAIL\n"));
-  EXPECT_THAT(text, HasSubstr("\nkey fake                 not wanted\n"));
+  EXPECT_THAT(text, HasSubstr("\nkey fake                 not required\n"));
   EXPECT_THAT(text, HasSubstr(concat("  CHOSEN   test.fake 1.0.0          prio 0  inspected  ",
                                      world.path().string(), "/a/a.yaml\n")));
   EXPECT_THAT(text, HasSubstr("  REFUSED  test.b 1.0.0             GANTRY-D305 LIBRARY_MISSING  "));
   EXPECT_THAT(text, HasSubstr("           support: https://support.example.invalid\n"));
-  EXPECT_THAT(text, HasSubstr("\ndevice fake_device          not wanted\n"));
+  EXPECT_THAT(text, HasSubstr("\ndevice fake_device          not required\n"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules that are bound after their file was loaded: plugins that come later, or fail at first.
+#include "tests/support/artifact.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
@@ -86,14 +87,18 @@ TEST_F(LateBinding, IsSeenWholeByThreadsThatLookFunctionsUp) {
   }
 }
 
-// A file is named by its inode, which the system gives to another file once nobody holds it.
+// The inode, by which a file is identified, is given to another file where nothing keeps it.
 TEST(LoadedFiles, HoldAFileWhileItsRootLives) {
   const TempDir directory;
   test::write_file(directory / "a", "some bytes");
   std::shared_ptr<const MappedFile> file = MappedFile::open(directory / "a").value();
   const std::weak_ptr<const MappedFile> watched = file;
   LoadedFiles files;
-  auto root = files.get(file, [] { return new_module_node("key", "place"); });
+  auto root = files.get(*file, [&] {
+    const auto artifact = test::artifact_of({"key"});
+    artifact->file = file;
+    return new_module_node(artifact, "key", 0);
+  });
   ASSERT_TRUE(root.ok());
 
   file.reset();

@@ -92,9 +92,9 @@ TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
   EXPECT_THAT(
       model.error().message,
       AllOf(StartsWith("model.so needs 2 things: \"acme.npu\", \"foo.bar\", served by no plugin\n"
-                       "  \"acme.npu\", wanted by model.so[acme.npu#1]\n"
+                       "  \"acme.npu\", required by entry 1 \"acme.npu\" of model.so\n"
                        "    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: "),
-            HasSubstr("\n  \"foo.bar\", wanted by model.so[foo.bar#2]\n"
+            HasSubstr("\n  \"foo.bar\", required by entry 2 \"foo.bar\" of model.so\n"
                       "    foo.off 1.0.0 is skipped, GANTRY-D411 DISABLED: "),
             HasSubstr("\n    plugin foo.off 1.0.0 is installed: switch it on again\n"),
             HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
@@ -116,7 +116,7 @@ TEST_F(MissingPlugins, AreToldOfTogetherWithPluginsThatLackALibrary) {
   EXPECT_THAT(
       model.error().message,
       AllOf(StartsWith("model.so needs 2 things: \"fake\", \"acme.npu\", served by no plugin\n"
-                       "  \"fake\", wanted by model.so[fake#1]\n"
+                       "  \"fake\", required by entry 1 \"fake\" of model.so\n"
                        "    test.fake 1.0.0 is refused, GANTRY-D330 LIB_NEEDED_MISSING: "
                        "libfake_dependency.so.4 is not found, wanted by libfake.so; searched "),
             HasSubstr("    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: ")));

@@ -7,7 +7,7 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
-#include "core/module/module.hpp"
+#include "core/native/device_numbers.hpp"
 
 #include <gantry/threads.h>
 #include <gantry/trace.h>
@@ -116,7 +116,7 @@ TEST_F(PluginInUse, IsNamedByTheModuleThatItMeasuresAlsoWithoutATree) {
 
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
-  EXPECT_THAT(module.error().message, HasSubstr("while loading module 1 \"test.block\""));
+  EXPECT_THAT(module.error().message, HasSubstr("while loading entry 1 \"test.block\""));
 }
 
 // The tree is not at the end then, so that its modules are counted as those of a container without
@@ -129,8 +129,8 @@ TEST_F(PluginInUse, IsNamedByItsModuleAlsoWhereBytesFollowTheTree) {
   const auto module = runtime.load(file_with(content));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_THAT(reinterpret_cast<ModuleNode*>(module->get())->location,
-              testing::StartsWith("module 0 \"test.block\""));
+  EXPECT_THAT(location_of(*reinterpret_cast<ModuleNode*>(module->get())),
+              testing::StartsWith("entry 0 \"test.block\""));
 }
 
 TEST_F(PluginInUse, ThatConsumesTooFewBytesIsFoundAtTheNextEntry) {
@@ -175,7 +175,7 @@ TEST_F(PluginInUse, ThatLiesAboutWhatItConsumedIsNamed) {
   EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
   EXPECT_THAT(module.error().message, AllOf(HasSubstr("load_binary of plugin test.program says it "
                                                       "has consumed 1009 bytes of a payload of "),
-                                            HasSubstr("while loading module 0 \"test.block\"")));
+                                            HasSubstr("while loading entry 0 \"test.block\"")));
   EXPECT_EQ(program_plugin().modules, 0) << "the module it made is destroyed";
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module/function.hpp"
+
+#include "core/base/process_end.hpp"
+#include "core/module/module.hpp"
+
+#include <new>
+
+namespace gantry {
+namespace {
+
+// At the end of a process no code of a plugin is called: its objects are left to the system.
+void delete_function(void* object, std::int32_t flags) {
+  if (!plugins_may_run()) return;
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    const NoCancellation guard;
+    const gantry_function& target = static_cast<FunctionObject*>(object)->target;
+    if (GANTRY_HAS(target.table, destroy) && target.table->destroy)
+      target.table->destroy(target.self);
+  }
+  delete_object<FunctionObject>(object, flags);
+}
+
+}  // namespace
+
+Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
+                                         std::int32_t device_type, Pin pin) {
+  if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
+    return bug(parent ? described(*parent) : std::string("a global"),
+               " gives a function without `call`")
+        .with_reason("TABLE_INCOMPLETE");
+  }
+  auto* function = new (std::nothrow) FunctionObject;
+  if (function == nullptr) return exhausted("no memory for a function object");
+  function->header = fresh_header(GANTRY_FUNCTION, delete_function);
+  function->target = target;
+  function->device_type = device_type;
+  function->parent = std::move(parent);
+  function->pin = std::move(pin);
+  return Ref<FunctionObject>::adopt(function);
+}
+
+std::string described(const FunctionObject& function) {
+  return function.parent ? concat("a function of ", described(*function.parent))
+                         : std::string("a global function");
+}
+
+}  // namespace gantry
