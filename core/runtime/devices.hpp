@@ -3,7 +3,7 @@
 // Devices as people ask for them: how many, and what they say of themselves.
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 #include "core/tensor/device_set.hpp"
 
 #include <string>

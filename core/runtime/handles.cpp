@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The handles of runtime.hpp: thin coats over the objects of core/tensor and core/module.
+#include <gantry/runtime.hpp>
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
-#include "core/runtime/runtime.hpp"
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -8,8 +8,8 @@
 // A payload whose length only its plugin shows is loaded while the container is read.
 #pragma once
 
+#include <gantry/runtime.hpp>
 #include "core/module/module.hpp"
-#include "core/runtime/runtime.hpp"
 
 #include <string>
 

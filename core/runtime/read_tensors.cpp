@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor files onto the CPU: the format is told by the first bytes, not by the suffix.
+#include <gantry/runtime.hpp>
 #include "core/arrays/npy.hpp"
 #include "core/arrays/npz.hpp"
 #include "core/arrays/params.hpp"
 #include "core/base/mapped_file.hpp"
-#include "core/runtime/runtime.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/runtime.hpp"
-
+#include "core/base/process_end.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/payload.hpp"
@@ -10,6 +9,7 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/runtime.hpp>
 
 namespace gantry {
 
@@ -99,6 +99,34 @@ Status Runtime::copy(const Tensor& from, const Tensor& to) {
     if (!from || !to) return invalid("tensor copy: an empty handle is no tensor");
     return tensor_copy(state_->devices, *from.dlpack(), *to.dlpack(), nullptr);
   });
+}
+
+Status Runtime::synchronize(gantry_device_id device) const {
+  return guard([&]() -> Status {
+    GANTRY_TRY(const auto found, state_->device(device.type));
+    if (!may_call(*found)) return process_end_error(concat("synchronize of ", described(*found)));
+    if (found->table->synchronize == nullptr) return {};
+    StatusBuffer status;
+    const gantry_code code = status.call([&](gantry_status* reported) {
+      return found->table->synchronize(found->self, device.index, nullptr, reported);
+    });
+    if (code == GANTRY_OK) return {};
+    return status.error(code, concat("synchronize of ", described(*found)))
+        .at("while waiting for device ", found->name, ":", device.index);
+  });
+}
+
+Result<gantry_device> Runtime::device_table(gantry_device_id device) const {
+  return guard([&]() -> Result<gantry_device> {
+    GANTRY_TRY(const auto found, state_->device(device.type));
+    return gantry_device{found->self, found->table, device};
+  });
+}
+
+std::vector<std::string> Runtime::plugins_in_use() const {
+  std::vector<std::string> titles;
+  for (const Candidate& candidate : state_->plugins->in_use()) titles.push_back(candidate.title());
+  return titles;
 }
 
 std::string Runtime::trace_json() const { return chrome_trace(state_->trace.get()); }

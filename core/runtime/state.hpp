@@ -6,6 +6,7 @@
 //     pool, workspaces, globals  -> used by compiled host code
 #pragma once
 
+#include <gantry/runtime.hpp>
 #include "core/base/log.hpp"
 #include "core/format/payload_layout.hpp"
 #include "core/module/artifact.hpp"
@@ -19,7 +20,6 @@
 #include "core/runtime/environment.hpp"
 #include "core/runtime/loaded_file.hpp"
 #include "core/runtime/plugin_instance.hpp"
-#include "core/runtime/runtime.hpp"
 #include "core/tensor/device_set.hpp"
 #include "core/trace/span.hpp"
 

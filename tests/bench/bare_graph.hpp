@@ -4,8 +4,8 @@
 // once. What an executor is measured against.
 #pragma once
 
+#include <gantry/runtime.hpp>
 #include "core/native/packed/tvm_abi.hpp"
-#include "core/runtime/runtime.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/device_rows.hpp"
 
-#include "core/runtime/state.hpp"
 #include "tests/bench/child.hpp"
 
 #include <gantry/handle.hpp>
@@ -124,9 +123,9 @@ std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artif
     return nullptr;
   }
   Module model = or_fail(runtime.load((suite.golden / "tvm-0.12" / artifact).string()));
-  const auto device = or_fail(runtime.state().devices.get(id->type));
+  const auto device = or_fail(runtime.device_table(*id));
   return std::make_shared<OnDevice>(
-      OnDevice{name, std::move(runtime), std::move(model), *id, device->table, device->self});
+      OnDevice{name, std::move(runtime), std::move(model), *id, device.table, device.self});
 }
 
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,

@@ -6,7 +6,7 @@
 //     gantry_bench_memory load <file> <plugins.d>  before, loaded, with an executor that has run
 //     gantry_bench_memory cycles <file> <plugins.d> <device> <count>   after the first executor that was created, run
 //       and destroyed: bytes on the device, bytes of the process; the same after all
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 //     print_figures()  what | limit | measured | verdict
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -65,11 +65,11 @@ TEST_P(DeviceCall, RunsOnEachDeviceOfItsKind) {
 
 // The stream of the call's env: what it enqueues there is done when that stream is.
 TEST_P(DeviceCall, RunsInTheStreamOfItsEnv) {
-  const TestStream stream(*device);
+  const TestStream stream(device);
   if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
   const Function function = axpy2();
   const Tensor a = vector(5000, 1, 1), b = vector(5000, 2, 2), c = vector(5000, 0, 0);
-  const gantry_env env{{device->type, 0}, stream.get(), nullptr};
+  const gantry_env env{{device.id.type, 0}, stream.get(), nullptr};
   gantry_value args[3] = {};
   const Tensor* const tensors[] = {&a, &b, &c};
   for (std::size_t i = 0; i < 3; ++i)
@@ -99,7 +99,7 @@ TEST_P(DeviceCall, RefusesWhatDoesNotFitAndGivesNothing) {
 }
 
 TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
-  if (device->type == kCpu) GTEST_SKIP() << "there is one CPU";
+  if (device.id.type == kCpu) GTEST_SKIP() << "there is one CPU";
   const Function function = axpy2();
   const Tensor a = vector(100, 1, 1), c = vector(100, 0, 0);
   const std::int64_t shape[] = {100};
@@ -115,10 +115,10 @@ TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
 TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
   const Function function = axpy2();
   const Tensor a = vector(101, 1, 1), b = vector(101, 2, 2), c = vector(101, 0, 0);
-  const bool is_address = (device->table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
+  const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> locations = {{0, 4}, {0, 2}, {0, 1}};
   // TVM's host code for the CPU does not look at addresses, and neither do GPUs until a kernel has failed for good.
-  if (is_address && device->type != kCpu) locations.emplace_back(4, 0);
+  if (is_address && device.id.type != kCpu) locations.emplace_back(4, 0);
   for (const auto& [address, offset] : locations) {
     gantry_tensor shifted[3];
     gantry_value args[3] = {};
@@ -177,7 +177,7 @@ TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
   const auto names = module.functions();
   ASSERT_TRUE(names.ok()) << names.error().message;
   ASSERT_FALSE(names->empty());
-  const gantry_env env{{device->type, 0}, nullptr, nullptr};
+  const gantry_env env{{device.id.type, 0}, nullptr, nullptr};
   for (const std::string& name : *names) {
     const auto kernel = module.function(name);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -202,8 +202,8 @@ TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
   std::vector<std::string> wrong(64);
   for (std::size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
-      const TestStream stream(*device);
-      const gantry_env env{{device->type, 0}, stream.get(), nullptr};
+      const TestStream stream(device);
+      const gantry_env env{{device.id.type, 0}, stream.get(), nullptr};
       const Tensor a = vector(500, 0, 1), b = vector(500, 1, 0), c = vector(500, 0, 0);
       gantry_value args[3] = {};
       const Tensor* const tensors[] = {&a, &b, &c};
@@ -233,7 +233,7 @@ TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
 TEST_P(DeviceCall, FunctionsAndTensorsOutliveTheRuntime) {
   Function function = axpy2();
   Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
-  device = nullptr;
+  device = {};
   // the first one's last handle is gone
   runtime = Runtime::create();
 

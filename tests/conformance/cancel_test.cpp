@@ -44,7 +44,7 @@ class DeviceRun : public DeviceTest {
 TEST_P(DeviceRun, ThatIsCancelledBeforeItBeginsDoesNothing) {
   Task task;
   task.cancel();
-  const gantry_env env = task.env({device->type, 0});
+  const gantry_env env = task.env({device.id.type, 0});
 
   const auto cancelled = run.call({}, &env);
 
@@ -58,7 +58,7 @@ TEST_P(DeviceRun, ThatIsCancelledBeforeItBeginsDoesNothing) {
 
 TEST_P(DeviceRun, StopsSoonAfterItIsCancelled) {
   Task task;
-  const gantry_env env = task.env({device->type, 0});
+  const gantry_env env = task.env({device.id.type, 0});
   std::atomic<int> runs{0};
   Code ended = Code::ok;
   steady_clock::time_point stopped;

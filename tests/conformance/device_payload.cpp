@@ -29,10 +29,8 @@ Guarded::Guarded(std::span<const std::uint8_t> bytes, std::size_t before_the_end
 Guarded::~Guarded() { munmap(base_, size_); }
 
 std::vector<std::uint8_t> payload_of(Runtime& runtime, const UnderTest& device) {
-  // layouts of all manifests are known
-  runtime.state().plugins->candidates();
   const auto elf = ElfFile::parse(MappedFile::open(path_of(device)).value()).value();
-  const Container container = read_container(elf, runtime.state().layouts).value();
+  const Container container = read_container(elf, InstalledPlugins(runtime).layouts()).value();
   for (const Entry& entry : container.entries) {
     if (*device.type_key != 0 && entry.type_key == device.type_key)
       return {entry.payload.begin(), entry.payload.end()};
@@ -44,7 +42,7 @@ void DevicePayload::SetUp() {
   if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code has no payload";
   DeviceTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
-  server = runtime->state().plugins->for_key(GetParam().type_key).value();
+  server = InstalledPlugins(*runtime).set().for_key(GetParam().type_key).value();
   loader = loader_of(*server, GetParam().type_key);
   ASSERT_NE(loader, nullptr);
   payload = payload_of(*runtime, GetParam());

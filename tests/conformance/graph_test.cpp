@@ -177,10 +177,10 @@ TEST_F(DeviceGraph, IsNotRecordedByADeviceThatCannot) {
 }
 
 TEST_F(DeviceGraph, GivesBackWhatItTook) {
-  const auto device = runtime.state().device("abacus").value();
+  const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
   const auto alive = [&] {
     gantry_value value{};
-    EXPECT_EQ(device->table->attribute(device->self, 0, 1000, &value, nullptr), GANTRY_OK);
+    EXPECT_EQ(device.table->attribute(device.self, 0, 1000, &value, nullptr), GANTRY_OK);
     return value.i;
   };
   const auto cycle = [&](std::string_view factory) {
@@ -270,16 +270,16 @@ TEST_F(SpreadGraph, RunsOnAllItsDevices) {
 TEST_F(SpreadGraph, RunsInTheCallersStreamOnTheDeviceThatHasIt) {
   auto made = runtime.executor(model, {"abacus:1", "cpu"});
   ASSERT_TRUE(made.ok()) << made.error().message;
-  const auto device = runtime.state().device("abacus").value();
-  const TestStream stream(*device, 1);
-  const gantry_env env{{device->type, 1}, stream.get(), nullptr};
+  const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
+  const TestStream stream(device, 1);
+  const gantry_env env{{device.id.type, 1}, stream.get(), nullptr};
   ASSERT_EQ(run(*made, 1, 1), 1.5f);
 
   for (int k = 0; k < 10; ++k) {
     ASSERT_TRUE(made->set_input("x", vector("cpu", static_cast<float>(k))).ok());
     const auto ran = function(*made, "run").call({}, &env);
     ASSERT_TRUE(ran.ok()) << ran.error().message;
-    ASSERT_EQ(device->table->synchronize(device->self, 1, stream.get(), nullptr), GANTRY_OK);
+    ASSERT_EQ(device.table->synchronize(device.self, 1, stream.get(), nullptr), GANTRY_OK);
     EXPECT_EQ(last_of(made->output(0).value()), (static_cast<float>(k) + 2) / 2) << k;
   }
 }

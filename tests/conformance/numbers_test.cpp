@@ -127,10 +127,8 @@ device_modules:
   }
   // What abacus.so has for its accelerator; the other's modules are read alike.
   std::vector<std::uint8_t> payload() {
-    // layouts of all manifests are known
-    runtime.state().plugins->candidates();
     const auto elf = ElfFile::parse(MappedFile::open(path_of(abacus)).value()).value();
-    const Container container = read_container(elf, runtime.state().layouts).value();
+    const Container container = read_container(elf, InstalledPlugins(runtime).layouts()).value();
     for (const Entry& entry : container.entries) {
       if (entry.type_key == abacus.type_key) return {entry.payload.begin(), entry.payload.end()};
     }

@@ -59,7 +59,7 @@ TEST_P(DeviceOrder, ABlockingCopyComesAfterWhatItsStreamHasToDo) {
 }
 
 TEST_P(DeviceOrder, OfAStreamIsTheOrderOfItsCalls) {
-  const TestStream stream(*device);
+  const TestStream stream(device);
   if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
   const auto bytes = pattern(cell_bytes, 3), other = pattern(cell_bytes, 4);
   std::vector<std::uint8_t> back(cell_bytes);
@@ -81,9 +81,9 @@ TEST_P(DeviceOrder, OfAStreamIsTheOrderOfItsCalls) {
 // What comes out is what the same copies give one after the other.
 TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
   std::vector<std::unique_ptr<TestStream>> streams;
-  for (int s = 0; s < 3; ++s) streams.push_back(std::make_unique<TestStream>(*device));
+  for (int s = 0; s < 3; ++s) streams.push_back(std::make_unique<TestStream>(device));
   if (streams[0]->is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
-  if (TestEvent(*device).is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
+  if (TestEvent(device).is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
   constexpr std::size_t cells = 6;
   std::vector<void*> memory;
   for (std::size_t c = 0; c < cells; ++c) memory.push_back(alloc(cell_bytes).value());
@@ -105,7 +105,7 @@ TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
       }
       ASSERT_TRUE(copy(on_device(memory[from]), on_device(memory[to]), cell_bytes, 0, stream).ok());
       for (const std::size_t cell : {from, to}) {
-        touched[cell].push_back(std::make_unique<TestEvent>(*device));
+        touched[cell].push_back(std::make_unique<TestEvent>(device));
         ASSERT_TRUE(record(*touched[cell].back(), stream).ok());
       }
       expected[to] = expected[from];
@@ -121,7 +121,7 @@ TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
 }
 
 TEST_P(DeviceOrder, AnEventThatWasNeverRecordedHoldsNothingUp) {
-  const TestEvent event(*device);
+  const TestEvent event(device);
   if (event.is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
 
   EXPECT_TRUE(wait(event, nullptr).ok());
@@ -129,7 +129,7 @@ TEST_P(DeviceOrder, AnEventThatWasNeverRecordedHoldsNothingUp) {
 }
 
 TEST_P(DeviceOrder, TimeBetweenEventsIsNoLessThanNothing) {
-  const TestEvent start(*device), stop(*device);
+  const TestEvent start(device), stop(device);
   if (start.is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
   const auto memory = alloc(cell_bytes);
   const auto bytes = pattern(cell_bytes, 1);
@@ -177,9 +177,9 @@ TEST_P(DeviceOrder, AStreamIsDestroyedWithWorkInIt) {
   const auto target = alloc(bytes.size());
   ASSERT_TRUE(target.ok());
   {
-    const TestStream stream(*device);
+    const TestStream stream(device);
     if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
-    const TestEvent event(*device);
+    const TestEvent event(device);
     if (event.is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
     for (int k = 0; k < 5; ++k) {
       ASSERT_TRUE(
@@ -197,13 +197,13 @@ TEST_P(DeviceOrder, AStreamIsDestroyedWithWorkInIt) {
 }
 
 TEST_P(DeviceOrder, ThreadsWithAStreamEachDoNotMeet) {
-  if (TestStream(*device).is_absent())
+  if (TestStream(device).is_absent())
     GTEST_SKIP() << GetParam().kind << " has its default stream only";
   std::vector<std::thread> threads;
   std::vector<std::string> wrong(8);
   for (std::uint32_t t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      const TestStream stream(*device);
+      const TestStream stream(device);
       const auto bytes = pattern(cell_bytes, t);
       std::vector<std::uint8_t> back(cell_bytes);
       const auto memory = alloc(cell_bytes);
@@ -227,7 +227,7 @@ TEST_P(DeviceOrder, ThreadsWithAStreamEachDoNotMeet) {
 }
 
 TEST_P(DeviceOrder, ARecordingRunsAsOftenAsItIsLaunched) {
-  const TestStream stream(*device);
+  const TestStream stream(device);
   void* graph = nullptr;
   const auto first = alloc(cell_bytes),
              // while it is captured nothing is allocated
@@ -258,7 +258,7 @@ TEST_P(DeviceOrder, ARecordingRunsAsOftenAsItIsLaunched) {
     ASSERT_TRUE(copy(on_device(*second), on_host(back.data()), cell_bytes).ok());
     EXPECT_TRUE(back == bytes) << seed;
   }
-  device->table->capture_destroy(device->self, 0, graph);
+  device.table->capture_destroy(device.self, 0, graph);
   free(*first);
   free(*second);
 }

@@ -32,7 +32,15 @@ void DeviceTest::SetUp() {
   ASSERT_TRUE(runtime.ok()) << runtime.error().message;
   const auto id = runtime->device(name());
   if (!id.ok()) GTEST_SKIP() << "no " << name() << ": " << id.error().message;
-  device = runtime->state().device(id->type).value();
+  device = runtime->device_table(*id).value();
+}
+
+std::int32_t DeviceTest::count() const {
+  std::int32_t count = 0;
+  const Status done = table(
+      [&](const auto& t, void* self, gantry_status* said) { return t.count(self, &count, said); });
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  return count;
 }
 
 Result<void*> DeviceTest::alloc(std::uint64_t size, std::uint64_t alignment, std::string_view scope,
@@ -119,7 +127,8 @@ std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed) {
   return bytes;
 }
 
-TestStream::TestStream(const Device& device, std::int32_t index) : device_(device), index_(index) {
+TestStream::TestStream(const gantry_device& device, std::int32_t index)
+    : device_(device), index_(index) {
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
     return device.table->stream_create(device.self, index, 0, &stream_, said);
@@ -131,7 +140,8 @@ TestStream::~TestStream() {
   if (stream_ != nullptr) device_.table->stream_destroy(device_.self, index_, stream_);
 }
 
-TestEvent::TestEvent(const Device& device, std::int32_t index) : device_(device), index_(index) {
+TestEvent::TestEvent(const gantry_device& device, std::int32_t index)
+    : device_(device), index_(index) {
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* said) {
     return device.table->event_create(device.self, index, 0, &event_, said);

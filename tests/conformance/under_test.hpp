@@ -6,11 +6,10 @@
 #pragma once
 
 #include "core/module/module_graph.hpp"
-#include "core/runtime/devices.hpp"
-#include "core/runtime/runtime.hpp"
-#include "core/runtime/state.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/runtime.hpp>
 
 #include <gtest/gtest.h>
 
@@ -52,17 +51,17 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   Status table(Make&& make) const {
     StatusBuffer status;
     const gantry_code code =
-        status.call([&](gantry_status* said) { return make(*device->table, device->self, said); });
+        status.call([&](gantry_status* said) { return make(*device.table, device.self, said); });
     if (code != GANTRY_OK) return status.error(code, "the table");
     return {};
   }
   Result<void*> alloc(std::uint64_t size, std::uint64_t alignment = 64, std::string_view scope = {},
                       std::int32_t index = 0) const;
   void free(void* data, std::int32_t index = 0) const {
-    device->table->free(device->self, index, data);
+    device.table->free(device.self, index, data);
   }
   gantry_location on_device(void* data, std::uint64_t offset = 0, std::int32_t index = 0) const {
-    return {data, offset, {device->type, index}};
+    return {data, offset, {device.id.type, index}};
   }
   Status copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
               std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
@@ -71,8 +70,8 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   // nullopt: attribute `kind` does not apply.
   Result<std::optional<Any>> attribute(std::int32_t index, std::int32_t kind) const;
   std::int64_t allocated_bytes() const;
-  std::int32_t count() const { return device_count(*device).value(); }
-  bool is_opaque() const { return (device->table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0; }
+  std::int32_t count() const;
+  bool is_opaque() const { return (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0; }
   std::string name(std::int32_t index = 0) const { return concat(GetParam().kind, ":", index); }
 
   // A tensor on the device: i-th element is first + i * step.
@@ -81,7 +80,7 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   Function axpy2();
 
   Result<Runtime> runtime = make_runtime();
-  std::shared_ptr<const Device> device;
+  gantry_device device{};
 };
 
 // A place in host memory.
@@ -95,7 +94,7 @@ std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed);
 // A stream or an event of the device, destroyed with the scope.
 class TestStream {
  public:
-  TestStream(const Device& device, std::int32_t index = 0);
+  TestStream(const gantry_device& device, std::int32_t index = 0);
   ~TestStream();
   TestStream(const TestStream&) = delete;
   void* get() const { return stream_; }
@@ -103,21 +102,21 @@ class TestStream {
   bool is_absent() const { return absent_; }
 
  private:
-  const Device& device_;
+  const gantry_device device_;
   std::int32_t index_;
   void* stream_ = nullptr;
   bool absent_ = false;
 };
 class TestEvent {
  public:
-  TestEvent(const Device& device, std::int32_t index = 0);
+  TestEvent(const gantry_device& device, std::int32_t index = 0);
   ~TestEvent();
   TestEvent(const TestEvent&) = delete;
   void* get() const { return event_; }
   bool is_absent() const { return absent_; }
 
  private:
-  const Device& device_;
+  const gantry_device device_;
   std::int32_t index_;
   void* event_ = nullptr;
   bool absent_ = false;

@@ -106,13 +106,13 @@ TEST_F(DeviceWorkspace, OfARecordingIsNobodyElses) {
 // One thread, two streams, each with work behind the other's back: were one block in both, one's sum would be the
 // other's. The vectors are long, so that the streams do overlap.
 TEST_F(DeviceWorkspace, IsNotSharedByStreamsThatRunAtOnce) {
-  const auto device = runtime.state().device("abacus").value();
-  const TestStream first(*device, 1), second(*device, 1);
+  const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
+  const TestStream first(device, 1), second(device, 1);
   constexpr std::int64_t size = 200000;
   const Tensor one = vector(1, size), ten = vector(10, size);
   const Tensor small = vector(0, size), large = vector(0, size);
   const auto call_in = [&](const TestStream& stream, const Tensor& x, const Tensor& out) {
-    const gantry_env env{{device->type, 1}, stream.get(), nullptr};
+    const gantry_env env{{device.id.type, 1}, stream.get(), nullptr};
     gantry_value args[3] = {};
     const Tensor* const tensors[] = {&x, &x, &out};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -128,7 +128,7 @@ TEST_F(DeviceWorkspace, IsNotSharedByStreamsThatRunAtOnce) {
     call_in(second, ten, large);
   }
   for (const TestStream* const stream : {&first, &second}) {
-    ASSERT_EQ(device->table->synchronize(device->self, 1, stream->get(), nullptr), GANTRY_OK);
+    ASSERT_EQ(device.table->synchronize(device.self, 1, stream->get(), nullptr), GANTRY_OK);
   }
 
   EXPECT_EQ(elements(small), std::vector<float>(size, 3));

@@ -4,8 +4,8 @@
 // status 1, or does not matter; nothing is left behind. Limits: limits_test.cpp.
 #include "tests/faults/outcome.hpp"
 
+#include <gantry/runtime.hpp>
 #include "core/pack/pack.hpp"
-#include "core/runtime/runtime.hpp"
 
 #include <gmock/gmock.h>
 

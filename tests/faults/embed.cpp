@@ -10,7 +10,7 @@
 //     71 the next, undisturbed turn fails                        72  an error without code or text
 #include "tests/faults/fail_nth.h"
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <dirent.h>
 

@@ -3,7 +3,7 @@
 // A runtime with the plugin of breaker.hpp in it, and files for it to load.
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 #include "tests/faults/breaker.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"

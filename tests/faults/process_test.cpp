@@ -2,7 +2,7 @@
 //
 // exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the statement of
 // a death test in "threadsafe" style runs in a new one.
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/manifest_builder.hpp"

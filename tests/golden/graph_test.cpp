@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Graph executors of artifacts that Apache TVM exported, against the outputs that TVM computed.
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>

@@ -175,7 +175,9 @@ class Checker {
   void check_core(const Include& include) {
     const std::string& what = include.path;
     const std::string component = first_parts(path_.substr(5), 1);
-    if (what.starts_with("gantry/") && !is_sdk_header(what))
+    const bool is_api =
+        component == "runtime/" && fs::exists(root_ / "core/runtime/include" / what);
+    if (what.starts_with("gantry/") && !is_api && !is_sdk_header(what))
       return refuse(include, "which the SDK has not");
     if (what.starts_with("gantry/") && include.is_quoted)
       return refuse(include, "which is written <gantry/...>");

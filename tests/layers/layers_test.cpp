@@ -124,10 +124,13 @@ class FakeTree {
     source("plugins/cuda/payload.cpp",
            "#include \"payload.hpp\"\n#include \"plugins/cuda/payload.hpp\"\n");
     source("tools/gantry/main.cpp",
-           "#include \"core/runtime/runtime.hpp\"\n#include <CLI/CLI.hpp>\n");
-    source("tools/demo/demo.cpp", "#include \"core/runtime/runtime.hpp\"\n");
+           "#include \"core/runtime/state.hpp\"\n#include <CLI/CLI.hpp>\n");
+    source("tools/demo/demo.cpp", "#include \"core/runtime/state.hpp\"\n");
+    source("core/runtime/include/gantry/runtime.hpp",
+           "#pragma once\n#include <gantry/result.hpp>\n");
+    source("core/runtime/x.cpp", "#include <gantry/runtime.hpp>\n");
     source("tests/unit/elf/elf_test.cpp",
-           "#include \"core/runtime/runtime.hpp\"\n#include \"tests/x.hpp\"\n");
+           "#include \"core/runtime/state.hpp\"\n#include \"tests/x.hpp\"\n");
   }
 
   void write(const std::string& path, const std::string& text) {
@@ -166,8 +169,8 @@ TEST_P(LayersRefuse, AndSayWhere) {
 INSTANTIATE_TEST_SUITE_P(
     All, LayersRefuse,
     ::testing::Values(
-        Breach{"ComponentAbove", "core/elf/x.cpp", "#include \"core/runtime/runtime.hpp\"\n",
-               ":2: includes core/runtime/runtime.hpp, but elf may not include runtime"},
+        Breach{"ComponentAbove", "core/elf/x.cpp", "#include \"core/runtime/state.hpp\"\n",
+               ":2: includes core/runtime/state.hpp, but elf may not include runtime"},
         Breach{"CommentBehindCode", "core/elf/x.cpp", "int a;  // what a is\n",
                ":2: has a comment behind code"},
         Breach{"ComponentNotTransitive", "core/runtime/x.cpp",

@@ -3,7 +3,7 @@
 // One network on one device after the other, over the same images.
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 #include "tools/demo/drawing.hpp"
 
 namespace gantry::demo {

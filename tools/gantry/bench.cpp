@@ -15,7 +15,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/runtime/state.hpp"
+#include "core/tensor/device_set.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -131,17 +131,16 @@ Result<std::vector<OperatorTime>> profile(const Module& model, const std::string
 std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
   std::vector<DeviceMemory> memory;
   const auto add = [&](gantry_device_id id) {
-    const auto device = runtime.state().devices.get(id.type);
+    const auto device = runtime.device_table(id);
     if (!device.ok()) return;
-    const gantry_device_table& table = *device.value()->table;
+    const gantry_device_table& table = *device->table;
     gantry_value value{};
-    if (table.attribute == nullptr ||
-        table.attribute(device.value()->self, id.index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value,
+    if (table.attribute(device->self, id.index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value,
                         nullptr) != GANTRY_OK ||
         value.kind != GANTRY_INT) {
       return;
     }
-    memory.push_back({concat(device.value()->name, ":", id.index),
+    memory.push_back({concat(table.name, ":", id.index),
                       static_cast<std::uint64_t>(std::max<std::int64_t>(value.i, 0))});
   };
   const gantry_device_id cpu{kCpu, 0};
@@ -207,7 +206,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
   measured.devices = memory_of(runtime, devices);
   measured.after = process_memory();
-  measured.plugins = plugins_in_use(runtime);
+  measured.plugins = runtime.plugins_in_use();
   GANTRY_TRY(measured.operators, profile(model, factory, inputs, devices));
   return measured;
 }

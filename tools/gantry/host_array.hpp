@@ -6,7 +6,7 @@
 #include "tools/gantry/common/compare.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/installed_plugins.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
@@ -6,7 +7,6 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/inspect_json.hpp"
 #include "tools/gantry/inspect_text.hpp"
-#include "tools/gantry/installed_plugins.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -39,7 +39,7 @@ Status extract(const InspectReport& report, const std::string& directory, bool t
 
 Status inspect(const ReportOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  InstalledPlugins plugins(std::move(runtime));
+  InstalledPlugins plugins(runtime);
   const InspectOptions how{&plugins.layouts(),
                            [&](std::string_view key) { return plugins.serving(key); },
                            globals.quiet};

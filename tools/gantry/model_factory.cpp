@@ -3,7 +3,7 @@
 
 #include "tools/gantry/artifact.hpp"
 
-#include "core/runtime/state.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -24,7 +24,8 @@ Result<std::string> factory_name(const Runtime& runtime, const Module& model,
   const auto made_as_usual = model.function(usual);
   if (made_as_usual.ok()) return usual;
 
-  const PayloadLayouts& layouts = runtime.state().layouts;
+  const InstalledPlugins installed(runtime);
+  const PayloadLayouts& layouts = installed.layouts();
   GANTRY_TRY(const Artifact artifact, read_artifact(path, layouts));
   const std::vector<std::string> names = model_names(artifact, layouts);
   if (names.size() == 1) return names.front();

@@ -3,7 +3,7 @@
 // Which function of an artifact makes executors.
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "tools/gantry/common/arg_spec.hpp"
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
 

@@ -11,7 +11,7 @@
 
 #include "core/native/library.hpp"
 #include "core/plugin/explain.hpp"
-#include "core/runtime/state.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -100,7 +100,7 @@ std::string list_json(const std::vector<Candidate>& candidates) {
 int list(const Globals& globals, bool json) {
   auto runtime = open_runtime(globals);
   if (!runtime.ok()) return report(runtime.error());
-  const std::vector<Candidate> candidates = runtime->state().plugins->candidates();
+  const std::vector<Candidate> candidates = InstalledPlugins(*runtime).set().candidates();
   print(json ? list_json(candidates) : list_text(candidates));
   return kDone;
 }
@@ -263,10 +263,11 @@ std::string doctor_json(const Diagnosis& diagnosis) {
 // All that was asked for; without a question, all that is offered.
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  const InstalledPlugins installed(runtime);
   Diagnosis diagnosis;
   std::vector<Requirement> wanted;
   if (!options.artifact.empty()) {
-    auto artifact = read_artifact(options.artifact, runtime.state().layouts);
+    auto artifact = read_artifact(options.artifact, installed.layouts());
     if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
     wanted = requirements_of(artifact.value());
     const auto runs = check_host_code(artifact->elf, artifact->container.facts, "it");
@@ -276,7 +277,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
                            runs.ok() ? Status() : Status(runs.error())};
   }
   for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
-  PluginSet& plugins = *runtime.state().plugins;
+  PluginSet& plugins = installed.set();
   plugins.inspect_all();
   if (options.probe) diagnosis.probe = probe_devices(runtime);
   const bool asked = !options.keys.empty() || !options.artifact.empty();

@@ -119,7 +119,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
   if (!options.trace.empty()) GANTRY_CHECK(write_output(options.trace, runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
-  done.plugins = plugins_in_use(runtime);
+  done.plugins = runtime.plugins_in_use();
   if (!options.output.empty()) GANTRY_CHECK(write_arrays(options.output, done.outcome.arrays));
   if (expected) {
     done.expected =

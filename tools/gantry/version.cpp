@@ -4,8 +4,8 @@
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
+#include <gantry/runtime.hpp>
 #include "core/elf/elf_types.hpp"
-#include "core/runtime/runtime.hpp"
 
 #include <gantry/abi.h>
 

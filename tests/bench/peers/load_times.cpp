@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gantry_bench_load_times <file>: the median of twenty loads, as JSON, for compare.py.
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,7 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
-#include "core/runtime/config_check.hpp"
-#include "core/runtime/state.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/handle.hpp>
 
@@ -42,7 +41,7 @@ class RuntimeYaml : public ::testing::Test {
   }
   // The manifest of who serves graphs.
   static std::string server_of_graphs(Runtime& runtime) {
-    const PluginSet& plugins = *runtime.state().plugins;
+    const PluginSet& plugins = InstalledPlugins(runtime).set();
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
     return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
   }
@@ -156,8 +155,7 @@ TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
       "  overrides: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
       "backends: {acme.npu: {config: {}}}\n");
 
-  const std::vector<std::string> told =
-      unknown_names(runtime.state().config, *runtime.state().plugins);
+  const std::vector<std::string> told = InstalledPlugins(runtime).unknown_names();
 
   const std::string file = (directory / "runtime.yaml").string();
   EXPECT_THAT(
@@ -178,8 +176,7 @@ TEST_F(RuntimeYaml, NamesThatAreHereAreNotTold) {
       "plugins: {dirs: [mine], overrides: {GraphExecutorFactory: gantry.graph}}\n"
       "backends: {gantry.graph: {config: {}}}\n");
 
-  EXPECT_THAT(unknown_names(runtime.state().config, *runtime.state().plugins),
-              ::testing::IsEmpty());
+  EXPECT_THAT(InstalledPlugins(runtime).unknown_names(), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // The digit classifier that TVM 0.12 exported, its inputs, and what TVM itself computed.
 #pragma once
 
-#include "core/runtime/runtime.hpp"
+#include <gantry/runtime.hpp>
 
 #include "tests/support/files.hpp"
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gantry/result.hpp>
+#include <gantry/runtime/tensor.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+class Function;
+class Module;
+
+// What a function returned: none, a number, a text or an object.
+class GANTRY_EXPORT Any {
+ public:
+  Any() = default;
+  Any(const Any& other);
+  Any(Any&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
+  Any& operator=(Any other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Any() {
+    if (value_.kind >= GANTRY_OBJECT) Object::drop(value_.object);
+  }
+
+  const gantry_value& value() const { return value_; }
+  // for a call's result; precondition: is_none()
+  gantry_value* slot() { return &value_; }
+  bool is_none() const { return value_.kind == GANTRY_NONE; }
+  // invalid: "value is a tensor, expected an integer"
+  Result<std::int64_t> integer() const;
+  Result<double> number() const;
+  Result<std::string> text() const;
+  Result<Tensor> tensor() const;
+  Result<Function> function() const;
+  Result<Module> module() const;
+  // An array's items, or a map's keys and values in turn.
+  Result<std::vector<Any>> items() const;
+
+  // Takes over the reference, if it holds one.
+  static Any adopt(const gantry_value& value) {
+    Any any;
+    any.value_ = value;
+    return any;
+  }
+  // adds one
+  static Any share(const gantry_value& value);
+
+ private:
+  gantry_value value_{};
+};
+
+}  // namespace gantry

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+// One device of an installed plugin.
+struct DeviceInfo {
+  // "cpu"
+  std::string name;
+  // its number
+  std::int32_t type;
+  std::int32_t index;
+  // id; empty: the core
+  std::string plugin;
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+
+}  // namespace gantry

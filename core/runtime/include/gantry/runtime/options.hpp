@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+struct LoadOptions {
+  // keep modules without a plugin as unbound placeholders
+  bool allow_missing = false;
+};
+
+struct RuntimeOptions {
+  // empty: /etc/gantry/runtime.yaml where present
+  std::string config_file;
+  // before all other places
+  std::vector<std::string> plugin_dirs;
+  // manifests, before plugin_dirs
+  std::vector<std::string> plugin_files;
+  // search no other place
+  bool only_these_plugins = false;
+  // of the pool, caller included; 0: the configuration's, else all allowed CPUs
+  int threads = 0;
+  // "error" "warning" "info" "debug"; empty: the configuration's
+  std::string log_level;
+  // empty: stderr
+  std::function<void(std::int32_t level, std::string_view line)> log_sink;
+  // record spans for trace_json()
+  bool trace = false;
+};
+
+}  // namespace gantry

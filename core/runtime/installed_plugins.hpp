@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/format/payload_layout.hpp"
+#include "core/plugin/plugin_set.hpp"
+
+#include <gantry/runtime.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// What a runtime knows of the plugins on this host, for tools that are built with the core.
+class InstalledPlugins {
+ public:
+  explicit InstalledPlugins(const Runtime& runtime) : state_(runtime.state_) {}
+
+  PluginSet& set() const;
+  // The built-in ones and those that manifests declare.
+  const PayloadLayouts& layouts() const;
+  // The id of the first choice for a type key that could be opened, as far as its manifest and its
+  // own library show; nothing where there is none. Opens no plugin.
+  std::optional<std::string> serving(std::string_view type_key);
+  // See config_check.hpp.
+  std::vector<std::string> unknown_names() const;
+  // Writes them to the runtime's log.
+  void warn_of_unknown_names() const;
+
+ private:
+  std::shared_ptr<RuntimeState> state_;
+  // id by type key, of earlier calls
+  std::map<std::string, std::string, std::less<>> serving_;
+};
+
+}  // namespace gantry
