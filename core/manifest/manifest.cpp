@@ -202,6 +202,13 @@ Status read_config(const YamlDocument& document, const YamlRecord& root, Manifes
 
 }  // namespace
 
+bool Manifest::offers_global(std::string_view name) const {
+  return std::any_of(globals.begin(), globals.end(), [&](std::string_view offered) {
+    if (!offered.ends_with('*')) return offered == name;
+    return name.starts_with(offered.substr(0, offered.size() - 1));
+  });
+}
+
 const ManifestKey* Manifest::key_for(std::string_view type_key) const {
   for (const ManifestKey& key : keys) {
     if (key.key == type_key ||
@@ -285,8 +292,9 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
   GANTRY_CHECK(read_abi(root, manifest));
   GANTRY_CHECK(read_keys(root, manifest));
   GANTRY_CHECK(read_devices(root, manifest));
-  if (manifest.keys.empty() && manifest.devices.empty()) {
-    return value_error(root, "keys", "plugin offers neither a type key nor a device");
+  manifest.globals = root.texts("globals");
+  if (manifest.keys.empty() && manifest.devices.empty() && manifest.globals.empty()) {
+    return value_error(root, "keys", "plugin offers no type key, device or global");
   }
   const YamlRecord targets = root.record("targets");
   manifest.targets = {targets.texts("arch"), targets.texts("os"), targets.texts("libc"),

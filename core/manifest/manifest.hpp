@@ -84,6 +84,8 @@ struct Manifest {
   ManifestAbi abi;
   std::vector<ManifestKey> keys;
   std::vector<ManifestDevice> devices;
+  // names of functions for compiled code; a trailing * matches any rest
+  std::vector<std::string> globals;
   ManifestTargets targets;
   // `requires` is a word of the language
   ManifestRequires needs;
@@ -100,6 +102,7 @@ struct Manifest {
 
   // The key whose loader serves `type_key`, itself or as an alias; NULL: not offered.
   const ManifestKey* key_for(std::string_view type_key) const;
+  bool offers_global(std::string_view name) const;
   // "ACME NPU (acme.npu 2.3.1)" or "acme.npu 2.3.1"
   std::string title() const;
 };

@@ -61,6 +61,13 @@ std::string check_environment_name(const YamlValue& value) {
   return fine ? "" : "the name of an environment variable";
 }
 
+std::string check_global(const YamlValue& value) {
+  const std::string& name = value.text;
+  const bool fine = !name.empty() && name != "*" && name.size() <= kMaxLengthKey &&
+                    name.find('*') >= name.size() - 1;
+  return fine ? "" : "the name of a function, or its beginning and *";
+}
+
 constexpr std::string_view kProbe[] = {"auto", "always", "never"};
 constexpr std::string_view kIsa[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"};
 constexpr std::string_view kOptionTypes[] = {"bool", "int", "float", "string", "path", "enum"};
@@ -153,6 +160,7 @@ constexpr YamlField kFields[] = {
      .items = YamlType::record,
      .longest = kMaxItems,
      .fields = kDevice},
+    {.name = "globals", .type = YamlType::list, .longest = kMaxItems, .check_item = check_global},
     {.name = "requires", .type = YamlType::record, .fields = kRequires},
     {.name = "probe_timeout_ms", .type = YamlType::integer, .min = 100, .max = 120000},
     {.name = "config_schema",

@@ -3,6 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/module/module.hpp"
+#include "core/module/traced_function.hpp"
 
 #include <new>
 
@@ -38,6 +39,31 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   function->parent = std::move(parent);
   function->pin = std::move(pin);
   return Ref<FunctionObject>::adopt(function);
+}
+
+Result<Ref<FunctionObject>> adopt_function(const gantry_function& target, std::string_view subject,
+                                           std::string_view name, Ref<ModuleNode> parent,
+                                           std::int32_t device_type, TraceRecorder* trace,
+                                           Pin pin) {
+  if (target.table == nullptr && target.self != nullptr) {
+    auto existing = ObjectPtr::adopt(static_cast<gantry_object*>(target.self));
+    if (existing->kind == GANTRY_FUNCTION)
+      return Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(existing.take()));
+    return bug(subject, " returns an object of kind ", existing->kind,
+               ", expected a function (kind ", std::int32_t{GANTRY_FUNCTION}, ")")
+        .with_reason("RESULT_KIND");
+  }
+  gantry_function owned = target;
+  const auto make = [&]() -> Result<Ref<FunctionObject>> {
+    if (trace != nullptr) {
+      GANTRY_TRY(owned, traced_function(owned, name, *trace));
+    }
+    return new_function(owned, std::move(parent), device_type, std::move(pin));
+  };
+  auto made = make();
+  if (!made.ok() && owned.table && GANTRY_HAS(owned.table, destroy) && owned.table->destroy)
+    owned.table->destroy(owned.self);
+  return made;
 }
 
 std::string described(const FunctionObject& function) {

@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gantry {
 
+class TraceRecorder;
 struct ModuleNode;
 
 // GANTRY_FUNCTION. tvm-ffi's function cell stands directly behind the header, so that code of the
@@ -38,6 +40,18 @@ struct FunctionObject {
 // returns  bug, reason TABLE_INCOMPLETE: a table without `call`; exhausted
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
+
+// The object for the function that a look-up returned: an existing object where `target` has no
+// table, else a new one. What `target` holds is released on failure.
+//
+// subject  [in]   the look-up, for messages: "get_function of entry 2 ..."
+// name     [in]   of the function's span, where calls are traced
+// trace    [in]   NULL: calls are not traced
+// returns  bug, reason RESULT_KIND: an object that is no function; as new_function()
+Result<Ref<FunctionObject>> adopt_function(const gantry_function& target, std::string_view subject,
+                                           std::string_view name, Ref<ModuleNode> parent,
+                                           std::int32_t device_type, TraceRecorder* trace,
+                                           Pin pin = {});
 
 // For messages: "a function of entry 2 "cuda" of model.so (plugin acme.npu)", "a global function".
 std::string described(const FunctionObject& function);

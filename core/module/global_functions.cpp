@@ -24,12 +24,8 @@ Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
   return {};
 }
 
-std::vector<std::string> GlobalFunctions::names() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> all;
-  all.reserve(functions_.size());
-  for (const auto& entry : functions_) all.push_back(entry.first);
-  return all;
+Result<Ref<FunctionObject>> GlobalFunctions::find_offered(std::string_view name) const {
+  return offered_ ? offered_(name) : Ref<FunctionObject>();
 }
 
 }  // namespace gantry

@@ -4,7 +4,6 @@
 #include "core/base/process_end.hpp"
 #include "core/module/global_functions.hpp"
 #include "core/module/table_copy.hpp"
-#include "core/module/traced_function.hpp"
 #include "core/module/unbound.hpp"
 #include "core/tensor/device_set.hpp"
 
@@ -45,34 +44,6 @@ void walk_imports(ModuleNode& root, Visit visit) {
   }
 }
 
-// The object for what get_function returned, which is owned by the object or destroyed.
-Result<Ref<FunctionObject>> function_of(ModuleNode& node, gantry_function function,
-                                        std::string_view name) {
-  if (function.table == nullptr && function.self != nullptr) {
-    auto existing = ObjectPtr::adopt(static_cast<gantry_object*>(function.self));
-    if (existing->kind == GANTRY_FUNCTION)
-      return Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(existing.take()));
-    return bug("get_function of ", described(node), " returns an object of kind ", existing->kind,
-               ", expected a function (kind ", std::int32_t{GANTRY_FUNCTION}, ")")
-        .with_reason("RESULT_KIND");
-  }
-  Result<Ref<FunctionObject>> made = Ref<FunctionObject>();
-  if (node.artifact->trace == nullptr) {
-    made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
-  } else if (const auto traced = traced_function(function, name, *node.artifact->trace);
-             traced.ok()) {
-    function = *traced;
-    made = new_function(function, Ref<ModuleNode>::share(&node), node.device_type);
-  } else {
-    made = traced.error();
-  }
-  if (!made.ok() && function.table && GANTRY_HAS(function.table, destroy) &&
-      function.table->destroy) {
-    function.table->destroy(function.self);
-  }
-  return made;
-}
-
 // Looks up in one bound node. NULL with OK: it has no such function.
 Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table& table,
                                     std::string_view name) {
@@ -90,7 +61,8 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
     }
     return std::move(error.at("while looking up ", quoted(name), " in ", location_of(node)));
   }
-  return function_of(node, function, name);
+  return adopt_function(function, concat("get_function of ", described(node)), name,
+                        Ref<ModuleNode>::share(&node), node.device_type, node.artifact->trace);
 }
 
 std::string name_list(const std::vector<std::string>& names) {
@@ -218,7 +190,9 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
       if (!found.ok() || *found) return found;
     }
     if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals) {
-      if (Ref<FunctionObject> global = module.artifact->globals->find(name)) return global;
+      found = module.artifact->globals->find(name);
+      if (found.ok() && !*found) found = module.artifact->globals->find_offered(name);
+      if (!found.ok() || *found) return found;
     }
     std::size_t unbound = 0;
     Error error = not_found_error(module, where, name, unbound);

@@ -126,6 +126,10 @@ const Location kFunction[] = {
     GANTRY_REQUIRED(gantry_function_table, "function", call),
 };
 
+const Location kGlobals[] = {
+    GANTRY_REQUIRED(gantry_globals, "globals", get_global),
+};
+
 // Whoever makes streams, events or graphs must end them, and must be able to wait for a stream.
 const Location kDevice[] = {
     {offsetof(gantry_device_table, name), "gantry.device/1.name", Rule::text},
@@ -248,6 +252,9 @@ Result<gantry_function_table> copy_table(const gantry_function_table* table,
 }
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject) {
   return copy_any(table, "gantry_device_table", kDevice, subject);
+}
+Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject) {
+  return copy_any(table, "gantry_globals", kGlobals, subject);
 }
 
 Result<gantry_function_info> copy_record(const gantry_function_info* info,

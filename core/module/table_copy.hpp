@@ -13,6 +13,7 @@
 // device without streams has finished whenever a call returns.
 #pragma once
 
+#include <gantry/globals.h>
 #include <gantry/plugin.h>
 #include <gantry/result.hpp>
 
@@ -38,6 +39,8 @@ template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_table> = 24;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
 // A record that a plugin fills, which grows by the same rule.
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
@@ -61,6 +64,7 @@ Result<gantry_module_table> copy_table(const gantry_module_table* table, std::st
 Result<gantry_function_table> copy_table(const gantry_function_table* table,
                                          std::string_view subject);
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
+Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject);
 // What list_functions gives to its visitor; its texts are the plugin's, valid as long as the
 // record.
 Result<gantry_function_info> copy_record(const gantry_function_info* info,

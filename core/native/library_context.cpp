@@ -58,13 +58,14 @@ Result<LibraryContext::Found> LibraryContext::look_up(std::string_view name) con
     if (beside.error().code != Code::not_found) return std::move(beside).error();
     if (!beside.error().reason.empty()) missing = std::move(beside).error();
   }
-  // Not kept: a global may be a function of this very library, and globals go only with the
-  // runtime.
+  // Not kept: the runtime keeps them, and one may be a function of this library.
   const HostServices* services = here().call->services;
   const GlobalFunctions* globals =
       services ? services->globals.get() : own_.artifact->globals.get();
   if (globals != nullptr) {
     if (const Ref<FunctionObject> global = globals->find(name)) return Found{global.get(), {}};
+    GANTRY_TRY(const Ref<FunctionObject> offered, globals->find_offered(name));
+    if (offered) return Found{offered.get(), offered};
   }
   return missing;
 }

@@ -10,8 +10,9 @@
 namespace gantry {
 namespace {
 
-bool offers(const Manifest& manifest, std::string_view what, bool device) {
-  if (!device) return manifest.key_for(what) != nullptr;
+bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
+  if (offer == Offer::type_key) return manifest.key_for(what) != nullptr;
+  if (offer == Offer::global) return manifest.offers_global(what);
   return std::any_of(manifest.devices.begin(), manifest.devices.end(),
                      [&](const ManifestDevice& offered) { return offered.name == what; });
 }
@@ -74,13 +75,13 @@ std::string PluginSet::override_of(std::string_view what) const {
   return "";
 }
 
-std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const {
+std::vector<Choice> PluginSet::choices(std::string_view what, Offer offer) const {
   const std::string override_id = override_of(what);
   const std::lock_guard lock(state_->mutex);
   std::vector<Choice> all;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     const Candidate& candidate = state_->slots[i].candidate;
-    if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, device))
+    if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, offer))
       continue;
     if (!override_id.empty() && candidate.manifest->id != override_id) continue;
     all.push_back({i, !override_id.empty()});
@@ -93,10 +94,13 @@ std::vector<Choice> PluginSet::choices(std::string_view what, bool device) const
 }
 
 std::vector<Choice> PluginSet::choices_for_key(std::string_view type_key) const {
-  return choices(type_key, false);
+  return choices(type_key, Offer::type_key);
 }
 std::vector<Choice> PluginSet::choices_for_device(std::string_view name) const {
-  return choices(name, true);
+  return choices(name, Offer::device);
+}
+std::vector<Choice> PluginSet::choices_for_global(std::string_view name) const {
+  return choices(name, Offer::global);
 }
 
 std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
@@ -110,10 +114,10 @@ std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_key(std::string_view type_key) {
-  return serve(type_key, false);
+  return serve(type_key, Offer::type_key);
 }
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::for_device(std::string_view name) {
-  return serve(name, true);
+  return serve(name, Offer::device);
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id) {
@@ -132,9 +136,13 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
   return activate(index);
 }
 
-Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, bool device) {
-  const std::string_view noun = device ? "device" : "type key";
-  const std::vector<Choice> all = choices(what, device);
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(const Choice& choice) {
+  return activate(choice.candidate);
+}
+
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, Offer offer) {
+  const std::string_view noun = offer == Offer::device ? "device" : "type key";
+  const std::vector<Choice> all = choices(what, offer);
   if (all.empty()) {
     const std::string override_id = override_of(what);
     if (!override_id.empty()) {
@@ -157,7 +165,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
       // the program has added one of that id meanwhile
       if (is_out(failed)) {
         lock.unlock();
-        return serve(what, device);
+        return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
       ++state_->fallbacks;

@@ -40,7 +40,7 @@ using Activate = std::function<Result<std::shared_ptr<void>>(
     const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
 
 struct PluginSetOptions {
-  // type key or device name -> plugin id
+  // type key, device or global -> plugin id
   std::vector<std::pair<std::string, std::string>> overrides;
   // its texts must outlive the set
   gantry_host_info core{};
@@ -48,6 +48,9 @@ struct PluginSetOptions {
   // borrowed; NULL: nothing is logged
   const Log* log = nullptr;
 };
+
+// The kinds of things that a plugin offers by name.
+enum class Offer { type_key, device, global };
 
 // One way to serve a requirement, in the order of choice.
 struct Choice {
@@ -80,8 +83,9 @@ class PluginSet {
   // thread   any; waits while another thread opens the same plugin
   Result<std::shared_ptr<const ActivePlugin>> for_key(std::string_view type_key);
   Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
-  // The plugin with that id; no other is tried.
+  // The plugin with that id, or of that choice; no other is tried.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
+  Result<std::shared_ptr<const ActivePlugin>> open(const Choice& choice);
 
   // The candidates that offer it, in order: override, priority, version, id. An override excludes
   // all others; if no candidate matches it, the list is empty. Stopped candidates are left out,
@@ -89,6 +93,7 @@ class PluginSet {
   // the cause may be gone.
   std::vector<Choice> choices_for_key(std::string_view type_key) const;
   std::vector<Choice> choices_for_device(std::string_view name) const;
+  std::vector<Choice> choices_for_global(std::string_view name) const;
   // "a and b are equal in priority and version, a comes first by its id; ..."; empty where the
   // order is unambiguous.
   std::string tie_for(const std::vector<Choice>& choices) const;
@@ -120,7 +125,7 @@ class PluginSet {
   // of the search, the manifests, the drop-ins and the filters; logged at creation
   const std::vector<std::string>& warnings() const { return warnings_; }
   const PluginSetOptions& options() const { return options_; }
-  // The override of a type key or device, or empty.
+  // The override of a type key, device or global, or empty.
   std::string override_of(std::string_view what) const;
   // How often a chosen plugin failed and the next was tried.
   std::size_t fallback_count() const;
@@ -138,8 +143,8 @@ class PluginSet {
 
  private:
   struct State;
-  std::vector<Choice> choices(std::string_view what, bool device) const;
-  Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, bool device);
+  std::vector<Choice> choices(std::string_view what, Offer offer) const;
+  Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
   bool inspect(std::size_t index, Depth depth);
   void warn(std::string text) const;

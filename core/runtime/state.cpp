@@ -4,6 +4,7 @@
 #include "core/manifest/declared_layouts.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/explain.hpp"
+#include "core/runtime/plugin_globals.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -90,7 +91,8 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       cache_directory(cache_of(config, environment)),
       log(level_of(options, config), sink_of(options)),
       trace(options.trace ? std::make_unique<TraceRecorder>() : nullptr),
-      globals(std::make_shared<GlobalFunctions>()),
+      globals(std::make_shared<GlobalFunctions>(
+          [this](std::string_view name) { return find_plugin_global(*this, name); })),
       workspaces(devices),
       pool(options.threads != 0 ? options.threads : config.threads, &log),
       layouts(PayloadLayouts::built_in()) {

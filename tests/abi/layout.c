@@ -159,6 +159,11 @@ AT(gantry_function_info, flags, 4);
 AT(gantry_function_info, name, 8);
 AT(gantry_function_info, doc, 24);
 
+SIZE(gantry_globals, 16);
+AT(gantry_globals, struct_size, 0);
+AT(gantry_globals, zero, 4);
+AT(gantry_globals, get_global, 8);
+
 SIZE(gantry_visitor, 24);
 AT(gantry_visitor, struct_size, 0);
 AT(gantry_visitor, zero, 4);

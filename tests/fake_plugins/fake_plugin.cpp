@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #ifndef FAKE_ID
 #define FAKE_ID "test.fake"
@@ -19,6 +20,13 @@
 #endif
 #ifndef FAKE_KEY
 #define FAKE_KEY "fake"
+#endif
+
+#ifndef FAKE_DEVICE
+#define FAKE_DEVICE "fake_device"
+#endif
+#ifndef FAKE_ANSWER
+#define FAKE_ANSWER 42
 #endif
 
 #ifdef FAKE_IMPORTS_CORE
@@ -98,6 +106,33 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
 }
 void destroy(void*) {}
 
+#ifdef FAKE_GLOBALS
+// "test.answer" returns FAKE_ANSWER, "test.fails" cannot be looked up, others are not there.
+const gantry_function_table answer_table = [] {
+  gantry_function_table t{};
+  t.struct_size = sizeof t;
+  t.call = [](void*, const gantry_env*, const gantry_value*, int32_t, gantry_value* result,
+              gantry_status*) -> gantry_code {
+    result->kind = GANTRY_INT;
+    result->i = FAKE_ANSWER;
+    return GANTRY_OK;
+  };
+  return t;
+}();
+gantry_code get_global(void*, gantry_bytes name, gantry_function* out, gantry_status* status) {
+  const std::string_view wanted(name.data, name.size);
+  if (wanted == "test.fails")
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DRIVER", "fake: no driver");
+  if (wanted != "test.answer") return GANTRY_NOT_FOUND;
+  *out = {nullptr, &answer_table};
+  return GANTRY_OK;
+}
+const gantry_globals globals{sizeof globals, 0, get_global};
+const void* get_extension(void*, const char* id) {
+  return std::string_view(id) == GANTRY_GLOBALS_1 ? &globals : nullptr;
+}
+#endif
+
 const gantry_loader_table loader = [] {
   gantry_loader_table t{};
   t.struct_size = sizeof t;
@@ -113,7 +148,7 @@ const gantry_device_table device = [] {
 #ifdef FAKE_BAD_DEVICE_NAME
   t.name = "Fake Device";
 #else
-  t.name = "fake_device";
+  t.name = FAKE_DEVICE;
 #endif
 #ifndef FAKE_NULL_COUNT
   t.count = count;
@@ -176,6 +211,9 @@ const Table all = [] {
   t.table.create = create;
 #endif
   t.table.destroy = destroy;
+#ifdef FAKE_GLOBALS
+  t.table.get_extension = get_extension;
+#endif
   return t;
 }();
 

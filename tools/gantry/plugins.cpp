@@ -71,6 +71,7 @@ void write_offers(const Manifest& manifest, JsonWriter& json) {
   write_texts("keys", keys, json);
   write_texts("aliases", aliases, json);
   write_texts("devices", devices, json);
+  write_texts("globals", manifest.globals, json);
 }
 
 void write_listed(const Candidate& candidate, JsonWriter& json) {

@@ -3,12 +3,12 @@
 // gantry/globals.h - plugin extension "gantry.globals/1": functions by name for compiled code.
 //
 //     manifest   globals: ["vm.builtin.*"]
-//     plugin     get_extension(self, GANTRY_GLOBALS_1) -> {get_global, list_globals}
+//     plugin     get_extension(self, GANTRY_GLOBALS_1) -> {get_global}
 //
 // Compiled code looks a function up in its module's imports, then among the functions of the
 // runtime. Those of plugins come after the runtime's own: a plugin whose manifest offers the name
 // is opened, and its get_global is called. The first plugin in the order of choice that has the
-// name is used.
+// name is used. The result of a look-up is kept by the module that made it, not by the runtime.
 #ifndef GANTRY_GLOBALS_H
 #define GANTRY_GLOBALS_H
 
@@ -28,9 +28,6 @@ typedef struct gantry_globals {
   // thread   any, in parallel
   gantry_code (*get_global)(void* plugin, gantry_bytes name, gantry_function* out,
                             gantry_status* status);
-
-  // Lists every function that get_global finds, each once.
-  gantry_code (*list_globals)(void* plugin, const gantry_visitor* visitor, gantry_status* status);
 } gantry_globals;
 
 GANTRY_END

@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"AbiWithoutMajor", fake().abi("{min_minor: 0, max_minor: 0}"),
                     "YAML_MISSING_KEY", "5:6: abi.major: required key is missing"},
         BadManifest{"NothingOffered", ManifestBuilder(), "MANIFEST_VALUE",
-                    "1:1: keys: plugin offers neither a type key nor a device"},
+                    "1:1: keys: plugin offers no type key, device or global"},
         BadManifest{"KeyTwice", fake().key("fake"), "MANIFEST_VALUE",
                     "6:27: keys[1].key: type key \"fake\" is offered twice"},
         BadManifest{"AliasIsAKey",
@@ -235,6 +235,12 @@ INSTANTIATE_TEST_SUITE_P(
             "7:18: devices[0].name: expected a device name, [a-z][a-z0-9_]*, found \"Acme-NPU\""},
         BadManifest{"DeviceTwice", fake().device("a").device("a"), "MANIFEST_VALUE",
                     "7:29: devices[1].name: device \"a\" is offered twice"},
+        BadManifest{"GlobalOfAllNames", fake().set("globals", "[\"*\"]"), "YAML_TYPE",
+                    "7:11: globals[0]: expected the name of a function, or its beginning and *, "
+                    "found text \"*\""},
+        BadManifest{"GlobalWithAStarInside", fake().set("globals", "[\"vm.*.x\"]"), "YAML_TYPE",
+                    "7:11: globals[0]: expected the name of a function, or its beginning and *, "
+                    "found text \"vm.*.x\""},
         BadManifest{"DlpackNumber", fake().set("devices", "[{name: a, dlpack: 64}]"), "YAML_TYPE",
                     "7:29: devices[0].dlpack: expected DLPack's device number, 1 to 63, or ext, "
                     "found \"64\""},

@@ -94,6 +94,7 @@ TEST(TableCopy, KnowsTheSizesOfAbiOneZero) {
   EXPECT_EQ(kMinTableSize<gantry_module_table>, sizeof(gantry_module_table));
   EXPECT_EQ(kMinTableSize<gantry_function_table>, sizeof(gantry_function_table));
   EXPECT_EQ(kMinTableSize<gantry_device_table>, sizeof(gantry_device_table));
+  EXPECT_EQ(kMinTableSize<gantry_globals>, sizeof(gantry_globals));
   EXPECT_EQ(kMinTableSize<gantry_function_info>, sizeof(gantry_function_info));
 }
 
