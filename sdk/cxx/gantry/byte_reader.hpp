@@ -12,6 +12,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace gantry {
@@ -46,6 +47,13 @@ class ByteReader {
   Result<std::uint64_t> read_u64(const char* field) { return read<std::uint64_t>(field); }
   Result<std::int32_t> read_i32(const char* field) { return read<std::int32_t>(field); }
   Result<std::int64_t> read_i64(const char* field) { return read<std::int64_t>(field); }
+
+  // Returns the next sizeof(T) bytes as a struct of numbers without padding.
+  template <class T>
+  Result<T> read_record(const char* field) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) == 1);
+    return read<T>(field);
+  }
 
   // The next `size` bytes, as a view.
   Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, const char* field) {

@@ -87,6 +87,23 @@ TEST(ByteReader, ReadsNumbersWithoutACount) {
   EXPECT_THAT(in.read_numbers<std::uint16_t>(0, "n").value().value, IsEmpty());
 }
 
+struct [[gnu::packed]] KindAndSize {
+  std::uint16_t kind;
+  std::uint32_t size;
+};
+
+TEST(ByteReader, ReadsRecordsAtAnyAddress) {
+  const Words words = Words().u8(0).u16(0xabcd).u32(0x89abcdef).u8(9);
+  ByteReader in(words.bytes());
+  ASSERT_TRUE(in.skip(1, "padding").ok());
+
+  const KindAndSize record = in.read_record<KindAndSize>("record").value();
+
+  EXPECT_EQ(std::uint16_t{record.kind}, 0xabcd);
+  EXPECT_EQ(std::uint32_t{record.size}, 0x89abcdefu);
+  EXPECT_EQ(in.offset(), 7u);
+}
+
 TEST(ByteReader, LooksAheadWithoutMoving) {
   const Words words = Words().u8(1).u8(2).u8(3);
   ByteReader in(words.bytes());
@@ -161,6 +178,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "count: needs 8 bytes, 7 left"},
         TooShort{"I64", some(7), [](ByteReader& in) { return status_of(in.read_i64("extent")); },
                  "extent: needs 8 bytes, 7 left"},
+        TooShort{"Record", some(5),
+                 [](ByteReader& in) { return status_of(in.read_record<KindAndSize>("header")); },
+                 "header: needs 6 bytes, 5 left"},
         TooShort{"Bytes", some(4),
                  [](ByteReader& in) { return status_of(in.read_bytes(5, "data")); },
                  "data: needs 5 bytes, 4 left"},
