@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   const fs::path directory = directory_of(target);
-  // The compiler works in another directory than we do. Whole before it is made: what may fail, fails first.
+  // Absolute, as compilers run in another directory. What can fail without a trace is done first.
   std::error_code failed;
   const fs::path name = directory / concat(".", target.filename().native(), ".XXXXXX");
   const fs::path whole = fs::absolute(name, failed);
@@ -26,15 +26,17 @@ Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
   // from now on it is removed
   made.name_ = std::move(pattern);
+  made.directory_ = ::open(made.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (made.directory_ < 0) return cannot_write(target, errno);
   made.path_ = made.name_;
   return made;
 }
 
 namespace {
 
-// Takes no memory: for want of it, everything would be left behind.
+// Allocates nothing, so that it also works where memory is out.
 //
-// directory   [in]   open; has files, and no directories
+// directory   [in]   open; contains files, and no directories
 void remove_files_in(int directory) {
   alignas(dirent64) char entries[4096];
   for (bool removed = true; removed && ::lseek(directory, 0, SEEK_SET) == 0;) {
@@ -54,15 +56,12 @@ void remove_files_in(int directory) {
 
 TempDirectory::~TempDirectory() {
   if (name_.empty()) return;
-  for (int attempt = 0; attempt < 2;
-       // the second takes what a passing failure has left
-       ++attempt) {
-    const int directory = ::open(name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (directory < 0) continue;
-    remove_files_in(directory);
-    ::close(directory);
-    ::rmdir(name_.c_str());
+  // The second attempt removes what a passing failure has left.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (directory_ >= 0) remove_files_in(directory_);
+    if (::rmdir(name_.c_str()) == 0) break;
   }
+  if (directory_ >= 0) ::close(directory_);
 }
 
 }  // namespace gantry

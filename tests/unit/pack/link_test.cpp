@@ -5,6 +5,7 @@
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 namespace gantry {
 namespace {
@@ -135,6 +136,47 @@ TEST(TempDirectory, GoesAwayWithMoreFilesThanOneReadLists) {
     }
   }
 
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+// Lets the process open no file.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(TempDirectory, GoesAwayWhereNoDescriptorIsLeft) {
+  const TempDir directory;
+  Result<TempDirectory> made = TempDirectory::beside(directory / "model.so");
+  ASSERT_TRUE(made.ok());
+  test::write_file(*made / "inside", "x");
+
+  {
+    const NoDescriptors none;
+    const TempDirectory removed = std::move(*made);
+  }
+
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(TempDirectory, IsRefusedAndGoesAwayWithoutADescriptor) {
+  const TempDir directory;
+  const auto made = [&] {
+    const NoDescriptors none;
+    return TempDirectory::beside(directory / "model.so");
+  }();
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unavailable);
+  EXPECT_THAT(made.error().message, HasSubstr(": Too many open files"));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
