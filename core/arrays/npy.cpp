@@ -3,7 +3,6 @@
 
 #include "core/arrays/npy_dtype.hpp"
 
-#include <gantry/array_record.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -17,29 +16,28 @@
 namespace gantry {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint64_t kDataAlignment = 64;
-// all that version 1.0 can have; plain types need 200
-constexpr std::uint32_t kMaxHeader = max_npy_front - 12;
+constexpr std::uint64_t data_alignment = 64;
+// The maximum of version 1.0. Plain types need 200 bytes.
+constexpr std::uint32_t max_header = max_npy_front - 12;
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("NPY_HEADER");
 }
 
-// Steps through the header: a Python literal of which only this much is understood.
+// Reads the header: a Python literal, as far as NumPy writes one.
 class HeaderText {
  public:
   HeaderText(std::string_view text, std::uint64_t text_at) : text_(text), text_at_(text_at) {}
 
   std::uint64_t offset() const { return text_at_ + at_; }
 
-  // The next character that is no space; NUL at the end.
+  // Skips spaces and returns the next character, which stays; NUL at the end.
   char peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
-  // Steps over `wanted` if it comes next.
+  // Skips `wanted` if it is the next character.
   bool take(char wanted) {
     if (peek() != wanted || at_ == text_.size()) return false;
     ++at_;
@@ -49,7 +47,7 @@ class HeaderText {
     if (take(wanted)) return {};
     return refuse(offset(), "npy header: ", found(), " ", where, ", expected '", wanted, "'");
   }
-  // A quoted text, without escapes: no key and no plain type has one.
+  // Reads a quoted text without escapes: no key and no plain type contains one.
   Result<std::string_view> text(std::string_view what) {
     const char quote = peek();
     const std::uint64_t start = offset();
@@ -64,7 +62,7 @@ class HeaderText {
     at_ = end + 1;
     return inner;
   }
-  // True or False.
+  // Reads True or False.
   Result<bool> truth(std::string_view what) {
     peek();
     for (const bool value : {true, false}) {
@@ -112,7 +110,7 @@ Result<std::vector<std::int64_t>> read_shape(HeaderText& in) {
     GANTRY_TRY(const std::int64_t extent, in.extent());
     shape.push_back(extent);
     if (in.take(',')) continue;
-    // "(3)" is a number in Python, "(3,)" a shape.
+    // In Python, "(3)" is a number and "(3,)" is a shape.
     if (shape.size() == 1) GANTRY_CHECK(in.expect(',', "behind the only extent"));
     GANTRY_CHECK(in.expect(')', "where the shape ends"));
     break;
@@ -124,7 +122,7 @@ struct Header {
   std::optional<gantry_dtype> dtype;
   std::optional<bool> fortran_order;
   std::vector<std::int64_t> shape;
-  // of no extents, a shape is a number's
+  // the shape of a single number is empty
   bool has_shape = false;
 };
 
@@ -146,7 +144,7 @@ Status read_field(HeaderText& in, Header& header) {
   in.peek();
   const bool again = (key == "descr" && header.dtype) || (key == "shape" && header.has_shape) ||
                      (key == "fortran_order" && header.fortran_order);
-  if (again) return refuse(key_at, "npy header: key ", quoted(key), " is there twice");
+  if (again) return refuse(key_at, "npy header: key ", quoted(key), " occurs twice");
   if (key == "descr") {
     GANTRY_TRY(header.dtype, read_descr(in));
   } else if (key == "fortran_order") {
@@ -187,10 +185,10 @@ Result<Header> read_header(std::string_view text, std::uint64_t text_at) {
 
 }  // namespace
 
-Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front) {
+Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front) {
   ByteReader in(front);
-  GANTRY_TRY(const auto magic, in.read_bytes(kMagic.size(), "npy magic"));
-  if (!std::ranges::equal(magic, kMagic, {}, {}, [](char c) { return std::uint8_t(c); })) {
+  GANTRY_TRY(const auto magic, in.read_bytes(npy_magic.size(), "npy magic"));
+  if (!std::ranges::equal(magic, npy_magic, {}, {}, [](char c) { return std::uint8_t(c); })) {
     return refuse(0, "npy magic is wrong, expected 0x93 \"NUMPY\"");
   }
   const std::uint64_t version_at = in.offset();
@@ -208,8 +206,8 @@ Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front) {
   } else {
     GANTRY_TRY(length, in.read_u32("npy header length"));
   }
-  if (length > kMaxHeader) {
-    return refuse(length_at, "npy header length is ", length, ", maximum is ", kMaxHeader);
+  if (length > max_header) {
+    return refuse(length_at, "npy header length is ", length, ", maximum is ", max_header);
   }
   const std::uint64_t text_at = in.offset();
   GANTRY_TRY(const auto text, in.read_bytes(length, "npy header"));
@@ -222,13 +220,13 @@ Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front) {
 
   const Result<std::uint64_t> size = tensor_bytes(header.shape, *header.dtype);
   if (!size.ok()) return refuse(text_at, "npy shape: ", size.error().message);
-  return NpyHeader{*header.dtype, std::move(header.shape), in.offset(), *size};
+  return ArrayHeader{*header.dtype, std::move(header.shape), in.offset(), *size};
 }
 
-Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes) {
-  GANTRY_TRY(NpyHeader header, read_npy_header(bytes));
+Result<ArrayRecord> read_npy(std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(ArrayHeader header, read_npy_header(bytes));
   ByteReader in(bytes.subspan(header.data_at), header.data_at);
-  NpyArray array{header.dtype, std::move(header.shape), {}, header.data_at};
+  ArrayRecord array{header.dtype, std::move(header.shape), {}, header.data_at};
   GANTRY_TRY(array.data, in.read_bytes(header.data_bytes, "npy data"));
   if (!in.at_end()) return refuse(in.offset(), in.left(), " bytes follow the npy data");
   return array;
@@ -246,11 +244,11 @@ Result<std::vector<std::uint8_t>> npy_header(gantry_dtype dtype,
   }
   text.append(shape.size() == 1 ? ",), }" : "), }");
   // version and length
-  const std::uint64_t before = kMagic.size() + 4;
-  const std::uint64_t rest = (before + text.size() + 1) % kDataAlignment;
-  text.append(rest == 0 ? 0 : kDataAlignment - rest, ' ').push_back('\n');
+  const std::uint64_t before = npy_magic.size() + 4;
+  const std::uint64_t rest = (before + text.size() + 1) % data_alignment;
+  text.append(rest == 0 ? 0 : data_alignment - rest, ' ').push_back('\n');
 
-  std::string bytes(kMagic);
+  std::string bytes(npy_magic);
   for (const std::size_t byte :
        {std::size_t{1}, std::size_t{0}, text.size() & 0xff, text.size() >> 8}) {
     bytes.push_back(static_cast<char>(byte));
@@ -265,7 +263,7 @@ Result<std::vector<std::uint8_t>> npy_bytes(gantry_dtype dtype, std::span<const 
   const Result<std::uint64_t> size = tensor_bytes(shape, dtype);
   if (!size.ok()) return invalid("npy shape: ", size.error().message);
   if (*size != data.size()) {
-    return invalid("npy data are ", data.size(), " bytes, dtype and shape say ", *size);
+    return invalid("npy data are ", data.size(), " bytes, dtype and shape require ", *size);
   }
   bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One numpy array as a file.
+// One NumPy array as a file.
 //
 //   offset 0     6 bytes  magic    0x93 "NUMPY"
 //          6     u8, u8   version  1.0, 2.0 or 3.0
@@ -9,60 +9,56 @@
 //                                  spaces up to a multiple of 64, newline
 //          ..    data              compact, row-major
 //
-// source   numpy.lib.format; version 3.0 differs from 2.0 by UTF-8 in field names, which only record
-//          types have
+// source   numpy.lib.format; version 3.0 differs from 2.0 by UTF-8 in field names, which only
+//          record types have
 #pragma once
 
 #include <gantry/tensor.h>
+#include <gantry/array_record.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
 
-struct NpyArray {
-  gantry_dtype dtype{};
-  std::vector<std::int64_t> shape;
-  // view into the bytes read, unaligned
-  std::span<const std::uint8_t> data;
-  // offset of data
-  std::uint64_t data_at = 0;
-};
+constexpr std::string_view npy_magic = "\x93NUMPY";
 
-struct NpyHeader {
+// What a file contains about one array beside its data.
+struct ArrayHeader {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  // offset of the data
+  // offset of the data in the file; in an .npz file, in the unpacked member
   std::uint64_t data_at = 0;
-  // as dtype and shape say
+  // as dtype and shape require
   std::uint64_t data_bytes = 0;
 };
 
-// Longest front of a file that its header can need.
+// The longest header, with what is before it.
 constexpr std::uint64_t max_npy_front = 12 + 65535;
 
-// front    [in]   the file's first bytes, most_npy_front of them or all
-// returns  as read_npy(), but for what only the data can be
-Result<NpyHeader> read_npy_header(std::span<const std::uint8_t> front);
+// front    [in]   the first bytes of the file: max_npy_front, or all that there are
+// returns  as read_npy(); does not check that the data are there
+Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front);
 
-// bytes    [in]   the whole file, nothing behind the data
+// bytes    [in]   the whole file; nothing follows the data
 // returns  malformed    at the first wrong byte
-//          unsupported  right, but not for us: object arrays ("object arrays hold pickled code and
-//                       are never read"), records, big-endian numbers, Fortran order
+//          unsupported  valid, but never read: object arrays (they contain pickled code), records,
+//                       big-endian numbers, Fortran order
 // lifetime data views `bytes`
-// costs    O(header); data is not touched
-Result<NpyArray> read_npy(std::span<const std::uint8_t> bytes);
+// costs    O(header); does not read the data
+Result<ArrayRecord> read_npy(std::span<const std::uint8_t> bytes);
 
-// The bytes of a version 1.0 file, the same for the same array.
+// Returns a file of version 1.0, the same bytes for the same array.
 //
-// returns  invalid      data are not as large as dtype and shape say, or the rank is above 32
-//          unsupported  numpy has no such type
+// returns  invalid      data are not as large as dtype and shape require, or the rank is above 32
+//          unsupported  NumPy has no such type
 Result<std::vector<std::uint8_t>> npy_bytes(gantry_dtype dtype, std::span<const std::int64_t> shape,
                                             std::span<const std::uint8_t> data);
 
-// What stands before the data in such a file.
+// Returns the part of such a file before the data.
 Result<std::vector<std::uint8_t>> npy_header(gantry_dtype dtype,
                                              std::span<const std::int64_t> shape);
 

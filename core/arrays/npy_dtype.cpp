@@ -16,8 +16,8 @@ struct Pair {
   gantry_dtype dtype;
 };
 
-// For equal descr the first one is what a reader gives: "bool" of graph files is one bit in a byte
-// of its own, DLPack's boolean has eight.
+// Of equal texts, a reader returns the first type: `bool` of graph files has one bit, the boolean
+// of DLPack has eight, and both are stored in one byte.
 constexpr Pair pairs[] = {
     {"|b1", dtype(TypeCode::uint, 1)},       {"|b1", dtype(TypeCode::bool_, 8)},
     {"|i1", dtype(TypeCode::int_, 8)},       {"<i2", dtype(TypeCode::int_, 16)},

@@ -5,13 +5,23 @@
 #pragma once
 
 #include "core/arrays/npy.hpp"
+#include "core/arrays/zip_directory.hpp"
 
-#include <filesystem>
-#include <memory>
-#include <string>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gantry {
+
+class ZipMemberReader;
+
+// Ends the name of every member.
+constexpr std::string_view npz_suffix = ".npy";
 
 struct NpzLimits {
   std::uint64_t members = 65536;
@@ -19,89 +29,52 @@ struct NpzLimits {
   std::uint64_t bytes = std::uint64_t{16} << 30;
 };
 
-struct NpzMember {
-  // without ".npy"; any bytes, as the archive has them
-  std::string name;
-  std::uint64_t packed_bytes = 0;
-  // unpacked, with the .npy header
-  std::uint64_t bytes = 0;
-};
-
-// An array with its memory. Moves, and array.data stays valid.
-struct NpzArray {
-  std::string name;
-  // data views `storage`
-  NpyArray array;
-  std::unique_ptr<std::uint8_t[]> storage;
-};
-
 class NpzReader {
  public:
-  // Reads the directory of the archive, and refuses what it says about any member before a byte of
-  // one is unpacked: deflate gives at most 1032 bytes for one, so a larger claim is no archive.
+  // Reads the directory of the archive and checks it before a member is unpacked. Deflate gives at
+  // most 1032 bytes for one: a larger size is refused.
   //
-  // returns  not_found, unavailable  the file
-  //          malformed    no zip archive, or an empty one; a name twice; sizes that cannot be
-  //          unsupported  an encrypted member, a compression other than deflate, no .npy member
+  // returns  malformed    no zip archive; a name occurs twice; sizes contradict one another
+  //          unsupported  a member is encrypted, compressed by another method than deflate, or no
+  //                       .npy file
   //          exhausted    beyond `limits`
-  // thread   one at a time for each reader
-  // costs    O(members)
-  static Result<NpzReader> open(const std::filesystem::path& path, const NpzLimits& limits = {});
-
-  // The same over an archive in memory.
-  //
   // lifetime `bytes` until the reader's end
+  // costs    O(members log members) time, O(members) memory
   static Result<NpzReader> over(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {});
 
-  NpzReader(NpzReader&&) noexcept;
-  NpzReader& operator=(NpzReader&&) noexcept;
-  ~NpzReader();
+  // In the archive's order.
+  const std::vector<ZipMember>& members() const { return members_; }
 
-  // in the archive's order
-  const std::vector<NpzMember>& members() const;
-
-  // What the member's header says; only so much of it is unpacked, and its sum is not checked.
+  // Reads the header of one of members(). Unpacks no more than that; does not check the checksum.
   //
-  // returns  as read()
-  Result<NpyHeader> header(std::string_view name);
+  // returns  as read_npy_header(); malformed where the member has another size than dtype and shape
+  //          require
+  Result<ArrayHeader> header(const ZipMember& member) const;
 
-  // Unpacks a member's data to where they are wanted and checks its sum.
+  // Unpacks the data of a member and checks its checksum.
   //
   // header   [in]   of this member, from header()
-  // to       [out]  header.data_bytes bytes
-  // returns  as read()
-  Status read_data(std::string_view name, const NpyHeader& header, std::span<std::uint8_t> to);
+  // to       [out]  header.data_bytes bytes; undefined after a failure
+  // returns  malformed  the packed data or the checksum are wrong
+  Status read_data(const ZipMember& member, const ArrayHeader& header,
+                   std::span<std::uint8_t> to) const;
 
-  // Unpacks one member whole and checks its sum.
+  // Checks the checksum of a stored member and returns its data in the archive; nothing where the
+  // member is compressed.
   //
-  // returns  not_found  listing the members there are
-  //          malformed  packed data or .npy bytes are wrong; read_npy() tells the rest
-  Result<NpzArray> read(std::string_view name);
+  // header   [in]   of this member, from header()
+  // costs    O(data)
+  Result<std::optional<std::span<const std::uint8_t>>> stored_data(const ZipMember& member,
+                                                                   const ArrayHeader& header) const;
 
  private:
-  struct Archive;
-  class Unpacking;
-  Result<const NpzMember*> find(std::string_view name) const;
-  explicit NpzReader(std::unique_ptr<Archive> archive);
-  static Result<NpzReader> from(std::unique_ptr<Archive> archive, const NpzLimits& limits);
+  NpzReader(std::span<const std::uint8_t> bytes, std::vector<ZipMember> members)
+      : bytes_(bytes), members_(std::move(members)) {}
+  Result<ZipMemberReader> open_data(const ZipMember& member, std::uint64_t data_at,
+                                    std::uint64_t data_bytes) const;
 
-  std::unique_ptr<Archive> archive_;
+  std::span<const std::uint8_t> bytes_;
+  std::vector<ZipMember> members_;
 };
-
-// An array to write; everything borrowed.
-struct NpzItem {
-  std::string_view name;
-  gantry_dtype dtype{};
-  std::span<const std::int64_t> shape;
-  std::span<const std::uint8_t> data;
-};
-
-// Writes the archive beside `path`, then renames. Members are stored as they are and dated
-// 1980-01-01: the same arrays give the same bytes.
-//
-// returns  invalid  no items; a name is empty, taken twice, above 1024 bytes or holds NUL; see
-//                   npy_bytes()
-//          not_found, unavailable  the file; what was at `path` is untouched
-Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> items);
 
 }  // namespace gantry

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/npz.hpp"
+#include "core/arrays/npz_write.hpp"
+
+#include "core/arrays/npy.hpp"
 #include "core/arrays/zip_stream.hpp"
 #include "core/base/atomic_file.hpp"
 
@@ -9,6 +11,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 namespace gantry {
@@ -40,13 +43,13 @@ Status check_items(std::span<const NpzItem> items) {
                      " bytes, expected 1 to ", kMaxName, " and no NUL");
     }
     if (!names.insert(item.name).second) {
-      return invalid("npz name ", quoted(item.name), " is there twice");
+      return invalid("npz name ", quoted(item.name), " occurs twice");
     }
     const Result<std::uint64_t> size = tensor_bytes(item.shape, item.dtype);
     if (!size.ok()) return invalid("npz array ", quoted(item.name), ": ", size.error().message);
     if (*size != item.data.size()) {
       return invalid("npz array ", quoted(item.name), ": data are ", item.data.size(),
-                     " bytes, dtype and shape say ", *size);
+                     " bytes, dtype and shape require ", *size);
     }
   }
   return {};

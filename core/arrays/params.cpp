@@ -11,8 +11,8 @@
 namespace gantry {
 namespace {
 
-// an empty one: its length
-constexpr std::uint64_t kMinName = 8;
+// The length of an empty name.
+constexpr std::uint64_t min_name_bytes = 8;
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
@@ -20,7 +20,7 @@ Failure refuse(std::uint64_t at, const Parts&... parts) {
 }
 
 Result<std::vector<std::string_view>> read_names(ByteReader& in) {
-  GANTRY_TRY(const std::uint64_t count, in.read_count(kMinName, "params names"));
+  GANTRY_TRY(const std::uint64_t count, in.read_count(min_name_bytes, "params names"));
   std::vector<std::string_view> names;
   std::set<std::string_view> known;
   names.reserve(count);
@@ -28,7 +28,7 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
     const std::uint64_t at = in.offset();
     GANTRY_TRY(const std::string_view name, in.read_string(concat("params name ", i).c_str()));
     if (!known.insert(name).second) {
-      return refuse(at, "params name ", i, " ", quoted(name), " is there twice");
+      return refuse(at, "params name ", i, " ", quoted(name), " occurs twice");
     }
     names.push_back(name);
   }
@@ -49,7 +49,7 @@ Status check(const Param& param) {
   if (!size.ok()) return invalid("parameter ", quoted(param.name), ": ", size.error().message);
   if (*size != array.data.size()) {
     return invalid("parameter ", quoted(param.name), ": data are ", array.data.size(),
-                   " bytes, dtype and shape say ", *size);
+                   " bytes, dtype and shape require ", *size);
   }
   return {};
 }
@@ -57,7 +57,7 @@ Status check(const Param& param) {
 void write_record(dmlc::Stream& out, const ArrayRecord& array) {
   out.Write<std::uint64_t>(array_record_magic);
   out.Write<std::uint64_t>(0);
-  // the CPU, whatever device the data came from
+  // the CPU, whichever device the data are from
   out.Write<std::int32_t>(1);
   out.Write<std::int32_t>(0);
   out.Write<std::int32_t>(static_cast<std::int32_t>(array.shape.size()));
@@ -99,7 +99,7 @@ Result<std::string> params_bytes(std::span<const Param> params) {
   for (const Param& param : params) {
     GANTRY_CHECK(check(param));
     if (!known.insert(param.name).second) {
-      return invalid("parameter ", quoted(param.name), " is there twice");
+      return invalid("parameter ", quoted(param.name), " occurs twice");
     }
   }
   std::string bytes;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/parameter_file.hpp"
 
-#include "core/arrays/npz.hpp"
-#include "core/arrays/params.hpp"
+#include "core/arrays/array_file.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace gantry {
@@ -14,12 +12,6 @@ namespace fs = std::filesystem;
 
 using Bytes = std::vector<std::uint8_t>;
 using Data = decltype(Parameter::data);
-
-std::string names_of(const auto& all) {
-  std::string names;
-  for (const auto& one : all) names.append(names.empty() ? "" : ", ").append(one.name);
-  return names.empty() ? "none" : names;
-}
 
 // Element (row, column) of the result is element (column, row) of `from`, which has `rows` rows.
 Bytes transposed(std::span<const std::uint8_t> from, std::size_t rows, std::size_t columns) {
@@ -35,7 +27,7 @@ Bytes transposed(std::span<const std::uint8_t> from, std::size_t rows, std::size
   return to;
 }
 
-// The data as bytes in memory, for the moment.
+// Returns a copy of the data.
 Result<Bytes> bytes_of(const Data& data) {
   if (const auto* made = std::get_if<MadeBytes>(&data)) return made->make();
   if (const auto* range = std::get_if<FileRange>(&data)) {
@@ -65,89 +57,61 @@ Status transpose(Parameter& parameter) {
 
 }  // namespace
 
-// One of the three kinds, by its first bytes.
 struct ParameterFiles::File {
   std::shared_ptr<const MappedFile> mapped;
-  std::optional<NpyArray> npy;
-  std::shared_ptr<NpzReader> npz;
-  std::vector<Param> params;
-
-  static Result<File> open(const fs::path& path) {
-    File file;
-    GANTRY_TRY(file.mapped, MappedFile::open(path));
-    const auto begins = [&](std::string_view magic) {
-      const auto first = file.mapped->bytes();
-      return first.size() >= magic.size() &&
-             std::memcmp(first.data(), magic.data(), magic.size()) == 0;
-    };
-    if (begins("\x93NUMPY")) {
-      GANTRY_TRY(file.npy, read_npy(file.mapped->bytes()));
-    } else if (begins("PK")) {
-      GANTRY_TRY(NpzReader reader, NpzReader::open(path));
-      file.npz = std::make_shared<NpzReader>(std::move(reader));
-    } else if (begins({reinterpret_cast<const char*>(&params_magic), sizeof params_magic})) {
-      GANTRY_TRY(file.params, read_params(file.mapped->bytes()));
-    } else {
-      return malformed(0, "file is none of .npy, .npz and .params");
-    }
-    return file;
-  }
-
-  Result<Parameter> find(const std::string& member) const {
-    if (npy) {
-      if (!member.empty()) {
-        return invalid("member ", quoted(member), " is wanted, a .npy file has none");
-      }
-      return described(npy->dtype, npy->shape, npy->data_at, npy->data.size());
-    }
-    if (member.empty()) return invalid("no member is named, the file has ", member_names());
-    if (npz) return find_packed(member);
-    const auto found = std::find_if(params.begin(), params.end(),
-                                    [&](const Param& p) { return p.name == member; });
-    if (found == params.end()) {
-      return not_found("member ", quoted(member), " is not there, the file has ", member_names());
-    }
-    const ArrayRecord& array = found->array;
-    return described(array.dtype, array.shape, array.data_at, array.data.size());
-  }
-
- private:
-  std::string member_names() const { return npz ? names_of(npz->members()) : names_of(params); }
-
-  Parameter described(gantry_dtype dtype, std::vector<std::int64_t> shape, std::uint64_t at,
-                      std::uint64_t size) const {
-    return {{}, dtype, std::move(shape), FileRange{mapped, at, size}};
-  }
-
-  // Unpacked now for what it is, and again for its data when they are written.
-  Result<Parameter> find_packed(const std::string& member) const {
-    GANTRY_TRY(const NpzArray found, npz->read(member));
-    const auto make = [reader = npz, member]() -> Result<Bytes> {
-      GANTRY_TRY(const NpzArray again, reader->read(member));
-      return Bytes(again.array.data.begin(), again.array.data.end());
-    };
-    return Parameter{
-        {}, found.array.dtype, found.array.shape, MadeBytes{found.array.data.size(), make}};
-  }
+  // views the bytes of `mapped`
+  ArrayFile arrays;
 };
 
-Result<const ParameterFiles::File*> ParameterFiles::open(const fs::path& path) {
+Result<std::shared_ptr<const ParameterFiles::File>> ParameterFiles::open(const fs::path& path) {
   const auto known = files_.find(path);
-  if (known != files_.end()) return known->second.get();
-  GANTRY_TRY(File file, File::open(path));
-  const auto made = files_.emplace(path, std::make_shared<const File>(std::move(file)));
-  return made.first->second.get();
+  if (known != files_.end()) return known->second;
+  GANTRY_TRY(auto mapped, MappedFile::open(path));
+  GANTRY_TRY(ArrayFile arrays, ArrayFile::parse(mapped->bytes()));
+  const auto file = std::make_shared<const File>(File{std::move(mapped), std::move(arrays)});
+  files_.emplace(path, file);
+  return file;
+}
+
+// Data that are not compressed stay in the file; others are unpacked when they are written.
+Result<Parameter> ParameterFiles::find_member(const std::shared_ptr<const File>& file,
+                                              const std::string& member) {
+  const ArrayFile& arrays = file->arrays;
+  if (arrays.format() == ArrayFormat::npy && !member.empty()) {
+    return invalid("member ", quoted(member), " is named, an .npy file has no members");
+  }
+  if (arrays.format() != ArrayFormat::npy && member.empty()) {
+    return invalid("no member is named, the file has ", arrays.names_text());
+  }
+  GANTRY_TRY(const std::size_t index, arrays.find(member));
+  GANTRY_TRY(const ArrayHeader header, arrays.header(index));
+  GANTRY_TRY(const auto stored, arrays.stored_data(index, header));
+  Parameter parameter{{}, header.dtype, header.shape, {}};
+  if (stored) {
+    const auto at = static_cast<std::uint64_t>(stored->data() - file->mapped->bytes().data());
+    parameter.data = FileRange{file->mapped, at, stored->size()};
+  } else {
+    parameter.data =
+        MadeBytes{header.data_bytes, [file, index, header]() -> Result<Bytes> {
+                    Bytes bytes(header.data_bytes);
+                    Status read = file->arrays.read_data(index, header, bytes);
+                    if (read.ok()) return bytes;
+                    return std::move(read).failure().at("in ", file->mapped->path().native());
+                  }};
+  }
+  return parameter;
 }
 
 Result<Parameter> ParameterFiles::find(const ParameterSource& source) {
   const auto find_and_check = [&]() -> Result<Parameter> {
-    GANTRY_TRY(const File* const file, open(source.file));
-    GANTRY_TRY(Parameter parameter, file->find(source.member));
+    GANTRY_TRY(const auto file, open(source.file));
+    GANTRY_TRY(Parameter parameter, find_member(file, source.member));
     parameter.name = source.name;
     if (source.transpose) GANTRY_CHECK(transpose(parameter));
     const TensorType type{parameter.dtype, parameter.shape};
     if (source.type && !same_type(*source.type, type)) {
-      return invalid("array is ", type_text(type), ", the recipe says ", type_text(*source.type));
+      return invalid("array is ", type_text(type), ", the recipe requires ",
+                     type_text(*source.type));
     }
     return parameter;
   };

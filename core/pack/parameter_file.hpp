@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arrays that a recipe names, found in their files and described; their data stay there.
+// Finds the arrays that a recipe names and describes them. Their data stay in the files.
 #pragma once
 
 #include "core/pack/graph_payload.hpp"
@@ -10,18 +10,22 @@
 
 namespace gantry {
 
-// Opens each file once, however many parameters come from it.
+// Opens each file once, for any number of parameters.
 class ParameterFiles {
  public:
-  // returns  not_found    no such file, or no such member: then with those that there are
-  //          malformed    the file's format is broken, or is none of .npy, .npz, .params
-  //          invalid      the array is not of the type that the recipe wants, or is no matrix to be transposed
-  // costs    reads headers; a compressed member is inflated once to be described and again to be written
+  // returns  not_found    no such file, or no such member; the text lists the members
+  //          malformed    as ArrayFile
+  //          invalid      the array has another type than the recipe requires, or is to be
+  //                       transposed and is no matrix
+  // costs    reads headers, and stored members of .npz files for their checksum. Compressed members
+  //          are unpacked when they are written
   Result<Parameter> find(const ParameterSource& source);
 
  private:
   struct File;
-  Result<const File*> open(const std::filesystem::path& path);
+  Result<std::shared_ptr<const File>> open(const std::filesystem::path& path);
+  static Result<Parameter> find_member(const std::shared_ptr<const File>& file,
+                                       const std::string& member);
 
   std::map<std::filesystem::path, std::shared_ptr<const File>> files_;
 };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A zip archive of arrays: its directory, then every member unpacked; where all could be, they are written by our writer
-// and read again.
+// A zip archive of arrays: its directory, then every member unpacked. Where all can be, they are
+// written by our writer and read again.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include "core/arrays/npz.hpp"
+#include "core/arrays/npz_write.hpp"
+#include "tests/support/array_value.hpp"
+
+#include <gantry/dtype_text.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t max_unpacked = 1 << 20;
 
-// The writer wants a path: one directory for the program's life.
+// The writer requires a path: one directory for the program's life.
 class Directory {
  public:
   Directory() : path_((std::filesystem::temp_directory_path() / "gantry_fuzz_XXXXXX").native()) {
@@ -35,51 +39,75 @@ class Directory {
   std::string path_;
 };
 
-bool same(const NpyArray& a, const NpyArray& b) {
-  return a.dtype.code == b.dtype.code && a.dtype.bits == b.dtype.bits &&
-         a.dtype.lanes == b.dtype.lanes && a.shape == b.shape && std::ranges::equal(a.data, b.data);
-}
+struct Array {
+  std::string name;
+  ArrayHeader header;
+  std::vector<std::uint8_t> data;
+};
 
-void check_written(const std::vector<NpzArray>& arrays) {
+void check_written(const std::vector<Array>& arrays) {
   static const Directory directory;
   std::vector<NpzItem> items;
-  for (const NpzArray& each : arrays) {
-    items.push_back({each.name, each.array.dtype, each.array.shape, each.array.data});
+  for (const Array& each : arrays) {
+    items.push_back({each.name, each.header.dtype, each.header.shape, each.data});
   }
   const Status written = write_npz(directory.file(), items);
   if (!written.ok()) {
     expect(written.error().code == Code::invalid, "what was read is written, or its names are not");
     return;
   }
-  auto again = NpzReader::open(directory.file());
-  expect(again.ok() && again->members().size() == arrays.size(), "what was written can be read");
-  for (const NpzArray& each : arrays) {
-    const auto array = again->read(each.name);
-    expect(array.ok() && same(array->array, each.array), "an array comes back as it was");
+  const std::vector<std::uint8_t> bytes = test::read_file(directory.file());
+  const auto again = ArrayFile::parse(bytes);
+  expect(again.ok() && again->names().size() == arrays.size(), "what was written can be read");
+  for (const Array& each : arrays) {
+    const auto array = test::read_array(bytes, each.name);
+    expect(array.ok() && same_dtype(array->header.dtype, each.header.dtype) &&
+               array->header.shape == each.header.shape && array->data == each.data,
+           "an array comes back as it was");
   }
+}
+
+// Returns false where the member is refused.
+bool read_member(const NpzReader& reader, const ZipMember& member, std::uint64_t size,
+                 std::vector<Array>& arrays) {
+  const auto header = reader.header(member);
+  if (!header.ok()) {
+    // npy offsets count in the member
+    expect_refusal(header.error(), no_offset);
+    return false;
+  }
+  expect(header->data_at + header->data_bytes == member.bytes, "data fill their member");
+  const auto name = member.name.substr(0, member.name.size() - npz_suffix.size());
+  Array array{std::string(name), *header, std::vector<std::uint8_t>(header->data_bytes)};
+  const Status read = reader.read_data(member, *header, array.data);
+  const auto stored = reader.stored_data(member, *header);
+  if (!read.ok()) {
+    expect_refusal(read.error(), size);
+    expect(!stored.ok() || !*stored, "what is refused is refused in place too");
+    return false;
+  }
+  expect(stored.ok() && (!*stored || std::ranges::equal(**stored, array.data)),
+         "data are the same in place");
+  arrays.push_back(std::move(array));
+  return true;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<NpzArray> arrays;
+  std::vector<Array> arrays;
   bool whole = true;
   {
     // Beside the directory: the members together, and one while it is unpacked.
     const Budget budget(size, {.bytes_for_free = (std::size_t{1} << 20) + 2 * max_unpacked});
-    auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = max_unpacked});
-    if (!reader.ok()) return expect_refusal(reader.error(), no_offset);
+    const auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = max_unpacked});
+    if (!reader.ok()) return expect_refusal(reader.error(), size);
     std::uint64_t bytes = 0;
-    for (const NpzMember& member : reader->members()) {
+    for (const ZipMember& member : reader->members()) {
       bytes += member.bytes;
-      auto array = reader->read(member.name);
-      if (array.ok()) {
-        expect(array->array.data.size() <= member.bytes, "data lie in their member");
-        arrays.push_back(std::move(*array));
-      } else {
-        expect_refusal(array.error(), no_offset);
-        whole = false;
-      }
+      expect(member.header_at + member.packed_bytes < member.end_at && member.end_at < size,
+             "a member ends before the directory");
+      whole &= read_member(*reader, member, size, arrays);
     }
     expect(bytes <= max_unpacked, "members keep the limit together");
   }

@@ -4,7 +4,8 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/arrays/npz.hpp"
+#include "core/arrays/npy.hpp"
+#include "tests/support/array_value.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -27,16 +28,6 @@ constexpr gantry_dtype float32{2, 32, 1};
 Outcome with_graph(Args args, const Args& environment = {}) {
   args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
   return run_gantry(args, environment);
-}
-
-std::vector<float> floats_in(const std::filesystem::path& npz, std::string_view member) {
-  auto reader = NpzReader::open(npz);
-  EXPECT_TRUE(reader.ok()) << npz;
-  auto read = reader->read(member);
-  EXPECT_TRUE(read.ok()) << member;
-  std::vector<float> values(read->array.data.size() / sizeof(float));
-  std::memcpy(values.data(), read->array.data.data(), read->array.data.size());
-  return values;
 }
 
 std::string write_npy(const std::filesystem::path& path, std::vector<std::int64_t> shape,

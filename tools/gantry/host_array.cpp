@@ -5,7 +5,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 
-#include "core/arrays/npz.hpp"
+#include "core/arrays/npz_write.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>

@@ -3,8 +3,7 @@
 
 #include "tools/gantry/common/progress.hpp"
 
-#include "core/arrays/npz.hpp"
-#include "core/arrays/params.hpp"
+#include "core/arrays/array_file.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
 
@@ -90,31 +89,13 @@ Status inspect_container(InspectReport& report, const InspectOptions& options) {
   return {};
 }
 
-void add_array(InspectReport& report, std::string_view name, gantry_dtype dtype,
-               const std::vector<std::int64_t>& shape, std::uint64_t size) {
-  report.arrays.push_back({std::string(name), dtype_text(dtype), shape, size});
-}
-
-Status inspect_parameters(InspectReport& report) {
-  GANTRY_TRY(const auto params, read_params(report.bytes->bytes()));
-  for (const Param& param : params) {
-    add_array(report, param.name, param.array.dtype, param.array.shape, param.array.data.size());
-  }
-  return {};
-}
-
-Status inspect_npy(InspectReport& report) {
-  GANTRY_TRY(const NpyArray array, read_npy(report.bytes->bytes()));
-  add_array(report, "", array.dtype, array.shape, array.data.size());
-  return {};
-}
-
-// Headers only: a megabyte of packed zeros is a gigabyte.
-Status inspect_npz(InspectReport& report) {
-  GANTRY_TRY(NpzReader reader, NpzReader::over(report.bytes->bytes()));
-  for (const NpzMember& member : reader.members()) {
-    GANTRY_TRY(const NpyHeader header, reader.header(member.name));
-    add_array(report, member.name, header.dtype, header.shape, header.data_bytes);
+// Reads headers only: a megabyte of compressed zeros is a gigabyte.
+Status inspect_arrays(InspectReport& report) {
+  GANTRY_TRY(const ArrayFile file, ArrayFile::parse(report.bytes->bytes()));
+  for (std::size_t i = 0; i < file.names().size(); ++i) {
+    GANTRY_TRY(ArrayHeader header, file.header(i));
+    report.arrays.push_back({std::string(file.names()[i]), dtype_text(header.dtype),
+                             std::move(header.shape), header.data_bytes});
   }
   return {};
 }
@@ -140,11 +121,9 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
     case FileKind::model_library:
       return inspect_archive(report);
     case FileKind::parameters:
-      return inspect_parameters(report);
     case FileKind::npy:
-      return inspect_npy(report);
     case FileKind::npz:
-      return inspect_npz(report);
+      return inspect_arrays(report);
     case FileKind::unknown:
       break;
   }

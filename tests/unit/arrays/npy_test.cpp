@@ -28,7 +28,7 @@ Words npy(std::string_view header, std::string_view data = {}) {
 TEST(Npy, ReadsTypeShapeAndData) {
   const Words file = npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 1), }  \n", "abcd");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_EQ(dtype_text(array->dtype), "int16");
@@ -40,7 +40,7 @@ TEST(Npy, ReadsTypeShapeAndData) {
 TEST(Npy, ReadsASingleElement) {
   const Words file = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (), }\n", "x");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_THAT(array->shape, IsEmpty());
@@ -50,7 +50,7 @@ TEST(Npy, ReadsASingleElement) {
 TEST(Npy, ReadsNoElements) {
   const Words file = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0), }\n");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_THAT(array->data, IsEmpty());
@@ -59,7 +59,7 @@ TEST(Npy, ReadsNoElements) {
 TEST(Npy, TakesKeysInAnyOrderAndAnySpacing) {
   const Words file = npy("{ \"shape\" :(1 ,),'fortran_order':False , 'descr':\t'|b1'}\n", "\1");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_EQ(dtype_text(array->dtype), "bool");
@@ -73,7 +73,7 @@ TEST(Npy, ReadsTheWideHeaderLengthOfVersions2And3) {
     file.text("\x93NUMPY").u8(major).u8(0).u32(static_cast<std::uint32_t>(header.size()));
     file.text(header).text("x");
 
-    const Result<NpyArray> array = read_npy(file.bytes());
+    const Result<ArrayRecord> array = read_npy(file.bytes());
 
     ASSERT_TRUE(array.ok()) << array.error().message;
     EXPECT_THAT(array->data, ElementsAre('x'));
@@ -95,7 +95,7 @@ TEST_P(NpyRefuses, AtTheWrongWord) {
   const BadNpy& bad = GetParam();
   const Words file = npy(bad.header, "abcd");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_FALSE(array.ok());
   EXPECT_EQ(array.error().code, bad.code);
@@ -132,11 +132,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadNpy{"OtherKey", "{'descr': '|u1', 'kind': 1}\n", kBad, 27,
                "npy header: key is \"kind\", keys are descr, fortran_order, shape"},
         BadNpy{"KeyTwice", "{'descr': '|u1', 'descr': '|u1'}\n", kBad, 27,
-               "npy header: key \"descr\" is there twice"},
+               "npy header: key \"descr\" occurs twice"},
         BadNpy{"OrderTwice", "{'fortran_order': False, 'fortran_order': False}\n", kBad, 35,
-               "npy header: key \"fortran_order\" is there twice"},
+               "npy header: key \"fortran_order\" occurs twice"},
         BadNpy{"ShapeTwice", "{'shape': (), 'shape': ()}\n", kBad, 24,
-               "npy header: key \"shape\" is there twice"},
+               "npy header: key \"shape\" occurs twice"},
         BadNpy{"NoQuote", "{descr: 1}\n", kBad, 11,
                "npy header: \"descr: 1}\" where a key belongs"},
         BadNpy{"OpenQuote", "{'descr\n", kBad, 11, "npy header: a key has no closing quote"},
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Npy, TakesTheHighestRank) {
   const Words file = npy(with_shape(ones(32)), "x");
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_EQ(array->shape.size(), 32u);
@@ -194,7 +194,7 @@ TEST(Npy, RefusesAnotherMagic) {
   Words file;
   file.text("\x93NUMPX").u8(1).u8(0).u16(0);
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_FALSE(array.ok());
   EXPECT_EQ(array.error().code, Code::malformed);
@@ -207,7 +207,7 @@ TEST(Npy, RefusesAnotherVersion) {
     Words file;
     file.text("\x93NUMPY").u8(std::uint8_t(major)).u8(std::uint8_t(minor)).u16(0);
 
-    const Result<NpyArray> array = read_npy(file.bytes());
+    const Result<ArrayRecord> array = read_npy(file.bytes());
 
     ASSERT_FALSE(array.ok());
     EXPECT_EQ(array.error().code, Code::unsupported);
@@ -221,7 +221,7 @@ TEST(Npy, RefusesAHeaderOfMoreThanItCanNeed) {
   Words file;
   file.text("\x93NUMPY").u8(2).u8(0).u32(65536).text(std::string(65536, ' '));
 
-  const Result<NpyArray> array = read_npy(file.bytes());
+  const Result<ArrayRecord> array = read_npy(file.bytes());
 
   ASSERT_FALSE(array.ok());
   EXPECT_EQ(array.error().code, Code::malformed);
@@ -261,7 +261,7 @@ TEST(Npy, ReadsBackWhatItWrites) {
     const std::vector<std::uint8_t> data(static_cast<std::size_t>(count) * 8, 0x5a);
 
     const auto file = npy_bytes({0, 64, 1}, shape, data).value();
-    const Result<NpyArray> array = read_npy(file);
+    const Result<ArrayRecord> array = read_npy(file);
 
     ASSERT_TRUE(array.ok()) << array.error().message;
     EXPECT_EQ(array->shape, shape);
@@ -278,7 +278,7 @@ TEST(Npy, WritesNoArrayWhoseDataDoNotFit) {
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Code::invalid);
-  EXPECT_EQ(file.error().message, "npy data are 7 bytes, dtype and shape say 8");
+  EXPECT_EQ(file.error().message, "npy data are 7 bytes, dtype and shape require 8");
 }
 
 TEST(Npy, WritesNoShapeThatOverflows) {

@@ -95,8 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "params names: count 2305843009213693952, room for 1"},
         BadParams{"NamePastTheFile", Words().u64(params_magic).u64(0).u64(1).u64(9).u64(0), 24,
                   "params name 0: length 9, room for 8"},
-        BadParams{"NameTwice", head({"w", "w\n", "w"}, 3), 43,
-                  "params name 2 \"w\" is there twice"},
+        BadParams{"NameTwice", head({"w", "w\n", "w"}, 3), 43, "params name 2 \"w\" occurs twice"},
         BadParams{"FewerArrays", head({"w"}, 0), 33, "params have 0 arrays, name count is 1"},
         BadParams{"MoreArrays", head({"w"}, 2), 33, "params have 2 arrays, name count is 1"},
         BadParams{"BrokenRecord", head({"w"}, 1).u64(7), 41,
@@ -175,8 +174,10 @@ INSTANTIATE_TEST_SUITE_P(
                          "parameter \"w\": rank is 33, maximum is 32"},
         UnwritableParams{
             "Shape", {1, 8, 1}, {-1}, "parameter \"w\": dimension 0 is -1, minimum is 0"},
-        UnwritableParams{
-            "Size", {1, 8, 1}, {5}, "parameter \"w\": data are 4 bytes, dtype and shape say 5"}),
+        UnwritableParams{"Size",
+                         {1, 8, 1},
+                         {5},
+                         "parameter \"w\": data are 4 bytes, dtype and shape require 5"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Params, AreNotWrittenUnderOneNameTwice) {
@@ -189,7 +190,7 @@ TEST(Params, AreNotWrittenUnderOneNameTwice) {
 
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, Code::invalid);
-  EXPECT_EQ(written.error().message, "parameter \"w\" is there twice");
+  EXPECT_EQ(written.error().message, "parameter \"w\" occurs twice");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The demo's kernels in C.
-#include "core/arrays/npz.hpp"
+#include "tests/support/array_value.hpp"
 #include "tests/unit/pack/demo_kernels.hpp"
 
 #include <array>
@@ -159,17 +159,12 @@ TEST_F(DemoKernels, RefuseLayersThatDoNotFitTogether) {
 
 // The network as the recipe writes it, over the inputs and the outputs that TVM itself recorded for it.
 TEST_F(DemoKernels, ComputeWhatTvmComputed) {
-  NpzReader weights = NpzReader::open(golden("../../../tools/demo/data/mlp_weights.npz")).value();
-  const auto load = [&](NpzReader& from, std::string_view name) {
-    const NpzArray array = from.read(name).value();
-    std::vector<float> values(array.array.data.size() / sizeof(float));
-    std::memcpy(values.data(), array.array.data.data(), array.array.data.size());
-    return std::make_unique<Matrix>(array.array.shape, std::move(values));
+  const auto load = [&](std::string_view file, std::string_view name) {
+    return std::make_unique<Matrix>(array_in(golden(file), name).header.shape,
+                                    floats_in(golden(file), name));
   };
-  NpzReader inputs = NpzReader::open(golden("tvm-0.12/digits_mlp.input.npz")).value();
-  NpzReader outputs = NpzReader::open(golden("tvm-0.12/digits_mlp_llvm.expected.npz")).value();
-  const auto x = load(inputs, "x");
-  const auto expected = load(outputs, "output");
+  const auto x = load("tvm-0.12/digits_mlp.input.npz", "x");
+  const auto expected = load("tvm-0.12/digits_mlp_llvm.expected.npz", "output");
   // all at once
   x->shape = {360, 64};
   x->tensor.shape = x->shape.data();
@@ -178,8 +173,8 @@ TEST_F(DemoKernels, ComputeWhatTvmComputed) {
 
   const auto layer = [&](const char* function, Matrix& in, const char* w, const char* b,
                          Matrix& out) {
-    const auto weight = load(weights, w);
-    const auto bias = load(weights, b);
+    const auto weight = load("../../../tools/demo/data/mlp_weights.npz", w);
+    const auto bias = load("../../../tools/demo/data/mlp_weights.npz", b);
     EXPECT_EQ(call(function, {&in, weight.get(), bias.get(), &out}), 0) << last_error;
   };
   layer("dense_relu", *x, "w0", "b0", hidden0);

@@ -3,7 +3,7 @@
 // A small model, packed.
 #pragma once
 
-#include "core/arrays/npz.hpp"
+#include "core/arrays/npz_write.hpp"
 #include "core/pack/pack.hpp"
 #include "tests/support/files.hpp"
 

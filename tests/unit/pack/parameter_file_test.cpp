@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/parameter_file.hpp"
-#include "core/arrays/npz.hpp"
+#include "core/arrays/npy.hpp"
+#include "core/arrays/npz_write.hpp"
 #include "core/arrays/params.hpp"
 #include "tests/support/files.hpp"
+#include "tests/unit/arrays/zip_bytes.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +16,10 @@ namespace gantry {
 namespace {
 
 using test::TempDir;
+using test::zip_of;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::StartsWith;
 
 constexpr gantry_dtype int16{0, 16, 1};
 
@@ -30,6 +35,8 @@ class ParameterFile : public ::testing::Test {
     test::write_file(directory / "m.npy", npy_bytes(int16, shape, data).value());
     const NpzItem items[] = {{"m", int16, shape, data}, {"other", int16, shape, data}};
     EXPECT_TRUE(write_npz(directory / "m.npz", items).ok());
+    test::write_file(directory / "z.npz",
+                     zip_of({{"m.npy", npy_bytes(int16, shape, data).value(), 8}}));
     const Param param{"m", {int16, shape, data, 0}};
     test::write_file(directory / "m.params", params_bytes(std::span(&param, 1)).value());
     test::write_file(directory / "text", "not an array");
@@ -67,7 +74,8 @@ class ParameterFile : public ::testing::Test {
 };
 
 TEST_F(ParameterFile, IsTheSameArrayInEveryKind) {
-  for (const auto& [file, member] : {std::pair("m.npy", ""), {"m.npz", "m"}, {"m.params", "m"}}) {
+  for (const auto& [file, member] :
+       {std::pair("m.npy", ""), {"m.npz", "m"}, {"z.npz", "m"}, {"m.params", "m"}}) {
     const Result<Parameter> found = find(file, member);
     ASSERT_TRUE(found.ok()) << found.error().message;
     EXPECT_EQ(found->name, "w");
@@ -77,14 +85,38 @@ TEST_F(ParameterFile, IsTheSameArrayInEveryKind) {
   }
 }
 
-// What is not packed is not read before it is written.
+// Data that are not compressed are not copied before they are written.
 TEST_F(ParameterFile, StaysInItsFile) {
+  EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.npz", "m").value().data));
   EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.npy", "").value().data));
   EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.params", "m").value().data));
 }
 
+TEST_F(ParameterFile, IsUnpackedWhenItIsWritten) {
+  const Parameter parameter = find("z.npz", "m").value();
+  const auto* const made = std::get_if<MadeBytes>(&parameter.data);
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(made->size, 12u);
+  EXPECT_EQ(made->make().value().size(), 12u);
+}
+
+TEST_F(ParameterFile, SaysWhichFileHasWrongPackedData) {
+  const std::vector<std::uint8_t> npy =
+      npy_bytes(int16, std::vector<std::int64_t>{1}, std::vector<std::uint8_t>{1, 2}).value();
+  test::write_file(directory / "bad.npz", zip_of({{"m.npy", npy, 8, 0, -1, -1, 7}}));
+  const Parameter parameter = find("bad.npz", "m").value();
+
+  const auto made = std::get<MadeBytes>(parameter.data).make();
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::malformed);
+  EXPECT_THAT(made.error().message, StartsWith("npz member \"m.npy\": checksum of the data is "));
+  EXPECT_THAT(made.error().message, EndsWith("\n  in " + (directory / "bad.npz").native()));
+}
+
 TEST_F(ParameterFile, IsTransposedOnRequest) {
-  for (const auto& [file, member] : {std::pair("m.npy", ""), {"m.npz", "m"}, {"m.params", "m"}}) {
+  for (const auto& [file, member] :
+       {std::pair("m.npy", ""), {"m.npz", "m"}, {"z.npz", "m"}, {"m.params", "m"}}) {
     const Result<Parameter> found = find(file, member, true);
     ASSERT_TRUE(found.ok()) << found.error().message;
     EXPECT_EQ(type_text({found->dtype, found->shape}), "int16[3, 2]");
@@ -100,28 +132,31 @@ TEST_F(ParameterFile, MustBeOfTheTypeThatTheRecipeSays) {
 
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, Code::invalid);
-  EXPECT_EQ(found.error().message, "array is int16[3, 2], the recipe says int16[2, 3]\n  in " +
+  EXPECT_EQ(found.error().message, "array is int16[3, 2], the recipe requires int16[2, 3]\n  in " +
                                        source.file.native() + "\n  for here");
 }
 
 TEST_F(ParameterFile, SaysWhichMembersThereAre) {
   EXPECT_EQ(find("m.params", "n").error().code, Code::not_found);
   EXPECT_EQ(error_of("m.params", "n"),
-            "member \"n\" is not there, the file has m" + below("m.params"));
-  EXPECT_EQ(error_of("m.npz", ""), "no member is named, the file has m, other" + below("m.npz"));
-  EXPECT_EQ(error_of("m.params", ""), "no member is named, the file has m" + below("m.params"));
+            "file has no member \"n\"; members: \"m\"" + below("m.params"));
+  EXPECT_EQ(error_of("m.npz", ""),
+            "no member is named, the file has \"m\", \"other\"" + below("m.npz"));
+  EXPECT_EQ(error_of("m.params", ""), "no member is named, the file has \"m\"" + below("m.params"));
   EXPECT_EQ(find("m.npz", "n").error().code, Code::not_found);
 }
 
 TEST_F(ParameterFile, HasNoMembersAsNpy) {
   EXPECT_EQ(find("m.npy", "m").error().code, Code::invalid);
   EXPECT_EQ(error_of("m.npy", "m"),
-            "member \"m\" is wanted, a .npy file has none" + below("m.npy"));
+            "member \"m\" is named, an .npy file has no members" + below("m.npy"));
 }
 
 TEST_F(ParameterFile, IsRecognisedByItsBytes) {
   EXPECT_EQ(find("text", "").error().code, Code::malformed);
-  EXPECT_EQ(error_of("text", ""), "file is none of .npy, .npz and .params" + below("text"));
+  EXPECT_EQ(error_of("text", ""),
+            "file begins with \"not an a\", expected a file in the format .npy, .npz or .params" +
+                below("text"));
 }
 
 TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/archive_members.hpp"
 #include "tools/gantry/common/escape.hpp"
 
+#include "core/arrays/array_file.hpp"
 #include "core/elf/elf_types.hpp"
 #include "core/format/container.hpp"
 
@@ -56,7 +57,6 @@ constexpr Magic other_files[] = {
     {std::string_view("\x89HDF", 4), "an HDF5 file"},
 };
 
-constexpr std::string_view parameter_magic("\xb7\x9c\x04\x05\x4f\x8d\xe5\xf7", 8);
 constexpr std::size_t elf_type_at = 16;
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
@@ -77,6 +77,18 @@ FileKind kind_of_elf(std::span<const std::uint8_t> bytes) {
     default:
       return FileKind::elf;
   }
+}
+
+FileKind kind_of_array(ArrayFormat format) {
+  switch (format) {
+    case ArrayFormat::npy:
+      return FileKind::npy;
+    case ArrayFormat::npz:
+      return FileKind::npz;
+    case ArrayFormat::params:
+      break;
+  }
+  return FileKind::parameters;
 }
 
 bool is_model_library(std::span<const std::uint8_t> bytes) {
@@ -103,9 +115,7 @@ FileKind kind_of(std::span<const std::uint8_t> bytes) {
   if (text.size() >= 262 && text.substr(257, 5) == "ustar") {
     return is_model_library(bytes) ? FileKind::model_library : FileKind::tar;
   }
-  if (text.starts_with(parameter_magic)) return FileKind::parameters;
-  if (text.starts_with("\x93NUMPY")) return FileKind::npy;
-  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return FileKind::npz;
+  if (const auto format = array_format(bytes)) return kind_of_array(*format);
   return looks_like_container(bytes) ? FileKind::container : FileKind::unknown;
 }
 

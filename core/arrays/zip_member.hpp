@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The data of one member of a zip archive, stored or deflated.
+#pragma once
+
+#include "core/arrays/zip_directory.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+struct z_stream_s;
+
+namespace gantry {
+
+// Reads the data of a member front to back, unpacked.
+class ZipMemberReader {
+ public:
+  // archive  [in]   the bytes that read_zip_directory() was called with
+  // member   [in]   stored or deflated, not encrypted
+  // returns  malformed  the local header differs from the directory
+  //          exhausted  no memory for the state of zlib
+  // lifetime `archive` and `member` until the reader's end
+  static Result<ZipMemberReader> open(std::span<const std::uint8_t> archive,
+                                      const ZipMember& member);
+
+  // Unpacks the next bytes. Precondition: the member has to.size() more.
+  //
+  // returns  malformed  the packed data end earlier, or are not deflated data
+  Status read(std::span<std::uint8_t> to);
+
+  // The next bytes in the archive. Preconditions: as of read(), and the member is stored.
+  std::span<const std::uint8_t> view(std::uint64_t size);
+
+  // Precondition: all bytes of the member are read.
+  //
+  // returns  malformed  the checksum is wrong, or the packed data do not end
+  Status finish();
+
+ private:
+  struct EndInflate {
+    void operator()(z_stream_s* stream) const;
+  };
+
+  ZipMemberReader(const ZipMember& member, std::span<const std::uint8_t> packed)
+      : member_(&member), packed_(packed) {}
+  Result<std::size_t> inflate_some(std::span<std::uint8_t> to);
+
+  const ZipMember* member_;
+  // not unpacked yet
+  std::span<const std::uint8_t> packed_;
+  // null: the member is stored. On the heap, as zlib keeps its address
+  std::unique_ptr<z_stream_s, EndInflate> stream_;
+  bool stream_ended_ = false;
+  // read so far, and their checksum
+  std::uint64_t done_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace gantry
