@@ -48,7 +48,7 @@ TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
                                     {});
 
   expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("cannot be written"));
+  EXPECT_THAT(run.err, HasSubstr("File too large"));
 }
 
 // Sooner or later: while the container is written, by the compiler, while the result is put into its place.

@@ -96,6 +96,15 @@ TEST(Binaries, NeverLookForLibrariesInTheWorkingDirectory) {
   EXPECT_THAT(loose_entries("/usr/lib::$ORIGIN:lib:"), ElementsAre("", "lib", ""));
 }
 
+// Programs that read no .npz file do not load zlib: core/decisions/0003-reading-npz-archives.md.
+TEST(Binaries, NeedNoLibraryForNpzFiles) {
+  for (const fs::path& path : paths_of(GANTRY_BINARY_FILES)) {
+    const ElfFile file = opened(path);
+    EXPECT_THAT(file.needed(), Not(Contains(testing::StartsWith("libz")))) << path;
+    EXPECT_THAT(exports_of(file), Not(Contains("inflate"))) << path;
+  }
+}
+
 // The list comes from CMake: were it empty, the tests of plugins would hold for nothing.
 TEST(Plugins, AreThere) { EXPECT_THAT(built_plugins(), SizeIs(testing::Ge(GANTRY_PLUGIN_COUNT))); }
 

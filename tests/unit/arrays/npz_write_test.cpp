@@ -7,10 +7,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace gantry {
 namespace {
@@ -59,6 +61,23 @@ TEST(NpzWrite, GivesTheSameBytesForTheSameArrays) {
   EXPECT_THAT(std::span(bytes).subspan(10, 4), ElementsAre(0, 0, 0x21, 0)) << "1980-01-01 00:00";
 }
 
+// 65535 in the end record stands for a number in the zip64 end record.
+TEST(NpzWrite, CountsMoreMembersThanThePlainEndRecordCan) {
+  const TempDir directory;
+  std::vector<std::string> names;
+  for (int i = 0; i < 65536; ++i) names.push_back(concat("n", i));
+  std::vector<NpzItem> items;
+  for (const std::string& name : names) items.push_back(item(name));
+
+  ASSERT_TRUE(write_npz(directory / "x.npz", items).ok());
+
+  const auto bytes = test::read_file(directory / "x.npz");
+  const Result<ArrayFile> file = ArrayFile::parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->names().size(), 65536u);
+  EXPECT_EQ(file->names().back(), "n65535");
+}
+
 TEST(NpzWrite, MarksNamesBeyondAsciiAsUtf8) {
   const TempDir directory;
   const NpzItem items[] = {
@@ -100,6 +119,28 @@ TEST(NpzWrite, LeavesTheOldFileWhereItFails) {
                    (directory / "x.npz").native(), "\""));
   EXPECT_THAT(test::read_file(directory / "x.npz"), ElementsAre('o', 'l', 'd'));
   EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST(NpzWrite, NamesTheReasonWhereTheDiskTakesNoMore) {
+  const TempDir directory;
+  const std::vector<std::uint8_t> data(1 << 20);
+  const std::int64_t shape[] = {1 << 20};
+  const NpzItem items[] = {{"a", kByte, shape, data}};
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status written = write_npz(directory / "x.npz", items);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::unavailable);
+  EXPECT_EQ(written.error().message,
+            concat("cannot write \"", (directory / "x.npz").native(), "\": File too large"));
+  EXPECT_EQ(files_in(directory), 0u);
 }
 
 TEST(NpzWrite, SaysWhichDirectoryIsNotThere) {
