@@ -81,12 +81,15 @@ EXPORT void free(void* block) {
   __libc_free(block);
 }
 
-EXPORT void fail_nth_arm(unsigned long nth) {
+static void arm(unsigned long nth, int all) {
   failing = nth;
+  onward = all;
   atomic_store(&fired, 0);
   atomic_store(&count, 0);
   atomic_store(&armed, 1);
 }
+EXPORT void fail_nth_arm(unsigned long nth) { arm(nth, 0); }
+EXPORT void fail_nth_arm_onward(unsigned long nth) { arm(nth, 1); }
 EXPORT unsigned long fail_nth_disarm(void) {
   atomic_store(&armed, 0);
   return atomic_load(&count);
@@ -112,7 +115,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   const char* const nth = getenv("GANTRY_FAIL_ALLOCATION");
   const char* const file = getenv("GANTRY_FAIL_REPORT");
   const unsigned long wanted = nth ? strtoul(nth, NULL, 10) : 0;
-  onward = getenv("GANTRY_FAIL_ONWARD") != NULL;
+  const int all = getenv("GANTRY_FAIL_ONWARD") != NULL;
   backtrace_wanted = getenv("GANTRY_FAIL_BACKTRACE") != NULL;
   if (backtrace_wanted) { /* its first call loads a library */
     void* frames[1];
@@ -124,7 +127,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   unsetenv("GANTRY_FAIL_REPORT");
   unsetenv("LD_PRELOAD");
   const int preloaded = nth || file;
-  if (preloaded) fail_nth_arm(wanted);
+  if (preloaded) arm(wanted, all);
   fail_nth_mark(1);
   const int status = program_main(argc, argv, environment);
   fail_nth_mark(0);

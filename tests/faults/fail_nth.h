@@ -23,6 +23,8 @@ extern "C" {
 
 /* Starts counting at zero; the `nth` allocation from now on fails, 0: none. */
 void fail_nth_arm(unsigned long nth);
+/* The same, and all that follow the `nth` fail. */
+void fail_nth_arm_onward(unsigned long nth);
 /* Stops; returns how many were counted. */
 unsigned long fail_nth_disarm(void);
 int fail_nth_fired(void);
