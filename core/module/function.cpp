@@ -41,7 +41,8 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   return Ref<FunctionObject>::adopt(function);
 }
 
-Result<Ref<FunctionObject>> adopt_function(const gantry_function& target, std::string_view subject,
+Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
+                                           const std::function<std::string()>& subject,
                                            std::string_view name, Ref<ModuleNode> parent,
                                            std::int32_t device_type, TraceRecorder* trace,
                                            Pin pin) {
@@ -49,7 +50,7 @@ Result<Ref<FunctionObject>> adopt_function(const gantry_function& target, std::s
     auto existing = ObjectPtr::adopt(static_cast<gantry_object*>(target.self));
     if (existing->kind == GANTRY_FUNCTION)
       return Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(existing.take()));
-    return bug(subject, " returns an object of kind ", existing->kind,
+    return bug(subject(), " returns an object of kind ", existing->kind,
                ", expected a function (kind ", std::int32_t{GANTRY_FUNCTION}, ")")
         .with_reason("RESULT_KIND");
   }

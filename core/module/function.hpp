@@ -10,6 +10,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -44,11 +45,12 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
 // The object for the function that a look-up returned: an existing object where `target` has no
 // table, else a new one. What `target` holds is released on failure.
 //
-// subject  [in]   the look-up, for messages: "get_function of entry 2 ..."
+// subject  [in]   returns the look-up's name for messages: "get_function of entry 2 ..."
 // name     [in]   of the function's span, where calls are traced
 // trace    [in]   NULL: calls are not traced
 // returns  bug, reason RESULT_KIND: an object that is no function; as new_function()
-Result<Ref<FunctionObject>> adopt_function(const gantry_function& target, std::string_view subject,
+Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
+                                           const std::function<std::string()>& subject,
                                            std::string_view name, Ref<ModuleNode> parent,
                                            std::int32_t device_type, TraceRecorder* trace,
                                            Pin pin = {});

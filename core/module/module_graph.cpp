@@ -61,8 +61,9 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
     }
     return std::move(error.at("while looking up ", quoted(name), " in ", location_of(node)));
   }
-  return adopt_function(function, concat("get_function of ", described(node)), name,
-                        Ref<ModuleNode>::share(&node), node.device_type, node.artifact->trace);
+  const auto subject = [&] { return concat("get_function of ", described(node)); };
+  return adopt_function(function, subject, name, Ref<ModuleNode>::share(&node), node.device_type,
+                        node.artifact->trace);
 }
 
 std::string name_list(const std::vector<std::string>& names) {

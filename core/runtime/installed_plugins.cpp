@@ -20,6 +20,10 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   return serving_.emplace(type_key, id).first->second;
 }
 
+Result<std::vector<PayloadCheck>> InstalledPlugins::check_payloads(const std::string& path) const {
+  return gantry::check_payloads(*state_, path);
+}
+
 std::vector<std::string> InstalledPlugins::unknown_names() const {
   return gantry::unknown_names(state_->config, set());
 }

@@ -3,6 +3,7 @@
 
 #include "core/format/payload_layout.hpp"
 #include "core/plugin/plugin_set.hpp"
+#include "core/runtime/payload_check.hpp"
 
 #include <gantry/runtime.hpp>
 
@@ -26,6 +27,8 @@ class InstalledPlugins {
   // The id of the first choice for a type key that could be opened, as far as its manifest and its
   // own library show; nothing where there is none. Opens no plugin.
   std::optional<std::string> serving(std::string_view type_key);
+  // See payload_check.hpp.
+  Result<std::vector<PayloadCheck>> check_payloads(const std::string& path) const;
   // See config_check.hpp.
   std::vector<std::string> unknown_names() const;
   // Writes them to the runtime's log.

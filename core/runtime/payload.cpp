@@ -133,9 +133,8 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
   return consumed;
 }
 
-Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, bool exact,
-                                          ModuleNode& node) {
-  const std::string location = location_of(node);
+gantry_blob PayloadLoader::blob_of(std::span<const std::uint8_t> bytes, bool exact,
+                                   std::string_view location) const {
   gantry_blob blob{};
   blob.struct_size = sizeof blob;
   blob.flags = exact ? std::uint32_t{GANTRY_BLOB_EXACT} : 0u;
@@ -146,17 +145,43 @@ Result<std::uint64_t> PayloadLoader::load(std::span<const std::uint8_t> bytes, b
   blob.argument_tags = static_cast<std::uint32_t>(artifact_->container.facts.argument_tags);
   blob.numbering = static_cast<std::uint32_t>(artifact_->container.facts.numbering);
   blob.pin = artifact_->pin.get();
-  return load_binary(blob, node);
+  return blob;
 }
 
-Result<std::uint64_t> PayloadLoader::load(const Entry& entry, ModuleNode& node) {
+gantry_blob PayloadLoader::blob_of(const Entry& entry, std::string_view location) const {
   const bool is_delimited =
       entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
   if (is_delimited || entry.payload.data() == nullptr)
-    return load(entry.payload, is_delimited, node);
+    return blob_of(entry.payload, is_delimited, location);
   // The end is not known: the plugin receives all bytes up to the container's end.
   const std::span<const std::uint8_t> container = artifact_->container.bytes;
-  return load({entry.payload.data(), container.data() + container.size()}, false, node);
+  return blob_of({entry.payload.data(), container.data() + container.size()}, false, location);
+}
+
+Result<std::uint64_t> PayloadLoader::load(const Entry& entry, ModuleNode& node) {
+  const std::string location = location_of(node);
+  return load_binary(blob_of(entry, location), node);
+}
+
+Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
+                                          std::int32_t device) const {
+  const std::string location = location_of_entry(index, type_key_, artifact_->name);
+  const std::string subject = concat("check_binary of plugin ", server_->plugin->id);
+  if (!plugins_may_run()) return process_end_error(subject);
+  const auto& instance = *static_cast<const PluginInstance*>(server_->instance.get());
+  const gantry_blob blob = blob_of(entry, location);
+  StatusBuffer status;
+  std::int32_t verdict = -1;
+  const gantry_code code = status.call([&](gantry_status* reported) {
+    return loader_->check_binary(instance.self(), &blob, device, &verdict, reported);
+  });
+  if (code != GANTRY_OK) return status.error(code, subject).at("while checking ", location);
+  if (verdict < GANTRY_VERDICT_NO || verdict > GANTRY_VERDICT_OPTIMAL) {
+    return bug(subject, " returns verdict ", verdict, ", expected 0 to ",
+               std::int32_t{GANTRY_VERDICT_OPTIMAL})
+        .with_reason("VERDICT");
+  }
+  return verdict;
 }
 
 Status bind_missing(RuntimeState& state, ModuleNode& root) {

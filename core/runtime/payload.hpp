@@ -35,23 +35,36 @@ class PayloadLoader {
                                       std::shared_ptr<const ActivePlugin> server,
                                       const Artifact& artifact, std::string_view type_key);
 
-  // Binds a node to the module that the plugin makes of the bytes.
+  // Binds a node to the module that the plugin makes of an entry's payload.
   //
-  // exact    [in]   the bytes end where the payload does
-  // returns  bytes consumed, all of them where `exact`; the plugin's own error; bug, reason
+  // returns  bytes consumed, all of them where the payload's end is known; the plugin's own error; bug, reason
   //          BLOB_CONSUMED or MODULE_MISSING, where the plugin breaks its contract
   // thread   one at a time for each PayloadLoader; waits while the plugin loads another payload,
   //          unless its loader is parallel
   // costs    those of the plugin, and some 50 ns
-  Result<std::uint64_t> load(std::span<const std::uint8_t> bytes, bool exact, ModuleNode& node);
-  // The same for an entry of the artifact's container.
   Result<std::uint64_t> load(const Entry& entry, ModuleNode& node);
+
+  // Returns whether a device can run an entry: GANTRY_VERDICT_*. Compiles nothing.
+  //
+  // index    [in]   of the entry, for messages
+  // device   [in]   index of a device of the loader's kind
+  // returns  unsupported: the plugin offers no check_binary; the plugin's own error; bug, reason
+  //          VERDICT, for any other number
+  // thread   any
+  Result<std::int32_t> check(const Entry& entry, std::size_t index, std::int32_t device) const;
+
+  // The kind of device that the modules run on; NULL: the host.
+  const char* device_kind() const { return loader_->device; }
 
  private:
   PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
                 const Artifact& artifact, std::string_view type_key)
       : state_(&state), server_(std::move(server)), artifact_(&artifact), type_key_(type_key) {}
   std::string subject() const;
+  // location  [in]   outlives the blob
+  gantry_blob blob_of(std::span<const std::uint8_t> bytes, bool exact,
+                      std::string_view location) const;
+  gantry_blob blob_of(const Entry& entry, std::string_view location) const;
   Result<std::uint64_t> load_binary(const gantry_blob& blob, ModuleNode& node);
   Result<const gantry_module_table*> copy_of(const gantry_module_table* table);
 

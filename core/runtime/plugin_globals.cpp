@@ -28,7 +28,8 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
   });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) return status.error(code, subject).at("while looking up ", quoted(name));
-  return adopt_function(function, subject, name, {}, 0, state.trace.get(), state.life());
+  return adopt_function(
+      function, [&] { return subject; }, name, {}, 0, state.trace.get(), state.life());
 }
 
 }  // namespace

@@ -68,6 +68,15 @@ gantry_code get_function(void*, gantry_bytes, gantry_function*, gantry_status*) 
   return GANTRY_OK;
 }
 
+#ifdef FAKE_VERDICT
+gantry_code check_binary(void*, const gantry_blob* blob, int32_t, int32_t* verdict,
+                         gantry_status* status) {
+  if (blob->size == 0) return gantry_fail(status, GANTRY_MALFORMED, "EMPTY", "fake: no payload");
+  *verdict = FAKE_VERDICT;
+  return GANTRY_OK;
+}
+#endif
+
 [[maybe_unused]] gantry_code count(void*, int32_t* out, gantry_status*) {
   *out = 1;
   return GANTRY_OK;
@@ -139,6 +148,10 @@ const gantry_loader_table loader = [] {
   t.type_key = FAKE_KEY;
 #ifndef FAKE_NULL_LOAD_BINARY
   t.load_binary = load_binary;
+#endif
+#ifdef FAKE_VERDICT
+  t.check_binary = check_binary;
+  t.device = FAKE_DEVICE;
 #endif
   return t;
 }();

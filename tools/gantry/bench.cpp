@@ -10,6 +10,7 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/device_timer.hpp"
 #include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -36,6 +37,8 @@ constexpr std::size_t fewest_runs = 20;
 constexpr std::size_t max_runs = 100000;
 // whose mean the operator table shows
 constexpr int profiles = 10;
+// whose median on the device's clock is shown
+constexpr int timed_runs = 20;
 
 struct BenchOptions {
   std::string file;
@@ -57,12 +60,19 @@ struct DeviceMemory {
   std::uint64_t bytes = 0;
 };
 
+// Of the work of a run in one device's default stream.
+struct DeviceTime {
+  std::string name;
+  double median_ns = 0;
+};
+
 struct Measured {
   double load_ns = 0, create_ns = 0, first_ns = 0;
   std::vector<double> steady_ns;
   // the slowest first
   std::vector<OperatorTime> operators;
   std::vector<DeviceMemory> devices;
+  std::vector<DeviceTime> device_times;
   std::uint64_t file_bytes = 0;
   ProcessMemory before, after;
   std::vector<std::string> plugins;
@@ -151,6 +161,27 @@ std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gant
   return memory;
 }
 
+// Times the work of further runs on each device's own clock; devices without events are left out.
+Result<std::vector<DeviceTime>> device_times(const Runtime& runtime, Executor& executor,
+                                             std::span<const gantry_device_id> ids) {
+  std::vector<DeviceTime> times;
+  for (const gantry_device_id id : ids) {
+    GANTRY_TRY(const gantry_device device, runtime.device_table(id));
+    GANTRY_TRY(auto timer, DeviceTimer::create(device));
+    if (!timer) continue;
+    std::vector<double> runs;
+    for (int i = 0; i < timed_runs; ++i) {
+      GANTRY_CHECK(timer->start());
+      GANTRY_CHECK(executor.run());
+      GANTRY_CHECK(timer->stop());
+      GANTRY_TRY(const std::int64_t ns, timer->elapsed());
+      runs.push_back(static_cast<double>(ns));
+    }
+    times.push_back({concat(device.table->name, ":", id.index), statistics_of(runs).median});
+  }
+  return times;
+}
+
 Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options,
                     bool quiet, std::span<const gantry_device_id> devices, Measured& measured) {
   std::size_t count = options.repeat;
@@ -204,6 +235,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   // what is recorded is replayed from then on
   if (options.capture) GANTRY_CHECK(executor.run());
   GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
+  GANTRY_TRY(measured.device_times, device_times(runtime, executor, devices));
   measured.devices = memory_of(runtime, devices);
   measured.after = process_memory();
   measured.plugins = runtime.plugins_in_use();
@@ -225,6 +257,8 @@ std::string bench_text(const BenchOptions& options, const Measured& measured) {
   field(options.capture ? "replays" : "steady runs",
         concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", least ",
                human_time(steady.min), " of ", measured.steady_ns.size()));
+  for (const DeviceTime& device : measured.device_times)
+    field("device time", concat("median ", human_time(device.median_ns), " on ", device.name));
   field("mapped", concat(human_size(measured.file_bytes), " artifact"));
   for (const DeviceMemory& device : measured.devices) {
     field("allocated", concat(human_size(device.bytes), " on ", device.name));
@@ -281,6 +315,11 @@ std::string bench_json(const BenchOptions& options, const Measured& measured) {
     json.field("median_ns", steady.median);
     json.field("p99_ns", steady.p99);
     json.field("least_ns", steady.min);
+    json.key("device_median_ns");
+    json.begin_object();
+    for (const DeviceTime& device : measured.device_times)
+      json.field(device.name, device.median_ns);
+    json.end();
     json.end();
     json.key("memory");
     json.begin_object();

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/payload_report.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -167,10 +168,15 @@ struct Probe {
 struct Diagnosis {
   Explanation plugins;
   std::optional<Probe> probe;
+  // with an artifact and --probe
+  std::optional<std::vector<PayloadCheck>> payloads;
   // where an artifact was asked about
   std::optional<HostCode> host_code;
 
-  bool good() const { return plugins.all_served() && (!host_code || host_code->runs.ok()); }
+  bool good() const {
+    return plugins.all_served() && (!host_code || host_code->runs.ok()) &&
+           (!payloads || all_run(*payloads));
+  }
 };
 
 std::string host_code_text(const HostCode& code) {
@@ -250,6 +256,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     for (const SearchLocation& location : explanation.locations) write_location(location, json);
     json.end();
     write_host_code(diagnosis.host_code, json);
+    write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
     json.key("wishes");
     json.begin_list();
@@ -281,6 +288,9 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   PluginSet& plugins = installed.set();
   plugins.inspect_all();
   if (options.probe) diagnosis.probe = probe_devices(runtime);
+  if (options.probe && !options.artifact.empty()) {
+    GANTRY_TRY(diagnosis.payloads, installed.check_payloads(options.artifact));
+  }
   const bool asked = !options.keys.empty() || !options.artifact.empty();
   diagnosis.plugins = explain(plugins, asked ? wanted : all_requirements(plugins, wanted));
   return diagnosis;
@@ -295,6 +305,7 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
     std::string text = to_text(diagnosis->plugins);
     if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
     if (diagnosis->probe) text += probe_text(*diagnosis->probe);
+    if (diagnosis->payloads) text += payload_checks_text(*diagnosis->payloads);
     // names in it come from files
     print(escaped_lines(text));
   }

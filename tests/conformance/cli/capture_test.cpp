@@ -7,6 +7,7 @@
 #include "core/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 
@@ -91,6 +92,18 @@ TEST_F(RunCaptured, IsToldInTheDocument) {
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("\"capture\": true"));
   }
+}
+
+TEST_F(RunCaptured, IsTimedOnTheDevice) {
+  const Args bench{"bench", model, "--device", "abacus", "--device", "cpu", "--repeat", "20"};
+  Args json = bench;
+  json.push_back("--json");
+
+  EXPECT_THAT(gantry(bench).out,
+              AllOf(HasSubstr("  device time   median "), HasSubstr(" on abacus:0\n")));
+  const auto times = nlohmann::json::parse(gantry(json).out)["times"]["device_median_ns"];
+  EXPECT_EQ(times.size(), 2u);
+  EXPECT_GT(times["abacus:0"].get<double>(), 0);
 }
 
 TEST_F(RunCaptured, IsRefusedByADeviceThatRecordsNothing) {

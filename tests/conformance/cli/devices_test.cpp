@@ -50,6 +50,14 @@ TEST(Devices, OfAPluginAreListedWithWhatTheyTell) {
                                      "  allocated_bytes  0\n"));
 }
 
+TEST(Devices, AreCheckedForThePayloadsOfAnArtifact) {
+  const Outcome doctor = gantry({"plugins", "doctor", "--artifact", here("abacus.so"), "--probe"});
+
+  EXPECT_EQ(doctor.status, 0) << doctor.err;
+  EXPECT_THAT(doctor.out, HasSubstr("  OPTIMAL   entry 2 \"example.abacus\" of abacus.so on "
+                                    "abacus:0, plugin example.abacus\n"));
+}
+
 TEST(Devices, AreAsManyAsTheConfigurationSays) {
   const Outcome devices = gantry({"devices"}, {"GANTRY_CONFIG_EXAMPLE_ABACUS__DEVICES=3"});
 

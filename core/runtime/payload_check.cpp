@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/payload_check.hpp"
+
+#include "core/runtime/devices.hpp"
+#include "core/runtime/payload.hpp"
+#include "core/runtime/state.hpp"
+
+namespace gantry {
+namespace {
+
+// The checks of one entry; one with the error where it cannot be checked on any device.
+std::vector<PayloadCheck> check_entry(RuntimeState& state, const Artifact& artifact,
+                                      std::size_t index) {
+  const Entry& entry = artifact.container.entries[index];
+  PayloadCheck check;
+  check.entry = index;
+  check.location = location_of_entry(index, entry.type_key, artifact.name);
+  std::vector<PayloadCheck> checks;
+  const auto run = [&]() -> Status {
+    GANTRY_TRY(const auto server, state.plugins->for_key(entry.type_key));
+    check.plugin = server->plugin->id;
+    GANTRY_TRY(const PayloadLoader loader,
+               PayloadLoader::create(state, server, artifact, entry.type_key));
+    std::int32_t count = 1;
+    if (loader.device_kind() != nullptr) {
+      GANTRY_TRY(const auto device, state.device(loader.device_kind()));
+      GANTRY_TRY(count, device_count(*device));
+    }
+    for (std::int32_t i = 0; i < count; ++i) {
+      check.device =
+          loader.device_kind() != nullptr ? concat(loader.device_kind(), ":", i) : std::string();
+      check.verdict = loader.check(entry, index, i);
+      checks.push_back(check);
+    }
+    return {};
+  };
+  if (Status done = run(); !done.ok()) {
+    check.verdict = std::move(done).error();
+    checks.push_back(check);
+  }
+  return checks;
+}
+
+}  // namespace
+
+Result<std::vector<PayloadCheck>> check_payloads(RuntimeState& state, const std::string& path) {
+  GANTRY_TRY(auto file, MappedFile::open(path));
+  GANTRY_TRY(const auto artifact, open_artifact(state.new_artifact(), std::move(file)));
+  GANTRY_TRY(artifact->container, read_container(*artifact->elf, state.layouts));
+  std::vector<PayloadCheck> checks;
+  for (std::size_t i = 0; i < artifact->container.entries.size(); ++i) {
+    const Entry& entry = artifact->container.entries[i];
+    // A type key without a usable plugin is reported as a requirement.
+    if (entry.is_library() || entry.type_key.empty() ||
+        !state.plugins->usable_for_key(entry.type_key, Depth::dependencies))
+      continue;
+    for (PayloadCheck& check : check_entry(state, *artifact, i)) checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+}  // namespace gantry

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gantry/loader.h>
+#include <gantry/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+struct RuntimeState;
+
+// Whether one device can run one payload, according to the plugin that serves its type key.
+struct PayloadCheck {
+  // index of the module
+  std::size_t entry = 0;
+  // `entry 1 "opencl" of model.so`
+  std::string location;
+  // id
+  std::string plugin;
+  // "opencl:0"; empty: the host
+  std::string device;
+  // GANTRY_VERDICT_*; unsupported where the plugin does not check payloads
+  Result<std::int32_t> verdict = GANTRY_VERDICT_NO;
+};
+
+// "no", "recompile", "usable", "optimal"
+constexpr std::string_view name_of_verdict(std::int32_t verdict) {
+  constexpr std::string_view names[] = {"no", "recompile", "usable", "optimal"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+// Checks every payload of a file whose type key a plugin serves, on every device of its kind. Opens
+// these plugins; loads nothing.
+//
+// returns  the error of reading the file
+// costs    those of check_binary, once for each payload and device
+Result<std::vector<PayloadCheck>> check_payloads(RuntimeState& state, const std::string& path);
+
+}  // namespace gantry

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/payload_check.hpp"
+
+#include "core/runtime/installed_plugins.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/runtime/digits.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::SizeIs;
+
+class CheckPayloads : public ::testing::Test {
+ protected:
+  // A file without host code: a payload of each type key.
+  std::string file(const std::vector<std::string_view>& keys, std::string_view payload = "x") {
+    test::Words entries;
+    for (const std::string_view key : keys) entries.str(key).str(payload);
+    const std::vector<std::uint64_t> rows(keys.size() + 1, 0);
+    const test::Words container = test::layout_one(keys.size(), entries, rows, {});
+    const auto path = directory / "model.so";
+    test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+  Result<std::vector<PayloadCheck>> check(std::string_view way, const std::string& path) {
+    world.add(
+        "fake", way,
+        test::ManifestBuilder().set("keys", "[{key: fake, payload: [str]}]").device("fake_device"));
+    RuntimeOptions options;
+    options.plugin_dirs = {world.path().string()};
+    options.only_these_plugins = true;
+    return InstalledPlugins(test::make_runtime(std::move(options))).check_payloads(path);
+  }
+
+  test::World world;
+  test::TempDir directory;
+};
+
+TEST_F(CheckPayloads, ReturnsTheVerdictForEachPayloadAndDevice) {
+  const auto checks = check("unusable", file({"fake", "fake"})).value();
+
+  ASSERT_THAT(checks, SizeIs(2));
+  EXPECT_EQ(checks[1].entry, 1u);
+  EXPECT_EQ(checks[1].location, "entry 1 \"fake\" of model.so");
+  EXPECT_EQ(checks[1].plugin, "test.fake");
+  EXPECT_EQ(checks[1].device, "fake_device:0");
+  EXPECT_EQ(checks[1].verdict.value(), GANTRY_VERDICT_NO);
+}
+
+TEST_F(CheckPayloads, ReportsAPluginThatDoesNotCheck) {
+  const auto checks = check("good", file({"fake"})).value();
+
+  ASSERT_THAT(checks, SizeIs(1));
+  EXPECT_EQ(checks[0].device, "");
+  EXPECT_EQ(checks[0].verdict.error().code, Code::unsupported);
+  EXPECT_EQ(checks[0].verdict.error().message,
+            "gantry.loader/1.check_binary is not offered by this plugin\n"
+            "  while checking entry 0 \"fake\" of model.so");
+}
+
+TEST_F(CheckPayloads, ReportsAVerdictThatIsNone) {
+  const auto checks = check("wrong_verdict", file({"fake"})).value();
+
+  ASSERT_THAT(checks, SizeIs(1));
+  EXPECT_EQ(checks[0].verdict.error().code, Code::bug);
+  EXPECT_EQ(checks[0].verdict.error().reason, "VERDICT");
+  EXPECT_EQ(checks[0].verdict.error().message,
+            "check_binary of plugin test.fake returns verdict 4, expected 0 to 3");
+}
+
+TEST_F(CheckPayloads, ReportsAPluginThatCannotBeCreated) {
+  world.add("fake", "create_fails",
+            test::ManifestBuilder()
+                .id("test.second")
+                .version("2.0.0")
+                .set("keys", "[{key: fake, payload: [str]}]")
+                .device("fake_device"));
+  RuntimeOptions options;
+  options.plugin_dirs = {world.path().string()};
+  options.only_these_plugins = true;
+  const auto checks = InstalledPlugins(test::make_runtime(std::move(options)))
+                          .check_payloads(file({"fake"}))
+                          .value();
+
+  ASSERT_THAT(checks, SizeIs(1));
+  EXPECT_EQ(checks[0].verdict.error().code, Code::unavailable);
+  EXPECT_EQ(checks[0].verdict.error().reason, "CREATE_FAILED");
+}
+
+TEST_F(CheckPayloads, LeavesOutKeysWithoutAPlugin) {
+  EXPECT_THAT(check("good", file({"other"})).value(), SizeIs(0));
+}
+
+TEST_F(CheckPayloads, ReportsAFileThatCannotBeRead) {
+  const auto checks = check("good", (directory / "none.so").string());
+
+  ASSERT_FALSE(checks.ok());
+  EXPECT_EQ(checks.error().code, Code::not_found);
+}
+
+}  // namespace
+}  // namespace gantry

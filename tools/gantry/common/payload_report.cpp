@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/payload_report.hpp"
+
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/json_document.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace gantry::cli {
+namespace {
+
+std::string_view word_of(const PayloadCheck& check) {
+  if (!check.verdict.ok())
+    return check.verdict.error().code == Code::unsupported ? "UNKNOWN  " : "FAILED   ";
+  constexpr std::string_view words[] = {"NO       ", "RECOMPILE", "USABLE   ", "OPTIMAL  "};
+  return words[static_cast<std::size_t>(*check.verdict)];
+}
+
+}  // namespace
+
+bool all_run(const std::vector<PayloadCheck>& checks) {
+  std::map<std::size_t, bool> runs;
+  for (const PayloadCheck& check : checks) {
+    const bool may_run = check.verdict.ok() ? *check.verdict != GANTRY_VERDICT_NO
+                                            : check.verdict.error().code == Code::unsupported;
+    bool& on_any = runs[check.entry];
+    on_any = on_any || may_run;
+  }
+  return std::all_of(runs.begin(), runs.end(), [](const auto& entry) { return entry.second; });
+}
+
+std::string payload_checks_text(const std::vector<PayloadCheck>& checks) {
+  std::string text = "\npayloads\n";
+  for (const PayloadCheck& check : checks) {
+    text += concat("  ", word_of(check), " ", check.location, check.device.empty() ? "" : " on ",
+                   check.device, ", plugin ", check.plugin, "\n");
+    if (check.verdict.ok()) continue;
+    std::string_view rest = check.verdict.error().message;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      text += concat("             ", rest.substr(0, end), "\n");
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  if (checks.empty()) text += "  none that an installed plugin serves\n";
+  return all_run(checks) ? text : text + "  => loading would FAIL\n";
+}
+
+void write_payload_checks(const std::optional<std::vector<PayloadCheck>>& checks,
+                          JsonWriter& json) {
+  json.key("payloads");
+  if (!checks) return json.value(nullptr);
+  json.begin_list();
+  for (const PayloadCheck& check : *checks) {
+    json.begin_object();
+    json.field("location", json_text(check.location));
+    json.field("plugin", json_text(check.plugin));
+    json.field("device", text_or_null(check.device));
+    json.field("verdict",
+               check.verdict.ok() ? std::optional(name_of_verdict(*check.verdict)) : std::nullopt);
+    json.field("text",
+               check.verdict.ok() ? std::string() : json_text(check.verdict.error().message));
+    json.end();
+  }
+  json.end();
+}
+
+}  // namespace gantry::cli
