@@ -12,10 +12,9 @@
 namespace gantry {
 Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path) {
   GANTRY_CHECK(check_replaceable(path));
-  // owns what is made below as soon as it is there
   AtomicFile made(path);
   int descriptor = -1;
-  // open() and not mkstemp(): the file gets the permissions that umask leaves.
+  // open() instead of mkstemp(): the permissions of the file follow the umask.
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::string last = concat(".", path.filename().native(), ".", getpid(), ".", attempt);
     made.beside_ = (directory_of(path) / last).native();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that appears whole or not at all: written beside its place, then renamed.
+// A file that is written under a temporary name in its directory and then renamed, so that the
+// target is either replaced completely or left as it was.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -13,21 +14,22 @@ namespace gantry {
 
 class AtomicFile {
  public:
-  // Makes a file with a name of its own in the directory of `path`. The destructor removes it unless
-  // commit() has given it its place.
+  // Creates a temporary file in the directory of `path`. The destructor removes it unless commit()
+  // has succeeded.
   //
-  // returns  invalid what is there is no regular file; not_found no such directory; unavailable no permission, no space
-  //          and the like
+  // returns  invalid      `path` exists and is not a regular file
+  //          not_found    the directory does not exist
+  //          unavailable  no permission, no space, or another system error
   static Result<AtomicFile> beside(const std::filesystem::path& path);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  // Open for writing and reading; borrowed.
+  // Open for reading and writing; owned by this object.
   std::FILE* stream() const { return stream_; }
 
-  // Writes through to the disk and moves the file to `path`, in place of what is there.
+  // Flushes the file to the disk and renames it to `path`, replacing an existing file.
   Status commit();
 
  private:
@@ -35,7 +37,7 @@ class AtomicFile {
 
   std::filesystem::path path_;
   std::string beside_;
-  // NULL: there is no file
+  // NULL: committed or moved from
   std::FILE* stream_ = nullptr;
 };
 

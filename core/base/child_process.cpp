@@ -17,7 +17,8 @@
 namespace gantry {
 namespace {
 
-// A program that runs. Who leaves before its end is known ends it: nothing writes into a directory that is gone.
+// A running program. The destructor kills it unless wait() has returned its status, so that it
+// cannot write into a directory that the caller then removes.
 class Child {
  public:
   explicit Child(pid_t process) : process_(process) {}
@@ -92,7 +93,7 @@ void read_all(int from, std::size_t max, ProgramEnd& end) {
 
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
                                const std::filesystem::path& directory, std::size_t max_output) {
-  if (words.empty() || words.front().empty()) return invalid("program to run has no name");
+  if (words.empty() || words.front().empty()) return invalid("program name is empty");
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
   const Descriptor reading(ends[0]);
@@ -107,7 +108,7 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& words,
   while (child.wait(status) < 0) {
     if (errno != EINTR) {
       return unavailable("program ", quoted(words.front()),
-                         ": its end is not known: ", std::strerror(errno))
+                         ": exit status is unknown: ", std::strerror(errno))
           .native("errno", errno);
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One program, run to its end, and what it said.
+// Runs a program to completion and captures its output.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -12,21 +12,25 @@
 namespace gantry {
 
 struct ProgramEnd {
-  // where `signal` is 0
+  // valid if `signal` is 0
   int exit_status = 0;
-  // that ended it; 0: it ended by itself
+  // the signal that ended the program; 0: it exited
   int signal = 0;
-  // both of its output streams, the first `most_output` bytes
+  // stdout and stderr in order of arrival, the first `max_output` bytes
   std::string output;
-  // of the output, past those
+  // size of the output beyond `max_output`
   std::uint64_t dropped_bytes = 0;
 };
 
-// words        [in]   program and arguments; a program without '/' is looked up in PATH.  No shell looks at them
-// directory       [in]   where it works
-// most_output  [in]   bytes of output kept; the rest is read and dropped, so that the program never waits for us
-// returns  unavailable, with errno, where it cannot be started; its own failure is no failure of ours
-// note     standard input is empty; the environment is inherited unread
+// Runs a program with an empty standard input and the environment of this process.
+//
+// words       [in]   program and arguments, without a shell; a program without '/' is searched in
+//                    PATH
+// directory   [in]   working directory of the program
+// max_output  [in]   bytes of output to keep; the rest is read and dropped, so that the program
+//                    never blocks on a full pipe
+// returns     unavailable, with errno, if the program cannot be started. A program that starts and
+//             fails is a success with a nonzero exit status or a signal
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
                                const std::filesystem::path& directory, std::size_t max_output);
 

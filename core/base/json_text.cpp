@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::uint32_t replacement = 0xfffd;
 
-// Such a character stands in a document as it is.
+// True for characters that JSON does not require to be escaped.
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
-// The longest beginning of a character at `at`, where no whole one is: 1 byte or more.
+// Size of the longest prefix of a UTF-8 sequence at `at`, where no complete sequence begins: at
+// least 1 byte.
 //
-// source   Unicode 15, table 3-7
+// source   Unicode 15, section 3.9 (maximal subpart) and table 3-7
 std::size_t broken_size(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
@@ -34,7 +35,7 @@ std::size_t broken_size(std::string_view text, std::size_t at) {
   return count;
 }
 
-// The number of a whole character.
+// Code point of one complete UTF-8 sequence.
 std::uint32_t number_of(std::string_view character) {
   std::uint32_t number = static_cast<unsigned char>(character[0]);
   if (character.size() > 1) number &= 0xffu >> (character.size() + 1);

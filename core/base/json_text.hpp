@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A text as JSON has it: quoted and escaped.
+// Text as a quoted and escaped JSON string.
 #pragma once
 
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace gantry {
 
-// Appends `text` with its quotes. Bytes that are no UTF-8 become U+FFFD, one for the longest beginning of a character.
+// Appends `text` as a JSON string, with quotes. Bytes that are not UTF-8 are replaced by U+FFFD,
+// one for each maximal prefix of a sequence.
 //
-// ascii    [in]   other characters as \uXXXX, above U+FFFF as two of them
-// source   RFC 8259 section 7; byte for byte what nlohmann::json's dump() makes of it, which is compared in tests
+// ascii    [in]   true: characters outside ASCII are written as \uXXXX, those above U+FFFF as a
+//                 pair
+// source   RFC 8259 section 7; tests compare the output with nlohmann::json's dump(), byte for byte
 void append_json_text(std::string& out, std::string_view text, bool ascii);
 
 }  // namespace gantry

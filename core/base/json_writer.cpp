@@ -44,7 +44,7 @@ void JsonWriter::value(std::string_view text) {
   hand_over(max_pending);
 }
 
-// A single value of the library's: its destructor has nothing to flatten, so it does not allocate.
+// A json value that is a number does not allocate in its destructor.
 void JsonWriter::value(double number) { literal(nlohmann::json(number).dump()); }
 
 void JsonWriter::literal(std::string_view text) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One JSON document, written piece by piece; byte for byte what nlohmann::json's dump() makes of the same values.
-// There is no tree of it: nlohmann's allocates in its destructor, where no failure can be told.
+// A streaming JSON writer. Its output equals that of nlohmann::json's dump() byte for byte. It
+// builds no tree: the destructor of nlohmann's tree allocates, and a failure there cannot be
+// reported.
 //
 //     JsonWriter json(print);
 //     json.begin_object();
@@ -24,11 +25,11 @@
 namespace gantry {
 
 struct JsonStyle {
-  // one value a line, indented by two; false: no blanks at all
+  // one value per line, indented by two spaces; false: no white space
   bool lines = true;
-  // other characters as \uXXXX
+  // characters outside ASCII as \uXXXX
   bool ascii = false;
-  // a line break behind the document
+  // append a newline to the document
   bool ends_line = false;
 };
 
@@ -40,19 +41,20 @@ class JsonWriter {
 
   void begin_object() { begin('{', '}'); }
   void begin_list() { begin('[', ']'); }
-  // The innermost object or list; with the outermost all is handed over.
+  // Ends the innermost object or list. Ending the outermost one passes all pending text to the
+  // sink.
   void end();
 
-  // Of the value that comes next. Precondition: in an object; each key once.
+  // The key of the next value. Precondition: inside an object, which has no such key yet.
   void key(std::string_view name);
 
-  // In a list, or behind a key. Bytes of a text that are no UTF-8 are replaced.
+  // A list item, or the value of the last key. Bytes of a text that are not UTF-8 are replaced.
   void value(std::string_view text);
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(const char* text) { value(std::string_view(text)); }
   void value(std::nullptr_t) { literal("null"); }
   void value(double number);
-  // A number that the caller has written: "12.500".
+  // A number that the caller has formatted: "12.500".
   void number(std::string_view digits) { literal(digits); }
   template <std::same_as<bool> Bool>
   void value(Bool truth) {
@@ -87,7 +89,7 @@ class JsonWriter {
 
   void begin(char opening, char closing);
   void literal(std::string_view text);
-  // What stands between the value before and this one.
+  // Writes the comma and line break that the next value requires.
   void separate();
   void break_line();
   void hand_over(std::size_t more_than);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where messages go: a sink that the embedder gives, borrowed by everything that logs. No global logger.
+// Log messages go to a sink that the embedder provides. There is no global logger: components
+// borrow a Log.
 #pragma once
 
 #include <gantry/host.h>
@@ -18,7 +19,8 @@ enum class LogLevel : std::int32_t {
   debug = GANTRY_LOG_DEBUG,
 };
 
-// "warning" and so on; nullopt-like: false and `level` untouched for any other text.
+// Parses "error", "warning", "info" or "debug". Returns false for any other text and leaves `level`
+// unchanged.
 bool parse_log_level(std::string_view text, LogLevel& level);
 std::string_view name_of(LogLevel level);
 
@@ -26,7 +28,8 @@ class Log {
  public:
   using Sink = std::function<void(LogLevel, std::string_view)>;
 
-  // sink     called from any thread, one line each; empty: stderr, "gantry: warning: <text>"
+  // sink     called with one line, from any thread; empty: writes "gantry: warning: <text>" to
+  //          stderr
   explicit Log(LogLevel level = LogLevel::warning, Sink sink = {});
 
   bool wants(LogLevel level) const { return level <= level_; }

@@ -38,20 +38,20 @@ Failure wrong_kind(const fs::path& path, mode_t mode) {
       .with_reason("FILE_KIND");
 }
 
-// Says which part of the path ends the trail: people mistype one directory, not a whole path.
+// Reports the longest existing part of the path: usually one directory name is misspelled.
 Failure missing(const fs::path& path, int number) {
-  fs::path there;
+  fs::path existing;
   for (const fs::path& part : path) {
-    const fs::path next = there / part;
+    const fs::path next = existing / part;
     struct stat info {};
     if (::lstat(next.c_str(), &info) != 0) break;
-    there = next;
+    existing = next;
   }
   Failure error = not_found(path.native(), " does not exist");
-  if (there == path) {
-    error = not_found(path.native(), " is a link to nothing");
-  } else if (!there.empty() && there != path.parent_path()) {
-    error = not_found(path.native(), " does not exist: the path ends at ", there.native());
+  if (existing == path) {
+    error = not_found(path.native(), " is a dangling symbolic link");
+  } else if (!existing.empty() && existing != path.parent_path()) {
+    error = not_found(path.native(), " does not exist: the path exists up to ", existing.native());
   }
   return std::move(error).with_reason("FILE_NOT_FOUND").native("errno", number);
 }
@@ -62,7 +62,7 @@ Failure open_error(const fs::path& path, int number) {
     case ENOENT:
     case ENOTDIR:
       return missing(path, number);
-    // a socket cannot be opened at all; a device may lack its hardware
+    // open() fails this way for sockets, and for devices without hardware
     case ENXIO: {
       struct stat info {};
       if (::stat(path.c_str(), &info) == 0) return wrong_kind(path, info.st_mode);
@@ -84,9 +84,9 @@ Failure open_error(const fs::path& path, int number) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path) {
-  // The system would cut the name at a NUL and open another file.
+  // The system would truncate the path at the NUL and open another file.
   if (path.native().find('\0') != std::string::npos) {
-    return invalid("a path of ", path.native().size(), " bytes holds a NUL");
+    return invalid("path of ", path.native().size(), " bytes contains a NUL");
   }
   int number = -1;
   do {
@@ -102,7 +102,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
   if (info.st_size == 0) return malformed(0, path.native(), " is empty").with_reason("FILE_EMPTY");
   const FileIdentity identity{static_cast<std::uint64_t>(info.st_dev),
                               static_cast<std::uint64_t>(info.st_ino)};
-  // Made before it owns anything: no memory for the object must not cost a descriptor or a mapping.
+  // Allocated before it owns the descriptor, so that a failed allocation leaks nothing.
   const std::shared_ptr<MappedFile> made(new MappedFile(path, identity));
   made->descriptor_ = file.release();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A regular file, opened without surprises and mapped read-only.
+// A regular file that is open and mapped read-only.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -13,8 +13,8 @@
 
 namespace gantry {
 
-// The same file under another spelling, through a link or by an inherited descriptor has the same
-// identity; a copy has not.
+// Identifies a file independently of its path: equal for other spellings of the path, links and
+// inherited descriptors, different for a copy.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -23,14 +23,14 @@ struct FileIdentity {
 
 class MappedFile {
  public:
-  // Opens `path` (links are followed) and maps it. Never blocks on a FIFO, never reads a device.
+  // Opens `path`, following links, and maps it. Never blocks on a FIFO and never reads a device.
   //
-  // returns  not_found    nothing has that name; the text says which part of the path is missing
-  //          unavailable  no permission, or the mapping is refused by the machine
+  // returns  not_found    the path does not exist; the text names the part that does
+  //          unavailable  no permission, or the file cannot be mapped
   //          exhausted    no descriptor or memory left
-  //          malformed    empty, or a directory, FIFO, socket, device instead of a file
-  // lifetime bytes() live as long as the last owner. Who cuts the file meanwhile takes the pages
-  //          with it: install by rename, never by overwriting
+  //          malformed    the file is empty, or a directory, FIFO, socket or device
+  // lifetime bytes() are valid as long as the object. If the file is truncated meanwhile, reading
+  //          the lost pages raises SIGBUS: install files by rename, never by overwriting
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
 
   ~MappedFile();
@@ -38,10 +38,10 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
-  // as it was given
+  // as passed to open()
   const std::filesystem::path& path() const { return path_; }
   FileIdentity identity() const { return identity_; }
-  // The open descriptor, for pread and /proc/self/fd; borrowed.
+  // The open descriptor, for pread and /proc/self/fd; owned by this object.
   int descriptor() const { return descriptor_; }
 
  private:

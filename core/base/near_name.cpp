@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   if (a.size() > kMaxLengthName || b.size() > kMaxLengthName) return kMaxLengthName;
-  // Three rows of the classic table: a swap looks back two.
+  // Three rows of the Damerau-Levenshtein table: a swap refers to the row before the last.
   std::array<std::vector<std::size_t>, 3> rows;
   for (auto& row : rows) row.resize(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;

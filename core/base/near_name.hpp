@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "Did you mean": the names that a wrong one was most likely meant to be.
+// Suggests known names for an unknown one: "did you mean".
 #pragma once
 
 #include <string>
@@ -9,16 +9,18 @@
 
 namespace gantry {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
-// costs    O(|a| * |b|) time, O(|b|) memory; names longer than 256 bytes count as far apart (256)
+// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`;
+// 256 if one of them is longer than 256 bytes.
+//
+// costs    O(|a| * |b|) time, O(|b|) memory
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Names within a third of the wrong name's length (at least 1, at most 3 edits), nearest first,
-// then bytewise; at most three. A name that differs only in case is always near.
+// Up to three names whose edit distance is at most a third of the length of `wrong` (at least 1, at
+// most 3), nearest first, then bytewise. A name that differs only in case has the distance 0.
 std::vector<std::string> near_names(std::string_view wrong,
                                     const std::vector<std::string_view>& names);
 
-// `, did you mean "a" or "b"`; empty where no name is near.
+// `, did you mean "a" or "b"`; empty if near_names() is.
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string_view>& names);
 
 }  // namespace gantry

@@ -11,7 +11,8 @@
 #include <mutex>
 #include <vector>
 
-// Of the C++ ABI: exit handlers with an owner, and the call that runs and removes an owner's.
+// From the Itanium C++ ABI: registers an exit handler for an owner, and runs and removes the
+// handlers of one owner.
 extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* owner);
 extern "C" void __cxa_finalize(void* owner);
 
@@ -25,14 +26,14 @@ namespace {
 constexpr int kExitOfAPlugin = 70;
 
 struct WatchedPlugin {
-  // Where the library is mapped.
+  // load address of the library
   const void* base;
   std::string id;
 };
 
 constinit std::mutex watch_mutex;
 constinit bool is_watching = false;
-// Never freed: exit() may be noticed after static objects of the core are gone.
+// Never freed: the exit handler may run after the core's static objects are destroyed.
 constinit std::vector<WatchedPlugin>* watched = nullptr;
 
 const void* base_of(const void* address) {
@@ -72,7 +73,8 @@ void exit_begins(void*) {
   _exit(kExitOfAPlugin);
 }
 
-// Owners of the handler: one stays where it was registered first, one moves.
+// Addresses that identify the two registrations of exit_begins: the first one stays, the second is
+// registered again by each watch_process_end().
 char first_owner, moving_owner;
 
 }  // namespace

@@ -5,7 +5,7 @@
 //     running ── exit() ──▶ exiting    static destructors of the plugins run
 //        └────── fork() ──▶ forked     in the child, which has no thread and no driver of the plugins
 //
-// The one process-wide state of the core: a process ends once, whatever runtimes it has.
+// This is the only process-wide state of the core; all runtimes share it.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -25,7 +25,7 @@ namespace detail {
 extern constinit std::atomic<ProcessPhase> process_phase;
 }
 
-// False once exit() has begun, and in a child after fork() where the parent had opened a plugin.
+// False once exit() has begun, and in a child process that was forked after a plugin was opened.
 //
 // thread   any
 // costs    one load
@@ -35,24 +35,25 @@ inline bool plugins_may_run() noexcept {
 
 // Precondition: !plugins_may_run().
 //
-// subject  [in]   what is not called: "get_function of entry 2 \"cuda\" of model.so"
+// subject  [in]   the function that is not called: "get_function of entry 2 \"cuda\" of model.so"
 // returns  unavailable, reason PROCESS_ENDS or PROCESS_FORKED
 Failure process_end_error(std::string_view subject);
 
-// Registers a plugin's library: an exit() that one of its functions calls is reported, and ends the
-// process with status 70 instead of its own.
+// Registers a plugin's library. If one of its functions calls exit(), an error is printed and the
+// process ends with status 70 instead of the plugin's.
 //
-// id       [in]   for the report
+// id       [in]   plugin id, for the error text
 // address  [in]   any address in the library
 void watch_plugin(std::string_view id, const void* address);
 
-// From now on fork() is noticed, and exit() before the destructors of all static objects that exist by
-// now. Call it when code of plugins has run: static objects inside functions are made there.
+// Installs handlers that record fork() and exit(). The exit handler runs before the destructors of
+// all static objects that exist at the time of this call. Call it again after plugin code has run,
+// which may have created function-local static objects.
 //
 // costs    below a microsecond
 void watch_process_end();
 
-// Defers pthread_cancel() for its scope: destructors must not be unwound.
+// Disables pthread cancellation in its scope, since a destructor must not be unwound.
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

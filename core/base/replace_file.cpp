@@ -14,7 +14,8 @@
 namespace gantry {
 namespace {
 
-// The name is on the disk once the directory is. Some file systems cannot: the file itself is safe.
+// Makes the rename durable. Errors are ignored: some file systems cannot sync a directory, and the
+// file itself is already on the disk.
 void sync_directory(const std::filesystem::path& directory) {
   const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -45,10 +46,10 @@ Failure cannot_write(const std::filesystem::path& path, int number) {
 }
 
 Status check_replaceable(const std::filesystem::path& target) {
-  if (!target.has_filename()) return invalid(quoted(target.native()), " is no file name");
+  if (!target.has_filename()) return invalid(quoted(target.native()), " is not a file name");
   struct stat there {};
   if (lstat(target.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return {};
-  return invalid("cannot write ", quoted(target.native()), ": it is there and is no regular file");
+  return invalid("cannot write ", quoted(target.native()), ": it exists and is not a regular file");
 }
 
 Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target) {

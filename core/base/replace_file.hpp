@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last step of writing a file whole or not at all: what was written beside it takes its name.
+// Replaces a file atomically by another one from the same file system.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -9,24 +9,27 @@
 
 namespace gantry {
 
-// May a new file take the name `target`? Asked before work that would be lost, and again by move_into_place(). Only a
-// regular file is replaced: a rename would also take the place of a device, a FIFO or a link, which are somebody's.
+// Checks that a new file may be renamed to `target`: it does not exist or is a regular file. A
+// rename would also replace a device, a FIFO or a link. Call it before expensive work;
+// move_into_place() checks again.
 //
-// returns  invalid where something else is there, or `target` ends with no file name
+// returns  invalid if `target` exists and is not a regular file, or does not end with a file name
 Status check_replaceable(const std::filesystem::path& target);
 
-// Gives a finished file the name `target`, in one step and on the disk when this returns.
+// Renames a finished file to `target`, atomically and durably.
 //
-// file     [in]   on the same file system, usually in the same directory
-// returns  as check_replaceable(); not_found, unavailable with errno. Both files are then as they were
+// file     [in]   on the same file system as `target`, usually in the same directory
+// returns  as check_replaceable(); not_found, unavailable with errno. On failure both files are
+//          unchanged
 Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target);
 
-// "cannot write "x": No space left on device": not_found where a directory of the path is missing, else unavailable.
+// The error `cannot write "x": No space left on device`: not_found if a directory of the path does
+// not exist, else unavailable.
 //
 // number   [in]   errno
 Failure cannot_write(const std::filesystem::path& path, int number);
 
-// The directory in which `path` lies, "." where it names none.
+// The parent directory of `path`; "." if `path` is a bare file name.
 std::filesystem::path directory_of(const std::filesystem::path& path);
 
 }  // namespace gantry

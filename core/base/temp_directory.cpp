@@ -17,14 +17,15 @@ namespace fs = std::filesystem;
 
 Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   const fs::path directory = directory_of(target);
-  // Absolute, as compilers run in another directory. What can fail without a trace is done first.
+  // Absolute, since the compiler runs in another working directory. Everything that may fail is
+  // done before the directory is created.
   std::error_code failed;
   const fs::path name = directory / concat(".", target.filename().native(), ".XXXXXX");
   const fs::path whole = fs::absolute(name, failed);
   TempDirectory made;
   std::string pattern = (failed ? name : whole).native();
   if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
-  // from now on it is removed
+  // from here on the destructor removes the directory
   made.name_ = std::move(pattern);
   made.directory_ = ::open(made.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (made.directory_ < 0) return cannot_write(target, errno);
@@ -34,9 +35,9 @@ Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
 
 namespace {
 
-// Allocates nothing, so that it also works where memory is out.
+// Does not allocate, so that it also works when memory is exhausted.
 //
-// directory   [in]   open; contains files, and no directories
+// directory   [in]   open; contains no directories
 void remove_files_in(int directory) {
   alignas(dirent64) char entries[4096];
   for (bool removed = true; removed && ::lseek(directory, 0, SEEK_SET) == 0;) {
@@ -44,7 +45,7 @@ void remove_files_in(int directory) {
     for (ssize_t size = 0; (size = ::getdents64(directory, entries, sizeof entries)) > 0;) {
       for (ssize_t at = 0; at < size;) {
         const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
-        // "." and ".." stay
+        // fails for "." and "..", which are directories
         removed |= ::unlinkat(directory, entry->d_name, 0) == 0;
         at += entry->d_reclen;
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory in which one artifact is built, beside its target: on the same file system, so that
-// the finished file is renamed, and not in a /tmp that may be in memory.
+// The directory in which one artifact is built. It is in the directory of the target: on the same
+// file system, so that the finished file can be renamed, and not in /tmp, which may be in memory.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -12,14 +12,14 @@ namespace gantry {
 
 class TempDirectory {
  public:
-  // Makes ".<file name>.XXXXXX" in the target's directory.
+  // Creates ".<file name>.XXXXXX" in the target's directory.
   //
-  // target   [in]   a file, need not exist
+  // target   [in]   path of a file, which need not exist
   // returns  not_found   the target's directory does not exist
-  //          unavailable no permission, no space, read-only, no descriptor
+  //          unavailable no permission, no space, read-only file system
   static Result<TempDirectory> beside(const std::filesystem::path& target);
 
-  // Removes it with all files in it. Needs neither memory nor another descriptor.
+  // Removes the directory and all files in it. Does not allocate.
   ~TempDirectory();
   TempDirectory(TempDirectory&& other) noexcept
       : name_(std::exchange(other.name_, {})),
@@ -32,7 +32,7 @@ class TempDirectory {
 
  private:
   TempDirectory() = default;
-  // empty: nothing is to be removed
+  // empty: nothing to remove
   std::string name_;
   std::filesystem::path path_;
   // open, for the destructor

@@ -21,7 +21,7 @@ Failure system_error(const std::string& path, int number) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path, std::size_t max) {
-  // O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
+  // O_NONBLOCK: opening a FIFO would otherwise block until there is a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return system_error(path, errno);
   struct stat about {};
@@ -30,10 +30,10 @@ Result<std::string> read_text_file(const std::string& path, std::size_t max) {
     return malformed(no_offset, path, ": not a regular file").with_reason("NOT_A_FILE");
   }
 
-  // As many bytes as fstat says and one that finds the end. The file may grow while it is read: then up to one more
-  // than allowed.
-  const auto told = static_cast<std::uint64_t>(about.st_size);
-  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(told, max)) + 1, '\0');
+  // One byte more than the file has, to detect its end. If the file grows meanwhile, at most max +
+  // 1 bytes are read.
+  const auto file_size = static_cast<std::uint64_t>(about.st_size);
+  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, max)) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     if (size == text.size()) {

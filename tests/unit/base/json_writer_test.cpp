@@ -40,7 +40,7 @@ std::string written(const Json& json, JsonStyle style) {
   return text;
 }
 
-// Every kind of value; texts with all that a document cannot hold as it is, bytes that are no UTF-8 included.
+// Every kind of value, and texts with every kind of character that must be escaped or replaced.
 Json everything() {
   Json json = Json::parse(
       R"({"empty": {}, "none": [], "null": null, "deep": [[1, [2.5]], {"a": {"b": -3}}],
@@ -52,7 +52,7 @@ Json everything() {
   return json;
 }
 
-TEST(JsonWriter, WritesWhatDumpMakesOfTheWholeDocument) {
+TEST(JsonWriter, WritesTheSameDocumentAsDump) {
   const Json json = everything();
   const auto replace = Json::error_handler_t::replace;
 
@@ -61,8 +61,8 @@ TEST(JsonWriter, WritesWhatDumpMakesOfTheWholeDocument) {
   EXPECT_EQ(written(json, {.lines = false}), json.dump(-1, ' ', false, replace));
 }
 
-// Every pair of bytes in front of each ending that a character can be broken by, and characters of every length.
-TEST(JsonWriter, WritesAnyBytesAsDumpDoes) {
+// Every pair of bytes, followed by text that completes, continues or breaks off a UTF-8 sequence.
+TEST(JsonWriter, ReplacesInvalidUtf8LikeDump) {
   const std::string endings[] = {
       "", "x", "\x80", "\xbf\xbf", "\x9f\x80z", "\xf0\x9f\x90\x84", "\"", "\xe2\x82\xac"};
   for (int first = 0; first < 256; ++first) {
@@ -80,11 +80,11 @@ TEST(JsonWriter, WritesAnyBytesAsDumpDoes) {
   }
 }
 
-TEST(JsonWriter, EndsTheLineWhereAsked) {
+TEST(JsonWriter, AppendsANewlineIfTheStyleHasOne) {
   EXPECT_EQ(written(Json::parse("[[]]"), {.ends_line = true}), "[\n  []\n]\n");
 }
 
-TEST(JsonWriter, TakesListsAndWhatMayBeAbsent) {
+TEST(JsonWriter, WritesVectorsAndOptionals) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
 
@@ -97,7 +97,7 @@ TEST(JsonWriter, TakesListsAndWhatMayBeAbsent) {
   EXPECT_EQ(text, R"({"lists":[[1,2],[]],"text":"t","none":null})");
 }
 
-TEST(JsonWriter, HandsOverLongDocumentsInPieces) {
+TEST(JsonWriter, PassesLongDocumentsToTheSinkInPieces) {
   std::size_t longest = 0, bytes = 0;
   JsonWriter writer([&](std::string_view piece) {
     longest = std::max(longest, piece.size());

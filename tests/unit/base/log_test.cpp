@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-TEST(Log, PassesOnWhatTheLevelWantsAndNothingElse) {
+TEST(Log, DropsMessagesAboveItsLevel) {
   std::vector<std::string> lines;
   const Log log(LogLevel::info, [&](LogLevel level, std::string_view text) {
     lines.push_back(std::string(name_of(level)) + ": " + std::string(text));
@@ -21,7 +21,7 @@ TEST(Log, PassesOnWhatTheLevelWantsAndNothingElse) {
   EXPECT_THAT(lines, testing::ElementsAre("warning: first", "info: second"));
 }
 
-TEST(Log, ReadsItsLevelsByName) {
+TEST(Log, ParsesLevelNames) {
   LogLevel level = LogLevel::error;
 
   EXPECT_TRUE(parse_log_level("debug", level));

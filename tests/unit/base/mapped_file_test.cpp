@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(MappedFile, ShowsTheBytesOfARegularFile) {
+TEST(MappedFile, MapsTheBytesOfARegularFile) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));
 
@@ -31,7 +31,7 @@ TEST(MappedFile, ShowsTheBytesOfARegularFile) {
   EXPECT_THAT((*file)->bytes(), ElementsAre('a', 'b', 'c'));
 }
 
-TEST(MappedFile, KnowsItsFileUnderAnotherName) {
+TEST(MappedFile, HasTheSameIdentityThroughALink) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));
   test::write_file(directory / "copy", std::string_view("abc"));
@@ -46,7 +46,7 @@ TEST(MappedFile, KnowsItsFileUnderAnotherName) {
   EXPECT_NE((*file)->identity(), (*copy)->identity());
 }
 
-TEST(MappedFile, StaysReadableAfterItsNameIsGone) {
+TEST(MappedFile, StaysReadableAfterTheFileIsRemoved) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));
 
@@ -57,7 +57,7 @@ TEST(MappedFile, StaysReadableAfterItsNameIsGone) {
   EXPECT_THAT((*file)->bytes(), ElementsAre('a', 'b', 'c'));
 }
 
-TEST(MappedFile, KeepsItsDescriptorOutOfChildren) {
+TEST(MappedFile, OpensItsDescriptorWithCloseOnExec) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));
 
@@ -67,7 +67,7 @@ TEST(MappedFile, KeepsItsDescriptorOutOfChildren) {
   EXPECT_NE(fcntl((*file)->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(MappedFile, RefusesAnEmptyFile) {
+TEST(MappedFile, RejectsAnEmptyFile) {
   const test::TempDir directory;
   test::write_file(directory / "a.so", std::string_view());
 
@@ -80,16 +80,16 @@ TEST(MappedFile, RefusesAnEmptyFile) {
   EXPECT_EQ(file.error().message, (directory / "a.so").string() + " is empty");
 }
 
-// Things with a file name that are no files. A FIFO without a writer would hang who opens it plainly.
+// Paths that are not regular files. A plain open() of a FIFO without a writer would block.
 struct Kind {
   std::string name;
   void (*make)(const std::filesystem::path&);
   std::string text;
 };
 
-class MappedFileRefuses : public ::testing::TestWithParam<Kind> {};
+class MappedFileKind : public ::testing::TestWithParam<Kind> {};
 
-TEST_P(MappedFileRefuses, WhatIsNoRegularFile) {
+TEST_P(MappedFileKind, IsRejectedUnlessRegular) {
   const test::TempDir directory;
   const auto path = directory / "thing.so";
   GetParam().make(path);
@@ -103,7 +103,7 @@ TEST_P(MappedFileRefuses, WhatIsNoRegularFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, MappedFileRefuses,
+    Kinds, MappedFileKind,
     ::testing::Values(
         Kind{"Directory", [](const auto& path) { std::filesystem::create_directory(path); },
              " is a directory, not a regular file"},
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
              " is a socket, not a regular file"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(MappedFile, SaysWhereAMissingPathEnds) {
+TEST(MappedFile, ReportsTheExistingPartOfAMissingPath) {
   const test::TempDir directory;
 
   const auto file = MappedFile::open(directory / "no/such/file.so");
@@ -132,11 +132,11 @@ TEST(MappedFile, SaysWhereAMissingPathEnds) {
   EXPECT_EQ(file.error().code, Code::not_found);
   EXPECT_EQ(file.error().native_code, ENOENT);
   EXPECT_EQ(file.error().message, (directory / "no/such/file.so").string() +
-                                      " does not exist: the path ends at " +
+                                      " does not exist: the path exists up to " +
                                       directory.path().string());
 }
 
-TEST(MappedFile, SaysOnlyThatTheLastPartIsMissing) {
+TEST(MappedFile, ReportsAMissingFileInAnExistingDirectory) {
   const test::TempDir directory;
 
   const auto file = MappedFile::open(directory / "file.so");
@@ -145,7 +145,7 @@ TEST(MappedFile, SaysOnlyThatTheLastPartIsMissing) {
   EXPECT_EQ(file.error().message, (directory / "file.so").string() + " does not exist");
 }
 
-TEST(MappedFile, SaysThatALinkLeadsNowhere) {
+TEST(MappedFile, ReportsADanglingLink) {
   const test::TempDir directory;
   std::filesystem::create_symlink("nowhere", directory / "link.so");
 
@@ -153,10 +153,11 @@ TEST(MappedFile, SaysThatALinkLeadsNowhere) {
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Code::not_found);
-  EXPECT_EQ(file.error().message, (directory / "link.so").string() + " is a link to nothing");
+  EXPECT_EQ(file.error().message,
+            (directory / "link.so").string() + " is a dangling symbolic link");
 }
 
-TEST(MappedFile, RefusesALinkToItself) {
+TEST(MappedFile, RejectsALinkToItself) {
   const test::TempDir directory;
   std::filesystem::create_symlink("link.so", directory / "link.so");
 
@@ -167,18 +168,18 @@ TEST(MappedFile, RefusesALinkToItself) {
   EXPECT_EQ(file.error().native_code, ELOOP);
 }
 
-TEST(MappedFile, RefusesAPathThatTheSystemWouldCut) {
+TEST(MappedFile, RejectsAPathWithANul) {
   const auto file = MappedFile::open(std::string("a\0b", 3));
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Code::invalid);
-  EXPECT_EQ(file.error().message, "a path of 3 bytes holds a NUL");
+  EXPECT_EQ(file.error().message, "path of 3 bytes contains a NUL");
 }
 
-// A sysfs file is regular and has a size, and cannot be mapped.
-TEST(MappedFile, SaysThatAFileCannotBeMapped) {
+// A sysfs file is regular and has a size, but cannot be mapped.
+TEST(MappedFile, ReportsAFileThatCannotBeMapped) {
   const std::filesystem::path path = "/sys/devices/system/cpu/online";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no sysfs here";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "sysfs is not mounted";
 
   const auto file = MappedFile::open(path);
 
@@ -189,7 +190,7 @@ TEST(MappedFile, SaysThatAFileCannotBeMapped) {
   EXPECT_EQ(file.error().message, path.string() + " cannot be mapped: No such device");
 }
 
-TEST(MappedFile, SaysThatAFileIsLargerThanTheAddressSpace) {
+TEST(MappedFile, ReportsAFileLargerThanTheAddressSpace) {
   const int descriptor = memfd_create("large", MFD_CLOEXEC);
   ASSERT_GE(descriptor, 0);
   ASSERT_EQ(ftruncate(descriptor, off_t{1} << 62), 0);
@@ -204,8 +205,8 @@ TEST(MappedFile, SaysThatAFileIsLargerThanTheAddressSpace) {
   EXPECT_EQ(file.error().message, path + " cannot be mapped: Cannot allocate memory");
 }
 
-TEST(MappedFile, SaysThatPermissionIsMissing) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+TEST(MappedFile, ReportsMissingPermission) {
+  if (geteuid() == 0) GTEST_SKIP() << "root can read every file";
   const test::TempDir directory;
   test::write_file(directory / "a.so", std::string_view("abc"));
   std::filesystem::permissions(directory / "a.so", std::filesystem::perms::none);

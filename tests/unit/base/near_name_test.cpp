@@ -18,23 +18,23 @@ TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
 }
 
-TEST(EditDistance, DoesNotCompareNamesThatNobodyTyped) {
+TEST(EditDistance, DoesNotCompareNamesOverTheLimit) {
   EXPECT_EQ(edit_distance(std::string(300, 'a'), std::string(300, 'a')), 256u);
 }
 
-TEST(NearNames, GivesTheNearestFirstAndAtMostThree) {
+TEST(NearNames, ReturnsAtMostThreeNearestFirst) {
   EXPECT_THAT(near_names("prioritty", {"priority", "probe", "vendor"}), ElementsAre("priority"));
   EXPECT_THAT(near_names("abcd", {"abcx", "abcy", "abc", "abcz", "xyz"}),
               ElementsAre("abc", "abcx", "abcy"));
   EXPECT_THAT(near_names("zzz", {"priority"}), IsEmpty());
 }
 
-TEST(NearNames, TakesAnotherCaseForTheSameName) {
+TEST(NearNames, IgnoresCase) {
   EXPECT_THAT(near_names("GRAPHEXECUTORFACTORY", {"GraphExecutorFactory"}),
               ElementsAre("GraphExecutorFactory"));
 }
 
-TEST(DidYouMean, IsAClauseOrNothing) {
+TEST(DidYouMean, IsAClauseOrEmpty) {
   EXPECT_EQ(did_you_mean("kyes", {"keys", "library"}), ", did you mean \"keys\"");
   EXPECT_EQ(did_you_mean("ab", {"ac", "ad"}), ", did you mean \"ac\" or \"ad\"");
   EXPECT_EQ(did_you_mean("zzzz", {"keys"}), "");

@@ -28,7 +28,7 @@ TEST(MoveIntoPlace, ReplacesTheTarget) {
   EXPECT_FALSE(std::filesystem::exists(directory / "new"));
 }
 
-TEST(MoveIntoPlace, SaysWhichDirectoryIsMissing) {
+TEST(MoveIntoPlace, ReportsAMissingDirectory) {
   const TempDir directory;
   test::write_file(directory / "new", "new");
 
@@ -39,8 +39,8 @@ TEST(MoveIntoPlace, SaysWhichDirectoryIsMissing) {
   EXPECT_THAT(moved.error().message, HasSubstr("No such file or directory"));
 }
 
-// What is there and is no regular file belongs to somebody: a rename would take its place.
-class KeepsWhatIsNoFile : public ::testing::TestWithParam<const char*> {
+// A rename would silently replace these.
+class IrregularTarget : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const std::string kind = GetParam();
@@ -59,7 +59,7 @@ class KeepsWhatIsNoFile : public ::testing::TestWithParam<const char*> {
   std::filesystem::file_type before = std::filesystem::file_type::none;
 };
 
-TEST_P(KeepsWhatIsNoFile, AndSaysSo) {
+TEST_P(IrregularTarget, IsRejectedAndKept) {
   before = std::filesystem::symlink_status(target).type();
   test::write_file(directory / "new", "new");
 
@@ -67,7 +67,7 @@ TEST_P(KeepsWhatIsNoFile, AndSaysSo) {
   const Result<AtomicFile> made = AtomicFile::beside(target);
 
   const std::string text =
-      "cannot write \"" + target.native() + "\": it is there and is no regular file";
+      "cannot write \"" + target.native() + "\": it exists and is not a regular file";
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().code, Code::invalid);
   EXPECT_EQ(moved.error().message, text);
@@ -75,17 +75,17 @@ TEST_P(KeepsWhatIsNoFile, AndSaysSo) {
   EXPECT_EQ(made.error().message, text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, KeepsWhatIsNoFile, ::testing::Values("Fifo", "Link", "Directory"),
+INSTANTIATE_TEST_SUITE_P(Kinds, IrregularTarget, ::testing::Values("Fifo", "Link", "Directory"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST(CheckReplaceable, RefusesAPathThatEndsWithADirectory) {
+TEST(CheckReplaceable, RejectsAPathWithoutAFileName) {
   const TempDir directory;
 
   const Status checked = check_replaceable(directory.path() / "");
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::invalid);
-  EXPECT_THAT(checked.error().message, HasSubstr(" is no file name"));
+  EXPECT_THAT(checked.error().message, HasSubstr(" is not a file name"));
 }
 
 }  // namespace

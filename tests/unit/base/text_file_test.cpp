@@ -9,7 +9,7 @@
 namespace gantry {
 namespace {
 
-TEST(TextFile, IsReadWhole) {
+TEST(TextFile, IsReadCompletely) {
   const test::TempDir dir;
   test::write_file(dir / "a.yaml", std::string_view("a: 1\n"));
   std::filesystem::create_symlink("a.yaml", dir / "b.yaml");
@@ -18,7 +18,7 @@ TEST(TextFile, IsReadWhole) {
   EXPECT_EQ(read_text_file((dir / "b.yaml").string()).value(), "a: 1\n");
 }
 
-TEST(TextFile, IsRefusedOverTheLimit) {
+TEST(TextFile, IsRejectedOverTheLimit) {
   const test::TempDir dir;
   const std::string path = (dir / "a.yaml").string();
   test::write_file(path, std::string_view("123456"));
@@ -31,8 +31,8 @@ TEST(TextFile, IsRefusedOverTheLimit) {
   EXPECT_EQ(text.error().message, path + ": more than 5 bytes");
 }
 
-// A FIFO would wait for a writer for ever.
-TEST(TextFile, IsRefusedWhereItIsNoFile) {
+// A plain open() of the FIFO would block.
+TEST(TextFile, IsRejectedUnlessRegular) {
   const test::TempDir dir;
   const std::string fifo = (dir / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -46,7 +46,7 @@ TEST(TextFile, IsRefusedWhereItIsNoFile) {
   }
 }
 
-TEST(TextFile, IsNotFoundWithTheSystemsNumber) {
+TEST(TextFile, ReportsErrnoIfMissing) {
   const Result<std::string> text = read_text_file("/nowhere/a.yaml");
 
   ASSERT_FALSE(text.ok());

@@ -63,7 +63,7 @@ TEST(Program, SaysThatItIsNotThere) {
 }
 
 TEST(Program, NeedsAName) {
-  EXPECT_EQ(run_program({}, ".", 10).error().message, "program to run has no name");
+  EXPECT_EQ(run_program({}, ".", 10).error().message, "program name is empty");
 }
 
 TEST(Link, ShowsWhatTheCompilerSays) {

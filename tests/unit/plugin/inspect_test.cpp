@@ -70,7 +70,7 @@ TEST(InspectPlugin, SaysWhichPartOfAMissingLibrarysPathIsMissing) {
   EXPECT_EQ(error.reason, "LIBRARY_MISSING");
   EXPECT_THAT(
       error.message,
-      StartsWith(directory + "/sub/libfake.so does not exist: the path ends at " + directory));
+      StartsWith(directory + "/sub/libfake.so does not exist: the path exists up to " + directory));
   EXPECT_THAT(error.message, HasSubstr("\n  library \"sub/libfake.so\" of " + directory +
                                        "/x.yaml, resolved to " + directory + "/sub/libfake.so"));
 }
@@ -81,7 +81,7 @@ TEST(InspectPlugin, SaysThatALinkLeadsNowhere) {
   std::filesystem::create_symlink("/nowhere/lib.so", world.library("x"));
 
   EXPECT_EQ(refusal(world).reason, "LIBRARY_MISSING");
-  EXPECT_THAT(refusal(world).message, HasSubstr("is a link to nothing"));
+  EXPECT_THAT(refusal(world).message, HasSubstr("is a dangling symbolic link"));
 }
 
 TEST(InspectPlugin, RefusesWhatIsNoFileWithoutTouchingIt) {
