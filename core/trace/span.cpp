@@ -24,9 +24,8 @@ void TraceRecorder::add(std::string_view name, std::string_view category, std::i
   if (known == threads_.end()) known = threads_.insert(threads_.end(), id);
   events_.push_back({std::string(name), std::string(category), start_ns, duration_ns,
                      static_cast<std::uint64_t>(known - threads_.begin())});
-} catch (const std::
-             // one interval less: a span ends in destructors, which have nobody to tell
-         bad_alloc&) {
+} catch (const std::bad_alloc&) {
+  // The interval is dropped: add() is called by destructors, which cannot report a failure.
 }
 
 std::vector<TraceEvent> TraceRecorder::events() const {

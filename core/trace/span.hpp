@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trace spans: named intervals, collected in memory and written as a Chrome trace (chrome://tracing, Perfetto).
-// A null recorder costs one comparison.
+// Trace spans: named intervals, collected in memory and written as a Chrome trace
+// (chrome://tracing, Perfetto). A null recorder costs one comparison.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@ struct TraceEvent {
   std::string name;
   // "load", "plugin", "call", "op"
   std::string category;
-  // steady clock, since the recorder was made
+  // steady clock, since the creation of the recorder
   std::int64_t start_ns;
   std::int64_t duration_ns;
-  // small number, in order of first appearance
+  // threads are numbered in the order of their first event
   std::uint64_t thread;
 };
 
@@ -29,7 +29,7 @@ class TraceRecorder {
  public:
   TraceRecorder();
 
-  // Without memory the interval is dropped.
+  // Drops the interval if memory is exhausted.
   //
   // thread   any, in parallel
   // costs    one allocation for a long name, one lock
@@ -45,17 +45,17 @@ class TraceRecorder {
   std::vector<std::uint64_t> threads_;
 };
 
-// Records the life of a scope.
+// Records the interval from its construction to its destruction.
 class Span {
  public:
-  // recorder  borrowed, may be NULL: nothing is recorded
+  // recorder        borrowed; NULL: nothing is recorded
   // name, category  must outlive the span
   Span(TraceRecorder* recorder, std::string_view name, std::string_view category)
       : recorder_(recorder),
         name_(name),
         category_(category),
         start_ns_(recorder ? recorder->now_ns() : 0) {}
-  // A text made for the call would be gone when the span ends.
+  // Deleted: a temporary string would be destroyed before the span.
   template <std::same_as<std::string> Made>
   Span(TraceRecorder*, Made&&, std::string_view) = delete;
   ~Span() {

@@ -6,7 +6,7 @@
 namespace gantry {
 namespace {
 
-// 12345 ns: "12.345". Spans are not negative.
+// "12.345" for 12345 ns. Precondition: ns >= 0.
 std::string microseconds(std::int64_t ns) {
   const std::string decimals = std::to_string(1000 + ns % 1000);
   return std::to_string(ns / 1000).append(".").append(decimals, 1);
@@ -16,7 +16,7 @@ std::string microseconds(std::int64_t ns) {
 
 std::string chrome_trace(const TraceRecorder* recorder) {
   std::string text;
-  // Names come from files: bytes that are no UTF-8 are replaced, not refused.
+  // Names may come from files; JsonWriter replaces bytes that are not UTF-8.
   JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
   json.begin_object();
   json.field("displayTimeUnit", "ns");

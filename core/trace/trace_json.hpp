@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recorded spans as a Chrome trace: chrome://tracing and Perfetto read it.
+// Writes recorded spans as a Chrome trace, the format of chrome://tracing and Perfetto.
 #pragma once
 
 #include "core/trace/span.hpp"
@@ -9,7 +9,7 @@
 
 namespace gantry {
 
-// One JSON document, times in microseconds. recorder NULL: a trace without events.
+// Returns a JSON document with times in microseconds; without events if `recorder` is NULL.
 std::string chrome_trace(const TraceRecorder* recorder);
 
 }  // namespace gantry

@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-TEST(Span, RecordsItsScopeWithTheThreadItRanOn) {
+TEST(Span, RecordsItsScopeAndThread) {
   TraceRecorder recorder;
 
   { const Span span(&recorder, "load", "test"); }
@@ -22,7 +22,7 @@ TEST(Span, RecordsItsScopeWithTheThreadItRanOn) {
   EXPECT_EQ(events[1].thread, 1u);
 }
 
-TEST(Span, WithoutARecorderDoesNothing) { const Span span(nullptr, "load", "test"); }
+TEST(Span, DoesNothingWithoutARecorder) { const Span span(nullptr, "load", "test"); }
 
 }  // namespace
 }  // namespace gantry
