@@ -21,9 +21,10 @@ constexpr std::uint64_t end = 0, needed = 1, hash = 4, strings = 5, symbols = 6,
 // SHT_DYNSYM
 constexpr std::uint32_t section_dynamic_symbols = 11;
 
-// Symbols of a file whose GNU hash table has none. It need not say how many there are: GNU ld then
-// writes one and the same table, whatever symbols are undefined. The section table says it, where there
-// is one; else they end where the next table begins; else there is no telling, and none is read.
+// Counts the symbols of a file whose only hash table is an empty GNU hash table. GNU ld writes the
+// same empty table whatever the number of undefined symbols. The count comes from the section table
+// if there is one, else from the start of the table that follows the symbols; otherwise it is
+// unknown, and only the null symbol is counted.
 std::uint64_t count_unhashed(const ElfImage& image, const DynamicSegment& dynamic,
                              std::uint64_t room) {
   const std::uint64_t begin = dynamic.symbols->value;
@@ -47,7 +48,7 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
                                     std::uint64_t room) {
   if (!dynamic.hash && !dynamic.gnu_hash) {
     return malformed(dynamic.symbols->at,
-                     "dynamic symbols cannot be counted: neither DT_HASH nor DT_GNU_HASH is there")
+                     "dynamic symbols cannot be counted: file has neither DT_HASH nor DT_GNU_HASH")
         .with_reason("ELF_HASH");
   }
   std::optional<std::uint64_t> count;
@@ -65,8 +66,8 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
     }
     if (!count) {
       // 1: the null symbol alone
-      const bool says_nothing = hashed.end <= 1;
-      count = says_nothing ? count_unhashed(image, dynamic, room) : hashed.end;
+      const bool is_empty = hashed.end <= 1;
+      count = is_empty ? count_unhashed(image, dynamic, room) : hashed.end;
     }
   }
   return *count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic segment: what a shared library tells its loader.
+// Reads the dynamic segment of shared libraries and programs.
 #pragma once
 
 #include "core/elf/elf_image.hpp"
@@ -13,13 +13,13 @@
 
 namespace gantry {
 
-// The value of one entry, and where it stands in the file.
+// The value of one entry and the file offset of the value.
 struct DynamicValue {
   std::uint64_t value = 0;
   std::uint64_t at = 0;
 };
 
-// The entries that matter, as they stand there. Of a tag that stands there twice the last one counts.
+// The entries that the readers use, unchecked. If a tag is repeated, the last entry is kept.
 struct DynamicSegment {
   std::vector<DynamicValue> needed;
   std::optional<DynamicValue> hash, gnu_hash, strings, string_bytes, symbols, symbol_entry_bytes;
@@ -28,22 +28,22 @@ struct DynamicSegment {
   std::uint64_t flags = 0, flags_1 = 0;
   bool text_relocations = false, bind_now = false;
 
-  // segment  its bytes
-  // at       where they begin in the file
+  // segment  bytes of the segment
+  // at       file offset of the segment
   static Result<DynamicSegment> parse(std::span<const std::uint8_t> segment, std::uint64_t at);
 };
 
-// From the address that an entry holds to the end of the file part of its segment.
+// Returns the bytes from the address in an entry to the end of the file part of its segment.
 //
-// name     "DT_SYMTAB"
+// name     of the entry, for errors: "DT_SYMTAB"
 Result<std::span<const std::uint8_t>> bytes_behind(const ElfImage& image, const DynamicValue& entry,
                                                    std::string_view name);
 
-// The dynamic symbol table, the null symbol included. Its entries are counted by the hash tables, for
-// the segment does not say how many there are.
+// Returns the dynamic symbol table, including the null symbol. The dynamic segment does not contain
+// the number of symbols; it comes from the hash tables.
 //
-// dynamic  `symbols` is there
-// returns  malformed, with reason ELF_HASH where there is no or no sound hash table
+// dynamic  `symbols` is set
+// returns  malformed; with reason ELF_HASH if there is no hash table or the hash tables disagree
 Result<std::span<const std::uint8_t>> symbol_table(const ElfImage& image,
                                                    const DynamicSegment& dynamic);
 

@@ -19,12 +19,12 @@ constexpr std::uint32_t gnu_stack = 0x6474e551, gnu_relro = 0x6474e552;
 constexpr std::uint32_t section_symbols = 2;
 constexpr std::uint16_t first_reserved_section = 0xff00;
 
-// Where fields stand in the ELF header and in a symbol.
+// Offsets of fields in the ELF header, in a symbol and in a section header.
 constexpr std::uint64_t program_header_count_at = 0x38;
 constexpr std::uint64_t symbol_section_at = 6, symbol_value_at = 8;
 constexpr std::uint64_t section_link_at = 40;
 
-// NUL-terminated text that fills a segment.
+// Text of a segment, up to its NUL.
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return all.substr(0, all.find('\0'));
@@ -41,7 +41,7 @@ Result<ElfFile> ElfFile::parse(std::span<const std::uint8_t> bytes) {
     return file.read_dynamic();
   };
   if (Status done = read(); !done.ok()) {
-    // A cut file has many symptoms; the cut is what its owner can act on.
+    // A truncated file causes many different errors; report the truncation instead.
     GANTRY_CHECK(file.check_complete());
     return std::move(done).error();
   }
@@ -56,7 +56,7 @@ Result<ElfFile> ElfFile::parse(std::shared_ptr<const MappedFile> mapped) {
 }
 
 Status ElfFile::read_segments() {
-  // hostile segments overlap; honest notes do not
+  // Segments of hostile files may overlap. The limit keeps the time linear in the file size.
   std::uint64_t note_bytes_left = bytes().size();
   for (std::size_t i = 0; i < image_.segments().size(); ++i) {
     const ElfSegment& segment = image_.segments()[i];
@@ -100,7 +100,7 @@ Status ElfFile::read_dynamic() {
       return malformed(program_header_count_at, "shared object has no dynamic segment among its ",
                        segments.size(), " program headers");
     }
-    // a static program
+    // a statically linked program
     return {};
   }
   GANTRY_TRY(const auto segment,
@@ -162,7 +162,7 @@ Status ElfFile::read_object_symbols() {
     GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
     return {};
   }
-  // no table: stripped, or the section headers are cut
+  // no symbol table: the file is stripped, or its section headers are truncated
   return check_complete();
 }
 
@@ -179,8 +179,8 @@ void ElfFile::index_symbols() {
 
 const ElfSymbol* ElfFile::find(std::string_view name) const {
   const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                   [this](std::uint32_t index, std::string_view wanted) {
-                                     return symbols_[index].name < wanted;
+                                   [this](std::uint32_t index, std::string_view sought) {
+                                     return symbols_[index].name < sought;
                                    });
   if (at == by_name_.end() || symbols_[*at].name != name) return nullptr;
   return &symbols_[*at];
@@ -195,15 +195,15 @@ Result<std::span<const std::uint8_t>> ElfFile::bytes_from(const ElfSymbol& symbo
     return image_.bytes_to_segment_end(symbol.value, {field, symbol.at + symbol_value_at});
   }
   if (symbol.section >= first_reserved_section) {
-    return not_found("symbol ", symbol.name, " lies in no section of this file");
+    return not_found("symbol ", symbol.name, " is in no section of this file");
   }
   const std::string field = concat("section of symbol ", symbol.name);
   GANTRY_TRY(const std::size_t index,
              image_.section_index(symbol.section, {field, symbol.at + symbol_section_at}));
   GANTRY_TRY(const auto section, image_.bytes_of_section(index));
   if (symbol.value > section.size()) {
-    return malformed(symbol.at + symbol_value_at, "symbol ", symbol.name, " lies at ", symbol.value,
-                     " of a section of ", section.size(), " bytes");
+    return malformed(symbol.at + symbol_value_at, "symbol ", symbol.name, " is at offset ",
+                     symbol.value, ", section has ", section.size(), " bytes");
   }
   return section.subspan(symbol.value);
 }

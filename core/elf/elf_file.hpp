@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bounded reader of 64-bit little-endian ELF files. Executes nothing, trusts nothing.
+// A bounds-checked reader of 64-bit little-endian ELF files. It executes nothing and accepts any
+// input.
 //
-// Shared libraries and programs are read by their program headers and dynamic segment, which is
-// what the system's loader goes by; section headers are only a hint and may be missing. Relocatable
-// objects have nothing but sections, so there they are read.
+// Shared libraries and programs are read by their program headers and dynamic segment, as the
+// system's loader does. Their section headers may be missing. Relocatable objects have only
+// sections and are read by these.
 //
 //     elf_types.hpp -> elf_image.hpp (headers, addresses to bytes)
-//                   -> elf_symbols.hpp, elf_dynamic.hpp -> elf_file.hpp (symbols, needs)
+//                   -> elf_symbols.hpp, elf_dynamic.hpp -> elf_file.hpp (symbols, dependencies)
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -28,22 +29,22 @@ class ElfFile {
  public:
   // Reads headers, dynamic segment, symbols and version needs.
   //
-  // bytes    a whole file; borrowed: every view handed out points into it
-  // returns  unsupported  32-bit or big-endian; any machine is welcome
-  //          malformed    not ELF; a table that leaves the file, no way to count symbols, ...;
-  //                       where the file is cut, the text names the first segment that is
-  // costs    O(file size) time; memory at most a small multiple of the tables read
+  // bytes    a whole file; borrowed: all returned views point into it
+  // returns  unsupported  32-bit or big-endian; any machine is accepted
+  //          malformed    not ELF, a table extends beyond the file, symbols cannot be counted, ...;
+  //                       if the file is truncated, the text names the first truncated segment
+  // costs    O(file size) time; memory at most a small multiple of the tables
   static Result<ElfFile> parse(std::span<const std::uint8_t> bytes);
-  // The same, and keeps the file mapped.
+  // The same; the result keeps the file mapped.
   static Result<ElfFile> parse(std::shared_ptr<const MappedFile> file);
 
   ElfType type() const { return image_.type(); }
   ElfMachine machine() const { return image_.machine(); }
   const ElfFlags& flags() const { return flags_; }
-  // bytes, PT_TLS
+  // memory size of PT_TLS, in bytes
   std::uint64_t tls_size() const { return tls_size_; }
 
-  // PT_INTERP; empty: none
+  // PT_INTERP; empty if there is none
   std::string_view interpreter() const { return interpreter_; }
   std::string_view soname() const { return soname_; }
   std::string_view rpath() const { return rpath_; }
@@ -52,23 +53,27 @@ class ElfFile {
   const std::vector<ElfVersionNeed>& version_needs() const { return version_needs_; }
   const std::vector<ElfNote>& notes() const { return notes_; }
 
-  // Dynamic symbols without the null symbol at index 0; of a relocatable object: its symbol table.
+  // The dynamic symbols, or the symbol table of a relocatable object; without the null symbol.
   const std::vector<ElfSymbol>& symbols() const { return symbols_; }
-  // The first defined symbol of that name, else the first undefined one, else null.
+  // Returns the first defined symbol of that name, else the first undefined one, else NULL.
+  //
   // costs    O(log symbols)
   const ElfSymbol* find(std::string_view name) const;
 
-  // Every segment and the section table lie inside the file; else malformed, naming the first that
-  // does not: "segment 2 ends at 0x3f10, file ends at 0x2000". The system's loader would map such a
-  // file and die on first touch.
+  // Checks that all segments and the section table are inside the file. The system's loader would
+  // map a truncated file, and the process would die at the first access.
+  //
+  // returns  malformed, naming the first truncated part: "segment 2 ends at 0x3f10, file ends at
+  //          0x2000"
   Status check_complete() const { return image_.check_complete(); }
 
-  // The `size` bytes that the symbol names; in a relocatable object they come from its section.
+  // Returns the `size` bytes of the symbol, from its segment or, in a relocatable object, its
+  // section.
   Result<std::span<const std::uint8_t>> bytes_of(const ElfSymbol& symbol) const;
-  // From the symbol's first byte to the end of its segment or section.
+  // Returns the bytes from the symbol's address to the end of its segment or section.
   Result<std::span<const std::uint8_t>> bytes_from(const ElfSymbol& symbol) const;
 
-  // Where a view that this object handed out begins in the file.
+  // File offset of a view that this object returned.
   std::uint64_t offset_in_file(std::span<const std::uint8_t> view) const {
     return static_cast<std::uint64_t>(view.data() - bytes().data());
   }
@@ -92,7 +97,7 @@ class ElfFile {
   std::vector<ElfVersionNeed> version_needs_;
   std::vector<ElfNote> notes_;
   std::vector<ElfSymbol> symbols_;
-  // indices of symbols_, by name, defined ones first
+  // indices of symbols_ sorted by name, defined symbols first
   std::vector<std::uint32_t> by_name_;
 };
 

@@ -28,7 +28,7 @@ std::string first_bytes(std::span<const std::uint8_t> bytes) {
   return text.empty() ? "none" : text;
 }
 
-// Identification: what makes a file ELF at all, and of the kind that we read.
+// Checks e_ident: the magic number, class, data encoding and version.
 Status check_identity(std::span<const std::uint8_t> bytes) {
   constexpr std::uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
   if (bytes.size() < sizeof magic ||
@@ -61,7 +61,7 @@ struct Table {
   std::uint64_t offset = 0;
   std::uint64_t count = 0;
   std::uint64_t entry_bytes = 0;
-  // where the ELF header says so
+  // file offset of the entry size in the ELF header
   std::uint64_t entry_bytes_at = 0;
 };
 
@@ -73,15 +73,15 @@ Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> 
                      " bytes, expected ", entry_bytes);
   }
   if (table.offset > bytes.size() || table.count > (bytes.size() - table.offset) / entry_bytes) {
-    // count < 2^58 where it is printed
+    // does not overflow if count < 2^58, which is checked before it is used
     const std::uint64_t size = table.count * entry_bytes;
     if (table.count < (std::uint64_t{1} << 58) && table.offset <= UINT64_MAX - size) {
       return malformed(bytes.size(), name, " ends at ", Hex{table.offset + size}, ", file ends at ",
                        Hex{bytes.size()})
           .with_reason("ELF_TRUNCATED");
     }
-    return malformed(bytes.size(), name, " of ", table.count, " entries at ", Hex{table.offset},
-                     " leaves the file, which ends at ", Hex{bytes.size()})
+    return malformed(bytes.size(), name, " of ", table.count, " entries is at ", Hex{table.offset},
+                     ", file ends at ", Hex{bytes.size()})
         .with_reason("ELF_TRUNCATED");
   }
   return bytes.subspan(table.offset, table.count * entry_bytes);
@@ -107,7 +107,8 @@ Result<std::vector<ElfSegment>> read_segments(std::span<const std::uint8_t> byte
     GANTRY_CHECK(in.skip(8, "segment alignment"));
     if (segment.type == type_load && segment.file_size > segment.memory_size) {
       return malformed(table.offset + i * program_header_bytes, "segment ", i, " has ",
-                       segment.file_size, " bytes of file, room for ", segment.memory_size);
+                       segment.file_size, " bytes in the file, ", segment.memory_size,
+                       " in memory");
     }
     segments.push_back(segment);
   }
@@ -118,7 +119,7 @@ Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> byte
   std::vector<ElfSection> sections;
   if (table.offset == 0) return sections;
   if (table.count == 0) {
-    // More than 65,279 sections: the count stands in the size of section 0.
+    // With more than 65,279 sections, the count is in the size field of section 0.
     const Table first{table.offset, 1, table.entry_bytes, table.entry_bytes_at};
     GANTRY_TRY(const auto view,
                table_bytes(bytes, first, section_header_bytes, "section header table"));
@@ -148,8 +149,8 @@ Result<std::vector<ElfSection>> read_sections(std::span<const std::uint8_t> byte
 
 Failure cut_segment(std::size_t index, const ElfSegment& segment, std::uint64_t file_size) {
   if (segment.offset > UINT64_MAX - segment.file_size) {
-    return malformed(file_size, "segment ", index, " of ", segment.file_size, " bytes at ",
-                     Hex{segment.offset}, " leaves the file, which ends at ", Hex{file_size})
+    return malformed(file_size, "segment ", index, " of ", segment.file_size, " bytes is at ",
+                     Hex{segment.offset}, ", file ends at ", Hex{file_size})
         .with_reason("ELF_TRUNCATED");
   }
   return malformed(file_size, "segment ", index, " ends at ",
@@ -227,12 +228,12 @@ Result<std::size_t> ElfImage::section_index(std::uint64_t number, const ElfField
 Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t index) const {
   const ElfSection& section = sections_[index];
   if (section.type == section_without_bytes) {
-    // Empty, and at a place of the file all the same: who blames it says where.
+    // Empty, but inside the file: errors report the offset of the view.
     return bytes_.subspan(std::min<std::uint64_t>(section.offset, bytes_.size()), 0);
   }
   if (!inside(section.offset, section.size, bytes_.size())) {
-    return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes at ",
-                     Hex{section.offset}, " leaves the file, which ends at ", Hex{bytes_.size()})
+    return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes is at ",
+                     Hex{section.offset}, ", file ends at ", Hex{bytes_.size()})
         .with_reason("ELF_TRUNCATED");
   }
   return bytes_.subspan(section.offset, section.size);
@@ -253,7 +254,8 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64
     GANTRY_TRY(const auto view, bytes_of_segment(i));
     if (into >= view.size()) {
       return malformed(field.at, field.name, " is ", Hex{address}, ", ", into,
-                       " bytes into segment ", i, ", which has ", view.size(), " bytes of file");
+                       " bytes into segment ", i, ", which has ", view.size(),
+                       " bytes in the file");
     }
     return view.subspan(into);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of an ELF file: header, program headers, section headers, addresses to file bytes.
+// The ELF header, program headers and section headers, and the mapping from addresses to file
+// bytes.
 #pragma once
 
 #include "core/elf/elf_types.hpp"
@@ -15,36 +16,36 @@
 
 namespace gantry {
 
-// What led to an address or a section, for refusals.
+// The field that contains an address or a section number, for errors.
 struct ElfField {
   // "DT_SYMTAB"
   std::string_view name;
-  // in the file
+  // file offset
   std::uint64_t at;
 };
 
 class ElfImage {
  public:
-  // Reads the ELF header and both tables; a section table that leaves the file is remembered and
-  // told by check_complete(), a program header table that does is refused.
+  // Reads the ELF header and both header tables. A program header table that extends beyond the
+  // file is an error; for a section header table the error is reported by check_complete().
   static Result<ElfImage> parse(std::span<const std::uint8_t> bytes);
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
   ElfType type() const { return type_; }
   ElfMachine machine() const { return machine_; }
   const std::vector<ElfSegment>& segments() const { return segments_; }
-  // Empty for a file without sections or with a table that is cut.
+  // Empty if the file has no section table or a truncated one.
   const std::vector<ElfSection>& sections() const { return sections_; }
 
   // See ElfFile.
   Status check_complete() const;
-  // From an address to the end of the file part of its segment; never empty. Memory beyond the file
-  // part is not file: malformed.
+  // Returns the bytes from an address to the end of the file part of its segment; never empty. An
+  // address beyond the file part is malformed.
   Result<std::span<const std::uint8_t>> bytes_to_segment_end(std::uint64_t address,
                                                              const ElfField& field) const;
-  // The section that a field names by number; malformed where there are fewer.
+  // Checks a section number found in a field; malformed if there are fewer sections.
   Result<std::size_t> section_index(std::uint64_t number, const ElfField& field) const;
-  // The file part of a segment or section, which must lie in the file.
+  // Returns the file part of a segment or section; malformed if it extends beyond the file.
   Result<std::span<const std::uint8_t>> bytes_of_segment(std::size_t index) const;
   Result<std::span<const std::uint8_t>> bytes_of_section(std::size_t index) const;
 
@@ -60,7 +61,7 @@ class ElfImage {
   ElfMachine machine_{};
   std::vector<ElfSegment> segments_;
   std::vector<ElfSection> sections_;
-  // why sections_ is empty although the header names some
+  // why the section table could not be read; sections_ is empty
   std::optional<Error> section_fault_;
 };
 

@@ -10,17 +10,18 @@ namespace gantry {
 
 Result<std::string_view> StringTable::name(std::uint64_t offset, std::string_view field) {
   if (offset >= bytes_.size()) {
-    return malformed(at_, field, " lies at ", offset, " of a string table of ", bytes_.size(),
+    return malformed(at_, field, " is at offset ", offset, ", string table has ", bytes_.size(),
                      " bytes");
   }
   const auto tail = bytes_.subspan(offset);
   const void* end = std::memchr(tail.data(), 0, std::min<std::uint64_t>(tail.size(), budget_ + 1));
   if (end == nullptr) {
     if (tail.size() > budget_) {
-      return malformed(at_ + offset, field, " is one of too many long names, the string table has ",
-                       bytes_.size(), " bytes");
+      return malformed(at_ + offset, field, " exceeds the limit on the total length of names, ",
+                       names_for_free, " bytes and ", names_per_byte,
+                       " times the string table, which has ", bytes_.size(), " bytes");
     }
-    return malformed(at_ + offset, field, " has no end in its string table");
+    return malformed(at_ + offset, field, " has no NUL in its string table");
   }
   const auto size = static_cast<std::size_t>(static_cast<const std::uint8_t*>(end) - tail.data());
   budget_ -= size;
@@ -55,7 +56,7 @@ Result<std::vector<ElfSymbol>> read_symbols(std::span<const std::uint8_t> table,
   return symbols;
 }
 
-// u32 buckets, u32 chains, then that many words of each; one chain word for each symbol.
+// Layout: u32 bucket count, u32 chain count, u32 bucket[], u32 chain[] with one word per symbol.
 Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, std::uint64_t at) {
   ByteReader in(table, at);
   GANTRY_TRY(const std::uint32_t buckets, in.read_u32("DT_HASH bucket count"));
@@ -68,8 +69,8 @@ Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, 
   return chains;
 }
 
-// u32 buckets, u32 first hashed symbol, u32 bloom words, u32 shift; u64 bloom[]; u32 bucket[];
-// u32 chain[], one for each hashed symbol, bit 0 set on the last of a bucket.
+// Layout: u32 bucket count, u32 first hashed symbol, u32 bloom words, u32 shift; u64 bloom[];
+// u32 bucket[]; u32 chain[] with one word per hashed symbol, bit 0 set in the last one of a bucket.
 Result<HashedSymbols> read_gnu_hash(std::span<const std::uint8_t> table, std::uint64_t at) {
   ByteReader in(table, at);
   GANTRY_TRY(const std::uint32_t buckets, in.read_u32("DT_GNU_HASH bucket count"));
@@ -103,13 +104,13 @@ Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint
   constexpr std::uint64_t need_bytes = 16;
   constexpr std::uint64_t version_bytes = 16;
   std::vector<ElfVersionNeed> needs;
-  // Chains may overlap in a hostile file; never read more versions than the bytes could hold.
+  // Entries of a hostile file may overlap: never read more versions than the table has room for.
   std::uint64_t versions_left = table.size() / version_bytes;
   std::uint64_t need_at = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (need_at > table.size()) {
-      return malformed(at, "version need ", i, " lies at ", need_at, " of ", table.size(),
-                       " bytes");
+      return malformed(at, "version need ", i, " is at offset ", need_at, ", table has ",
+                       table.size(), " bytes");
     }
     ByteReader in(table.subspan(need_at), at + need_at);
     GANTRY_CHECK(in.skip(2, "version need"));
@@ -122,7 +123,7 @@ Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint
     for (std::uint32_t v = 0; v < versions; ++v) {
       if (versions_left-- == 0 || version_at > table.size()) {
         return malformed(at + need_at, "version need ", i, " has ", versions,
-                         " versions, which leave their table");
+                         " versions, which exceed their table");
       }
       ByteReader one(table.subspan(version_at), at + version_at);
       GANTRY_CHECK(one.skip(4, "version hash"));
@@ -135,7 +136,7 @@ Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint
       if (step == 0) break;
       version_at += step;
     }
-    // 0 ends the list, and nothing shorter than one entry moves on
+    // 0 ends the list; a step smaller than an entry could loop and ends it, too
     if (next < need_bytes) break;
     need_at += next;
   }

@@ -39,7 +39,7 @@ ElfMachine host_machine() {
 #elif defined(__aarch64__)
   return ElfMachine::aarch64;
 #else
-#error "name this machine in ElfMachine first"
+#error "unsupported machine: add it to ElfMachine"
 #endif
 }
 

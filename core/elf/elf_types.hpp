@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an ELF file says, as plain data. Every string_view and span points into the file's bytes.
+// Parts of an ELF file as plain data. Every string_view and span points into the file's bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class ElfType : std::uint16_t {
   core = 4
 };
 
-// e_machine of the architectures that we name; any other number is legal and printed as a number.
+// Values of e_machine that have a name here. Other values are valid and printed as a number.
 enum class ElfMachine : std::uint16_t {
   i386 = 3,
   ppc64 = 21,
@@ -35,7 +35,7 @@ enum class ElfMachine : std::uint16_t {
 
 // "x86-64", "aarch64", ... or "machine 1234".
 std::string name_of(ElfMachine machine);
-// The machine that this program was built for.
+// The machine that this program is compiled for.
 ElfMachine host_machine();
 
 enum class SymbolType : std::uint8_t {
@@ -53,11 +53,11 @@ enum class SymbolVisibility : std::uint8_t { normal = 0, internal = 1, hidden = 
 
 struct ElfSymbol {
   std::string_view name;
-  // address; in a relocatable object: offset into its section
+  // address; in a relocatable object: offset in its section
   std::uint64_t value = 0;
-  // bytes, 0 where the producer did not say
+  // bytes; 0 if unknown
   std::uint64_t size = 0;
-  // of its entry, in the file
+  // file offset of the symbol table entry
   std::uint64_t at = 0;
   SymbolType type = SymbolType::notype;
   SymbolBinding binding = SymbolBinding::local;
@@ -66,7 +66,7 @@ struct ElfSymbol {
   std::uint16_t section = 0;
 
   bool defined() const { return section != 0; }
-  // What dlsym finds: defined here, not local, not hidden.
+  // True if dlsym() finds the symbol: it is defined, not local and not hidden.
   bool exported() const {
     return defined() && binding != SymbolBinding::local &&
            (visibility == SymbolVisibility::normal || visibility == SymbolVisibility::protect);
@@ -92,11 +92,11 @@ struct ElfSection {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t link = 0;
-  // of its header, in the file
+  // file offset of the section header
   std::uint64_t at = 0;
 };
 
-// "libc.so.6" must offer "GLIBC_2.34".
+// A required symbol version: version "GLIBC_2.34" of file "libc.so.6".
 struct ElfVersionNeed {
   std::string_view file;
   std::string_view version;
@@ -110,9 +110,9 @@ struct ElfNote {
   std::span<const std::uint8_t> content;
 };
 
-// What the dynamic segment and the program headers say about loading.
+// Loader flags from the dynamic segment and the program headers.
 struct ElfFlags {
-  // DF_1_PIE: a program, although its type is `shared`
+  // DF_1_PIE: the file is a program although its type is `shared`
   bool pie = false;
   // DT_BIND_NOW, DF_BIND_NOW or DF_1_NOW
   bool bind_now = false;
@@ -122,9 +122,9 @@ struct ElfFlags {
   bool static_tls = false;
   // PT_GNU_RELRO
   bool relro = false;
-  // PT_GNU_STACK is there
+  // PT_GNU_STACK is present
   bool stack_header = false;
-  // and asks for an executable stack
+  // PT_GNU_STACK is present and executable
   bool executable_stack = false;
 };
 

@@ -38,7 +38,7 @@ TEST(ElfFile, ReadsALibraryOfAnotherMachine) {
   EXPECT_EQ(file->type(), ElfType::shared);
 }
 
-TEST(ElfFile, NamesAMachineThatItDoesNotKnowByItsNumber) {
+TEST(ElfFile, NamesAnUnknownMachineByItsNumber) {
   const auto bytes = ElfBuilder().machine(1234).build();
 
   const auto file = ElfFile::parse(bytes);
@@ -47,7 +47,7 @@ TEST(ElfFile, NamesAMachineThatItDoesNotKnowByItsNumber) {
   EXPECT_EQ(name_of(file->machine()), "machine 1234");
 }
 
-TEST(ElfFile, NamesEveryMachineItKnows) {
+TEST(ElfFile, NamesEveryKnownMachine) {
   EXPECT_EQ(name_of(ElfMachine::i386), "i386");
   EXPECT_EQ(name_of(ElfMachine::arm), "arm");
   EXPECT_EQ(name_of(ElfMachine::x86_64), "x86-64");
@@ -60,7 +60,7 @@ TEST(ElfFile, NamesEveryMachineItKnows) {
   EXPECT_EQ(name_of(ElfMachine::loongarch), "loongarch");
 }
 
-TEST(ElfFile, SaysWhichMachineThisProgramIs) {
+TEST(ElfFile, ReadsTheMachineOfThisProgram) {
   const auto self = MappedFile::open("/proc/self/exe");
   ASSERT_TRUE(self.ok()) << self.error().message;
 
@@ -70,7 +70,7 @@ TEST(ElfFile, SaysWhichMachineThisProgramIs) {
   EXPECT_EQ(file->machine(), host_machine());
 }
 
-TEST(ElfFile, TellsAProgramFromALibrary) {
+TEST(ElfFile, DistinguishesAProgramFromALibrary) {
   const auto self = MappedFile::open("/proc/self/exe");
   ASSERT_TRUE(self.ok()) << self.error().message;
 
@@ -84,7 +84,7 @@ TEST(ElfFile, TellsAProgramFromALibrary) {
   EXPECT_EQ(ElfFile::parse(library)->interpreter(), "");
 }
 
-TEST(ElfFile, GivesSymbolsWithTypeAndPlace) {
+TEST(ElfFile, ReadsSymbols) {
   const auto bytes = ElfBuilder().undefined("puts").object("data", content).function("run").build();
 
   const auto file = ElfFile::parse(bytes);
@@ -113,7 +113,7 @@ TEST(ElfFile, PrefersTheDefinedSymbolOfAName) {
   EXPECT_TRUE(file->find("data")->defined());
 }
 
-TEST(ElfFile, GivesWhatTheLoaderWillNeed) {
+TEST(ElfFile, ReadsTheDynamicSegment) {
   const auto bytes = ElfBuilder()
                          .needed("liba.so.1")
                          .needed("libb.so")
@@ -138,7 +138,7 @@ TEST(ElfFile, GivesWhatTheLoaderWillNeed) {
   EXPECT_FALSE(file->version_needs()[2].weak);
 }
 
-TEST(ElfFile, GivesNotes) {
+TEST(ElfFile, ReadsNotes) {
   const auto bytes = ElfBuilder().note("GANTRY", 1, content).note("GNU", 3, content).build();
 
   const auto file = ElfFile::parse(bytes);
@@ -151,7 +151,7 @@ TEST(ElfFile, GivesNotes) {
   EXPECT_EQ(file->notes()[1].owner, "GNU");
 }
 
-// Flags come from three places: program headers, DT_FLAGS, DT_FLAGS_1.
+// Flags come from program headers, separate dynamic tags, DT_FLAGS and DT_FLAGS_1.
 struct Flag {
   std::string name;
   ElfBuilder file;
@@ -160,7 +160,7 @@ struct Flag {
 
 class ElfFlag : public ::testing::TestWithParam<Flag> {};
 
-TEST_P(ElfFlag, IsSetByItsEntryAndNotOtherwise) {
+TEST_P(ElfFlag, IsSetOnlyByItsEntry) {
   const auto with = GetParam().file.build();
   const auto without = ElfBuilder().build();
 
@@ -181,13 +181,13 @@ INSTANTIATE_TEST_SUITE_P(
         Flag{"ExecutableStack", ElfBuilder().executable_stack(), &ElfFlags::executable_stack}),
     [](const auto& test) { return test.param.name; });
 
-TEST(ElfFile, MeasuresStaticThreadLocals) {
+TEST(ElfFile, ReadsTheSizeOfThreadLocalStorage) {
   const auto bytes = ElfBuilder().tls(0x100000).build();
 
   EXPECT_EQ(ElfFile::parse(bytes)->tls_size(), 0x100000u);
 }
 
-TEST(ElfFile, SeesRelroAndTheStackHeaderOfARealLibrary) {
+TEST(ElfFile, ReadsRelroAndTheStackHeaderOfARealLibrary) {
   const auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
 
   const auto file = ElfFile::parse(bytes);
@@ -211,7 +211,7 @@ TEST(ElfFile, CountsSymbolsByEitherHashTable) {
   }
 }
 
-TEST(ElfFile, CountsUndefinedSymbolsThatNothingHashes) {
+TEST(ElfFile, CountsUndefinedSymbolsWithoutHashedOnes) {
   const auto bytes = ElfBuilder().undefined("a").undefined("b").build();
 
   const auto file = ElfFile::parse(bytes);
@@ -221,7 +221,7 @@ TEST(ElfFile, CountsUndefinedSymbolsThatNothingHashes) {
 }
 
 // GNU ld writes the same hash table whatever symbols are undefined, so the table cannot count them.
-TEST(ElfFile, FindsUndefinedSymbolsBesideAnEmptyHashTable) {
+TEST(ElfFile, FindsUndefinedSymbolsWithAnEmptyHashTable) {
   const auto builder = ElfBuilder().undefined("a").undefined("b").hash(ElfBuilder::Hash::gnu_empty);
   const auto plain = builder.build();
   const auto with_sections = ElfBuilder(builder).sections().build();
@@ -235,8 +235,9 @@ TEST(ElfFile, FindsUndefinedSymbolsBesideAnEmptyHashTable) {
   EXPECT_THAT(names_of(*by_section), ElementsAre("a", "b"));
 }
 
-// The section table decides before the place of the next table, which may have something between.
-TEST(ElfFile, BelievesTheSectionTableBesideAnEmptyHashTable) {
+// There may be other data between the symbols and the next table, so the section table is
+// preferred.
+TEST(ElfFile, PrefersTheSectionTableToTheNextTable) {
   auto bytes = ElfBuilder()
                    .undefined("a")
                    .undefined("b")
@@ -253,7 +254,7 @@ TEST(ElfFile, BelievesTheSectionTableBesideAnEmptyHashTable) {
   EXPECT_THAT(names_of(*file), ElementsAre("a"));
 }
 
-TEST(ElfFile, ReadsNoSymbolWhereNothingTellsHowManyThereAre) {
+TEST(ElfFile, ReadsNoSymbolIfTheCountIsUnknown) {
   auto bytes = ElfBuilder().undefined("a").hash(ElfBuilder::Hash::gnu_empty).build();
   std::uint64_t dynamic_at;
   std::memcpy(&dynamic_at, bytes.data() + 64 + 56 + 8, sizeof dynamic_at);
@@ -285,8 +286,7 @@ TEST(ElfFile, ReadsSymbolsOfARelocatableObject) {
   EXPECT_THAT(*view, ElementsAre(1, 2, 3, 4, 5));
 }
 
-// A symbol table needs no section of its own: dynamic symbols of a stripped file are all there.
-TEST(ElfFile, NeedsNoSectionHeadersInALibrary) {
+TEST(ElfFile, ReadsALibraryWithoutSectionHeaders) {
   auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_opencl.so"));
   const auto whole = ElfFile::parse(bytes);
   auto stripped_bytes = bytes;

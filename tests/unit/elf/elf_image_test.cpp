@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From an address or a section number, as some field names it, to bytes of the file.
+// Conversion of addresses and section numbers to bytes of the file.
 #include "core/elf/elf_image.hpp"
 
 #include "tests/support/elf_builder.hpp"
@@ -23,7 +23,7 @@ void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-TEST(ElfImage, GivesTheBytesFromAnAddressToTheEndOfItsSegment) {
+TEST(ElfImage, ReturnsTheBytesFromAnAddressToTheEndOfItsSegment) {
   const auto bytes = ElfBuilder().build();
 
   const auto image = ElfImage::parse(bytes);
@@ -35,7 +35,7 @@ TEST(ElfImage, GivesTheBytesFromAnAddressToTheEndOfItsSegment) {
   EXPECT_EQ(view->size(), bytes.size() - 8);
 }
 
-TEST(ElfImage, RefusesMemoryThatIsNotFile) {
+TEST(ElfImage, RejectsAnAddressBeyondTheFilePartOfASegment) {
   const auto bytes = ElfBuilder().memory_behind(64).build();
 
   const auto image = ElfImage::parse(bytes);
@@ -48,10 +48,10 @@ TEST(ElfImage, RefusesMemoryThatIsNotFile) {
   EXPECT_EQ(view.error().offset, 0x1234u);
   EXPECT_EQ(view.error().message,
             concat("DT_TEST is ", Hex{end + 8}, ", ", bytes.size() + 8,
-                   " bytes into segment 0, which has ", bytes.size(), " bytes of file"));
+                   " bytes into segment 0, which has ", bytes.size(), " bytes in the file"));
 }
 
-TEST(ElfImage, RefusesAnAddressOutsideEverySegment) {
+TEST(ElfImage, RejectsAnAddressOutsideAllSegments) {
   const auto bytes = ElfBuilder().build();
 
   const auto image = ElfImage::parse(bytes);
@@ -69,8 +69,7 @@ TEST(ElfImage, RefusesAnAddressOutsideEverySegment) {
   }
 }
 
-// A segment that would end behind the last address ends there.
-TEST(ElfImage, SpansNoMoreThanThereAreAddresses) {
+TEST(ElfImage, LimitsTheReportedSpanToTheAddressSpace) {
   auto bytes = ElfBuilder().build();
   put(bytes, 64 + 40, UINT64_MAX);
 
@@ -82,7 +81,7 @@ TEST(ElfImage, SpansNoMoreThanThereAreAddresses) {
             "0xffffffffffffffff");
 }
 
-TEST(ElfImage, RefusesASegmentThatEndsBehindTheLastOffset) {
+TEST(ElfImage, RejectsASegmentWhoseEndOverflows) {
   auto bytes = ElfBuilder().build();
   put(bytes, 64 + 8, UINT64_MAX - 1);
 
@@ -94,13 +93,12 @@ TEST(ElfImage, RefusesASegmentThatEndsBehindTheLastOffset) {
   EXPECT_EQ(view.error().code, Code::malformed);
   EXPECT_EQ(view.error().offset, bytes.size());
   EXPECT_EQ(view.error().reason, "ELF_TRUNCATED");
-  EXPECT_EQ(
-      view.error().message,
-      concat("segment 0 of ", bytes.size(),
-             " bytes at 0xfffffffffffffffe leaves the file, which ends at ", Hex{bytes.size()}));
+  EXPECT_EQ(view.error().message,
+            concat("segment 0 of ", bytes.size(), " bytes is at 0xfffffffffffffffe, file ends at ",
+                   Hex{bytes.size()}));
 }
 
-TEST(ElfImage, RefusesASectionThatIsNotThere) {
+TEST(ElfImage, RejectsASectionNumberBeyondTheSectionCount) {
   const auto bytes = ElfBuilder().sections().build();
 
   const auto image = ElfImage::parse(bytes);
@@ -114,7 +112,7 @@ TEST(ElfImage, RefusesASectionThatIsNotThere) {
   EXPECT_EQ(index.error().message, "DT_TEST is section 3, section count is 3");
 }
 
-TEST(ElfImage, RefusesASectionThatLeavesTheFile) {
+TEST(ElfImage, RejectsASectionBeyondTheEndOfTheFile) {
   auto bytes = test::relocatable_object("blob", content);
   std::uint64_t sections_at;
   std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
@@ -129,8 +127,7 @@ TEST(ElfImage, RefusesASectionThatLeavesTheFile) {
   EXPECT_EQ(view.error().offset, bytes.size());
   EXPECT_EQ(view.error().reason, "ELF_TRUNCATED");
   EXPECT_EQ(view.error().message,
-            concat("section 1 of 13 bytes at 0x100000 leaves the file, which ends at ",
-                   Hex{bytes.size()}));
+            concat("section 1 of 13 bytes is at 0x100000, file ends at ", Hex{bytes.size()}));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that lie. Each row changes one number of a sound file and states the byte at fault and the
-// whole text.
+// Malformed ELF files. Each row changes one field of a valid file and states the offset and the
+// complete text of the error.
 #include "core/elf/elf_file.hpp"
 
 #include "core/elf/elf_symbols.hpp"
@@ -23,8 +23,8 @@ using ::testing::StartsWith;
 
 constexpr std::uint8_t content[] = {1, 2, 3, 4, 5};
 
-// A sound file with everything that can be broken, and where its parts lie.
-std::vector<std::uint8_t> sound() {
+// A valid file with all tables that the rows below corrupt.
+std::vector<std::uint8_t> valid_file() {
   return ElfBuilder()
       .object("data", content)
       .needed("liba.so")
@@ -39,26 +39,26 @@ void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Where the value of a dynamic entry stands in the file.
-std::size_t dynamic_value(const std::vector<std::uint8_t>& bytes, std::uint64_t wanted) {
+// File offset of the value of a dynamic entry; 0 if there is no such entry.
+std::size_t dynamic_value(const std::vector<std::uint8_t>& bytes, std::uint64_t sought) {
   std::uint64_t at;
   std::memcpy(&at, bytes.data() + 64 + 56 + 8, sizeof at);
   for (;; at += 16) {
     std::uint64_t tag;
     std::memcpy(&tag, bytes.data() + at, sizeof tag);
-    if (tag == wanted) return at + 8;
+    if (tag == sought) return at + 8;
     if (tag == 0) return 0;
   }
 }
 
-// The offset that a dynamic entry's address stands for.
+// File offset of the address in a dynamic entry.
 std::size_t target_of(const std::vector<std::uint8_t>& bytes, std::uint64_t tag) {
   std::uint64_t address;
   std::memcpy(&address, bytes.data() + dynamic_value(bytes, tag), sizeof address);
   return address - ElfBuilder::base_address;
 }
 
-// Where the name of the needed library stands in the string table.
+// Offset of the needed library's name in the string table.
 std::uint64_t name_of_needed(const std::vector<std::uint8_t>& bytes) {
   std::uint64_t at;
   std::memcpy(&at, bytes.data() + dynamic_value(bytes, 1), sizeof at);
@@ -67,18 +67,18 @@ std::uint64_t name_of_needed(const std::vector<std::uint8_t>& bytes) {
 
 struct BadElf {
   std::string name;
-  void (*spoil)(std::vector<std::uint8_t>&);
+  void (*corrupt)(std::vector<std::uint8_t>&);
   Code code;
   std::uint64_t offset;
   std::string message;
   std::string reason = {};
 };
 
-class ElfRefuses : public ::testing::TestWithParam<BadElf> {};
+class MalformedElf : public ::testing::TestWithParam<BadElf> {};
 
-TEST_P(ElfRefuses, AFileThatLies) {
-  std::vector<std::uint8_t> bytes = sound();
-  GetParam().spoil(bytes);
+TEST_P(MalformedElf, IsRejected) {
+  std::vector<std::uint8_t> bytes = valid_file();
+  GetParam().corrupt(bytes);
 
   const auto file = ElfFile::parse(bytes);
 
@@ -92,7 +92,7 @@ TEST_P(ElfRefuses, AFileThatLies) {
 using Bytes = std::vector<std::uint8_t>;
 
 INSTANTIATE_TEST_SUITE_P(
-    Header, ElfRefuses,
+    Header, MalformedElf,
     ::testing::Values(
         BadElf{"Text",
                [](Bytes& b) {
@@ -120,20 +120,19 @@ INSTANTIATE_TEST_SUITE_P(
                "ELF_TRUNCATED"},
         BadElf{"ProgramHeadersFarOutside", [](Bytes& b) { put<std::uint64_t>(b, 0x20, ~0ull); },
                Code::malformed, 752,
-               "program header table of 3 entries at 0xffffffffffffffff leaves the file, which "
-               "ends at 0x2f0",
+               "program header table of 3 entries is at 0xffffffffffffffff, file ends at 0x2f0",
                "ELF_TRUNCATED"},
         BadElf{"ProgramHeadersElsewhere", [](Bytes& b) { put<std::uint16_t>(b, 0x38, 0xffff); },
                Code::unsupported, no_offset, "ELF file has more than 65,534 program headers"},
         BadElf{"MoreFileThanMemory", [](Bytes& b) { put<std::uint64_t>(b, 64 + 40, 5); },
-               Code::malformed, 64, "segment 0 has 560 bytes of file, room for 5"},
+               Code::malformed, 64, "segment 0 has 560 bytes in the file, 5 in memory"},
         BadElf{"NoDynamicSegment", [](Bytes& b) { put<std::uint32_t>(b, 64 + 56, 0x70000000); },
                Code::malformed, 56,
                "shared object has no dynamic segment among its 3 program headers"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
-    Dynamic, ElfRefuses,
+    Dynamic, MalformedElf,
     ::testing::Values(
         BadElf{"SymbolSize", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 11), 16); },
                Code::malformed, 472, "DT_SYMENT is 16, expected 24"},
@@ -145,13 +144,14 @@ INSTANTIATE_TEST_SUITE_P(
                Code::malformed, 440, "DT_STRSZ is 1048576, room for 184"},
         BadElf{"NameOutside", [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 6) + 24, 0xffff); },
                Code::malformed, 376,
-               "symbol name lies at 65535 of a string table of 18 bytes\n  while reading symbol 1"},
+               "symbol name is at offset 65535, string table has 18 bytes\n  while reading symbol "
+               "1"},
         BadElf{"NameBehindTheStrings",
                [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 10), 4); }, Code::malformed,
-               376, "needed library lies at 6 of a string table of 4 bytes"},
+               376, "needed library is at offset 6, string table has 4 bytes"},
         BadElf{"NameWithoutEnd",
                [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 10), name_of_needed(b) + 3); },
-               Code::malformed, 382, "needed library has no end in its string table"},
+               Code::malformed, 382, "needed library has no NUL in its string table"},
         BadElf{"SymbolsWithoutRoom",
                [](Bytes& b) {
                  put<std::uint64_t>(b, dynamic_value(b, 6),
@@ -183,12 +183,12 @@ INSTANTIATE_TEST_SUITE_P(
                  put<std::uint64_t>(b, dynamic_value(b, 0x6ffffef5) - 8, 0x70000000);
                },
                Code::malformed, 456,
-               "dynamic symbols cannot be counted: neither DT_HASH nor DT_GNU_HASH is there",
+               "dynamic symbols cannot be counted: file has neither DT_HASH nor DT_GNU_HASH",
                "ELF_HASH"},
         BadElf{"NothingLoaded", [](Bytes& b) { put<std::uint32_t>(b, 64, 0x70000000); },
                Code::malformed, 424, "DT_STRTAB is 0x10178, file has no loaded segment"},
         BadElf{"NeededOutside", [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 1), 999); },
-               Code::malformed, 376, "needed library lies at 999 of a string table of 18 bytes"},
+               Code::malformed, 376, "needed library is at offset 999, string table has 18 bytes"},
         BadElf{"HashCountsTooMany",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 4) + 4, 1u << 30); },
                Code::malformed, 320, "DT_HASH has 1 buckets and 1073741824 chains, room for 58"},
@@ -213,14 +213,13 @@ INSTANTIATE_TEST_SUITE_P(
                  put<std::uint64_t>(b, dynamic_value(b, 0x6fffffff), 2);
                  put<std::uint32_t>(b, target_of(b, 0x6ffffffe) + 12, 0xffffff00);
                },
-               Code::malformed, 344, "version need 1 lies at 4294967040 of 216 bytes"},
+               Code::malformed, 344, "version need 1 is at offset 4294967040, table has 216 bytes"},
         BadElf{"VersionFar",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffffe) + 8, 0xffffff00); },
-               Code::malformed, 344, "version need 0 has 1 versions, which leave their table"}),
+               Code::malformed, 344, "version need 0 has 1 versions, which exceed their table"}),
     [](const auto& test) { return test.param.name; });
 
-// A chain in the GNU table whose end mark is missing ends with the bytes, not never.
-TEST(ElfSymbols, EndAGnuHashChainThatHasNoEnd) {
+TEST(ElfSymbols, RejectAGnuHashChainWithoutAnEndMark) {
   const auto table = test::Words().u32(1).u32(1).u32(0).u32(0).u32(1).u32(0).u32(2).u32(4);
 
   const auto count = read_gnu_hash(table.bytes(), 0x100);
@@ -231,9 +230,9 @@ TEST(ElfSymbols, EndAGnuHashChainThatHasNoEnd) {
   EXPECT_EQ(count.error().message, "DT_GNU_HASH chain: needs 4 bytes, 0 left");
 }
 
-// Version needs that name themselves as their successor.
+// The step to the next version need is 0.
 TEST(ElfFile, EndsAVersionChainThatLoops) {
-  auto bytes = sound();
+  auto bytes = valid_file();
   const std::size_t needs = target_of(bytes, 0x6ffffffe);
   put<std::uint64_t>(bytes, dynamic_value(bytes, 0x6fffffff), ~0ull);
   put<std::uint32_t>(bytes, needs + 12, 0);
@@ -246,9 +245,9 @@ TEST(ElfFile, EndsAVersionChainThatLoops) {
   EXPECT_EQ(file->version_needs().size(), 1u);
 }
 
-// Each of 100 records is a need of 10 versions and at the same time a version of the ten before it:
-// 1,000 versions out of 1,600 bytes.
-TEST(ElfSymbols, RefuseVersionNeedsThatOverlap) {
+// Each of 100 records is a need of 10 versions and also a version of the ten needs before it: 1,600
+// bytes describe 1,000 versions.
+TEST(ElfSymbols, RejectVersionNeedsThatOverlap) {
   test::Words table;
   for (int i = 0; i < 100; ++i) table.u16(1).u16(10).u32(0).u32(16).u32(16);
   const std::vector<std::uint8_t> names(32);
@@ -258,11 +257,11 @@ TEST(ElfSymbols, RefuseVersionNeedsThatOverlap) {
 
   ASSERT_FALSE(needs.ok());
   EXPECT_EQ(needs.error().offset, 0x100u + 10 * 16);
-  EXPECT_EQ(needs.error().message, "version need 10 has 10 versions, which leave their table");
+  EXPECT_EQ(needs.error().message, "version need 10 has 10 versions, which exceed their table");
 }
 
-// Names that all share one long tail: without a limit, 20,000 symbols of up to 20,000 characters.
-TEST(ElfFile, RefusesNamesThatOverlapWithoutEnd) {
+// All names share one long suffix: without a limit, 20,000 names of up to 20,000 characters.
+TEST(ElfFile, RejectsOverlappingNamesOverTheLimit) {
   constexpr std::uint32_t length = 20000;
   ElfBuilder builder;
   builder.hash(ElfBuilder::Hash::sysv).object(std::string(length, 'a'), content);
@@ -276,12 +275,14 @@ TEST(ElfFile, RefusesNamesThatOverlapWithoutEnd) {
   const auto file = ElfFile::parse(bytes);
 
   ASSERT_FALSE(file.ok());
-  EXPECT_THAT(file.error().message, HasSubstr("is one of too many long names"));
+  EXPECT_THAT(file.error().message,
+              HasSubstr("symbol name exceeds the limit on the total length of names, 65536 bytes "
+                        "and 16 times the string table, which has "));
 }
 
-// Found by fuzzing: the refusal pointed at the table, wherever the header said that it lies.
-TEST(ElfFile, PointsAtTheWrongEntrySizeAndNotAtATableOutsideTheFile) {
-  auto bytes = sound();
+// The offset of the error must be inside the file even if the table is not. Found by fuzzing.
+TEST(ElfFile, ReportsAWrongEntrySizeAtItsField) {
+  auto bytes = valid_file();
   put<std::uint64_t>(bytes, 0x20, ~0ull);
   put<std::uint16_t>(bytes, 0x36, 32);
 
@@ -292,7 +293,7 @@ TEST(ElfFile, PointsAtTheWrongEntrySizeAndNotAtATableOutsideTheFile) {
   EXPECT_EQ(file.error().message, "program header table has entries of 32 bytes, expected 56");
 }
 
-TEST(ElfFile, SaysWhereACutSegmentEnds) {
+TEST(ElfFile, ReportsATruncatedSegment) {
   auto bytes = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
   bytes.resize(0x1800);
 
@@ -305,14 +306,14 @@ TEST(ElfFile, SaysWhereACutSegmentEnds) {
   EXPECT_EQ(file.error().message, "segment 1 ends at 0x1865, file ends at 0x1800");
 }
 
-TEST(ElfFile, SaysThatTheSectionTableIsCut) {
-  auto bytes = sound();
+TEST(ElfFile, ReportsATruncatedSectionTable) {
+  auto bytes = valid_file();
   const std::size_t whole = bytes.size();
   bytes.resize(whole - 1);
 
   const auto file = ElfFile::parse(bytes);
 
-  // a loader does not mind
+  // The system's loader does not read the section table.
   ASSERT_TRUE(file.ok()) << file.error().message;
   const Status complete = file->check_complete();
   ASSERT_FALSE(complete.ok());
@@ -320,7 +321,8 @@ TEST(ElfFile, SaysThatTheSectionTableIsCut) {
             concat("section header table ends at ", Hex{whole}, ", file ends at ", Hex{whole - 1}));
 }
 
-// ---- sweeps: refused or read, never a fault (the sanitizer build is the judge) -------------------
+// ---- exhaustive corruption: each file is read or rejected; sanitizers detect faults
+// --------------
 
 void touch_everything(std::span<const std::uint8_t> bytes) {
   const auto file = ElfFile::parse(bytes);
@@ -342,7 +344,7 @@ TEST(ElfFile, SurvivesEveryTruncation) {
   }
 }
 
-TEST(ElfFile, RefusesEveryTruncationBeforeItsLastSegmentEnds) {
+TEST(ElfFile, RejectsEveryTruncationOfABuiltFile) {
   const auto bytes = ElfBuilder().object("data", content).build();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto cut = std::span(bytes).first(size);
@@ -370,8 +372,8 @@ TEST(ElfFile, SurvivesEveryBitFlipInItsTables) {
   }
 }
 
-TEST(ElfFile, SurvivesEveryByteOfABuiltFile) {
-  auto bytes = sound();
+TEST(ElfFile, SurvivesEveryValueOfEveryByteOfABuiltFile) {
+  auto bytes = valid_file();
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const std::uint8_t was = bytes[i];
     for (int value = 0; value < 256; ++value) {
@@ -382,7 +384,7 @@ TEST(ElfFile, SurvivesEveryByteOfABuiltFile) {
   }
 }
 
-TEST(ElfFile, SurvivesEveryBitOfARelocatableObject) {
+TEST(ElfFile, SurvivesEveryBitFlipInARelocatableObject) {
   auto bytes = test::relocatable_object("blob", content);
   for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
     bytes[i / 8] ^= static_cast<std::uint8_t>(1 << i % 8);

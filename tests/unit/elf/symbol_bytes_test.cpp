@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes behind a symbol, and symbols that lie about them.
+// The bytes of a symbol, and symbols with wrong sizes, values and sections.
 #include "core/elf/elf_file.hpp"
 
 #include "tests/support/elf_builder.hpp"
@@ -23,7 +23,7 @@ void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Where the entry of the object's only symbol stands: behind the null symbol, in section 2.
+// File offset of the entry of the object's only symbol, which follows the null symbol in section 2.
 std::uint64_t symbol_of(const std::vector<std::uint8_t>& object) {
   std::uint64_t sections_at, symbols_at;
   std::memcpy(&sections_at, object.data() + 0x28, sizeof sections_at);
@@ -31,7 +31,7 @@ std::uint64_t symbol_of(const std::vector<std::uint8_t>& object) {
   return symbols_at + 24;
 }
 
-TEST(SymbolBytes, AreThoseOfTheSymbol) {
+TEST(SymbolBytes, AreTheContentOfTheSymbol) {
   const auto bytes = ElfBuilder().object("data", content).build();
 
   const auto file = ElfFile::parse(bytes);
@@ -43,7 +43,7 @@ TEST(SymbolBytes, AreThoseOfTheSymbol) {
   EXPECT_EQ(std::memcmp(bytes.data() + file->offset_in_file(*view), content, sizeof content), 0);
 }
 
-TEST(SymbolBytes, AreRefusedWhereTheSymbolSaysTooMuch) {
+TEST(SymbolBytes, AreRejectedIfTheSizeExceedsTheSegment) {
   const auto bytes = ElfBuilder().object("data", content, 1 << 20).build();
 
   const auto file = ElfFile::parse(bytes);
@@ -70,7 +70,7 @@ TEST(SymbolBytes, OfAnUndefinedSymbolAreNotFound) {
   EXPECT_EQ(view.error().message, "symbol puts is not defined in this file");
 }
 
-TEST(SymbolBytes, AreRefusedWhereItsValueLeadsNowhere) {
+TEST(SymbolBytes, AreRejectedIfTheValueIsInNoSegment) {
   auto bytes = ElfBuilder().object("data", content).build();
   const std::uint64_t entry = ElfFile::parse(bytes)->find("data")->at;
   put(bytes, entry + 8, std::uint64_t{0xdead0000});
@@ -110,10 +110,10 @@ TEST(SymbolBytes, OfACommonSymbolAreNotFound) {
   const auto view = file->bytes_from(*file->find("blob"));
   ASSERT_FALSE(view.ok());
   EXPECT_EQ(view.error().code, Code::not_found);
-  EXPECT_EQ(view.error().message, "symbol blob lies in no section of this file");
+  EXPECT_EQ(view.error().message, "symbol blob is in no section of this file");
 }
 
-TEST(SymbolBytes, AreRefusedWhereTheSectionIsNotThere) {
+TEST(SymbolBytes, AreRejectedIfTheSectionDoesNotExist) {
   auto bytes = test::relocatable_object("blob", content);
   put(bytes, symbol_of(bytes) + 6, std::uint16_t{9});
 
@@ -127,7 +127,7 @@ TEST(SymbolBytes, AreRefusedWhereTheSectionIsNotThere) {
   EXPECT_EQ(view.error().message, "section of symbol blob is section 9, section count is 4");
 }
 
-TEST(SymbolBytes, AreRefusedBehindTheEndOfTheSection) {
+TEST(SymbolBytes, AreRejectedBeyondTheEndOfTheSection) {
   auto bytes = test::relocatable_object("blob", content);
   put(bytes, symbol_of(bytes) + 8, std::uint64_t{14});
 
@@ -138,10 +138,10 @@ TEST(SymbolBytes, AreRefusedBehindTheEndOfTheSection) {
   ASSERT_FALSE(view.ok());
   EXPECT_EQ(view.error().code, Code::malformed);
   EXPECT_EQ(view.error().offset, symbol_of(bytes) + 8);
-  EXPECT_EQ(view.error().message, "symbol blob lies at 14 of a section of 13 bytes");
+  EXPECT_EQ(view.error().message, "symbol blob is at offset 14, section has 13 bytes");
 }
 
-TEST(SymbolTable, IsRefusedWhereItsStringTableIsNotThere) {
+TEST(SymbolTable, IsRejectedIfItsStringTableDoesNotExist) {
   auto bytes = test::relocatable_object("blob", content);
   std::uint64_t sections_at;
   std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
@@ -156,8 +156,8 @@ TEST(SymbolTable, IsRefusedWhereItsStringTableIsNotThere) {
             "string table of the symbol table is section 9, section count is 4");
 }
 
-// Found by the fuzzer: the refusal lay outside of the file.
-TEST(SymbolTable, IsRefusedAtAPlaceOfTheFileWhereItsStringTableHasNoBytes) {
+// The offset of the error must be inside the file. Found by fuzzing.
+TEST(SymbolTable, IsRejectedIfItsStringTableHasNoBytes) {
   auto bytes = test::relocatable_object("blob", content);
   std::uint64_t sections_at, strings_at;
   std::memcpy(&sections_at, bytes.data() + 0x28, sizeof sections_at);
@@ -171,7 +171,7 @@ TEST(SymbolTable, IsRefusedAtAPlaceOfTheFileWhereItsStringTableHasNoBytes) {
   EXPECT_EQ(file.error().code, Code::malformed);
   EXPECT_EQ(file.error().offset, strings_at);
   EXPECT_EQ(file.error().message,
-            "symbol name lies at 1 of a string table of 0 bytes\n  while reading symbol 1");
+            "symbol name is at offset 1, string table has 0 bytes\n  while reading symbol 1");
 }
 
 }  // namespace
