@@ -43,7 +43,7 @@ std::string_view name_of(YamlType type) {
   return "anything";
 }
 
-// Why a scalar is not of the type, where there is more to say than what was found.
+// Advice for a value of the wrong type, appended to the error; empty if there is none.
 std::string hint_for(YamlType type, const YamlValue& value) {
   if (value.kind == YamlKind::nothing) return ": give it a value or remove the key";
   if (value.kind != YamlKind::scalar) return "";
@@ -69,7 +69,8 @@ std::string hint_for(YamlType type, const YamlValue& value) {
   }
 }
 
-// Walks the value beside its fields. Recursion follows the nesting, which parse_yaml bounds.
+// Checks values against their fields. The recursion depth is the nesting depth, which parse_yaml
+// limits.
 class Checker {
  public:
   Checker(const YamlDocument& document, const YamlUnknown& unknown)
@@ -121,10 +122,11 @@ class Checker {
 
   Status check_field(const YamlValue& value, const YamlField& field, const std::string& path) {
     GANTRY_CHECK(check_type(value, field.type, field, path));
-    return ask(field.check, value, path);
+    return run_check(field.check, value, path);
   }
 
-  Status ask(decltype(YamlField::check) check, const YamlValue& value, const std::string& path) {
+  Status run_check(decltype(YamlField::check) check, const YamlValue& value,
+                   const std::string& path) {
     const std::string expected = check ? check(value) : "";
     if (expected.empty()) return {};
     return yaml_error(document_.file, value.location, path, yaml_expected(expected, value))
@@ -153,7 +155,7 @@ class Checker {
     for (std::size_t i = 0; i < value.items.size(); ++i) {
       const std::string here = yaml_path(path, i);
       GANTRY_CHECK(check_type(value.items[i], field.items, field, here));
-      GANTRY_CHECK(ask(field.check_item, value.items[i], here));
+      GANTRY_CHECK(run_check(field.check_item, value.items[i], here));
     }
     return {};
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps with known keys, described as data: one mechanism for manifests, the runtime's configuration
-// and recipes.
+// Checks YAML maps against a description of their keys. Used for manifests, drop-ins, the runtime's
+// configuration and recipes.
 //
 //     constexpr YamlField kThreads[] = {
-//         {.name = "count", .type = YamlType::integer, .required = true, .least = 1, .most = 1024},
+//         {.name = "count", .type = YamlType::integer, .required = true, .min = 1, .max = 1024},
 //         {.name = "policy", .type = YamlType::choice, .choices = kPolicies},
 //     };
 //     constexpr YamlField kFields[] = {
@@ -13,12 +13,13 @@
 //     };
 //
 //     GANTRY_TRY(const YamlDocument document, parse_yaml(text, "runtime.yaml"));
-//     GANTRY_TRY(const YamlRecord config, read_record(document, kFields));   // everything is
-//     checked here config.record("threads").integer("count", 4);                         // getters
-//     cannot fail for (const std::string& dir : config.texts("dirs")) ...
+//     // All checks are here; the getters below cannot fail.
+//     GANTRY_TRY(const YamlRecord config, read_record(document, kFields));
+//     const std::int64_t count = config.record("threads").integer("count", 4);
+//     for (const std::string& dir : config.texts("dirs")) ...
 //
-// A refusal says file, line, column, key path, what was expected, what was found, and how to write
-// it.
+// An error states the file, line, column, key path, the expected and the found value, and often how
+// to write it.
 #pragma once
 
 #include "core/yaml/yaml_scalar.hpp"
@@ -34,61 +35,61 @@
 namespace gantry {
 
 enum class YamlType {
-  // any scalar that cannot be mistaken for a number, a truth value or nothing; else in quotes
+  // a scalar in quotes, or one that no YAML reader takes for a number, a truth value or null
   text,
-  // a scalar in quotes: versions, where 1.10 must not become 1.1
+  // a scalar in quotes; for versions, where 1.10 must not become 1.1
   quoted_text,
   // decimal, no leading zero, no quotes
   integer,
-  // decimal, with or without a fraction and an exponent
+  // decimal, with an optional fraction and exponent
   number,
   // true or false
   boolean,
   // one of `choices`
   choice,
-  // text, number, boolean as written; the caller decides: see YamlField::check
+  // any scalar; YamlField::check may restrict it
   scalar,
-  // of `items`
+  // a list of values of type `items`
   list,
   // a map with the keys of `fields`
   record,
-  // a map with any keys and values of type `items`; of records where items is record
+  // a map with any keys and values of type `items`
   map,
-  // not looked at
+  // any value; not checked
   any,
 };
 
-// One key of a map. `check` is for what a type cannot say; it is asked last.
+// One key of a map.
 struct YamlField {
   std::string_view name;
   YamlType type = YamlType::text;
   bool required = false;
   YamlType items = YamlType::text;
-  // integer: the value
+  // integer: range of the value
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  // text: bytes; list and map: items
+  // maximum size. text: bytes; list and map: items
   std::size_t longest = std::numeric_limits<std::size_t>::max();
   std::span<const std::string_view> choices = {};
-  // of the record, or of the items that are records
+  // keys of the record, or of items that are records
   std::span<const YamlField> fields = {};
-  // returns  empty: fine; else what is expected: "expected <this>, found ..."
+  // Additional check, called after all others. Returns an empty text if the value is valid, else
+  // the expectation for the error "expected <text>, found ...".
   std::string (*check)(const YamlValue& value) = nullptr;
-  // list: the same for each item, which is told of at its own place
+  // list: the same for each item; an error has the location of the item
   std::string (*check_item)(const YamlValue& item) = nullptr;
 };
 
-// What to do with keys that no field describes. Keys `x-...` are skipped where the schema lets
-// tools keep notes.
+// Treatment of keys that no field describes.
 struct YamlUnknown {
+  // ignore keys that begin with `x-`, which are reserved for other tools
   bool skip_x_keys = false;
-  // NULL: unknown keys are refused
+  // where a text for each unknown key is added; NULL: unknown keys are errors
   std::vector<std::string>* warnings = nullptr;
 };
 
-// A map that passed the check, or an absent one: then every getter gives its fallback. Borrows the
-// document. Asking for a key that no field describes, or with another type than the field's, is a
-// defect of the caller.
+// A checked map, or an absent one, for which every getter returns its fallback. Borrows the
+// document. Precondition of the getters: a field describes the key and has the getter's type.
 class YamlRecord {
  public:
   YamlRecord() = default;
@@ -116,15 +117,15 @@ class YamlRecord {
   std::string path_of(std::string_view key) const { return yaml_path(path_, key); }
   const YamlValue* value() const { return value_; }
 
-  // A refusal in our file at `key`, or at the record where the key is absent. Precondition: not the
-  // empty record.
+  // An error at the location of `key`, or of the record if the key is absent. Precondition: the
+  // record is not absent.
   template <class... Parts>
   Failure error(std::string_view key, const Parts&... parts) const {
     const YamlValue* at = find(key);
     return yaml_error(document_->file, at ? at->location : value_->location, path_of(key),
                       parts...);
   }
-  // The same at an item of the list `key`. Precondition: the list has it.
+  // The same at an item of the list `key`. Precondition: the item exists.
   template <class... Parts>
   Failure item_error(std::string_view key, std::size_t index, const Parts&... parts) const {
     return yaml_error(document_->file, find(key)->items[index].location,
@@ -137,12 +138,12 @@ class YamlRecord {
   std::string path_;
 };
 
-// Checks the whole document against the fields, depth first, in file order; required keys last.
+// Checks the whole document against the fields, depth first, in file order. Required keys of a map
+// are checked after its entries.
 //
 // document [in]   must outlive the record
-// returns  malformed as parse_yaml, with YAML_TYPE (wrong type, with the hint how to write it),
-// YAML_RANGE,
-//          YAML_UNKNOWN_KEY (with near names) or YAML_MISSING_KEY
+// returns  malformed as parse_yaml(), with reason YAML_TYPE (wrong type), YAML_RANGE,
+//          YAML_UNKNOWN_KEY (with similar names) or YAML_MISSING_KEY
 // costs    O(document)
 Result<YamlRecord> read_record(const YamlDocument& document, std::span<const YamlField> fields,
                                const YamlUnknown& unknown = {});

@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-// bytes of a found value that an error repeats
+// bytes of a value that an error quotes
 constexpr std::size_t kMaxLengthQuote = 60;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -25,7 +25,7 @@ bool is_decimal(std::string_view text) {
   return !text.empty() && digits_at(text, 0) == text.size() && (text.size() == 1 || text[0] != '0');
 }
 
-// A sign, digits, a fraction, an exponent: whatever some reader of YAML would take for a number.
+// True for everything that a YAML 1.1 or 1.2 reader may take for a number.
 bool looks_like_number(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   if (text.starts_with("0x") || text.starts_with("0o") || text.starts_with("0b")) return true;
@@ -46,7 +46,7 @@ bool looks_like_number(std::string_view text) {
   return at == text.size();
 }
 
-// The words that YAML 1.1 or 1.2 takes for a truth value or for nothing.
+// True for the words that YAML 1.1 or 1.2 defines as a truth value or null.
 bool is_word(std::string_view text) {
   constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
                                                      "off",  "y",     "n",   "null"};

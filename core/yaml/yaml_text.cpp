@@ -16,7 +16,7 @@
 namespace gantry {
 namespace {
 
-// Turns offsets into places: O(log lines + line length) each.
+// Converts offsets to lines and columns; each costs O(log lines + line length).
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text), starts_{0} {
@@ -40,11 +40,10 @@ class Lines {
   std::vector<std::size_t> starts_;
 };
 
-// Everything that can be said before yaml-cpp sees a byte: it takes invalid UTF-8, guesses UTF-16
-// from NUL bytes, and ends silently at 0x04.
+// Checks that must precede yaml-cpp, which accepts invalid UTF-8, detects UTF-16 by NUL bytes, and
+// stops without an error at 0x04.
 Status check_characters(std::string_view text, std::string_view file, const Lines& lines) {
-  // only white space since the line began
-  bool in_front = true;
+  bool in_indentation = true;
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
     const std::size_t size = utf8_size(text, at);
@@ -60,19 +59,19 @@ Status check_characters(std::string_view text, std::string_view file, const Line
       return yaml_error(file, lines.location(at), "", "control character ", Hex{c})
           .with_reason("YAML_CONTROL_CHARACTER");
     }
-    if (c == '\t' && in_front) {
-      return yaml_error(file, lines.location(at), "",
-                        "tab in front of a line, indentation is spaces")
+    if (c == '\t' && in_indentation) {
+      return yaml_error(file, lines.location(at), "", "tab in the indentation, expected spaces")
           .with_reason("YAML_TAB");
     }
-    in_front = c == '\n' || (in_front && c == ' ');
+    in_indentation = c == '\n' || (in_indentation && c == ' ');
     at += size;
   }
   return {};
 }
 
-// Carries a refusal out of yaml-cpp, whose event functions return nothing. Never leaves this file.
-struct Refused {
+// Thrown by event functions, which return nothing, to pass an error through yaml-cpp. Caught in
+// parse_yaml().
+struct ParseError {
   Error error;
 };
 
@@ -93,13 +92,13 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     check_plain(mark, anchor);
     YamlValue value;
-    // An empty value has no place of its own: yaml-cpp gives that of whatever comes next.
+    // For an empty value yaml-cpp passes the location of the next token.
     value.location =
         !frames_.empty() && frames_.back().key ? frames_.back().key_location : location(mark);
     add(std::move(value));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse("YAML_ALIAS", location(mark), here(), "alias, write the value out");
+    refuse("YAML_ALIAS", location(mark), here(), "alias is not supported, repeat the value");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
@@ -127,7 +126,7 @@ class Builder final : public YAML::EventHandler {
   struct Frame {
     YamlValue value;
     std::string path;
-    // map: read, its value is awaited
+    // map: the key whose value comes next
     std::optional<std::string> key;
     YamlLocation key_location;
     std::unordered_map<std::string, std::uint32_t> key_lines;
@@ -136,7 +135,7 @@ class Builder final : public YAML::EventHandler {
   template <class... Parts>
   [[noreturn]] void refuse(std::string_view reason, const YamlLocation& at, std::string_view path,
                            const Parts&... parts) {
-    throw Refused{yaml_error(file_, at, path, parts...).with_reason(reason)};
+    throw ParseError{yaml_error(file_, at, path, parts...).with_reason(reason)};
   }
 
   YamlLocation location(const YAML::Mark& mark) const {
@@ -146,7 +145,7 @@ class Builder final : public YAML::EventHandler {
     const auto at = static_cast<std::size_t>(mark.pos);
     return mark.pos >= 0 && at < text_.size() ? text_[at] : '\0';
   }
-  // The path of the value that comes next.
+  // The path of the next value.
   std::string here() const {
     if (frames_.empty()) return "";
     const Frame& top = frames_.back();
@@ -154,15 +153,15 @@ class Builder final : public YAML::EventHandler {
     return top.key ? yaml_path(top.path, *top.key) : top.path;
   }
 
-  // A node's mark is at its first token, which is its anchor or tag where it has one.
+  // A node's mark is at its first token, which is its anchor or tag if it has one.
   void check_plain(const YAML::Mark& mark, YAML::anchor_t anchor) {
     const char first = character(mark);
     if (anchor != 0 || first == '&') {
       refuse("YAML_ALIAS", location(mark), here(),
-             "anchor, write the value out where it is needed");
+             "anchor is not supported, repeat the value where it is needed");
     }
     if (first == '!')
-      refuse("YAML_TAG", location(mark), here(), "tag, the type follows from the key");
+      refuse("YAML_TAG", location(mark), here(), "tag is not supported, the key has a fixed type");
   }
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, YamlKind kind) {
@@ -206,12 +205,12 @@ class Builder final : public YAML::EventHandler {
   void add_key(Frame& top, YamlValue key) {
     if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.location, top.path, "key is empty");
     if (key.text == "<<" && !key.quoted) {
-      refuse("YAML_ALIAS", key.location, top.path, "merge key, write the keys out");
+      refuse("YAML_ALIAS", key.location, top.path, "merge key is not supported, repeat the keys");
     }
     const auto [at, added] = top.key_lines.emplace(key.text, key.location.line);
     if (!added) {
       refuse("YAML_DUPLICATE_KEY", key.location, yaml_path(top.path, key.text), "key \"", key.text,
-             "\" stands twice, first in line ", at->second);
+             "\" is repeated, first in line ", at->second);
     }
     top.key = std::move(key.text);
     top.key_location = key.location;
@@ -226,15 +225,15 @@ class Builder final : public YAML::EventHandler {
   YamlValue root_;
 };
 
-// yaml-cpp numbers anchors, so an alias without one never becomes an event.
+// yaml-cpp throws for an alias without an anchor instead of calling OnAlias().
 Failure syntax_error(const YAML::Exception& thrown, std::string_view text, const std::string& file,
                      const Lines& lines) {
   const std::size_t at = thrown.mark.pos < 0 ? 0 : static_cast<std::size_t>(thrown.mark.pos);
   if (at < text.size() && text[at] == '*') {
-    return yaml_error(file, lines.location(at), "", "alias, write the value out")
+    return yaml_error(file, lines.location(at), "", "alias is not supported, repeat the value")
         .with_reason("YAML_ALIAS");
   }
-  return yaml_error(file, lines.location(at), "", "not YAML: ", thrown.msg)
+  return yaml_error(file, lines.location(at), "", "YAML syntax: ", thrown.msg)
       .with_reason("YAML_SYNTAX");
 }
 
@@ -268,8 +267,8 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string file, const Y
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
     }
-  } catch (const Refused& refused) {
-    return refused.error;
+  } catch (const ParseError& thrown) {
+    return thrown.error;
   } catch (const YAML::Exception& thrown) {
     return syntax_error(thrown, text, file, lines);
   }

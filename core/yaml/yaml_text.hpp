@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strict YAML text to a tree of values that remember their places.
+// Parses strict YAML to a tree of values with their locations.
 //
-// Strict means: one document, UTF-8, no tabs in front of a line, no anchors, aliases, merge keys or
-// tags, every key of a map once, limits on size and depth. What is left is the part of YAML that
-// two people read alike. This is the only room that sees yaml-cpp, and only its event handler: its
-// own nodes keep duplicate keys silently and follow aliases without bound.
+// Strict YAML is one document in UTF-8 without tabs in the indentation, anchors, aliases, merge
+// keys, tags and duplicate keys, and with limits on size and depth. Only yaml_text.cpp uses
+// yaml-cpp, and only its event interface: yaml-cpp's nodes keep duplicate keys and expand aliases
+// without a limit.
 //
 //     parse_yaml -> YamlDocument -> read_record (yaml_record.hpp) -> checked values
 #pragma once
@@ -21,11 +21,11 @@ namespace gantry {
 
 struct YamlLimits {
   std::size_t bytes = 64 * 1024;
-  // lists and maps inside one another; the outermost counts 1
+  // nesting of lists and maps; the outermost one has depth 1
   std::size_t depth = 16;
 };
 
-// Line and column count from 1, columns in characters; offset in bytes.
+// Lines and columns begin at 1; columns count characters, the offset counts bytes.
 struct YamlLocation {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
@@ -36,7 +36,7 @@ enum class YamlKind { nothing, scalar, list, map };
 
 struct YamlEntry;
 
-// One value as written. A scalar stays text: what it means depends on the field that it stands in.
+// One value as written. A scalar is kept as text; the field that it belongs to determines its type.
 struct YamlValue {
   YamlKind kind = YamlKind::nothing;
   YamlLocation location;
@@ -49,7 +49,7 @@ struct YamlValue {
   // map, in file order, keys unique
   std::vector<YamlEntry> entries;
 
-  // The value under `key`, or NULL where this is no map or has no such key.
+  // The value of `key`; NULL if this is not a map or has no such key.
   const YamlValue* find(std::string_view key) const;
 };
 
@@ -60,28 +60,29 @@ struct YamlEntry {
 };
 
 struct YamlDocument {
-  // as errors name it
+  // name for errors
   std::string file;
-  // nothing for an empty document
+  // of kind `nothing` for an empty document
   YamlValue root;
 };
 
-// Reads one document.
+// Parses one document.
 //
-// file     how errors name the text; not opened
-// returns  malformed with the offset of the place, "<file>:<line>:<column>: <key path>: <what>",
-// and a reason:
-//          YAML_SYNTAX, YAML_DUPLICATE_KEY, YAML_TOO_LARGE, YAML_NOT_UTF8, YAML_CONTROL_CHARACTER,
-//          YAML_TAB, YAML_TOO_DEEP, YAML_ALIAS, YAML_TAG, YAML_SECOND_DOCUMENT
-// costs    O(bytes); recursion is bounded by limits.depth
+// file     name of the text for errors; not opened
+// returns  malformed with the offset of the error, a text of the form
+//          "<file>:<line>:<column>: <key path>: <what>", and a reason: YAML_SYNTAX,
+//          YAML_DUPLICATE_KEY, YAML_TOO_LARGE, YAML_NOT_UTF8, YAML_CONTROL_CHARACTER, YAML_TAB,
+//          YAML_TOO_DEEP, YAML_ALIAS, YAML_TAG, YAML_SECOND_DOCUMENT
+// costs    O(bytes); the recursion depth is at most limits.depth
 Result<YamlDocument> parse_yaml(std::string_view text, std::string file,
                                 const YamlLimits& limits = {});
 
-// "name" under "targets" is "targets.name", item 3 of it "targets[3]"; the outermost path is empty.
+// Key paths for errors: "targets.name" for key "name" of "targets", "targets[3]" for its item 3.
+// The path of the root is empty.
 std::string yaml_path(std::string_view parent, std::string_view key);
 std::string yaml_path(std::string_view parent, std::size_t index);
 
-// "<file>:<line>:<column>: <path>: <parts>"; an empty path is left out.
+// The error "<file>:<line>:<column>: <path>: <parts>"; an empty path is omitted.
 template <class... Parts>
 Failure yaml_error(std::string_view file, const YamlLocation& location, std::string_view path,
                    const Parts&... parts) {

@@ -198,7 +198,7 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
             "\n    plugin test.a 1.0.0 is installed: switch it on again"
             "\n  manifest that cannot be read: " +
                 dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
-                "/broken.yaml:2:1: not YAML: end of sequence flow not found"
+                "/broken.yaml:2:1: YAML syntax: end of sequence flow not found"
                 "\n  type keys that are served: opencl"
                 "\n  searched: 1 --plugins " +
                 dir +

@@ -43,7 +43,7 @@ constexpr YamlField kFields[] = {
     {.name = "notes", .type = YamlType::any},
 };
 
-TEST(YamlRecord, GivesCheckedValuesByName) {
+TEST(YamlRecord, ReturnsCheckedValuesByKey) {
   const YamlDocument document = parse_yaml(
                                     "name: cuda\nversion: \"1.10\"\npriority: -3\nscale: "
                                     "2.5e1\nenabled: false\nprobe: never\n"
@@ -67,7 +67,7 @@ TEST(YamlRecord, GivesCheckedValuesByName) {
   EXPECT_EQ(record->record("first").text("key"), "e");
 }
 
-TEST(YamlRecord, GivesFallbacksForWhatIsAbsent) {
+TEST(YamlRecord, ReturnsFallbacksForAbsentKeys) {
   const YamlDocument document = parse_yaml("# nothing\n", "a.yaml").value();
 
   const Result<YamlRecord> record = read_record(document, kFields);
@@ -83,7 +83,7 @@ TEST(YamlRecord, GivesFallbacksForWhatIsAbsent) {
   EXPECT_EQ(record->record("first").text("key", "k"), "k");
 }
 
-TEST(YamlRecord, PointsAnErrorAtAnItemOfAList) {
+TEST(YamlRecord, LocatesAnErrorAtAListItem) {
   const YamlDocument document = parse_yaml("first: {key: a, aliases: [b, c]}\n", "a.yaml").value();
   const YamlRecord record = read_record(document, kFields).value();
 
@@ -93,7 +93,7 @@ TEST(YamlRecord, PointsAnErrorAtAnItemOfAList) {
   EXPECT_EQ(error.offset, 29u);
 }
 
-TEST(YamlRecord, PointsAnErrorAtAKey) {
+TEST(YamlRecord, LocatesAnErrorAtAKey) {
   const YamlDocument document = parse_yaml("keys:\n  - {key: a}\n", "a.yaml").value();
   const YamlRecord record = read_record(document, kFields).value();
 
@@ -110,9 +110,9 @@ struct BadRecord {
   std::string message;
 };
 
-class YamlRecordRefuses : public ::testing::TestWithParam<BadRecord> {};
+class InvalidYamlRecord : public ::testing::TestWithParam<BadRecord> {};
 
-TEST_P(YamlRecordRefuses, WithPathExpectedAndFound) {
+TEST_P(InvalidYamlRecord, IsRejectedWithPathExpectedAndFound) {
   const BadRecord& bad = GetParam();
   const YamlDocument document = parse_yaml(bad.text, "a.yaml").value();
 
@@ -126,7 +126,7 @@ TEST_P(YamlRecordRefuses, WithPathExpectedAndFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Types, YamlRecordRefuses,
+    Types, InvalidYamlRecord,
     ::testing::Values(
         BadRecord{"VersionUnquoted", "version: 1.10\n", 9, "YAML_TYPE",
                   "a.yaml:1:10: version: expected text in quotes, found \"1.10\": write it in "
@@ -199,13 +199,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "a.yaml:1:1: expected a map, found a list"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(YamlRecord, SkipsToolKeysWhereTheSchemaSaysSo) {
+TEST(YamlRecord, SkipsXKeysIfAllowed) {
   const YamlDocument document = parse_yaml("x-acme: [1]\nname: a\n", "a.yaml").value();
 
   EXPECT_TRUE(read_record(document, kFields, {.skip_x_keys = true}).ok());
 }
 
-TEST(YamlRecord, CollectsUnknownKeysAsWarningsWhereAsked) {
+TEST(YamlRecord, ReportsUnknownKeysAsWarningsIfAllowed) {
   const YamlDocument document = parse_yaml("nmae: a\nfirst: {key: a, zz: b}\n", "a.yaml").value();
   std::vector<std::string> warnings;
 
@@ -217,7 +217,7 @@ TEST(YamlRecord, CollectsUnknownKeysAsWarningsWhereAsked) {
                           "a.yaml:2:17: first.zz: unknown key, known keys are aliases or key"));
 }
 
-TEST(YamlRecord, CutsALongFoundValueAtACharacter) {
+TEST(YamlRecord, TruncatesALongFoundValueAtACharacter) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "\xc3\xa9";
   const YamlDocument document = parse_yaml("priority: a" + text + "\n", "a.yaml").value();
@@ -229,7 +229,7 @@ TEST(YamlRecord, CutsALongFoundValueAtACharacter) {
             "a.yaml:1:11: priority: expected integer, found \"a" + text.substr(0, 58) + "...\"");
 }
 
-TEST(YamlScalars, ReadAsWhatTheySpell) {
+TEST(YamlScalar, HasTheTypeOfItsSpelling) {
   const YamlDocument document =
       parse_yaml("[1, -0, 1.5, .5, 1e3, true, 'true', \"1\", NO, ~x, 1.4.0, -, .]", "a.yaml")
           .value();

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 Result<YamlDocument> parse(std::string_view text) { return parse_yaml(text, "a.yaml"); }
 
-TEST(YamlText, KeepsMapsInFileOrderWithPlaces) {
+TEST(YamlText, KeepsMapsInFileOrderWithLocations) {
   const Result<YamlDocument> document = parse("zebra: 1\nape: \"two\"\n");
 
   ASSERT_TRUE(document.ok()) << document.error().message;
@@ -43,7 +43,7 @@ TEST(YamlText, ReadsBlockAndFlowFormsAlike) {
   }
 }
 
-TEST(YamlText, KnowsWhetherAScalarWasQuoted) {
+TEST(YamlText, RecordsWhetherAScalarIsQuoted) {
   const Result<YamlDocument> document =
       parse("plain: a\nsingle: 'a'\ndouble: \"a\"\nblock: |\n  a\nfolded: >\n  a\n");
 
@@ -62,7 +62,7 @@ TEST(YamlText, CountsColumnsInCharactersAndOffsetsInBytes) {
   EXPECT_EQ(document->root.entries[0].value.location.offset, 7u);
 }
 
-TEST(YamlText, GivesAnEmptyValueThePlaceOfItsKey) {
+TEST(YamlText, GivesAnEmptyValueTheLocationOfItsKey) {
   const Result<YamlDocument> document = parse("first:\nsecond: x\n");
 
   ASSERT_TRUE(document.ok()) << document.error().message;
@@ -70,7 +70,7 @@ TEST(YamlText, GivesAnEmptyValueThePlaceOfItsKey) {
   EXPECT_EQ(document->root.entries[0].value.location.line, 1u);
 }
 
-TEST(YamlText, AnEmptyTextIsADocumentWithNothing) {
+TEST(YamlText, ParsesAnEmptyTextToNothing) {
   for (const std::string_view text : {"", "# only a comment\n", "---\n"}) {
     const Result<YamlDocument> document = parse(text);
 
@@ -87,9 +87,9 @@ struct BadText {
   std::string message;
 };
 
-class YamlTextRefuses : public ::testing::TestWithParam<BadText> {};
+class InvalidYamlText : public ::testing::TestWithParam<BadText> {};
 
-TEST_P(YamlTextRefuses, WithThePlaceAndTheTrueReason) {
+TEST_P(InvalidYamlText, IsRejectedWithLocationAndReason) {
   const BadText& bad = GetParam();
 
   const Result<YamlDocument> document = parse(bad.text);
@@ -104,35 +104,36 @@ TEST_P(YamlTextRefuses, WithThePlaceAndTheTrueReason) {
 using namespace std::string_literals;
 
 INSTANTIATE_TEST_SUITE_P(
-    Text, YamlTextRefuses,
+    Text, InvalidYamlText,
     ::testing::Values(
         BadText{"DuplicateKey", "a: 1\nb: 2\na: 3\n", 10, "YAML_DUPLICATE_KEY",
-                "a.yaml:3:1: a: key \"a\" stands twice, first in line 1"},
+                "a.yaml:3:1: a: key \"a\" is repeated, first in line 1"},
         BadText{"DuplicateKeyInside", "t:\n  - {x: 1,\n     x: 2}\n", 19, "YAML_DUPLICATE_KEY",
-                "a.yaml:3:6: t[0].x: key \"x\" stands twice, first in line 2"},
+                "a.yaml:3:6: t[0].x: key \"x\" is repeated, first in line 2"},
         BadText{"DuplicateKeyOnceQuoted", "a: 1\n\"a\": 3\n", 5, "YAML_DUPLICATE_KEY",
-                "a.yaml:2:1: a: key \"a\" stands twice, first in line 1"},
+                "a.yaml:2:1: a: key \"a\" is repeated, first in line 1"},
         BadText{"Anchor", "a: &x 1\n", 3, "YAML_ALIAS",
-                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
+                "a.yaml:1:4: a: anchor is not supported, repeat the value where it is needed"},
         BadText{"AnchorOnAMap", "a: &x\n  b: 1\n", 3, "YAML_ALIAS",
-                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
+                "a.yaml:1:4: a: anchor is not supported, repeat the value where it is needed"},
         BadText{"AnchorOnNothing", "a: &x\n", 3, "YAML_ALIAS",
-                "a.yaml:1:4: a: anchor, write the value out where it is needed"},
-        BadText{"Alias", "a: *x\n", 3, "YAML_ALIAS", "a.yaml:1:4: alias, write the value out"},
+                "a.yaml:1:4: a: anchor is not supported, repeat the value where it is needed"},
+        BadText{"Alias", "a: *x\n", 3, "YAML_ALIAS",
+                "a.yaml:1:4: alias is not supported, repeat the value"},
         BadText{"MergeKey", "a:\n  <<: {b: 1}\n", 5, "YAML_ALIAS",
-                "a.yaml:2:3: a: merge key, write the keys out"},
+                "a.yaml:2:3: a: merge key is not supported, repeat the keys"},
         BadText{"Tag", "a: !!int 1\n", 3, "YAML_TAG",
-                "a.yaml:1:4: a: tag, the type follows from the key"},
+                "a.yaml:1:4: a: tag is not supported, the key has a fixed type"},
         BadText{"LocalTagOnAList", "a: !x [1]\n", 3, "YAML_TAG",
-                "a.yaml:1:4: a: tag, the type follows from the key"},
+                "a.yaml:1:4: a: tag is not supported, the key has a fixed type"},
         BadText{"TagOnQuotedText", "a: ! \"x\"\n", 3, "YAML_TAG",
-                "a.yaml:1:4: a: tag, the type follows from the key"},
+                "a.yaml:1:4: a: tag is not supported, the key has a fixed type"},
         BadText{"SecondDocument", "a: 1\n---\nb: 2\n", 5, "YAML_SECOND_DOCUMENT",
                 "a.yaml:2:1: second document, expected one"},
         BadText{"TabInFront", "a:\n\tb: 1\n", 3, "YAML_TAB",
-                "a.yaml:2:1: tab in front of a line, indentation is spaces"},
+                "a.yaml:2:1: tab in the indentation, expected spaces"},
         BadText{"TabAfterSpaces", "a:\n  \tb: 1\n", 5, "YAML_TAB",
-                "a.yaml:2:3: tab in front of a line, indentation is spaces"},
+                "a.yaml:2:3: tab in the indentation, expected spaces"},
         BadText{"Nul", "a: 1\0"s, 4, "YAML_CONTROL_CHARACTER", "a.yaml:1:5: control character 0x0"},
         BadText{"EndOfTransmission", "a: 1\n\x04\nb: 2\n", 5, "YAML_CONTROL_CHARACTER",
                 "a.yaml:2:1: control character 0x4"},
@@ -156,16 +157,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"ListAsKey", "? [a]\n: 1\n", 2, "YAML_SYNTAX",
                 "a.yaml:1:3: key is a list or a map, expected text"},
         BadText{"Unclosed", "a: [1, 2\n", 9, "YAML_SYNTAX",
-                "a.yaml:2:1: not YAML: end of sequence flow not found"},
+                "a.yaml:2:1: YAML syntax: end of sequence flow not found"},
         BadText{"SeventeenDeep", "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", 16, "YAML_TOO_DEEP",
                 "a.yaml:1:17: nesting depth 17, limit is 16"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(YamlText, TakesAsManyLevelsAsTheLimit) {
+TEST(YamlText, AcceptsTheMaximumDepth) {
   EXPECT_TRUE(parse("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]").ok());
 }
 
-TEST(YamlText, RefusesATextOverTheLimitBeforeReadingIt) {
+TEST(YamlText, RejectsATextOverTheSizeLimit) {
   const Result<YamlDocument> document = parse_yaml("a: 123", "a.yaml", {.bytes = 5});
 
   ASSERT_FALSE(document.ok());
@@ -174,9 +175,9 @@ TEST(YamlText, RefusesATextOverTheLimitBeforeReadingIt) {
   EXPECT_TRUE(parse_yaml("a: 12", "a.yaml", {.bytes = 5}).ok());
 }
 
-// Openings alone, as many as a file may hold, on a stack that a deep recursion would leave: the
-// answer is ours.
-TEST(YamlText, RefusesAFileOfNothingButOpeningsOnASmallStack) {
+// The largest file that consists of opening brackets, on a stack that a deep recursion would
+// overflow.
+TEST(YamlText, RejectsDeepNestingOnASmallStack) {
   for (const std::string_view opening :
        {"[", "{", "- ", "? ", "[? ", "{a: ", "- ? ", "[{a: ", "\"a\": ["}) {
     std::string text;
@@ -205,7 +206,7 @@ TEST(YamlText, RefusesAFileOfNothingButOpeningsOnASmallStack) {
   }
 }
 
-TEST(YamlText, RefusesOrTakesEveryTruncationOfAManifestWithoutACrash) {
+TEST(YamlText, ParsesOrRejectsEveryTruncationOfAManifest) {
   const std::string whole =
       "schema: \"1.0\"\nkeys:\n  - {key: cuda, aliases: ['a', \"b\"]}\nx: |\n  text\n  more\n";
   for (std::size_t size = 0; size <= whole.size(); ++size) {
