@@ -22,7 +22,7 @@
 namespace gantry {
 namespace {
 
-// Nothing here throws: texts are put together on the stack, as some tell that memory is out.
+// Formats an error text on the stack: it does not throw, and some errors report exhausted memory.
 template <class... Parts>
 gantry_code refuse(gantry_status* status, gantry_code code, const char* form, Parts... parts) {
   char text[256];
@@ -30,31 +30,32 @@ gantry_code refuse(gantry_status* status, gantry_code code, const char* form, Pa
   return gantry_fail(status, code, "", text);
 }
 
-// a huge page
+// size of a huge page
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 21;
-// what a process can address
+// address space of a process
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47;
 
-// Attribute 1000 of every runtime in the process: the table has no self. As the allocator rounds
-// blocks, so that free() finds the same number without a header or a map.
+// Attribute 1000, shared by all runtimes of the process since the table has no self. It adds up the
+// usable sizes of blocks, which alloc and free can both query without a header or a map.
 std::atomic<std::int64_t> allocated_bytes{0};
 
 gantry_code check_flags(std::uint32_t flags, gantry_status* status) {
   if (flags == 0) return GANTRY_OK;
   char text[96];
-  std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", this version knows none", flags);
+  std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", this version supports none",
+                flags);
   return gantry_fail(status, GANTRY_UNSUPPORTED, "FLAGS", text);
 }
 
 gantry_code check_index(std::int32_t i, gantry_status* status) {
   if (i == 0) return GANTRY_OK;
-  return refuse(status, GANTRY_INVALID, "cpu:%" PRId32 " is not there, the only index is 0", i);
+  return refuse(status, GANTRY_INVALID, "cpu:%" PRId32 " does not exist, the only index is 0", i);
 }
 
 gantry_code check_queue(std::int32_t i, const void* stream, gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
   if (stream == nullptr) return GANTRY_OK;
-  return refuse(status, GANTRY_INVALID, "cpu: stream %p is not there, the only stream is NULL",
+  return refuse(status, GANTRY_INVALID, "cpu: stream %p does not exist, the only stream is NULL",
                 stream);
 }
 
@@ -63,8 +64,9 @@ gantry_code count(void*, std::int32_t* count, gantry_status*) {
   return GANTRY_OK;
 }
 
-// The number behind an attribute, -1 where there is none.
-// source   numbers: spec of device attributes, DeviceAttrKind; 1000 on: ours
+// Returns the value of an attribute; -1 if it does not apply.
+//
+// source   apache/tvm include/tvm/runtime/device_api.h DeviceAttrKind; from 1000 on: gantry's own
 std::int64_t attribute_number(std::int32_t kind) {
   const auto pages = [](int which) {
     const long number = sysconf(which);
@@ -74,7 +76,7 @@ std::int64_t attribute_number(std::int32_t kind) {
     // exists
     case 0:
       return 1;
-    // multiprocessors: hardware threads that this process may use
+    // number of multiprocessors: hardware threads
     case 7: {
       const unsigned threads = std::thread::hardware_concurrency();
       return threads == 0 ? -1 : std::int64_t{threads};
@@ -87,7 +89,7 @@ std::int64_t attribute_number(std::int32_t kind) {
     // memory, bytes
     case 14:
       return pages(_SC_PHYS_PAGES);
-    // memory free now, bytes
+    // available memory, bytes
     case 15:
       return pages(_SC_AVPHYS_PAGES);
     case 1000:
@@ -101,7 +103,7 @@ gantry_code attribute(void*, std::int32_t i, std::int32_t kind, gantry_value* ou
                       gantry_status* status) {
   std::int64_t number = 0;
   if (i != 0 && kind == 0) {
-    // to ask whether a device exists is never wrong
+    // "exists" is 0 for another index and not an error
     number = 0;
   } else if (const gantry_code code = check_index(i, status); code != GANTRY_OK) {
     return code;
@@ -121,7 +123,7 @@ gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
     return abi_boundary(status, [&]() -> Status {
       const std::string_view scope(what->scope.data, what->scope.size);
       return unsupported("cpu: memory scope ", quoted(scope),
-                         " is not there, the only scope is \"global\"");
+                         " is not supported, the only scope is \"global\"");
     });
   }
   const std::uint64_t alignment = std::max(what->alignment, kTensorAlignment);
@@ -132,10 +134,11 @@ gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
   }
   if (what->size > kMaxBytes) {
     return refuse(status, GANTRY_EXHAUSTED,
-                  "cpu: %" PRIu64 " bytes are asked for, maximum is %" PRIu64, what->size,
+                  "cpu: %" PRIu64 " bytes are requested, maximum is %" PRIu64, what->size,
                   kMaxBytes);
   }
-  // Rounded up as aligned_alloc wants it; a block of no bytes still has an address of its own.
+  // aligned_alloc requires a multiple of the alignment. A tensor without bytes also has a unique
+  // address.
   const std::uint64_t size = std::max((what->size + alignment - 1) & ~(alignment - 1), alignment);
   void* const block = std::aligned_alloc(alignment, size);
   if (block == nullptr) {
@@ -159,7 +162,7 @@ gantry_code check_location(const gantry_location& location, const char* side, st
                            gantry_status* status) {
   if (location.device.type != kCpu || location.device.index != 0) {
     return refuse(status, GANTRY_INVALID,
-                  "cpu: copy %s device %" PRId32 ":%" PRId32 ", the only device here is 1:0", side,
+                  "cpu: copy %s device %" PRId32 ":%" PRId32 ", the only device is 1:0", side,
                   location.device.type, location.device.index);
   }
   if (location.data == nullptr && size != 0) {
@@ -187,7 +190,7 @@ gantry_code synchronize(void*, std::int32_t i, void* stream, gantry_status* stat
   return check_queue(i, stream, status);
 }
 
-// Work is done when the call returns, so the one stream is NULL.
+// All work is complete when a call returns, so the only stream is NULL.
 gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
                           gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
@@ -238,7 +241,7 @@ gantry_code event_elapsed(void*, std::int32_t i, void* start, void* stop, std::i
 }
 
 gantry_code no_capture(gantry_status* status) {
-  return refuse(status, GANTRY_UNSUPPORTED, "cpu: there is no capture of work");
+  return refuse(status, GANTRY_UNSUPPORTED, "cpu: capture is not supported");
 }
 gantry_code capture_begin(void*, std::int32_t, void*, gantry_status* status) {
   return no_capture(status);

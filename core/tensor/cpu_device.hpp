@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU as a device table: aligned host memory, memcpy, one queue that is always done.
+// The device table of the CPU: aligned host memory and one stream, whose work is complete when a
+// call returns.
 #pragma once
 
 #include <gantry/device.h>
@@ -9,11 +10,14 @@
 
 namespace gantry {
 
-// What compiled code may assume of tensor data, in bytes; 256 covers builds that raised TVM's 128.
-// source   spec: alignment constants of TVM 0.2 to 0.26, DLPack's recommendation
+// Alignment of tensor data in bytes. Compiled code may assume TVM's alignment of 64 or 128; 256
+// also covers builds with a larger one.
+//
+// source   apache/tvm include/tvm/runtime/device_api.h kAllocAlignment; dlpack.h DLTensor::data
 constexpr std::uint64_t kTensorAlignment = 256;
 
-// Static, complete; self is unused. Attribute 1000 counts the bytes allocated now.
+// Returns a static table without empty slots; its functions ignore self. Attribute 1000 is the
+// number of bytes that are currently allocated.
 const gantry_device_table* cpu_device_table();
 
 }  // namespace gantry

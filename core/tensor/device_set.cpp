@@ -28,7 +28,7 @@ constexpr Numbered kDlpack[] = {
     {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
 };
 
-// 0 where DLPack has no such name.
+// 0 if DLPack has no such name.
 std::int32_t dlpack_number(std::string_view name) {
   for (const Numbered& device : kDlpack) {
     if (device.name == name) return device.type;
@@ -87,19 +87,19 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
   void* data = nullptr;
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
-    return device.table->alloc(device.self, index, &what, &data, said);
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->alloc(device.self, index, &what, &data, out);
   });
   if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
   if (data == nullptr) {
-    return bug(described(device), ": alloc of ", what.size, " bytes succeeds without memory")
+    return bug(described(device), ": alloc of ", what.size, " bytes succeeds but returns NULL")
         .with_reason("DEVICE_ALLOC");
   }
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
     device_free(device, index, data);
     return bug(described(device), ": alloc of ", what.size,
-               " bytes returns an address that is no multiple of ", what.alignment)
+               " bytes returns an address that is not a multiple of ", what.alignment)
         .with_reason("DEVICE_ALLOC");
   }
   return data;
@@ -113,32 +113,32 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
                                         std::string plugin) {
   const std::lock_guard lock(mutex_);
   if (name.empty() || name.find(':') != std::string::npos) {
-    return invalid("device name ", quoted(name), " is empty or has a colon");
+    return invalid("device name ", quoted(name), " is empty or contains a colon");
   }
   for (const auto& slot : slots_) {
     if (!slot || slot->name != name) continue;
     return invalid(
-        "device ", name, ": the name is taken by ",
+        "device ", name, ": the name is already used by ",
         slot->plugin.empty() ? "the core" : concat("plugin ", slot->plugin),
-        "; take one plugin away, or give one device a name of its own",
-        name == "ext_dev" ? ": its modules' code may say 12, ext_dev, all the same" : "");
+        "; remove one of the plugins or rename one of the devices",
+        name == "ext_dev" ? "; code compiled for ext_dev, 12, also works with another name" : "");
   }
   std::int32_t type = table->type;
   if (type == kExtDev && name != "ext_dev") type = 0;
   if (type < 0 || type >= kFirstAssignedType) {
-    return invalid("device ", name, ": number ", type, " is not DLPack's (1 to ",
-                   kFirstAssignedType - 1, ") and not 0");
+    return invalid("device ", name, ": number is ", type, ", expected a DLPack number (1 to ",
+                   kFirstAssignedType - 1, ") or 0");
   }
   if (const std::int32_t known = dlpack_number(name); known != 0 && type != known) {
     return invalid("device ", name, ": number is ", type, ", DLPack's is ", known);
   }
   if (const auto& slot = slots_[static_cast<std::size_t>(type)]; type != 0 && slot) {
-    return invalid("device ", name, ": number ", type, " is ", slot->name, "'s");
+    return invalid("device ", name, ": number ", type, " is already used by device ", slot->name);
   }
   if (type == 0) {
     if (next_assigned_ == kDeviceTypeCount) {
-      return exhausted("device ", name, ": the numbers ", kFirstAssignedType, " to ",
-                       kDeviceTypeCount - 1, " are all taken");
+      return exhausted("device ", name, ": all numbers from ", kFirstAssignedType, " to ",
+                       kDeviceTypeCount - 1, " are in use");
     }
     type = next_assigned_++;
   }
@@ -153,7 +153,7 @@ void DeviceSet::serve(std::int32_t type, void* self) {
   Device served = *slots_[at];
   served.self = self;
   slots_[at] = std::make_shared<const Device>(std::move(served));
-  // find() may look from now on
+  // after this store find() returns the slot
   present_[at].store(true, std::memory_order_release);
 }
 
@@ -178,7 +178,7 @@ Result<std::int32_t> DeviceSet::number_of(std::string_view name) const {
     }
   }
   if (const std::int32_t known = dlpack_number(name); known != 0) return known;
-  return not_found("device ", quoted(name), " is not there; devices: ", names_of(*this));
+  return not_found("device ", quoted(name), " does not exist; devices: ", names_of(*this));
 }
 
 const std::shared_ptr<const Device>* DeviceSet::find(std::int32_t type) const {
@@ -199,7 +199,7 @@ Result<std::shared_ptr<const Device>> DeviceSet::get(std::int32_t type) const {
   if (const auto* device = find(type)) return *device;
   const std::string_view known = dlpack_name(type);
   return not_found("device number ", type, known.empty() ? "" : concat(" (", known, ")"),
-                   " is not there; devices: ", names_of(*this));
+                   " does not exist; devices: ", names_of(*this));
 }
 
 Result<std::shared_ptr<const Device>> DeviceSet::lend(std::int32_t type) const {

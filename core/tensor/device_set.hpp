@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices of one runtime: names, numbers, and the tables that serve them.
+// The devices of one runtime: their names, device types and function tables.
 //
-//     "cpu" <-> 1            always there, ours
+//     "cpu" <-> 1            always present, part of the core
 //     "opencl" <-> 4         DLPack's number, from the plugin's table
-//     "acme" <-> 64..127     no DLPack number, or that of ext_dev: assigned in order of registration
+//     "acme" <-> 64..127     no DLPack number, or ext_dev's: assigned in order of registration
 #pragma once
 
 #include <gantry/device.h>
@@ -22,7 +22,7 @@
 namespace gantry {
 
 constexpr std::int32_t kCpu = 1;
-// DLPack's one number for the devices of everybody else
+// DLPack's number for all devices that have none of their own
 constexpr std::int32_t kExtDev = 12;
 constexpr std::int32_t kFirstAssignedType = 64;
 constexpr std::int32_t kDeviceTypeCount = 128;
@@ -32,75 +32,83 @@ struct Device {
   std::string name;
   std::int32_t type = 0;
   void* self = nullptr;
-  // complete: empty places hold stubs
+  // without empty slots: functions that a plugin does not have are stubs
   const gantry_device_table* table = nullptr;
-  // id; empty: the core
+  // plugin id; empty for devices of the core
   std::string plugin;
 };
 
-// "device npu (plugin acme.npu)", for messages about its table.
+// "device npu (plugin acme.npu)", for errors about its table.
 std::string described(const Device& device);
 
-// Memory of a device, as its table gives it and checked: it is there, and aligned as asked unless it is a handle.
+// Allocates memory of a device. The result is not NULL and has the requested alignment, unless the
+// device uses opaque handles.
 //
-// returns  the table's own error, or bug, reason DEVICE_ALLOC, naming the device and its plugin
+// returns  the table's own error, or bug with reason DEVICE_ALLOC, naming the device and its plugin
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
-// Frees what device_alloc() returned; at the end of a process it leaves memory of plugins to the
-// system.
+// Frees memory from device_alloc(). While the process ends, memory of plugins is not freed.
 void device_free(const Device& device, std::int32_t index, void* data);
-// True if functions of the device's table may be called: those of plugins not at the end of a process.
+// True if functions of the device's table may be called: always for the CPU, for plugins until the
+// process ends.
 bool may_call(const Device& device);
 
-// A device as people write it: "cpu", "opencl:1".
+// A device as users write it: "cpu", "opencl:1".
 struct DeviceName {
   std::string_view kind;
   std::int32_t index = 0;
 };
-// returns  invalid for an empty kind, a sign, or an index that is no number
+// returns  invalid for an empty kind or an index that is not a number without a sign
 Result<DeviceName> parse_device_name(std::string_view text);
 
-// DLPack's name of a number ("cuda" for 2, "opencl" for 4 ...); empty if it has none. For messages.
+// DLPack's name of a device type ("cuda" for 2, "opencl" for 4 ...), for errors; empty if it has
+// none.
 std::string_view dlpack_name(std::int32_t type);
 
 class DeviceSet {
  public:
-  // Holds the CPU.
+  // Contains the CPU.
   DeviceSet();
 
-  // Adds a kind of device in two steps, because a plugin asks for its number while it is created: reserve() gives the
-  // number, serve() makes the device findable. The table's type decides the number, 0: the next of 64..127. So does
-  // ext_dev's, 12, for a device that is not called so: several may claim it, and artifacts that say 12 are translated
-  // (core/native/device_numbers.hpp).
+  // Reserves a name and a device type. A device is added in two steps, since a plugin requires its
+  // number while it is created: reserve() assigns the number, serve() publishes the device.
   //
-  // Names are unique, for people choose devices by them; "ext_dev" is one like the others, for one device at a time.
+  // The number is the type in the table. If that is 0, or ext_dev's 12 for a device with another
+  // name, it is the next free one of 64..127: several devices may claim 12, and artifacts that
+  // contain 12 are translated (core/native/device_numbers.hpp). Names are unique, since users
+  // choose devices by name; this includes "ext_dev".
   //
-  // returns  invalid where name or number is taken ("device acme.npu: number 4 is opencl's"), exhausted past 127
+  // returns  invalid if the name or number is in use, exhausted if no number is left
   // thread   any
   Result<std::int32_t> reserve(std::string name, const gantry_device_table* table,
                                std::string plugin = {});
-  // Precondition: `type` was reserved and is not served yet.
+  // Publishes a device. Precondition: `type` is reserved and not published.
   void serve(std::int32_t type, void* self);
-  // Gives a reservation back: the plugin could not be created, and its table may go with it. Precondition as serve().
+  // Cancels a reservation; the table may be freed afterwards. Same precondition as serve().
   void withdraw(std::int32_t type);
-  // Both at once.
+  // reserve() and serve().
   Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table);
 
-  // The number of a name: of a device that is there or reserved, else DLPack's; not_found listing what there is.
+  // Returns the number of a device that is published or reserved, else DLPack's number for the
+  // name; not_found, listing the devices, if there is neither.
   Result<std::int32_t> number_of(std::string_view name) const;
 
-  // What lend() keeps: the runtime that owns this set. Held weakly, or the set would keep its owner.
+  // Sets the owner that lend() keeps alive: the runtime that contains this set. The reference is
+  // weak to avoid a cycle.
+  //
   // thread   before the set is shared
   void keep(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
-  // returns  nullptr where no such device is registered
+  // returns  nullptr if there is no such device
   // thread   any; lock-free
-  // lifetime as long as the set
+  // lifetime that of the set
   const std::shared_ptr<const Device>* find(std::int32_t type) const;
   const std::shared_ptr<const Device>* find(std::string_view name) const;
 
-  // not_found listing the devices there are: "device number 7 (vulkan) is not there; devices: cpu"
+  // returns  not_found, listing the devices: "device number 7 (vulkan) does not exist; devices:
+  //          cpu"
   Result<std::shared_ptr<const Device>> get(std::int32_t type) const;
-  // The same for whoever may outlive the runtime's handle: the pointer keeps the owner given to keep().
+  // The same for objects that may outlive the runtime's handle: the pointer keeps the owner of
+  // keep() alive.
   Result<std::shared_ptr<const Device>> lend(std::int32_t type) const;
 
   std::vector<std::shared_ptr<const Device>> all() const;

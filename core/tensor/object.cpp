@@ -12,7 +12,7 @@
 namespace gantry {
 namespace {
 
-// The deleter of an object that is one block of malloc: the cell, and behind it what it points to.
+// The deleter of an object that is one malloc block with its content.
 void free_block(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
@@ -30,7 +30,7 @@ void free_items(void* self, std::int32_t flags) {
 void delete_opaque(void* self, std::int32_t flags) {
   auto* object = static_cast<OpaqueObject*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0 && object->type != nullptr) {
-    // At the end of a process nothing of a plugin is called: its objects are left to the system.
+    // While the process ends, no plugin function is called; the object is not freed.
     if (!plugins_may_run()) return;
     const NoCancellation guard;
     object->type->destroy(object->self);
@@ -38,7 +38,9 @@ void delete_opaque(void* self, std::int32_t flags) {
   delete_object<OpaqueObject>(self, flags);
 }
 
-// As tvm-ffi calls it. Without memory the backtrace stays as it is.
+// The update function that tvm-ffi calls. If memory is exhausted, the backtrace is unchanged.
+//
+// mode     [in]   0 replaces the backtrace, another value appends to it
 void update_backtrace(gantry_object* self, const gantry_bytes* backtrace, std::int32_t mode) {
   auto* object = reinterpret_cast<ErrorObject*>(self);
   try {
@@ -49,10 +51,10 @@ void update_backtrace(gantry_object* self, const gantry_bytes* backtrace, std::i
   }
 }
 
-// A cell with `extra` bytes behind it, in one block.
+// Allocates a T followed by `extra` bytes in one malloc block.
 //
-// T        trivially constructible, its size a multiple of 8
-// returns  exhausted naming `what`
+// what     [in]   for the error: "shape"
+// returns  exhausted
 template <class T>
 Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   static_assert(sizeof(T) % alignof(gantry_value) == 0);
@@ -62,7 +64,7 @@ Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   return new (block) T{};
 }
 
-// One item that may be kept: with a reference of its own.
+// Checks one item and returns a value that owns its content.
 Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   if (item.kind == GANTRY_CSTRING || item.kind == GANTRY_BYTES_REF) {
     if (item.p == nullptr) return invalid("item ", index, " is a text at address 0");
@@ -75,13 +77,13 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
     return invalid("item ", index, " is a borrowed tensor, only tensor objects can be kept");
   }
   if (!is_owned_kind(item.kind)) {
-    return invalid("item ", index, " has kind ", item.kind, ", which is no kind of value");
+    return invalid("item ", index, " has kind ", item.kind, ", which is not a kind of value");
   }
   if (holds_object(item) && item.object == nullptr)
     return invalid("item ", index, " is an object at address 0");
   if (!gantry_value_is_canonical(&item)) {
     return invalid("item ", index, " of kind ", item.kind,
-                   " is not canonical: bytes that the kind does not use are 0")
+                   " is not canonical: bytes that the kind does not use must be 0")
         .with_reason("VALUE_FORM");
   }
   if (holds_object(item)) gantry_retain(item.object);
@@ -131,7 +133,7 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
   for (std::size_t i = 0; i < items.size(); ++i) {
     GANTRY_TRY(OwnedValue item, keep_item(items[i], i));
     object->items[i] = item.take();
-    // so that a failure at a later item releases what is kept by now
+    // after a failure at a later item, the deleter releases the items before it
     object->count = i + 1;
   }
   return kept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reference-counted objects that the host makes: texts, shapes, arrays and maps here, tensors in tensor.hpp,
-// functions and modules in core/module. Every one begins with gantry_object (tvm-ffi's 24-byte header).
-//
-//     gantry_object | cell             what the deleter frees: itself and everything it owns
+// Reference-counted objects that the host creates: texts, shapes, arrays, maps, errors and opaque
+// objects here, tensors in tensor.hpp, functions and modules in core/module. Each begins with
+// gantry_object (tvm-ffi's 24-byte header), which the content follows. The deleter frees the object
+// and everything that it owns.
 #pragma once
 
 #include <gantry/host.h>
@@ -19,10 +19,11 @@
 
 namespace gantry {
 
-// One strong reference, and the weak one that all strong references hold together.
+// One strong reference, and the weak one that all strong references share.
 constexpr std::uint64_t kFreshCounts = std::uint64_t{1} << 32 | 1;
 
-// Adds a strong reference unless there is none left. The caller holds a reference, weak or strong.
+// Adds a strong reference and returns true, unless there is none left. Precondition: the caller
+// holds a weak or strong reference.
 inline bool retain_if_alive(gantry_object& object) {
   const std::atomic_ref counts(object.counts);
   std::uint64_t seen = counts.load(std::memory_order_relaxed);
@@ -34,12 +35,13 @@ inline bool retain_if_alive(gantry_object& object) {
 
 constexpr std::uint64_t kOneWeak = std::uint64_t{1} << 32;
 
-// Releases a weak reference. The caller for which it returns true frees the memory.
+// Releases a weak reference. If it returns true, the caller must free the memory.
 inline bool release_weak(gantry_object& object) {
   return std::atomic_ref(object.counts).fetch_sub(kOneWeak, std::memory_order_acq_rel) >> 32 == 1;
 }
 
-// One reference to a T, whose first member is `gantry_object header` (T may be gantry_object itself).
+// One reference to a T, whose first member is `gantry_object header` (T may be gantry_object
+// itself).
 template <class T>
 class Ref {
  public:
@@ -73,7 +75,7 @@ class Ref {
   explicit operator bool() const { return object_ != nullptr; }
   gantry_object* base() const { return reinterpret_cast<gantry_object*>(object_); }
 
-  // Gives the reference away.
+  // Passes the reference to the caller.
   T* take() { return std::exchange(object_, nullptr); }
 
  private:
@@ -82,7 +84,7 @@ class Ref {
 
 using ObjectPtr = Ref<gantry_object>;
 
-// One weak reference: it keeps the object's memory, not its content.
+// One weak reference: it keeps the object's memory but not its content alive.
 template <class T>
 class WeakRef {
  public:
@@ -101,7 +103,7 @@ class WeakRef {
       object_->deleter(object_, GANTRY_DELETE_MEMORY);
   }
 
-  // returns  NULL where no strong reference is left
+  // Returns a strong reference, or an empty one if there are no strong references left.
   Ref<T> lock() const {
     if (object_ == nullptr || !retain_if_alive(*object_)) return {};
     return Ref<T>::adopt(reinterpret_cast<T*>(object_));
@@ -116,8 +118,9 @@ class WeakRef {
 
 inline bool holds_object(const gantry_value& value) { return value.kind >= GANTRY_OBJECT; }
 
-// True for the kinds of results and items: those that own what they hold, or hold nothing to own. Not
-// for borrowed kinds, nor for kinds below GANTRY_OBJECT that this version does not know.
+// True for the kinds that results and items may have: those that own their content or have nothing
+// to own. False for borrowed kinds, and for kinds below GANTRY_OBJECT that are unknown to this
+// version.
 constexpr bool is_owned_kind(std::int32_t kind) {
   constexpr std::uint64_t plain = 1u << GANTRY_NONE | 1u << GANTRY_INT | 1u << GANTRY_BOOL |
                                   1u << GANTRY_FLOAT | 1u << GANTRY_POINTER | 1u << GANTRY_DTYPE |
@@ -142,7 +145,7 @@ inline gantry_value value_of(gantry_object* object) {
 class OwnedValue {
  public:
   OwnedValue() = default;
-  // Takes over the reference that `value` holds.
+  // Takes ownership of the reference in `value`.
   static OwnedValue adopt(const gantry_value& value) {
     OwnedValue owned;
     owned.value_ = value;
@@ -166,7 +169,7 @@ class OwnedValue {
 
   const gantry_value& get() const { return value_; }
   gantry_value take() { return std::exchange(value_, gantry_value{}); }
-  // For a call's result: the slot, none at the time.
+  // The slot for the result of a call. Precondition: the value is none.
   gantry_value* slot() { return &value_; }
 
  private:
@@ -176,7 +179,7 @@ class OwnedValue {
 // GANTRY_STRING, GANTRY_BYTES
 struct TextObject {
   gantry_object header;
-  // into this allocation, NUL behind it for debuggers
+  // points into this allocation; followed by a NUL, for debuggers
   gantry_bytes text;
 };
 // GANTRY_SHAPE
@@ -188,12 +191,12 @@ struct ShapeObject {
 // GANTRY_ARRAY; GANTRY_MAP: key, value, key, value, in the order given
 struct ItemsObject {
   gantry_object header;
-  // one reference each, into this allocation
+  // in this allocation; each item owns one reference
   gantry_value* items;
   std::uint64_t count;
 };
 
-// GANTRY_ERROR. The texts and references in `error` belong to the members behind it.
+// GANTRY_ERROR. The texts and references in `error` point to the members that follow it.
 struct ErrorObject {
   gantry_object header;
   gantry_error error;
@@ -203,42 +206,44 @@ struct ErrorObject {
 // GANTRY_OBJECT: a pin, or an object of a plugin.
 struct OpaqueObject {
   gantry_object header;
-  // NULL for a pin.
+  // NULL for a pin
   const gantry_object_type* type = nullptr;
   void* self = nullptr;
   std::shared_ptr<const void> kept;
 };
 
-// Copies a text into a canonical value: a small one where it fits, else an object.
+// Copies a text to a canonical value: a small one if the text fits, else an object.
 //
-// kind     [in]   GANTRY_STRING or GANTRY_BYTES, else invalid
-// returns  exhausted when memory is
+// kind     [in]   GANTRY_STRING or GANTRY_BYTES
+// returns  invalid for another kind; exhausted
 Result<OwnedValue> new_text(std::int32_t kind, std::string_view text);
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims);
 // kind     [in]   GANTRY_ARRAY, or GANTRY_MAP with an even count
-// items    [in]   each kept: objects are retained, texts copied. A tensor by reference is refused as
-//                 invalid, because nothing limits its life; so is a value that is not canonical
+// items    [in]   objects are retained, borrowed texts are copied
+// returns  invalid for a borrowed tensor, whose lifetime is unknown, and for a value that is not
+//          canonical; exhausted
 Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_value> items);
-// what     [in]   texts are copied, cause and context retained
+// what     [in]   texts are copied; cause and context are retained
 Result<Ref<ErrorObject>> new_error(const gantry_error& what);
 // type     [in]   static for the life of the process
-// self     [in]   on failure the caller keeps it
-// kept     [in]   what the code of type->destroy needs
+// self     [in]   owned by the object on success, by the caller on failure
+// kept     [in]   kept alive with the object: the library that contains type->destroy
 Result<ObjectPtr> new_opaque(const gantry_object_type* type, void* self,
                              std::shared_ptr<const void> kept);
-// returns  invalid  an object that is not opaque, or of another type
+// returns  invalid if the object is not opaque or has another type
 Result<void*> opaque_self(const gantry_object* object, const gantry_object_type* type);
 
-// An object of kind GANTRY_OBJECT that keeps `what` alive (a mapped file, a library) until its last release.
+// Creates an object of kind GANTRY_OBJECT that keeps `what`, for example a mapped file or a
+// library, alive until its last release.
 Result<ObjectPtr> new_pin(std::shared_ptr<const void> what);
 
-// The header of a new object. For components that make further kinds of objects.
+// The header of a new object, for components that create other kinds of objects.
 inline gantry_object fresh_header(std::int32_t kind, void (*deleter)(void*, std::int32_t)) {
   return {kFreshCounts, kind, 0, deleter};
 }
 
-// The deleter of a T made by new. Its members go when the last strong reference does, its memory when
-// the last weak one does.
+// The deleter of a T created by new. Its members are destroyed with the last strong reference, its
+// memory is freed with the last weak one.
 template <class T>
 void delete_object(void* self, std::int32_t flags) {
   auto* object = static_cast<T*>(self);

@@ -17,14 +17,14 @@ namespace {
 
 static_assert(offsetof(TensorObject, tensor) == sizeof(gantry_object));
 
-// Between two kinds of devices, at most this much passes through the host at a time.
+// Size of the host buffer for copies between two device types.
 constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
 
 std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
   return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
 }
 
-// Frees the memory first, while the device that frees it is still held; then the owner or the device.
+// Frees the data before it releases the device, which is required for that, or the owner.
 void destroy_tensor(void* self, std::int32_t flags) {
   auto* const object = static_cast<TensorObject*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
@@ -37,12 +37,12 @@ void destroy_tensor(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
 
-// The object with copies of shape and strides behind it, in one block. data and bytes are not set.
+// Allocates the object followed by copies of shape and strides, in one block. Does not set `bytes`.
 //
 // what     [in]   checked by data_bytes()
 Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
   const auto rank = static_cast<std::size_t>(what.ndim);
-  // rank is below 2^31
+  // does not overflow: rank < 2^31
   const std::size_t words = what.strides != nullptr ? 2 * rank : rank;
   void* const block = std::malloc(sizeof(TensorObject) + words * sizeof(std::int64_t));
   if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
@@ -61,26 +61,28 @@ gantry_location location_of(const gantry_tensor& tensor) {
   return {tensor.data, tensor.byte_offset, tensor.device};
 }
 
-// The stream that a call names for a device; NULL is the default one.
+// The stream for a device: the one in `env` if it belongs to this device, else NULL, the default
+// one.
 void* stream_for(gantry_device_id device, const gantry_env* env) {
   const bool named =
       env != nullptr && env->device.type == device.type && env->device.index == device.index;
   return named ? env->stream : nullptr;
 }
 
-// One call of a device table, queued on a stream of device `at`.
+// Calls copy of a device table, on the stream of device `at`.
 Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
                   const gantry_env* env) {
   if (!may_call(device)) return process_end_error(concat("copy of ", described(device)));
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
-    return device.table->copy(device.self, at.index, &what, stream_for(at, env), said);
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->copy(device.self, at.index, &what, stream_for(at, env), out);
   });
   if (code != GANTRY_OK) return status.error(code, concat("copy of ", described(device)));
   return {};
 }
 
-// Both sides are devices, of two kinds, or of one whose table does not copy between them: through host memory.
+// Copies through host memory, between devices of different types or of one type whose table does
+// not copy between its devices.
 Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
                    const gantry_env* env) {
   const std::uint64_t max = std::min(whole.size, kStagingBytes);
@@ -102,8 +104,8 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
   return {};
 }
 
-// Lets what comes into device `later`'s stream from now on wait for what is in device `earlier`'s. Where the table has
-// no events, by waiting here.
+// Orders future work on the stream of device `later` after the work that is already on the stream
+// of device `earlier`. If the table has no events, blocks until that work is complete.
 Status order(const Device& device, gantry_device_id earlier, gantry_device_id later,
              const gantry_env* env) {
   if (!may_call(device))
@@ -112,22 +114,22 @@ Status order(const Device& device, gantry_device_id earlier, gantry_device_id la
   const gantry_device_table& table = *device.table;
   void* const earlier_stream = stream_for(earlier, env);
   void* event = nullptr;
-  gantry_code code = status.call([&](gantry_status* said) {
-    return table.event_create(device.self, earlier.index, 0, &event, said);
+  gantry_code code = status.call([&](gantry_status* out) {
+    return table.event_create(device.self, earlier.index, 0, &event, out);
   });
   const bool made = code == GANTRY_OK;
   if (made) {
-    code = status.call([&](gantry_status* said) {
+    code = status.call([&](gantry_status* out) {
       const gantry_code recorded =
-          table.event_record(device.self, earlier.index, event, earlier_stream, said);
+          table.event_record(device.self, earlier.index, event, earlier_stream, out);
       if (recorded != GANTRY_OK) return recorded;
-      return table.event_wait(device.self, later.index, event, stream_for(later, env), said);
+      return table.event_wait(device.self, later.index, event, stream_for(later, env), out);
     });
     table.event_destroy(device.self, earlier.index, event);
   }
   if (code == GANTRY_UNSUPPORTED) {
-    code = status.call([&](gantry_status* said) {
-      return table.synchronize(device.self, earlier.index, earlier_stream, said);
+    code = status.call([&](gantry_status* out) {
+      return table.synchronize(device.self, earlier.index, earlier_stream, out);
     });
   }
   if (code != GANTRY_OK) {
@@ -136,8 +138,8 @@ Status order(const Device& device, gantry_device_id earlier, gantry_device_id la
   return {};
 }
 
-// Both sides are of one table. Between two of its devices the copy is in the stream of the source, behind what the
-// target has to do yet, and before what the target does later.
+// Copies between devices of one table. Between two devices, the copy is on the stream of the
+// source, after work that is already on the stream of the target and before later work on it.
 Status copy_within(const Device& device, const gantry_copy& what, const gantry_env* env) {
   const gantry_device_id from = what.from.device, to = what.to.device;
   if (from.index == to.index) return table_copy(device, from, what, env);
@@ -156,7 +158,7 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
     return invalid("tensor of rank ", tensor.ndim, " has no shape");
   }
   Result<std::uint64_t> bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
-  // a caller's shape, no file's
+  // invalid and not malformed: the shape is from the caller and not from a file
   if (!bytes.ok()) return invalid("tensor ", bytes.error().message);
   return bytes;
 }
@@ -167,7 +169,7 @@ bool is_compact(const gantry_tensor& tensor) {
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     const std::int64_t extent = tensor.shape[axis];
-    // its stride is never used
+    // the stride of an extent of 1 is never used
     if (extent == 1) continue;
     if (tensor.strides[axis] != expected) return false;
     if (__builtin_mul_overflow(expected, extent, &expected)) return false;
@@ -220,7 +222,7 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
     return std::move(data).failure().at("while making tensor ", describe(compact, devices));
   }
   object->tensor.data = *data;
-  // from now on destroy_tensor frees the memory
+  // from here on destroy_tensor() frees the data
   object->device = std::move(device);
   object->bytes = bytes;
   return object;

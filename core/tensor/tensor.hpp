@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors: DLPack's struct with an owner.
+// Tensor objects: DLPack's struct with an owner.
 //
 //     TensorObject = gantry_object | gantry_tensor | owner or device memory | shape
 #pragma once
@@ -16,44 +16,52 @@ namespace gantry {
 // GANTRY_TENSOR
 struct TensorObject {
   gantry_object header;
-  // directly behind the header, as gantry_value_tensor() expects
+  // must follow the header directly: gantry_value_tensor() depends on it
   gantry_tensor tensor;
-  // a view: who keeps the memory
+  // view: the object that owns the memory, may be empty
   ObjectPtr owner;
-  // an allocation: who frees it; a view: empty
+  // allocation: the device that frees the memory; view: empty
   std::shared_ptr<const Device> device;
-  // of the data: product of the shape times the element
+  // size of the data: number of elements times element size
   std::uint64_t bytes;
 };
 
-// Bytes of the data that `tensor` describes; invalid for a negative extent, a negative rank, a missing shape, or a
-// product past 2^63.
+// Size in bytes of the data that `tensor` describes.
+//
+// returns  invalid for a negative rank, a negative extent, a missing shape, or an overflow
 Result<std::uint64_t> data_bytes(const gantry_tensor& tensor);
 
-// Is it dense and row-major? Strides NULL, or equal to the compact ones (extents of 1 aside).
+// True if the tensor is dense and row-major: its strides are NULL or equal to the compact ones,
+// except for extents of 1.
 bool is_compact(const gantry_tensor& tensor);
 
-// "float32[1, 64] on cpu:0", for messages.
+// "float32[1, 64] on cpu:0", for errors.
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 
-// A new tensor with memory of its own.
+// Creates a compact tensor with new memory, whose content is undefined.
 //
-// like     [in]   device, dtype and shape; data, strides and byte_offset are not looked at
-// scope    [in]   memory scope, empty: "global"
-// returns  not_found no such device; exhausted; content undefined
+// like     [in]   device, dtype and shape; data, strides and byte_offset are ignored
+// scope    [in]   memory scope; empty: "global"
+// returns  invalid     see data_bytes()
+//          not_found   no such device
+//          exhausted   host or device memory
 Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like,
                                      std::string_view scope = {});
 
-// A tensor over memory that `owner` keeps; owner is retained. Shape and strides are copied.
+// Creates a tensor over existing memory. Shape and strides are copied.
 //
-// owner    [in]   NULL: the caller sees to it that the memory outlives the view
-// returns  invalid see data_bytes(), or elements at address 0; exhausted
+// owner    [in]   retained; NULL: the caller guarantees that the memory outlives the view
+// returns  invalid, see data_bytes(), or if the data is at address 0 and not empty; exhausted
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner);
 
-// Copies all elements. Same dtype and element count; both compact, else invalid naming which is not.
+// Copies all elements between compact tensors of the same dtype and element count. If one side is
+// in host memory, the copy is complete on return. Otherwise it is ordered on the stream of `from`
+// and before later work on the stream of `to`.
 //
-// env      [in]   stream for the device side that is env->device; NULL: default streams
-// costs    complete on return where a side is the host's; else ordered on from's stream, before later work on to's
+// env      [in]   its stream is used for the side whose device is env->device; NULL: default
+//                 streams
+// returns  invalid for tensors that differ, are not compact or are at address 0; not_found for an
+//          unknown device; a device's own error
 Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
                    const gantry_env* env);
 

@@ -171,7 +171,7 @@ TEST_F(DeviceGraph, IsNotRecordedByADeviceThatCannot) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::unsupported);
   EXPECT_EQ(made.error().message,
-            "cpu: there is no capture of work\n"
+            "cpu: capture is not supported\n"
             "  in cuda_graph_create; \"default\" runs the same model without recording\n"
             "  while making an executor with \"cuda_graph_create\"");
 }

@@ -158,12 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
             },
             Code::malformed, "STRUCT_SIZE", "gantry_module_table says its size is 16"},
         Wrong{"ALoaderForADeviceThatIsNowhere", [](Breaker& b) { b.loader_device = "nowhere"; },
-              Code::not_found, "", "device \"nowhere\" is not there; devices: cpu, breaker"},
+              Code::not_found, "", "device \"nowhere\" does not exist; devices: cpu, breaker"},
         Wrong{"ADeviceNumberThatIsNone",
               [](Breaker& b) {
                 b.device_table = changed_device<[](auto& table) { table.type = 70; }>();
               },
-              Code::invalid, "CREATE_FAILED", "number 70 is not DLPack's"},
+              Code::invalid, "CREATE_FAILED", "number is 70, expected a DLPack number"},
         Wrong{"ADeviceCountBelowZero",
               [](Breaker& b) {
                 b.device_table = changed_device<[](auto& table) {
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    gantry_status*) -> gantry_code { return GANTRY_OK; };
                 }>();
               },
-              Code::bug, "DEVICE_ALLOC", "alloc of 16 bytes succeeds without memory"},
+              Code::bug, "DEVICE_ALLOC", "alloc of 16 bytes succeeds but returns NULL"},
         Wrong{"MemoryBesideItsAlignment",
               [](Breaker& b) {
                 b.device_table = changed_device<[](auto& table) {
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
                 }>();
               },
               Code::bug, "DEVICE_ALLOC",
-              "alloc of 16 bytes returns an address that is no multiple of "},
+              "alloc of 16 bytes returns an address that is not a multiple of "},
         Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
               "TEST", "fails as unavailable and gives no reason"},
         Wrong{"ATextThatIsNotUtf8",

@@ -114,7 +114,7 @@ TEST_F(RunCaptured, IsRefusedByADeviceThatRecordsNothing) {
     const Outcome refused = gantry(args);
 
     EXPECT_EQ(refused.status, 1);
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("gantry: cpu: there is no capture of work\n"),
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("gantry: cpu: capture is not supported\n"),
                                    HasSubstr("for --capture; without it the model runs there\n")));
   }
 }

@@ -83,7 +83,7 @@ TEST_F(WorkspacesTest, RefusesMemoryThatIsNotThere) {
   EXPECT_EQ(refused.error().code, Code::bug);
   EXPECT_EQ(refused.error().reason, "DEVICE_ALLOC");
   EXPECT_THAT(refused.error().message,
-              ::testing::StartsWith("device fake: alloc of 4096 bytes succeeds without memory"));
+              ::testing::StartsWith("device fake: alloc of 4096 bytes succeeds but returns NULL"));
 }
 
 TEST_F(WorkspacesTest, RoundsUpToPagesOfFullAlignment) {

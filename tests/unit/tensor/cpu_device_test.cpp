@@ -55,9 +55,9 @@ gantry_location location(void* data, std::uint64_t offset = 0, gantry_device_id 
   return {data, offset, device};
 }
 
-// One failure of the table: whose fault, and the whole text.
+// Expects an error with this code and complete text.
 template <class T>
-void expect_refusal(const Result<T>& result, Code code, std::string_view message) {
+void expect_error(const Result<T>& result, Code code, std::string_view message) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, code);
   EXPECT_EQ(result.error().message, message);
@@ -71,13 +71,13 @@ TEST(CpuDevice, TableHasEveryFunction) {
   for (const char* location = first; location < end; location += sizeof(void*)) {
     void* function = nullptr;
     std::memcpy(&function, location, sizeof function);
-    EXPECT_NE(function, nullptr) << "place " << (location - first) / 8 << " behind count";
+    EXPECT_NE(function, nullptr) << "slot " << (location - first) / 8 << " from count";
   }
   EXPECT_EQ(table.struct_size, sizeof table);
   EXPECT_EQ(table.type, 1);
 }
 
-TEST(CpuDevice, IsOne) {
+TEST(CpuDevice, HasOneIndex) {
   std::int32_t count = 0;
 
   EXPECT_EQ(cpu().count(nullptr, &count, nullptr), GANTRY_OK);
@@ -85,7 +85,7 @@ TEST(CpuDevice, IsOne) {
   EXPECT_EQ(count, 1);
 }
 
-TEST(CpuDevice, AlignsTensorDataTo256AndMoreWhereAsked) {
+TEST(CpuDevice, AlignsTo256OrTheRequestedAlignment) {
   for (const std::uint64_t alignment : {0u, 1u, 64u, 128u, 256u, 4096u, 65536u, 1u << 21}) {
     void* const data = alloc(request(1000, alignment)).value();
     const std::uint64_t expected = std::max<std::uint64_t>(alignment, kTensorAlignment);
@@ -95,7 +95,7 @@ TEST(CpuDevice, AlignsTensorDataTo256AndMoreWhereAsked) {
   }
 }
 
-TEST(CpuDevice, GivesDistinctMemoryForNoBytes) {
+TEST(CpuDevice, ReturnsDistinctAddressesForZeroBytes) {
   void* const first = alloc(request(0)).value();
   void* const second = alloc(request(0)).value();
 
@@ -106,7 +106,7 @@ TEST(CpuDevice, GivesDistinctMemoryForNoBytes) {
   cpu().free(nullptr, 0, second);
 }
 
-TEST(CpuDevice, FreesNothingForNull) {
+TEST(CpuDevice, IgnoresFreeOfNull) {
   const std::int64_t before = attribute(1000)->i;
 
   cpu().free(nullptr, 0, nullptr);
@@ -114,7 +114,7 @@ TEST(CpuDevice, FreesNothingForNull) {
   EXPECT_EQ(attribute(1000)->i, before);
 }
 
-TEST(CpuDevice, TakesTheGlobalScopeByName) {
+TEST(CpuDevice, AcceptsTheGlobalScopeByName) {
   gantry_alloc what = request(8);
   what.scope = gantry_text("global");
 
@@ -124,38 +124,39 @@ TEST(CpuDevice, TakesTheGlobalScopeByName) {
   cpu().free(nullptr, 0, *data);
 }
 
-TEST(CpuDevice, RefusesAnotherScopeAndEscapesItsName) {
+TEST(CpuDevice, RejectsAnotherScopeAndEscapesItsName) {
   gantry_alloc what = request(8);
   what.scope = gantry_text("global.texture\n");
 
-  expect_refusal(alloc(what), Code::unsupported,
-                 "cpu: memory scope \"global.texture\\n\" is not there, the only scope is "
-                 "\"global\"");
+  expect_error(alloc(what), Code::unsupported,
+               "cpu: memory scope \"global.texture\\n\" is not supported, the only scope is "
+               "\"global\"");
 }
 
-TEST(CpuDevice, RefusesAnAlignmentThatIsNoPowerOfTwo) {
-  expect_refusal(alloc(request(8, 24)), Code::invalid,
-                 "cpu: alignment is 24, expected a power of two up to 2097152");
+TEST(CpuDevice, RejectsAnAlignmentThatIsNotAPowerOfTwo) {
+  expect_error(alloc(request(8, 24)), Code::invalid,
+               "cpu: alignment is 24, expected a power of two up to 2097152");
 }
 
-TEST(CpuDevice, RefusesAnAlignmentAboveAHugePage) {
-  expect_refusal(alloc(request(8, 1u << 22)), Code::invalid,
-                 "cpu: alignment is 4194304, expected a power of two up to 2097152");
+TEST(CpuDevice, RejectsAnAlignmentAboveAHugePage) {
+  expect_error(alloc(request(8, 1u << 22)), Code::invalid,
+               "cpu: alignment is 4194304, expected a power of two up to 2097152");
 }
 
-TEST(CpuDevice, RefusesMoreBytesThanAProcessCanHave) {
-  expect_refusal(alloc(request(UINT64_MAX)), Code::exhausted,
-                 "cpu: 18446744073709551615 bytes are asked for, maximum is 140737488355328");
+TEST(CpuDevice, RejectsMoreBytesThanTheAddressSpace) {
+  expect_error(alloc(request(UINT64_MAX)), Code::exhausted,
+               "cpu: 18446744073709551615 bytes are requested, maximum is 140737488355328");
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // whose allocator ends the program instead
-TEST(CpuDevice, SaysHowMuchWasAskedForWhenMemoryIsOut) {
-  expect_refusal(alloc(request(std::uint64_t{1} << 47)), Code::exhausted,
-                 "cpu: no memory for 140737488355328 bytes aligned to 256");
+// The allocator of AddressSanitizer ends the program instead.
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(CpuDevice, ReportsTheRequestedBytesWhenMemoryIsExhausted) {
+  expect_error(alloc(request(std::uint64_t{1} << 47)), Code::exhausted,
+               "cpu: no memory for 140737488355328 bytes aligned to 256");
 }
 #endif
 
-TEST(CpuDevice, CountsTheBytesAllocatedNow) {
+TEST(CpuDevice, CountsAllocatedBytes) {
   const std::int64_t before = attribute(1000)->i;
 
   void* const data = alloc(request(100000)).value();
@@ -166,7 +167,7 @@ TEST(CpuDevice, CountsTheBytesAllocatedNow) {
   EXPECT_EQ(attribute(1000)->i, before);
 }
 
-TEST(CpuDevice, KnowsItsNumbers) {
+TEST(CpuDevice, HasNumericAttributes) {
   EXPECT_EQ(attribute(0)->i, 1);
   EXPECT_GE(attribute(7)->i, 1);
   EXPECT_GE(attribute(14)->i, attribute(15)->i);
@@ -174,23 +175,21 @@ TEST(CpuDevice, KnowsItsNumbers) {
   EXPECT_EQ(attribute(0)->kind, GANTRY_INT);
 }
 
-TEST(CpuDevice, SaysThatAnotherIndexDoesNotExistWithoutAnError) {
-  EXPECT_EQ(attribute(0, 1)->i, 0);
+TEST(CpuDevice, ReportsThatAnotherIndexDoesNotExist) { EXPECT_EQ(attribute(0, 1)->i, 0); }
+
+TEST(CpuDevice, RejectsAnAttributeThatDoesNotApply) {
+  expect_error(attribute(2), Code::not_found, "cpu: attribute 2 does not apply");
 }
 
-TEST(CpuDevice, FindsNoAttributeThatDoesNotApply) {
-  expect_refusal(attribute(2), Code::not_found, "cpu: attribute 2 does not apply");
-}
-
-TEST(CpuDevice, RefusesAnotherIndexEverywhere) {
+TEST(CpuDevice, RejectsAnotherIndexInEveryFunction) {
   char byte = 0;
   StatusBuffer status;
   void* slot = nullptr;
-  const std::string_view message = "cpu:3 is not there, the only index is 0";
+  const std::string_view message = "cpu:3 does not exist, the only index is 0";
 
-  expect_refusal(alloc(request(8), 3), Code::invalid, message);
-  expect_refusal(attribute(7, 3), Code::invalid, message);
-  expect_refusal(copy(location(&byte), location(&byte), 1, nullptr, 3), Code::invalid, message);
+  expect_error(alloc(request(8), 3), Code::invalid, message);
+  expect_error(attribute(7, 3), Code::invalid, message);
+  expect_error(copy(location(&byte), location(&byte), 1, nullptr, 3), Code::invalid, message);
   EXPECT_EQ(cpu().synchronize(nullptr, 3, nullptr, status.get()), GANTRY_INVALID);
   EXPECT_EQ(status.error(GANTRY_INVALID, "").message, message);
   EXPECT_EQ(cpu().stream_create(nullptr, 3, 0, &slot, nullptr), GANTRY_INVALID);
@@ -208,7 +207,7 @@ TEST(CpuDevice, CopiesBetweenOffsetsOnBothSides) {
   EXPECT_EQ(to, expected);
 }
 
-TEST(CpuDevice, CopiesWithinOneBuffer) {
+TEST(CpuDevice, CopiesOverlappingRanges) {
   std::string text = "abcdefgh";
 
   ASSERT_TRUE(copy(location(text.data()), location(text.data(), 2), 6).ok());
@@ -216,29 +215,29 @@ TEST(CpuDevice, CopiesWithinOneBuffer) {
   EXPECT_EQ(text, "ababcdef");
 }
 
-TEST(CpuDevice, CopiesNoBytesFromNowhere) {
+TEST(CpuDevice, AcceptsNullForACopyOfZeroBytes) {
   EXPECT_TRUE(copy(location(nullptr), location(nullptr), 0).ok());
 }
 
-TEST(CpuDevice, RefusesToCopyAtAddressZero) {
+TEST(CpuDevice, RejectsACopyAtAddressZero) {
   char byte = 0;
 
-  expect_refusal(copy(location(nullptr), location(&byte), 1), Code::invalid,
-                 "cpu: copy of 1 bytes from address 0");
-  expect_refusal(copy(location(&byte), location(nullptr), 1), Code::invalid,
-                 "cpu: copy of 1 bytes to address 0");
+  expect_error(copy(location(nullptr), location(&byte), 1), Code::invalid,
+               "cpu: copy of 1 bytes from address 0");
+  expect_error(copy(location(&byte), location(nullptr), 1), Code::invalid,
+               "cpu: copy of 1 bytes to address 0");
 }
 
-TEST(CpuDevice, RefusesToCopyAnotherDevicesMemory) {
+TEST(CpuDevice, RejectsACopyOfAnotherDevicesMemory) {
   char byte = 0;
 
-  expect_refusal(copy(location(&byte, 0, {4, 0}), location(&byte), 1), Code::invalid,
-                 "cpu: copy from device 4:0, the only device here is 1:0");
-  expect_refusal(copy(location(&byte), location(&byte, 0, {1, 2}), 1), Code::invalid,
-                 "cpu: copy to device 1:2, the only device here is 1:0");
+  expect_error(copy(location(&byte, 0, {4, 0}), location(&byte), 1), Code::invalid,
+               "cpu: copy from device 4:0, the only device is 1:0");
+  expect_error(copy(location(&byte), location(&byte, 0, {1, 2}), 1), Code::invalid,
+               "cpu: copy to device 1:2, the only device is 1:0");
 }
 
-TEST(CpuDevice, HasTheDefaultStreamOnly) {
+TEST(CpuDevice, HasOnlyTheDefaultStream) {
   int x = 0;
   void* stream = &x;
 
@@ -252,7 +251,7 @@ TEST(CpuDevice, HasTheDefaultStreamOnly) {
   EXPECT_TRUE(status.error(GANTRY_INVALID, "").message.ends_with("the only stream is NULL"));
 }
 
-TEST(CpuDevice, RefusesFlagsThatItDoesNotKnow) {
+TEST(CpuDevice, RejectsUnknownFlags) {
   int x = 0;
   void* made = &x;
 
@@ -261,8 +260,8 @@ TEST(CpuDevice, RefusesFlagsThatItDoesNotKnow) {
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").reason, "FLAGS");
   EXPECT_EQ(cpu().event_create(nullptr, 0, 0x80000000u, &made, status.get()), GANTRY_UNSUPPORTED);
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message,
-            "cpu: flags are 0x80000000, this version knows none");
-  EXPECT_EQ(made, &x) << "outputs are untouched";
+            "cpu: flags are 0x80000000, this version supports none");
+  EXPECT_EQ(made, &x) << "outputs are unchanged";
 }
 
 TEST(CpuDevice, MeasuresTimeBetweenEvents) {
@@ -281,7 +280,7 @@ TEST(CpuDevice, MeasuresTimeBetweenEvents) {
   cpu().event_destroy(nullptr, 0, stop);
 }
 
-TEST(CpuDevice, RefusesTheTimeOfAnEventThatNeverWas) {
+TEST(CpuDevice, RejectsTheTimeOfAnEventThatIsNotRecorded) {
   void *start = nullptr, *stop = nullptr;
   ASSERT_EQ(cpu().event_create(nullptr, 0, 0, &start, nullptr), GANTRY_OK);
   ASSERT_EQ(cpu().event_create(nullptr, 0, 0, &stop, nullptr), GANTRY_OK);
@@ -297,12 +296,12 @@ TEST(CpuDevice, RefusesTheTimeOfAnEventThatNeverWas) {
   cpu().event_destroy(nullptr, 0, stop);
 }
 
-TEST(CpuDevice, CannotCaptureWork) {
+TEST(CpuDevice, DoesNotSupportCapture) {
   StatusBuffer status;
   void* graph = nullptr;
 
   EXPECT_EQ(cpu().capture_begin(nullptr, 0, nullptr, status.get()), GANTRY_UNSUPPORTED);
-  EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message, "cpu: there is no capture of work");
+  EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message, "cpu: capture is not supported");
   EXPECT_EQ(cpu().capture_end(nullptr, 0, nullptr, &graph, nullptr), GANTRY_UNSUPPORTED);
   EXPECT_EQ(cpu().capture_launch(nullptr, 0, graph, nullptr, nullptr), GANTRY_UNSUPPORTED);
 }

@@ -20,7 +20,7 @@ gantry_device_table table_of(std::int32_t type) {
   return table;
 }
 
-TEST(DeviceName, HasIndexZeroUnlessItSaysMore) {
+TEST(DeviceName, HasIndexZeroByDefault) {
   EXPECT_EQ(parse_device_name("cpu")->kind, "cpu");
   EXPECT_EQ(parse_device_name("cpu")->index, 0);
   EXPECT_EQ(parse_device_name("acme.npu:12")->kind, "acme.npu");
@@ -34,9 +34,9 @@ struct BadName {
   const char* message;
 };
 
-class DeviceNameRefuses : public ::testing::TestWithParam<BadName> {};
+class InvalidDeviceName : public ::testing::TestWithParam<BadName> {};
 
-TEST_P(DeviceNameRefuses, WhatIsNoDevice) {
+TEST_P(InvalidDeviceName, IsRejected) {
   const Result<DeviceName> name = parse_device_name(GetParam().text);
 
   ASSERT_FALSE(name.ok());
@@ -45,7 +45,7 @@ TEST_P(DeviceNameRefuses, WhatIsNoDevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Texts, DeviceNameRefuses,
+    Texts, InvalidDeviceName,
     ::testing::Values(
         BadName{"Empty", "", "device \"\" has no kind, expected a form like \"cpu:0\""},
         BadName{"NoKind", ":1", "device \":1\" has no kind, expected a form like \"cpu:0\""},
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "2147483647"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DeviceSet, HoldsTheCpu) {
+TEST(DeviceSet, ContainsTheCpu) {
   const DeviceSet devices;
 
   ASSERT_NE(devices.find(kCpu), nullptr);
@@ -87,7 +87,7 @@ TEST(DeviceSet, KeepsTheNumberOfATable) {
   EXPECT_EQ((*devices.find("opencl"))->table, &opencl);
 }
 
-TEST(DeviceSet, NumbersTablesWithoutOneInOrder) {
+TEST(DeviceSet, AssignsNumbersInOrderOfRegistration) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
 
@@ -107,7 +107,7 @@ TEST(DeviceSet, ListsDevicesByNumber) {
   EXPECT_THAT(names, ElementsAre("cpu", "vulkan", "acme.npu"));
 }
 
-TEST(DeviceSet, GivesANumberBeforeTheDeviceIsServed) {
+TEST(DeviceSet, AssignsANumberBeforeTheDeviceIsPublished) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
   int self = 0;
@@ -121,7 +121,7 @@ TEST(DeviceSet, GivesANumberBeforeTheDeviceIsServed) {
   EXPECT_EQ((*devices.find(type))->self, &self);
 }
 
-TEST(DeviceSet, ReservesANameOnceUntilItIsWithdrawn) {
+TEST(DeviceSet, RejectsAReservedNameUntilItIsWithdrawn) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0), other = table_of(0);
   const std::int32_t type = devices.reserve("acme.npu", &table).value();
@@ -132,14 +132,14 @@ TEST(DeviceSet, ReservesANameOnceUntilItIsWithdrawn) {
 
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message,
-            "device acme.npu: the name is taken by the core; take one plugin away, or give one "
-            "device a name of its own");
+            "device acme.npu: the name is already used by the core; remove one of the plugins or "
+            "rename one of the devices");
   ASSERT_TRUE(after.ok()) << after.error().message;
   EXPECT_EQ(*after, type);
 }
 
-// The number may be everybody's, the name is one device's: people choose by it.
-TEST(DeviceSet, HasOneDeviceThatIsCalledExtDev) {
+// Several devices may have tables of type 12, but names are unique.
+TEST(DeviceSet, HasAtMostOneDeviceNamedExtDev) {
   DeviceSet devices;
   const gantry_device_table table = table_of(12), other = table_of(12);
   ASSERT_TRUE(devices.reserve("ext_dev", &table, "acme.npu").ok());
@@ -149,13 +149,14 @@ TEST(DeviceSet, HasOneDeviceThatIsCalledExtDev) {
 
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message,
-            "device ext_dev: the name is taken by plugin acme.npu; take one plugin away, or give "
-            "one device a name of its own: its modules' code may say 12, ext_dev, all the same");
+            "device ext_dev: the name is already used by plugin acme.npu; remove one of the "
+            "plugins or rename one of the devices; code compiled for ext_dev, 12, also works with "
+            "another name");
   ASSERT_TRUE(renamed.ok()) << renamed.error().message;
   EXPECT_EQ(*renamed, 64);
 }
 
-TEST(DeviceSet, LendsDevicesThatKeepItsOwner) {
+TEST(DeviceSet, LendsDevicesThatKeepTheOwnerAlive) {
   auto owner = std::make_shared<DeviceSet>();
   owner->keep(owner);
   const std::weak_ptr<DeviceSet> watched = owner;
@@ -177,10 +178,10 @@ struct BadDevice {
   const char* message;
 };
 
-class DeviceSetRefuses : public ::testing::TestWithParam<BadDevice> {};
+class InvalidDevice : public ::testing::TestWithParam<BadDevice> {};
 
-// Into a set of cpu 1 and opencl 4.
-TEST_P(DeviceSetRefuses, WhatDoesNotFit) {
+// The set contains cpu, 1, and opencl, 4.
+TEST_P(InvalidDevice, IsRejected) {
   DeviceSet devices;
   const gantry_device_table opencl = table_of(4), table = table_of(GetParam().type);
   ASSERT_TRUE(devices.add("opencl", nullptr, &opencl).ok());
@@ -194,35 +195,36 @@ TEST_P(DeviceSetRefuses, WhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Devices, DeviceSetRefuses,
+    Devices, InvalidDevice,
     ::testing::Values(
-        BadDevice{"NoName", "", 0, "device name \"\" is empty or has a colon"},
-        BadDevice{"Colon", "npu:0", 0, "device name \"npu:0\" is empty or has a colon"},
+        BadDevice{"NoName", "", 0, "device name \"\" is empty or contains a colon"},
+        BadDevice{"Colon", "npu:0", 0, "device name \"npu:0\" is empty or contains a colon"},
         BadDevice{"NameTaken", "opencl", 0,
-                  "device opencl: the name is taken by the core; take one plugin away, or give one "
-                  "device a name of its own"},
-        BadDevice{"NumberTaken", "acme.npu", 4, "device acme.npu: number 4 is opencl's"},
+                  "device opencl: the name is already used by the core; remove one of the plugins "
+                  "or rename one of the devices"},
+        BadDevice{"NumberTaken", "acme.npu", 4,
+                  "device acme.npu: number 4 is already used by device opencl"},
         BadDevice{"Negative", "acme.npu", -1,
-                  "device acme.npu: number -1 is not DLPack's (1 to 63) and not 0"},
+                  "device acme.npu: number is -1, expected a DLPack number (1 to 63) or 0"},
         BadDevice{"Assigned", "acme.npu", 64,
-                  "device acme.npu: number 64 is not DLPack's (1 to 63) and not 0"},
+                  "device acme.npu: number is 64, expected a DLPack number (1 to 63) or 0"},
         BadDevice{"OtherNumberOfAKnownName", "vulkan", 8,
                   "device vulkan: number is 8, DLPack's is 7"},
         BadDevice{"NoNumberOfAKnownName", "vulkan", 0,
                   "device vulkan: number is 0, DLPack's is 7"}),
     [](const auto& test) { return test.param.name; });
 
-// Compilers call them all 12; in a runtime each has its own.
-TEST(DeviceSet, NumbersEverybodysExtDev) {
+// Compilers use 12 for all of them; a runtime assigns each its own number.
+TEST(DeviceSet, AssignsNumbersToDevicesOfTypeExtDev) {
   DeviceSet devices;
   const gantry_device_table table = table_of(12);
 
   EXPECT_EQ(*devices.add("acme", nullptr, &table), 64);
   EXPECT_EQ(*devices.add("bolt", nullptr, &table), 65);
-  EXPECT_EQ(*devices.add("ext_dev", nullptr, &table), 12) << "it is called so";
+  EXPECT_EQ(*devices.add("ext_dev", nullptr, &table), 12) << "the name matches";
 }
 
-TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
+TEST(DeviceSet, RejectsADeviceIfAllNumbersAreInUse) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
   for (int i = 64; i < 128; ++i) {
@@ -233,10 +235,10 @@ TEST(DeviceSet, RefusesMoreThanTheNumbersThereAre) {
 
   ASSERT_FALSE(number.ok());
   EXPECT_EQ(number.error().code, Code::exhausted);
-  EXPECT_EQ(number.error().message, "device one more: the numbers 64 to 127 are all taken");
+  EXPECT_EQ(number.error().message, "device one more: all numbers from 64 to 127 are in use");
 }
 
-TEST(DeviceSet, KnowsNumbersOfDevicesThatAreNotThereYet) {
+TEST(DeviceSet, ReturnsDlpackNumbersOfAbsentDevices) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
   ASSERT_TRUE(devices.add("acme.npu", nullptr, &table).ok());
@@ -246,15 +248,15 @@ TEST(DeviceSet, KnowsNumbersOfDevicesThatAreNotThereYet) {
   EXPECT_EQ(*devices.number_of("acme.npu"), 64);
 }
 
-TEST(DeviceSet, ListsWhatIsThereWhereANameIsNot) {
+TEST(DeviceSet, ListsTheDevicesForAnUnknownName) {
   const Result<std::int32_t> number = DeviceSet().number_of("npu");
 
   ASSERT_FALSE(number.ok());
   EXPECT_EQ(number.error().code, Code::not_found);
-  EXPECT_EQ(number.error().message, "device \"npu\" is not there; devices: cpu");
+  EXPECT_EQ(number.error().message, "device \"npu\" does not exist; devices: cpu");
 }
 
-TEST(DeviceSet, ListsWhatIsThereWhereANumberIsNot) {
+TEST(DeviceSet, ListsTheDevicesForAnUnknownNumber) {
   DeviceSet devices;
   const gantry_device_table opencl = table_of(4);
   ASSERT_TRUE(devices.add("opencl", nullptr, &opencl).ok());
@@ -264,12 +266,12 @@ TEST(DeviceSet, ListsWhatIsThereWhereANumberIsNot) {
 
   ASSERT_FALSE(known.ok());
   EXPECT_EQ(known.error().code, Code::not_found);
-  EXPECT_EQ(known.error().message, "device number 7 (vulkan) is not there; devices: cpu, opencl");
+  EXPECT_EQ(known.error().message, "device number 7 (vulkan) does not exist; devices: cpu, opencl");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message, "device number 99 is not there; devices: cpu, opencl");
+  EXPECT_EQ(unknown.error().message, "device number 99 does not exist; devices: cpu, opencl");
 }
 
-TEST(DeviceSet, FindsNothingOutsideItsNumbers) {
+TEST(DeviceSet, FindsNothingForUnknownNumbersAndNames) {
   const DeviceSet devices;
 
   EXPECT_EQ(devices.find(-1), nullptr);
@@ -279,7 +281,7 @@ TEST(DeviceSet, FindsNothingOutsideItsNumbers) {
   EXPECT_EQ(devices.find("none"), nullptr);
 }
 
-TEST(DeviceSet, IsReadWhileDevicesAreAdded) {
+TEST(DeviceSet, CanBeReadWhileDevicesAreAdded) {
   DeviceSet devices;
   const gantry_device_table table = table_of(0);
   std::atomic<bool> done = false;
@@ -303,7 +305,7 @@ TEST(DeviceSet, IsReadWhileDevicesAreAdded) {
   EXPECT_EQ(devices.all().size(), 65u);
 }
 
-TEST(DlpackName, IsEmptyWhereThereIsNone) {
+TEST(DlpackName, IsEmptyForUnknownNumbers) {
   EXPECT_EQ(dlpack_name(2), "cuda");
   EXPECT_EQ(dlpack_name(4), "opencl");
   EXPECT_EQ(dlpack_name(7), "vulkan");

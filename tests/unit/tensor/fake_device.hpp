@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that writes down every call. Its memory is the host's, handed out as opaque handles: the
-// data of a tensor point to a Block, never to bytes.
+// A device that records every call. Its memory is host memory behind opaque handles: the data
+// pointer of a tensor points to a Block and not to bytes.
 #pragma once
 
 #include "core/tensor/device_set.hpp"
@@ -31,25 +31,25 @@ class FakeDevice {
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
-  // Registers it.
+  // Registers the device and returns its type.
   std::int32_t add_to(DeviceSet& devices) {
     type_ = devices.add(name_, this, &table_).value();
     return type_;
   }
 
-  // "alloc 16 bytes at 256, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on 0", "record on 0", "wait on 1",
-  // "synchronize on 0".
+  // "alloc 16 bytes at 256, rank 1, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on
+  // 0", "record on 0", "wait on 1", "synchronize on 0"
   std::vector<std::string> calls;
-  // every alloc and copy, with "the fake is told to fail"
+  // code of every alloc and copy
   gantry_code fails_with = GANTRY_OK;
-  // alloc succeeds without memory
+  // alloc succeeds but returns NULL
   bool gives_null = false;
   bool has_events = true;
-  // devices of its kind
+  // false: copy between two indices of this type is unsupported
   bool copies_between = true;
   void* last_stream = nullptr;
   std::uint32_t last_flags = 0;
-  // allocated now
+  // number of blocks that are currently allocated
   int blocks = 0;
 
  private:
@@ -87,7 +87,7 @@ class FakeDevice {
     if (!fake->copies_between && what->from.device.type == what->to.device.type &&
         what->from.device.index != what->to.device.index) {
       return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE",
-                         "the fake does not copy between its devices");
+                         "the fake device does not copy between its devices");
     }
     if (fake->fails_with != GANTRY_OK) return fake->fail(status);
     std::memmove(address(what->to), address(what->from), what->size);
@@ -101,7 +101,7 @@ class FakeDevice {
   static gantry_code event_create(void* self, std::int32_t, std::uint32_t, void** event,
                                   gantry_status* status) {
     if (!static_cast<FakeDevice*>(self)->has_events)
-      return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake has no events");
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake device has no events");
     *event = self;
     return GANTRY_OK;
   }
@@ -115,7 +115,7 @@ class FakeDevice {
   }
 
   gantry_code fail(gantry_status* status) const {
-    return gantry_fail(status, fails_with, "FAKE", "the fake is told to fail");
+    return gantry_fail(status, fails_with, "FAKE", "the fake device fails");
   }
   std::string text(const gantry_location& location) const {
     const std::string side = location.device.type == kCpu ? "host" : name_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptions of tensors, spelled short.
+// A builder of tensor descriptions.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -13,7 +13,7 @@ namespace gantry::test {
 constexpr gantry_dtype kFloat = {2, 32, 1};
 constexpr gantry_dtype kByte = {1, 8, 1};
 
-// A description over vectors that live as long as it.
+// A tensor description that owns its shape and strides.
 struct Like {
   std::vector<std::int64_t> shape, strides;
   gantry_tensor tensor{};

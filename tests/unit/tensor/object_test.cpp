@@ -42,10 +42,10 @@ std::uint32_t strong_count(const gantry_object* object) {
   return static_cast<std::uint32_t>(object->counts);
 }
 
-// An object that tells when it goes: a pin over a flag.
+// A pin that sets a flag when it is destroyed.
 struct Watched {
-  bool gone = false;
-  ObjectPtr object = new_pin({this, [](Watched* self) { self->gone = true; }}).value();
+  bool is_destroyed = false;
+  ObjectPtr object = new_pin({this, [](Watched* self) { self->is_destroyed = true; }}).value();
 };
 
 TEST(Object, BeginsWithOneStrongAndOneWeakReference) {
@@ -76,13 +76,13 @@ TEST(Object, TextOfAtMostSevenBytesIsASmallValue) {
   EXPECT_EQ(gantry_value_is_canonical(&bytes.get()), 1);
 }
 
-TEST(Object, TextReadsAsAValue) {
+TEST(Object, TextIsReadableAsAValue) {
   const OwnedValue value(new_text(GANTRY_STRING, "hello").value());
 
   EXPECT_EQ(text_of(value.get()), "hello");
 }
 
-TEST(Object, RefusesATextOfAnotherKind) {
+TEST(Object, RejectsATextOfAnotherKind) {
   const auto text = new_text(GANTRY_SHAPE, "x");
 
   ASSERT_FALSE(text.ok());
@@ -100,25 +100,25 @@ TEST(Object, ShapeIsACopy) {
   EXPECT_THAT(std::span(shape->dims, shape->count), ElementsAre(2, -1, 5));
 }
 
-TEST(Object, ShapeOfNoDimensionsIsAShape) {
+TEST(Object, ShapeMayBeEmpty) {
   const auto shape = new_shape({}).value();
 
   EXPECT_EQ(shape->count, 0u);
   EXPECT_NE(shape->dims, nullptr);
 }
 
-TEST(Object, PinKeepsWhatItHoldsUntilItsLastRelease) {
+TEST(Object, PinKeepsItsContentUntilItsLastRelease) {
   Watched watched;
   ObjectPtr second = watched.object;
 
   watched.object = {};
-  EXPECT_FALSE(watched.gone);
+  EXPECT_FALSE(watched.is_destroyed);
   second = {};
 
-  EXPECT_TRUE(watched.gone);
+  EXPECT_TRUE(watched.is_destroyed);
 }
 
-TEST(Object, RefTakeGivesTheReferenceAway) {
+TEST(Object, RefTakePassesTheReferenceToTheCaller) {
   Watched watched;
 
   gantry_object* const bare = watched.object.take();
@@ -126,10 +126,10 @@ TEST(Object, RefTakeGivesTheReferenceAway) {
   EXPECT_FALSE(watched.object);
   EXPECT_EQ(strong_count(bare), 1u);
   gantry_release(bare);
-  EXPECT_TRUE(watched.gone);
+  EXPECT_TRUE(watched.is_destroyed);
 }
 
-TEST(Object, OwnedValueCountsItsCopies) {
+TEST(Object, OwnedValueCountsReferences) {
   Watched watched;
   const gantry_object* const object = watched.object.get();
   OwnedValue first(std::move(watched.object));
@@ -141,21 +141,21 @@ TEST(Object, OwnedValueCountsItsCopies) {
 
   EXPECT_EQ(strong_count(object), 1u);
   first = {};
-  EXPECT_TRUE(watched.gone);
+  EXPECT_TRUE(watched.is_destroyed);
 }
 
-TEST(Items, KeepEveryObjectAndReleaseIt) {
+TEST(Items, RetainAndReleaseEveryObject) {
   Watched watched;
   const gantry_value items[] = {int_value(7), value_of(watched.object.get())};
 
   auto array = new_items(GANTRY_ARRAY, items).value();
   watched.object = {};
 
-  EXPECT_FALSE(watched.gone);
+  EXPECT_FALSE(watched.is_destroyed);
   ASSERT_EQ(array->count, 2u);
   EXPECT_EQ(array->items[0].i, 7);
   array = {};
-  EXPECT_TRUE(watched.gone);
+  EXPECT_TRUE(watched.is_destroyed);
 }
 
 TEST(Items, CopyBorrowedTextsIntoObjects) {
@@ -176,7 +176,7 @@ TEST(Items, CopyBorrowedTextsIntoObjects) {
   EXPECT_EQ(text_of(map->items[1]), "the second");
 }
 
-TEST(Items, KeepSmallTextsAsTheyAre) {
+TEST(Items, KeepSmallTexts) {
   gantry_value small{};
   small.kind = GANTRY_SMALL_STRING;
   small.small_size = 2;
@@ -189,7 +189,7 @@ TEST(Items, KeepSmallTextsAsTheyAre) {
   EXPECT_EQ(text_of(array->items[0]), "hi");
 }
 
-TEST(Items, MayBeNone) {
+TEST(Items, MayBeEmpty) {
   const auto array = new_items(GANTRY_ARRAY, {}).value();
 
   EXPECT_EQ(array->count, 0u);
@@ -207,9 +207,9 @@ gantry_value bare(std::int32_t kind) {
   return value;
 }
 
-class ItemsRefuse : public ::testing::TestWithParam<BadItem> {};
+class InvalidItem : public ::testing::TestWithParam<BadItem> {};
 
-TEST_P(ItemsRefuse, WhatCannotBeKept) {
+TEST_P(InvalidItem, IsRejected) {
   Watched watched;
   const gantry_value items[] = {value_of(watched.object.get()), GetParam().item};
 
@@ -218,27 +218,27 @@ TEST_P(ItemsRefuse, WhatCannotBeKept) {
   ASSERT_FALSE(array.ok());
   EXPECT_EQ(array.error().code, Code::invalid);
   EXPECT_EQ(array.error().message, GetParam().message);
-  EXPECT_EQ(strong_count(watched.object.get()), 1u) << "the item before it is still held";
+  EXPECT_EQ(strong_count(watched.object.get()), 1u) << "the previous item is not released";
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, ItemsRefuse,
+    Kinds, InvalidItem,
     ::testing::Values(
         BadItem{"BorrowedTensor", bare(GANTRY_TENSOR_REF),
                 "item 1 is a borrowed tensor, only tensor objects can be kept"},
         BadItem{"TextAtNull", bare(GANTRY_CSTRING), "item 1 is a text at address 0"},
         BadItem{"BytesAtNull", bare(GANTRY_BYTES_REF), "item 1 is a text at address 0"},
         BadItem{"ObjectAtNull", bare(GANTRY_ARRAY), "item 1 is an object at address 0"},
-        BadItem{"MovedReference", bare(10), "item 1 has kind 10, which is no kind of value"},
+        BadItem{"MovedReference", bare(10), "item 1 has kind 10, which is not a kind of value"},
         BadItem{"UnlistedObjectAtNull", bare(75), "item 1 is an object at address 0"},
-        BadItem{"UnlistedKind", bare(13), "item 1 has kind 13, which is no kind of value"},
-        BadItem{"Negative", bare(-1), "item 1 has kind -1, which is no kind of value"}),
+        BadItem{"UnlistedKind", bare(13), "item 1 has kind 13, which is not a kind of value"},
+        BadItem{"Negative", bare(-1), "item 1 has kind -1, which is not a kind of value"}),
     [](const auto& test) { return test.param.name; });
 
-// One byte that the kind does not use, each.
-class ItemsRefuseForms : public ::testing::TestWithParam<gantry_value> {};
+// Each value has one nonzero byte that its kind does not use.
+class NonCanonicalItem : public ::testing::TestWithParam<gantry_value> {};
 
-TEST_P(ItemsRefuseForms, ThatAreNotCanonical) {
+TEST_P(NonCanonicalItem, IsRejected) {
   const auto array = new_items(GANTRY_ARRAY, {&GetParam(), 1});
 
   ASSERT_FALSE(array.ok());
@@ -246,10 +246,10 @@ TEST_P(ItemsRefuseForms, ThatAreNotCanonical) {
   EXPECT_EQ(array.error().reason, "VALUE_FORM");
   EXPECT_EQ(array.error().message,
             concat("item 0 of kind ", GetParam().kind,
-                   " is not canonical: bytes that the kind does not use are 0"));
+                   " is not canonical: bytes that the kind does not use must be 0"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ItemsRefuseForms, ::testing::ValuesIn([] {
+INSTANTIATE_TEST_SUITE_P(All, NonCanonicalItem, ::testing::ValuesIn([] {
                            std::vector<gantry_value> forms(6, gantry_value{});
                            forms[0].small_size = 1;
                            forms[1].i = 1;
@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(All, ItemsRefuseForms, ::testing::ValuesIn([] {
                            return forms;
                          }()));
 
-TEST(Items, RefuseADtypeWithBytesBehindIt) {
+TEST(Items, RejectADtypeWithNonzeroPadding) {
   gantry_value item{};
   item.kind = GANTRY_DTYPE;
   item.dtype = {2, 32, 1};
@@ -272,7 +272,7 @@ TEST(Items, RefuseADtypeWithBytesBehindIt) {
   EXPECT_FALSE(new_items(GANTRY_ARRAY, {&item, 1}).ok());
 }
 
-// Holds one object of each kind that this component makes, which counts its ends.
+// Creates an object of one kind that holds a reference to `inner`.
 struct EachKind {
   const char* name;
   std::function<ObjectPtr(const ObjectPtr& inner)> make;
@@ -281,18 +281,18 @@ void PrintTo(const EachKind& kind, std::ostream* out) { *out << kind.name; }
 
 class ObjectOfKind : public ::testing::TestWithParam<EachKind> {};
 
-TEST_P(ObjectOfKind, ContentGoesWithTheLastStrongReferenceMemoryWithTheLastWeakOne) {
+TEST_P(ObjectOfKind, LosesItsContentWithTheLastStrongReferenceOnly) {
   Watched watched;
   gantry_object* const object = GetParam().make(watched.object).take();
   watched.object = {};
-  // As tvm-ffi takes a weak reference.
+  // adds a weak reference, as tvm-ffi does
   std::atomic_ref(object->counts).fetch_add(std::uint64_t{1} << 32);
-  EXPECT_FALSE(watched.gone);
+  EXPECT_FALSE(watched.is_destroyed);
 
   gantry_release(object);
 
-  EXPECT_TRUE(watched.gone);
-  EXPECT_EQ(object->counts, std::uint64_t{1} << 32) << "the memory is there";
+  EXPECT_TRUE(watched.is_destroyed);
+  EXPECT_EQ(object->counts, std::uint64_t{1} << 32) << "the memory is not freed";
   object->deleter(object, GANTRY_DELETE_MEMORY);
 }
 
@@ -343,10 +343,10 @@ TEST(ErrorObject, HoldsCopiesOfItsTextsAndItsCause) {
   EXPECT_EQ(std::string(read->kind.data, read->kind.size), "ValueError");
   EXPECT_EQ(std::string(read->message.data, read->message.size), "n must be larger than 3");
   EXPECT_EQ(read->cause->kind, GANTRY_OBJECT);
-  EXPECT_FALSE(watched.gone);
+  EXPECT_FALSE(watched.is_destroyed);
 }
 
-TEST(ErrorObject, TakesABacktraceAsTvmFfiGivesIt) {
+TEST(ErrorObject, UpdatesItsBacktraceLikeTvmFfi) {
   const auto error = new_error({}).value();
   const gantry_bytes first = gantry_text("frame 1\n"), second = gantry_text("frame 2\n");
 
@@ -357,7 +357,7 @@ TEST(ErrorObject, TakesABacktraceAsTvmFfiGivesIt) {
   EXPECT_EQ(std::string(all.data, all.size), "frame 1\nframe 2\n");
 }
 
-// A type of opaque objects whose self is a count of ends.
+// A type of opaque objects whose self counts the calls of destroy.
 constexpr gantry_object_type kCounter{sizeof(gantry_object_type), 0, "test.Counter",
                                       [](void* self) { ++*static_cast<int*>(self); }};
 constexpr gantry_object_type kOther{sizeof(gantry_object_type), 0, "test.Other", [](void*) {}};
@@ -373,7 +373,7 @@ TEST(OpaqueObject, ReturnsItsPointerAndIsDestroyedOnce) {
   EXPECT_EQ(ends, 1);
 }
 
-TEST(OpaqueObject, OfAnotherTypeIsRefusedByName) {
+TEST(OpaqueObject, IsRejectedIfItHasAnotherType) {
   int ends = 0;
   const ObjectPtr object = new_opaque(&kCounter, &ends, {}).value();
   const ObjectPtr pin = new_pin({}).value();
@@ -391,7 +391,7 @@ TEST(OpaqueObject, OfAnotherTypeIsRefusedByName) {
   EXPECT_EQ(opaque_self(nullptr, &kOther).error().message, "object is NULL, expected test.Other");
 }
 
-TEST(Items, RefuseAMapOfOddCount) {
+TEST(Items, RejectAMapOfOddCount) {
   const gantry_value item = int_value(1);
 
   const auto map = new_items(GANTRY_MAP, {&item, 1});
@@ -401,7 +401,7 @@ TEST(Items, RefuseAMapOfOddCount) {
   EXPECT_EQ(map.error().message, "map has 1 items, keys and values come in pairs");
 }
 
-TEST(Items, RefuseAnotherKind) {
+TEST(Items, RejectAnotherKind) {
   const auto items = new_items(GANTRY_SHAPE, {});
 
   ASSERT_FALSE(items.ok());
@@ -409,7 +409,7 @@ TEST(Items, RefuseAnotherKind) {
   EXPECT_EQ(items.error().message, "kind of a collection is 69, kinds are 71 (array) and 72 (map)");
 }
 
-TEST(Object, CountsReferencesOfSeveralThreads) {
+TEST(Object, CountsReferencesFromSeveralThreads) {
   Watched watched;
   gantry_object* const object = watched.object.get();
   std::vector<std::thread> threads;
@@ -425,7 +425,7 @@ TEST(Object, CountsReferencesOfSeveralThreads) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(object->counts, kFreshCounts);
-  EXPECT_FALSE(watched.gone);
+  EXPECT_FALSE(watched.is_destroyed);
 }
 
 TEST(Object, IsFreedOnceByTheLastOfSeveralThreads) {

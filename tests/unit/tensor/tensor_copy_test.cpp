@@ -53,7 +53,7 @@ TEST(TensorCopy, HonoursOffsetsAndReshapes) {
   EXPECT_THAT(bytes_of(*to), ElementsAre(0, 0, 2, 3, 4, 5));
 }
 
-TEST(TensorCopy, IsCompleteWhereASideIsTheHosts) {
+TEST(TensorCopy, IsCompleteOnReturnIfOneSideIsTheHost) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const gantry_device_id id = {npu.add_to(devices), 3};
@@ -73,7 +73,7 @@ TEST(TensorCopy, IsCompleteWhereASideIsTheHosts) {
                                      "copy 4 bytes npu+0 -> host+0 on 3"));
 }
 
-TEST(TensorCopy, IsInTheStreamOfItsDevice) {
+TEST(TensorCopy, WithinADeviceIsOnItsStream) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -87,8 +87,8 @@ TEST(TensorCopy, IsInTheStreamOfItsDevice) {
   EXPECT_EQ(npu.last_flags, 0u);
 }
 
-// The target's stream may still read what is overwritten, and will read what is written.
-TEST(TensorCopy, BetweenDevicesOfAKindIsOrderedOnBothSides) {
+// Work on the target's stream may still read the old content, and later work reads the new one.
+TEST(TensorCopy, BetweenDevicesOfOneTypeIsOrderedOnBothStreams) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -103,7 +103,7 @@ TEST(TensorCopy, BetweenDevicesOfAKindIsOrderedOnBothSides) {
   EXPECT_EQ(npu.last_flags, 0u);
 }
 
-TEST(TensorCopy, BetweenDevicesWithoutEventsWaitsForThem) {
+TEST(TensorCopy, BetweenDevicesWithoutEventsSynchronizes) {
   DeviceSet devices;
   FakeDevice npu("npu");
   npu.has_events = false;
@@ -118,7 +118,7 @@ TEST(TensorCopy, BetweenDevicesWithoutEventsWaitsForThem) {
                                      "synchronize on 0"));
 }
 
-TEST(TensorCopy, BetweenDevicesThatDoNotCopyToEachOtherGoesThroughTheHost) {
+TEST(TensorCopy, GoesThroughTheHostIfTheDeviceDoesNotCopyBetweenIndices) {
   DeviceSet devices;
   FakeDevice npu("npu");
   npu.copies_between = false;
@@ -140,7 +140,7 @@ TEST(TensorCopy, BetweenDevicesThatDoNotCopyToEachOtherGoesThroughTheHost) {
   EXPECT_THAT(bytes_of(*back), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(TensorCopy, TakesTheStreamOfTheDeviceThatItNames) {
+TEST(TensorCopy, UsesTheStreamOfTheEnvironmentsDevice) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -155,13 +155,13 @@ TEST(TensorCopy, TakesTheStreamOfTheDeviceThatItNames) {
   EXPECT_EQ(npu.last_stream, &stream);
   env.device = {type, 0};
   ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
-  EXPECT_EQ(npu.last_stream, nullptr) << "the stream is another device's";
+  EXPECT_EQ(npu.last_stream, nullptr) << "the stream belongs to another device";
   env.device = {kCpu, 1};
   ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
   EXPECT_EQ(npu.last_stream, nullptr);
 }
 
-TEST(TensorCopy, GoesThroughTheHostBetweenTwoKinds) {
+TEST(TensorCopy, GoesThroughTheHostBetweenTwoTypes) {
   DeviceSet devices;
   FakeDevice npu("npu"), dsp("dsp");
   const std::int32_t npu_type = npu.add_to(devices), dsp_type = dsp.add_to(devices);
@@ -191,7 +191,7 @@ TEST(TensorCopy, GoesThroughTheHostBetweenTwoKinds) {
   EXPECT_TRUE(bytes_of(*back) == pattern);
 }
 
-TEST(TensorCopy, CallsNobodyForNoElements) {
+TEST(TensorCopy, CallsNoDeviceWithoutElements) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -204,7 +204,7 @@ TEST(TensorCopy, CallsNobodyForNoElements) {
   EXPECT_THAT(npu.calls, IsEmpty());
 }
 
-TEST(TensorCopy, SaysWhatTheDeviceSays) {
+TEST(TensorCopy, ReportsTheDevicesError) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -216,10 +216,10 @@ TEST(TensorCopy, SaysWhatTheDeviceSays) {
 
   ASSERT_FALSE(copied.ok());
   EXPECT_EQ(copied.error().code, Code::unavailable);
-  EXPECT_EQ(copied.error().message, "the fake is told to fail");
+  EXPECT_EQ(copied.error().message, "the fake device fails");
 }
 
-TEST(TensorCopy, RefusesAnotherIndexOfTheCpu) {
+TEST(TensorCopy, RejectsAnotherIndexOfTheCpu) {
   const DeviceSet devices;
   std::uint8_t byte = 0;
 
@@ -228,7 +228,7 @@ TEST(TensorCopy, RefusesAnotherIndexOfTheCpu) {
 
   ASSERT_FALSE(copied.ok());
   EXPECT_EQ(copied.error().code, Code::invalid);
-  EXPECT_EQ(copied.error().message, "cpu:1 is not there, the only index is 0");
+  EXPECT_EQ(copied.error().message, "cpu:1 does not exist, the only index is 0");
 }
 
 struct BadCopy {
@@ -239,9 +239,9 @@ struct BadCopy {
 
 float elements[16];
 
-class TensorCopyRefuses : public ::testing::TestWithParam<BadCopy> {};
+class InvalidTensorCopy : public ::testing::TestWithParam<BadCopy> {};
 
-TEST_P(TensorCopyRefuses, WhatDoesNotFit) {
+TEST_P(InvalidTensorCopy, IsRejected) {
   const Status copied =
       tensor_copy(DeviceSet(), GetParam().from.tensor, GetParam().to.tensor, nullptr);
 
@@ -251,7 +251,7 @@ TEST_P(TensorCopyRefuses, WhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Pairs, TensorCopyRefuses,
+    Pairs, InvalidTensorCopy,
     ::testing::Values(
         BadCopy{"OtherType", Like({2}).over(elements), Like({2}, {0, 32, 1}).over(elements),
                 "tensor copy: source is float32[2] on cpu:0, target is int32[2] on cpu:0, expected "

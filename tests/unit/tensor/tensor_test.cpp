@@ -32,7 +32,7 @@ TEST(DataBytes, IsTheProductOfShapeAndElement) {
   EXPECT_EQ(*data_bytes(Like({3}, {1, 1, 1}).tensor), 3u);
 }
 
-TEST(DataBytes, RefusesANegativeExtent) {
+TEST(DataBytes, RejectsANegativeExtent) {
   const auto bytes = data_bytes(Like({2, -3}).tensor);
 
   ASSERT_FALSE(bytes.ok());
@@ -40,7 +40,7 @@ TEST(DataBytes, RefusesANegativeExtent) {
   EXPECT_EQ(bytes.error().message, "tensor dimension 1 is -3, minimum is 0");
 }
 
-TEST(DataBytes, RefusesANegativeRank) {
+TEST(DataBytes, RejectsANegativeRank) {
   gantry_tensor tensor = Like({}).tensor;
   tensor.ndim = -1;
 
@@ -51,7 +51,7 @@ TEST(DataBytes, RefusesANegativeRank) {
   EXPECT_EQ(bytes.error().message, "tensor rank is -1, minimum is 0");
 }
 
-TEST(DataBytes, RefusesAMissingShape) {
+TEST(DataBytes, RejectsAMissingShape) {
   gantry_tensor tensor = Like({}).tensor;
   tensor.ndim = 2;
   tensor.shape = nullptr;
@@ -63,7 +63,7 @@ TEST(DataBytes, RefusesAMissingShape) {
   EXPECT_EQ(bytes.error().message, "tensor of rank 2 has no shape");
 }
 
-TEST(DataBytes, RefusesAProductThatOverflows) {
+TEST(DataBytes, RejectsAnOverflow) {
   const auto bytes = data_bytes(Like({std::int64_t{1} << 31, std::int64_t{1} << 31, 2}).tensor);
 
   ASSERT_FALSE(bytes.ok());
@@ -71,18 +71,18 @@ TEST(DataBytes, RefusesAProductThatOverflows) {
   EXPECT_EQ(bytes.error().message, "tensor dimension 1 is 2147483648, room for 1073741823");
 }
 
-TEST(IsCompact, TakesCompactStridesAndNone) {
+TEST(IsCompact, IsTrueForCompactStridesAndNone) {
   EXPECT_TRUE(is_compact(Like({2, 3}).tensor));
   EXPECT_TRUE(is_compact(Like({2, 3}).with_strides({3, 1}).tensor));
   EXPECT_TRUE(is_compact(Like({}).with_strides({0}).tensor));
 }
 
-TEST(IsCompact, DoesNotLookAtTheStrideOfASingleElement) {
+TEST(IsCompact, IgnoresTheStrideOfAnExtentOfOne) {
   EXPECT_TRUE(is_compact(Like({1, 3}).with_strides({99, 1}).tensor));
   EXPECT_TRUE(is_compact(Like({2, 1, 3}).with_strides({3, -7, 1}).tensor));
 }
 
-TEST(IsCompact, TakesAnyStridesOverNoElements) {
+TEST(IsCompact, IgnoresStridesWithoutElements) {
   EXPECT_TRUE(is_compact(Like({2, 0}).with_strides({5, 5}).tensor));
 }
 
@@ -92,7 +92,7 @@ TEST(IsCompact, IsFalseForOtherStrides) {
   EXPECT_FALSE(is_compact(Like({3}).with_strides({-1}).tensor));
 }
 
-TEST(IsCompact, IsFalseWhereStridesOverflow) {
+TEST(IsCompact, IsFalseIfStridesOverflow) {
   const std::int64_t huge = std::int64_t{1} << 62;
 
   EXPECT_FALSE(is_compact(Like({2, huge, 4}).with_strides({0, 4, 1}).tensor));
@@ -107,7 +107,7 @@ TEST(Describe, NamesTypeShapeAndDevice) {
   EXPECT_EQ(describe(Like({3}, kByte, {99, 0}).tensor, devices), "uint8[3] on device 99:0");
 }
 
-TEST(Describe, CutsALongShape) {
+TEST(Describe, TruncatesALongShape) {
   const std::string text = describe(Like(std::vector<std::int64_t>(40, 1)).tensor, DeviceSet());
 
   EXPECT_EQ(text, "float32[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...] on cpu:0");
@@ -127,7 +127,7 @@ TEST(TensorNew, AlignsItsDataAndCopiesTheShape) {
   EXPECT_EQ(tensor->header.kind, GANTRY_TENSOR);
 }
 
-TEST(TensorNew, DoesNotLookAtDataStridesAndOffset) {
+TEST(TensorNew, IgnoresDataStridesAndOffset) {
   const DeviceSet devices;
   int elsewhere = 0;
   const Like like = Like({2, 3}).with_strides({9, 9}).over(&elsewhere, 5);
@@ -139,7 +139,7 @@ TEST(TensorNew, DoesNotLookAtDataStridesAndOffset) {
   EXPECT_EQ(tensor->tensor.byte_offset, 0u);
 }
 
-TEST(TensorNew, ReadsAsAValue) {
+TEST(TensorNew, IsReadableAsAValue) {
   const OwnedValue value(make(DeviceSet(), Like({2})));
 
   const gantry_tensor* const tensor = gantry_value_tensor(&value.get());
@@ -148,7 +148,7 @@ TEST(TensorNew, ReadsAsAValue) {
   EXPECT_EQ(tensor->shape[0], 2);
 }
 
-TEST(TensorNew, LeavesNoMemoryBehind) {
+TEST(TensorNew, FreesItsMemory) {
   const DeviceSet devices;
   const std::int64_t before = cpu_bytes();
 
@@ -160,7 +160,7 @@ TEST(TensorNew, LeavesNoMemoryBehind) {
   EXPECT_EQ(cpu_bytes(), before);
 }
 
-TEST(TensorNew, AsksTheDeviceForWhatItNeeds) {
+TEST(TensorNew, PassesShapeScopeAndAlignmentToTheDevice) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -193,7 +193,7 @@ TEST(TensorNew, KeepsTheOwnerOfTheDeviceSetUntilItsMemoryIsFreed) {
   EXPECT_EQ(blocks_at_the_end, 0);
 }
 
-TEST(TensorNew, SaysWhatTheDeviceSaysAndForWhichTensor) {
+TEST(TensorNew, ReportsTheDevicesErrorWithTheTensor) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -205,10 +205,10 @@ TEST(TensorNew, SaysWhatTheDeviceSaysAndForWhichTensor) {
   EXPECT_EQ(tensor.error().code, Code::exhausted);
   EXPECT_EQ(tensor.error().reason, "FAKE");
   EXPECT_EQ(tensor.error().message,
-            "the fake is told to fail\n  while making tensor float32[2, 3] on npu:0");
+            "the fake device fails\n  while making tensor float32[2, 3] on npu:0");
 }
 
-TEST(TensorNew, RefusesADeviceThatSucceedsWithoutMemory) {
+TEST(TensorNew, RejectsADeviceThatReturnsNull) {
   DeviceSet devices;
   FakeDevice npu("npu");
   const std::int32_t type = npu.add_to(devices);
@@ -219,19 +219,19 @@ TEST(TensorNew, RefusesADeviceThatSucceedsWithoutMemory) {
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, Code::bug);
   EXPECT_EQ(tensor.error().message,
-            "device npu: alloc of 8 bytes succeeds without memory\n"
+            "device npu: alloc of 8 bytes succeeds but returns NULL\n"
             "  while making tensor float32[2] on npu:0");
 }
 
-TEST(TensorNew, RefusesADeviceThatIsNotThere) {
+TEST(TensorNew, RejectsAnUnknownDevice) {
   const auto tensor = tensor_new(DeviceSet(), Like({2}, kFloat, {2, 0}).tensor);
 
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, Code::not_found);
-  EXPECT_EQ(tensor.error().message, "device number 2 (cuda) is not there; devices: cpu");
+  EXPECT_EQ(tensor.error().message, "device number 2 (cuda) does not exist; devices: cpu");
 }
 
-TEST(TensorNew, RefusesAShapeThatOverflows) {
+TEST(TensorNew, RejectsAShapeThatOverflows) {
   const auto tensor = tensor_new(DeviceSet(), Like({INT64_MAX, 4}).tensor);
 
   ASSERT_FALSE(tensor.ok());
@@ -269,7 +269,7 @@ TEST(TensorView, CopiesShapeAndStrides) {
   EXPECT_THAT(std::span(view->tensor.strides, 2), ElementsAre(6, 2));
 }
 
-TEST(TensorView, RefusesElementsAtAddressZero) {
+TEST(TensorView, RejectsElementsAtAddressZero) {
   const auto view = tensor_view(Like({2}).tensor, nullptr);
 
   ASSERT_FALSE(view.ok());
@@ -277,7 +277,7 @@ TEST(TensorView, RefusesElementsAtAddressZero) {
   EXPECT_EQ(view.error().message, "tensor view of 8 bytes is at address 0");
 }
 
-TEST(TensorView, RefusesAShapeThatOverflows) {
+TEST(TensorView, RejectsAShapeThatOverflows) {
   float data = 0;
 
   const auto view = tensor_view(Like({INT64_MAX, 4}).over(&data).tensor, nullptr);
