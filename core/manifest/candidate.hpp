@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A manifest that was found, the state that it reached, and the reason why it reached no further
-// one.
+// A manifest that was found, the last state that it reached, and the reason why it stopped there.
 #pragma once
 
 #include "core/manifest/manifest.hpp"
@@ -13,42 +12,41 @@
 
 namespace gantry {
 
-// From a file to a plugin in use. `trusted` and `probed` are added together with the components
-// that decide them.
+// The states from a file to a plugin in use, in order.
 enum class CandidateState {
   // the file exists
   found,
   // its manifest is valid
   parsed,
-  // enabled, not filtered, not shadowed, made for this kind of host
+  // it is enabled, not filtered, not shadowed, and its targets match this host
   eligible,
-  // its library passed the inspection (core/plugin/inspect.hpp); none of its code has run
+  // its library passed the inspection (core/plugin/inspect.hpp); no code of it has run
   inspected,
-  // opened; its constructors have run
+  // its library is open; its constructors have run
   loaded,
   // its table is copied and checked
   negotiated,
-  // created
+  // the plugin is created
   active,
 };
 std::string_view name_of(CandidateState state);
 
 struct Candidate {
-  // manifest; "(program)" for a table that the program passed
+  // path of the manifest; "(program)" for a table that the program passed
   std::string file;
-  // file name
+  // file name of the manifest
   std::string name;
   int tier = 1;
-  // precedence: lower comes first
+  // index into SearchResult::locations; a lower one has precedence
   std::size_t location = 0;
   std::string location_name;
-  // from `parsed` on
+  // set from `parsed` on
   std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
-  // why it stopped there; number 0: it did not
+  // why it stopped at `state`; number 0: it did not
   Reason reason;
-  // one sentence, then lines of location
+  // one sentence, followed by lines of context
   std::string text;
 
   bool stopped() const { return static_cast<bool>(reason); }
@@ -56,7 +54,7 @@ struct Candidate {
     reason = why;
     text = std::move(sentence);
   }
-  // The manifest's title, or the file where there is none.
+  // "acme.npu 2.3.1", or the file if the manifest is not parsed.
   std::string title() const {
     return manifest ? concat(manifest->id, " ", manifest->version.text) : file;
   }

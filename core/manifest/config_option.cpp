@@ -58,7 +58,7 @@ Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& tex
   const auto wrong = [&] {
     std::string message = concat("expected ", expected(option));
     if (option.secret) {
-      message += ", found something else";
+      message += ", found another value, which is secret";
     } else {
       const std::vector<std::string_view> choices(option.choices.begin(), option.choices.end());
       message += concat(", found \"", text.text, "\"", did_you_mean(text.text, choices));

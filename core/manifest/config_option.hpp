@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of a plugin: what a manifest declares (config_schema), values as written, values with a type.
+// Options of a plugin: their declarations (config_schema), values as written, and typed values.
 #pragma once
 
 #include "core/yaml/yaml_text.hpp"
@@ -16,7 +16,7 @@
 namespace gantry {
 
 enum class OptionType { boolean, integer, number, text, path, choice };
-// as manifests spell it: "int"
+// The name in manifests: "int".
 std::string_view name_of(OptionType type);
 
 using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
@@ -25,43 +25,45 @@ using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
 struct ConfigOption {
   std::string name;
   OptionType type = OptionType::text;
-  // `default`; of the option's type
+  // `default`, converted to the option's type
   std::optional<ConfigScalar> fallback;
   // integer and number
   std::optional<double> min, max;
   // choice
   std::vector<std::string> choices;
   std::string unit, doc;
-  // can change without a restart
+  // can be changed without a restart
   bool live = false;
   // never printed
   bool secret = false;
 };
 
-// A value before it has a type. YAML is strict about spelling; an environment variable or a
-// program's option (raw) is text whatever it says.
+// A value as written, before conversion. `plain` and `quoted` values are from YAML, whose quotes
+// matter. `raw` values are from environment variables and program options.
 enum class Spelling { plain, quoted, raw };
 struct ConfigText {
   std::string key, text;
   Spelling spelling = Spelling::plain;
 };
 
-// precondition: a scalar
+// Precondition: `value` is a scalar.
 ConfigText to_config_text(std::string key, const YamlValue& value);
 
-// Values that come from one place: a manifest, a drop-in, the configuration, the environment, the program.
+// The values from one source: a manifest, a drop-in, the configuration, the environment or the
+// program.
 struct ConfigLayer {
-  // as doctor prints it
+  // name for `gantry plugins doctor` and errors
   std::string source;
   std::vector<ConfigText> values;
 };
 
-// Converts and checks.
+// Converts a value to the option's type and checks its range.
 //
-// returns  invalid: "expected int 0 to 64, found 99"; a secret's value is not repeated
+// returns  invalid: `expected int 0 to 64, found "99"`; the text never contains a secret value
 Result<ConfigScalar> to_scalar(const ConfigOption& option, const ConfigText& text);
 
-// For plugins without a config_schema: true, 3, 2.5 as they read in YAML, else text; raw is always text.
+// Converts a value of a plugin without a config_schema. A plain value has the type that it has in
+// YAML; quoted and raw values are texts.
 ConfigScalar guess_scalar(const ConfigText& text);
 
 }  // namespace gantry

@@ -9,21 +9,22 @@
 namespace gantry {
 namespace {
 
-// A value that is to be expanded, and how its refusals speak of it: nothing of a secret may show, not even the part
-// that stands where a name should.
+// A value to expand, and its errors. An error must not contain any part of a secret value, even if
+// the part is in the place of a name.
 struct Text {
   std::string_view whole;
   bool secret = false;
 
-  // part     [in]   of the value; instead of it the refusal of a secret has `unnamed`
+  // part     [in]   part of the value, for the error text
+  // unnamed  [in]   replaces `part` if the value is secret
   template <class... Rest>
-  Failure refuse(std::string_view says, std::string_view part, std::string_view unnamed,
+  Failure refuse(std::string_view problem, std::string_view part, std::string_view unnamed,
                  const Rest&... rest) const {
-    return invalid(secret ? "the secret value" : concat("\"", whole, "\""), " ", says,
+    return invalid(secret ? "the secret value" : concat("\"", whole, "\""), " ", problem,
                    secret ? unnamed : part, rest...)
         .with_reason(reason::config_value.tag);
   }
-  Failure refuse(std::string_view says) const { return refuse(says, "", ""); }
+  Failure refuse(std::string_view problem) const { return refuse(problem, "", ""); }
 };
 
 Result<std::string> expand_name(std::string_view name, const Text& text, const Manifest& manifest,
@@ -32,22 +33,22 @@ Result<std::string> expand_name(std::string_view name, const Text& text, const M
   if (name == "library_dir") return locations.library_dir;
   if (name == "state_dir") return locations.state_dir;
   if (!name.starts_with("env:")) {
-    return text.refuse("asks for ", concat("${", name, "}"), "something unknown in ${}",
-                       ", known are env:NAME, manifest_dir, library_dir and state_dir");
+    return text.refuse("contains ", concat("${", name, "}"), "an unknown name in ${}",
+                       ", known names are env:NAME, manifest_dir, library_dir and state_dir");
   }
   const std::string_view rest = name.substr(4);
   const std::size_t dash = rest.find(":-");
   const std::string variable(rest.substr(0, dash));
   const auto& allowed = manifest.env_allow;
   if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end()) {
-    return text.refuse("asks for ", concat("the environment variable ", variable),
-                       "an environment variable", ", which env_allow lacks");
+    return text.refuse("requires ", concat("the environment variable ", variable),
+                       "an environment variable", ", which is not listed in env_allow");
   }
   const std::optional<std::string> value =
       locations.environment ? locations.environment(variable) : std::nullopt;
   if (value) return *value;
   if (dash != std::string_view::npos) return std::string(rest.substr(dash + 2));
-  return text.refuse(concat("asks for the environment variable ", variable, ", which is not set"));
+  return text.refuse(concat("requires the environment variable ", variable, ", which is not set"));
 }
 
 Result<std::string> expand(const Text& value, const Manifest& manifest,
@@ -63,11 +64,12 @@ Result<std::string> expand(const Text& value, const Manifest& manifest,
       at = dollar + 2;
       continue;
     }
-    if (text.substr(dollar, 2) != "${") return value.refuse("has a lone $, write $$ for one");
+    if (text.substr(dollar, 2) != "${")
+      return value.refuse("contains a single $, write $$ for a dollar sign");
     const std::size_t end = text.find('}', dollar);
-    if (end == std::string_view::npos) return value.refuse("has ${ without }");
+    if (end == std::string_view::npos) return value.refuse("contains ${ without }");
     const std::string_view name = text.substr(dollar + 2, end - dollar - 2);
-    if (name.find('$') != std::string_view::npos) return value.refuse("nests ${ inside ${");
+    if (name.find('$') != std::string_view::npos) return value.refuse("contains ${ inside ${");
     GANTRY_TRY(const std::string expanded, expand_name(name, value, manifest, locations));
     out += expanded;
     at = end + 1;
@@ -123,8 +125,8 @@ class Resolver {
     return {};
   }
 
-  // Only what won is expanded: an overridden default may name a variable that is not set. A choice
-  // is one of the listed words as they stand.
+  // Expands the resolved values only: an overridden value may name a variable that is not set.
+  // Choices are not expanded.
   Result<std::vector<ConfigValue>> expand_all() {
     for (ConfigValue& value : values_) {
       const ConfigOption* option = find_option(manifest_, value.key);

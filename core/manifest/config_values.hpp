@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that a plugin is created with, from all places that may set them:
+// Resolves the options of a plugin from all sources that may set them. Later sources override
+// earlier ones:
 //
-//     config_schema default < manifest `config` < drop-ins < backends.<id>.config < GANTRY_CONFIG_<ID>__<KEY>
-//                           < options given by the program
+//     default of config_schema, `config` of the manifest, drop-ins, backends.<id>.config of the
+//     configuration, GANTRY_CONFIG_<ID>__<KEY>, options from the program
 #pragma once
 
 #include "core/manifest/manifest.hpp"
@@ -19,23 +20,27 @@ namespace gantry {
 struct ConfigValue {
   std::string key;
   ConfigScalar value;
-  // the layer's; "default" for the schema's own
+  // source of the layer; "default" for a default of the schema
   std::string source;
   bool secret = false;
   bool live = false;
 };
 
-// What ${...} in text values stands for: ${manifest_dir}, ${library_dir}, ${state_dir}, ${env:NAME},
-// ${env:NAME:-text}, $$. One pass, no nesting; NAME must stand in the manifest's env_allow.
+// Values for the expansion of ${...} in texts: ${manifest_dir}, ${library_dir}, ${state_dir},
+// ${env:NAME}, ${env:NAME:-text}; $$ is a dollar sign. Expansion is one pass without nesting. NAME
+// must be listed in the manifest's env_allow.
 struct ConfigLocations {
   std::string manifest_dir, library_dir, state_dir;
   std::function<std::optional<std::string>(const std::string& name)> environment;
 };
 
-// layers   [in]   after the manifest and its drop-ins, lowest precedence first
-// warnings [out]  keys that a plugin without config_schema was not known to have
-// returns  invalid, reason CONFIG_KEY (unknown, with near names) or CONFIG_VALUE (type, range, expansion), with plugin,
-//          option and source
+// Resolves the options of a plugin.
+//
+// layers   [in]   sources after the manifest and its drop-ins, lowest precedence first
+// warnings [out]  gets a text for each key of `layers` that a manifest without config_schema does
+//                 not set
+// returns  invalid, naming plugin, option and source, with reason CONFIG_KEY (unknown option) or
+//          CONFIG_VALUE (wrong type or range, failed expansion)
 Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
                                                 const ConfigLocations& locations,
@@ -44,7 +49,7 @@ Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
 // "GANTRY_CONFIG_ACME_NPU__CACHE_MB" for acme.npu and cache_mb.
 std::string config_variable(std::string_view plugin_id, std::string_view key);
 
-// As doctor prints it; a secret is "***".
+// The value for output; "***" for a secret.
 std::string display_text(const ConfigValue& value);
 
 }  // namespace gantry

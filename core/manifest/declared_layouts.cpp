@@ -15,7 +15,7 @@ void add_declared_layouts(std::span<const Candidate> candidates,
         if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
         if (!layouts.knows(key.key)) continue;
         for (const std::string& alias : key.aliases) {
-          // cannot fail: the key is known
+          // cannot fail: the layout of the key is known
           if (!layouts.knows(alias)) (void)layouts.alias(alias, key.key);
         }
       }

@@ -11,15 +11,16 @@
 
 namespace gantry {
 
-// Adds the payload layouts that the candidates' manifests declare to `layouts`, in order of
-// precedence; of several declarations of one key the first counts, and a layout that is already in
-// `layouts` before all of them. An alias has the layout of its key.
+// Adds the payload layouts of the candidates' manifests to `layouts`, in order of precedence. The
+// first declaration of a key is used, unless `layouts` already contains the key. An alias has the
+// layout of its key.
 //
-// Layouts of plugins that cannot be used here count too: how a payload is written does not depend
-// on which plugins run. But where a usable plugin serves a key, only usable ones declare it.
+// Layouts of unusable plugins are used, too, since the format of a payload does not depend on the
+// plugins that can run. If a usable plugin serves a key, layouts of unusable ones are ignored for
+// it.
 //
 // candidates [in]   as merge_plugins() returns them
-// served     [in]   type keys and aliases that a usable candidate serves, sorted bytewise
+// served     [in]   type keys and aliases that usable candidates serve, sorted bytewise
 void add_declared_layouts(std::span<const Candidate> candidates,
                           std::span<const std::string> served, PayloadLayouts& layouts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a directory holds. Not std::filesystem::directory_iterator: libstdc++ ends the process where it has no memory for
-// a name, in the overloads that promise an error code.
+// Lists directories. std::filesystem::directory_iterator is not used: in libstdc++ the overloads
+// with an error code terminate the process if memory for a name is exhausted.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@
 
 namespace gantry {
 
-// Names in a directory, bytewise; locale and inode order play no part.
+// Returns the names in a directory, sorted bytewise, independently of locale and file system.
 //
-// failed   [out]  why the list is empty or cut short; clear where it is whole
+// failed   [out]  the error if the list is empty or incomplete, else cleared
 std::vector<std::string> names_in(const std::filesystem::path& directory, std::error_code& failed);
 
 }  // namespace gantry

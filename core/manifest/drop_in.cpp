@@ -42,8 +42,8 @@ Status apply_drop_in(std::string_view text, const std::string& file, Manifest& m
   for (const YamlEntry& entry : document.root.entries) {
     if (is_field(manifest_fields(), entry.key) && !is_field(drop_in_fields(), entry.key)) {
       return yaml_error(document.file, entry.location, entry.key,
-                        "a drop-in may set enabled, required, priority, probe, env_allow and "
-                        "config, nothing else")
+                        "a drop-in may only set enabled, required, priority, probe, env_allow and "
+                        "config")
           .with_reason(reason::drop_in_key.tag);
     }
   }

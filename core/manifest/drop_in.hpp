@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drop-ins: name.yaml.d/*.yaml, by which an administrator changes a few keys of somebody else's manifest.
+// Drop-ins, name.yaml.d/*.yaml: files in which an administrator overrides some keys of a vendor's
+// manifest.
 #pragma once
 
 #include "core/manifest/manifest.hpp"
@@ -11,12 +12,12 @@
 
 namespace gantry {
 
-// Changes enabled, priority, config, env_allow, required, probe; nothing else.
+// Applies a drop-in, which may set enabled, required, priority, probe, env_allow and config.
 //
-// returns  malformed with place; DROP_IN_KEY for a key that a manifest has but a drop-in may not set
+// returns  malformed with the location; reason DROP_IN_KEY for a key that only a manifest may set
 Status apply_drop_in(std::string_view text, const std::string& file, Manifest& manifest);
 
-// The keys that both may set, from a checked record, manifest or drop-in.
+// Apply the keys that manifests and drop-ins have in common, from a checked record of either.
 void apply_switches(const YamlRecord& record, Manifest& manifest);
 void apply_config(const YamlRecord& record, const std::string& source, Manifest& manifest);
 

@@ -6,8 +6,8 @@
 namespace gantry {
 namespace {
 
-// Matches one byte against the class that begins at glob[at] == '['; sets `end` past its ']'. A class without an end
-// is a plain '['.
+// Matches one byte against the class that begins at glob[at] == '[' and sets `end` to the position
+// after its ']'. A '[' without ']' matches itself.
 bool matches_class(std::string_view glob, std::size_t at, char c, std::size_t& end) {
   std::size_t i = at + 1;
   const bool negated = i < glob.size() && glob[i] == '!';
@@ -31,9 +31,8 @@ bool matches_class(std::string_view glob, std::size_t at, char c, std::size_t& e
 
 bool matches_glob(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0;
-  std::size_t star = std::string_view::npos,
-              // where to go on when what follows a * fails
-      star_text = 0;
+  // the last * and the position in the text from which matching resumes after a mismatch
+  std::size_t star = std::string_view::npos, star_text = 0;
   while (t < text.size()) {
     if (g < glob.size() && glob[g] == '*') {
       star = g++;

@@ -10,18 +10,20 @@
 namespace gantry {
 
 struct PluginFilter {
-  // case-sensitive: `*` any bytes, `?` one, `[abc]`, `[a-z]`, `[!a]`
+  // case-sensitive; `*` matches any bytes, `?` one byte, `[abc]`, `[a-z]` and `[!a]` one of a class
   std::string glob;
-  // false: disables; true: enables again what an earlier filter disabled
+  // false: disables plugins; true: enables plugins that an earlier filter disabled
   bool select = false;
   // "GANTRY_DISABLE", "plugins.disable of /etc/gantry/runtime.yaml"
   std::string source;
 };
 
+// True if the glob matches the whole text.
+//
 // costs    O(|glob| * |text|), no recursion
 bool matches_glob(std::string_view glob, std::string_view text);
 
-// The filters of one list in the environment: globs between colons.
+// Parses a list of globs that are separated by colons, as in environment variables.
 std::vector<PluginFilter> parse_filters(std::string_view list, bool select,
                                         const std::string& source);
 

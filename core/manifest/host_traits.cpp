@@ -21,13 +21,13 @@ std::string join(const std::vector<std::string>& all) {
 }
 
 // "glibc>=2.28", "glibc"
-bool libc_fits(std::string_view wanted, const HostTraits& host) {
-  const std::size_t at = wanted.find(">=");
-  if (wanted.substr(0, at) != host.libc_name) return false;
-  return at == std::string_view::npos || !version_less(host.libc_version, wanted.substr(at + 2));
+bool libc_fits(std::string_view target, const HostTraits& host) {
+  const std::size_t at = target.find(">=");
+  if (target.substr(0, at) != host.libc_name) return false;
+  return at == std::string_view::npos || !version_less(host.libc_version, target.substr(at + 2));
 }
 
-// Takes the number in front, and the dot behind it.
+// Removes the first number and the dot after it from `text`, and returns the number.
 std::uint64_t take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const std::size_t dot = std::min(text.find('.'), text.size());
@@ -58,21 +58,21 @@ HostTraits host_traits() {
 
 Status check_targets(const ManifestTargets& targets, const HostTraits& host) {
   if (!targets.arch.empty() && !contains(targets.arch, host.arch)) {
-    return unsupported("plugin is made for ", join(targets.arch), ", this host is ", host.arch)
+    return unsupported("plugin targets ", join(targets.arch), ", this host is ", host.arch)
         .with_reason(reason::target.tag);
   }
   if (!targets.os.empty() && !contains(targets.os, host.os)) {
-    return unsupported("plugin is made for ", join(targets.os), ", this host is ", host.os)
+    return unsupported("plugin targets ", join(targets.os), ", this host is ", host.os)
         .with_reason(reason::target.tag);
   }
-  const auto fits = [&](const std::string& wanted) { return libc_fits(wanted, host); };
+  const auto fits = [&](const std::string& target) { return libc_fits(target, host); };
   if (!targets.libc.empty() && std::none_of(targets.libc.begin(), targets.libc.end(), fits)) {
-    return unsupported("plugin is made for ", join(targets.libc), ", this host has ",
-                       host.libc_name, " ", host.libc_version)
+    return unsupported("plugin targets ", join(targets.libc), ", this host has ", host.libc_name,
+                       " ", host.libc_version)
         .with_reason(reason::target.tag);
   }
   if (!targets.isa.empty() && !contains(host.isa, targets.isa)) {
-    return unsupported("plugin needs a CPU of level ", targets.isa, ", this one has ",
+    return unsupported("plugin requires CPU level ", targets.isa, ", this host supports ",
                        join(host.isa))
         .with_reason(reason::isa.tag);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kind of host this is, in the words of a manifest's `targets`.
+// Properties of the host, in the terms of a manifest's `targets`.
 #pragma once
 
 #include "core/manifest/manifest.hpp"
@@ -17,17 +17,21 @@ struct HostTraits {
   std::string os;
   // "glibc", "2.36"
   std::string libc_name, libc_version;
-  // levels that it has, lowest first
+  // supported levels, lowest first
   std::vector<std::string> isa;
 };
 
-// This host. costs cpuid, once for each call
+// Returns the properties of this host.
+//
+// costs    executes cpuid
 HostTraits host_traits();
 
-// returns  unsupported, reason TARGET or ISA: what the plugin is made for and what this host is
+// Checks that the host is one of a plugin's targets.
+//
+// returns  unsupported with reason TARGET or ISA, naming the targets and the host
 Status check_targets(const ManifestTargets& targets, const HostTraits& host);
 
-// Dotted numbers, "2.4" before "2.36"; a part that is no number counts as 0.
+// Compares dotted numbers: "2.4" is less than "2.36". A part that is not a number is 0.
 bool version_less(std::string_view a, std::string_view b);
 
 }  // namespace gantry

@@ -8,7 +8,9 @@
 namespace gantry {
 namespace {
 
-// Bytewise. Writers and readers: apache/tvm v0.2 to v0.26.
+// Sorted bytewise.
+//
+// source   apache/tvm v0.2 to v0.26, the type keys of all runtime modules
 constexpr KnownKey kKnown[] = {
     {"AotExecutorFactory", "", "", "ahead-of-time executor"},
     {"GraphExecutorFactory", "gantry.graph", "", "graph executor"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type keys that compilers write, and which plugin of this project serves each: what "not found" can advise.
+// Type keys that compilers write and the plugin of this project that serves each, for advice in "no
+// plugin" errors.
 #pragma once
 
 #include <span>
@@ -12,18 +13,18 @@ namespace gantry {
 
 struct KnownKey {
   std::string_view key;
-  // id, "gantry.cuda"; empty: none of this version's plugins serves it
+  // plugin id, "gantry.cuda"; empty: no plugin of this version serves the key
   std::string_view plugin;
-  // the name that newer compilers write for the same thing; empty: none
+  // the key that other versions of compilers write for the same payload; empty: none
   std::string_view renamed;
-  // "CUDA kernels"
+  // description: "CUDA kernels"
   std::string_view what;
 };
 std::span<const KnownKey> known_keys();
-// NULL for keys of vendors.
+// Returns NULL for other keys, for example those of vendors.
 const KnownKey* find_known_key(std::string_view key);
 
-// Keys that `key` was most likely meant to be, or is called elsewhere: renamed ones first, then near in spelling;
+// Returns the served keys that are other names of `key`, followed by those with a similar spelling;
 // never `key` itself.
 std::vector<std::string> near_keys(std::string_view key, const std::vector<std::string>& served);
 

@@ -27,16 +27,18 @@ bool parse_schema(std::string_view text, Schema& schema) {
   return minor.ec == std::errc() && minor.ptr == end;
 }
 
-// Decides before anything else is looked at: keys of a newer schema must not be called unknown.
+// Checks the schema version. This precedes all other checks: keys of a newer schema must not be
+// reported as unknown.
 //
-// unknown_is_warning  [out]  the file is newer than we are and says that we may read it all the same
+// unknown_is_warning  [out]  true if the file has a newer schema and its schema_min allows this
+//                            reader
 Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warning) {
   constexpr Schema ours{kSchemaMajor, kSchemaMinor};
   const YamlValue* const written = document.root.find("schema");
   const YamlValue* const min_written = document.root.find("schema_min");
   for (const YamlValue* value : {written, min_written}) {
     const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
-    // refused by read_record, which says it better
+    // read_record() reports the wrong type
     if (!is_text) return ours;
   }
   const auto read = [&](std::string_view key, const YamlValue* value,
@@ -48,14 +50,15 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
                       yaml_expected("major.minor as in \"1.0\"", *value))
         .with_reason("YAML_TYPE");
   };
-  const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& wanted) {
-    return yaml_error(document.file, value.location, key, "manifest needs schema ", wanted.major,
-                      ".", wanted.minor, ", this core reads ", ours.major, ".", ours.minor, ": ",
-                      wanted.major < ours.major ? "update the plugin" : "update the core")
+  const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& required) {
+    return yaml_error(document.file, value.location, key, "manifest requires schema ",
+                      required.major, ".", required.minor, ", this core reads ", ours.major, ".",
+                      ours.minor, ": ",
+                      required.major < ours.major ? "update the plugin" : "update the core")
         .with_reason(reason::schema_version.tag);
   };
   GANTRY_TRY(const Schema schema, read("schema", written, ours));
-  // No `schema_min` makes a file of another major readable.
+  // `schema_min` does not allow another major version.
   if (schema.major != ours.major) return refusal("schema", *written, schema);
   GANTRY_TRY(const Schema min, read("schema_min", min_written, schema));
   if (min.major != ours.major || min.minor > ours.minor) {
@@ -86,7 +89,8 @@ Status read_abi(const YamlRecord& root, Manifest& manifest) {
       concat("max_minor is ", manifest.abi.max_minor, ", min_minor is ", manifest.abi.min_minor));
 }
 
-// Fields are refused from left to right: the one at fault ends the shortest part that is refused.
+// Parses the layout and locates an error: the wrong field is the last one of the shortest prefix
+// that does not parse.
 Result<PayloadLayout> read_layout(const YamlRecord& record) {
   const std::vector<std::string> fields = record.texts("payload");
   Result<PayloadLayout> layout = parse_payload_layout(fields);
@@ -101,12 +105,12 @@ Status read_keys(const YamlRecord& root, Manifest& manifest) {
   for (const YamlRecord& record : root.records("keys")) {
     ManifestKey key{record.text("key"), record.texts("aliases"), {}};
     if (!seen.insert(key.key).second) {
-      return value_error(record, "key", concat("type key \"", key.key, "\" is offered twice"));
+      return value_error(record, "key", concat("type key \"", key.key, "\" is declared twice"));
     }
     for (std::size_t i = 0; i < key.aliases.size(); ++i) {
       if (!seen.insert(key.aliases[i]).second) {
         return item_error(record, "aliases", i,
-                          concat("type key \"", key.aliases[i], "\" is offered twice"));
+                          concat("type key \"", key.aliases[i], "\" is declared twice"));
       }
     }
     if (record.has("payload")) {
@@ -128,7 +132,7 @@ Status read_devices(const YamlRecord& root, Manifest& manifest) {
     if (record.text("dlpack", "ext") != "ext")
       device.dlpack = static_cast<std::int32_t>(record.integer("dlpack"));
     if (!seen.insert(device.name).second) {
-      return value_error(record, "name", concat("device \"", device.name, "\" is offered twice"));
+      return value_error(record, "name", concat("device \"", device.name, "\" is declared twice"));
     }
     manifest.devices.push_back(std::move(device));
   }
@@ -172,15 +176,15 @@ Result<ConfigOption> read_option(const YamlDocument& document, const YamlEntry& 
   option.secret = record.boolean("secret");
   const bool numeric = option.type == OptionType::integer || option.type == OptionType::number;
   if ((option.min || option.max) && !numeric) {
-    return value_error(record, option.min ? "min" : "max", "only int and float have a range");
+    return value_error(record, option.min ? "min" : "max", "only int and float may have a range");
   }
   if (option.min && option.max && *option.min > *option.max) {
     return value_error(record, "max", "max is less than min");
   }
   if ((option.type == OptionType::choice) == option.choices.empty()) {
     return value_error(record, "enum",
-                       option.choices.empty() ? "type enum needs its values here"
-                                              : "only type enum has values here");
+                       option.choices.empty() ? "type enum requires a list of values"
+                                              : "only type enum may have a list of values");
   }
   if (const YamlValue* fallback = record.find("default")) {
     const ConfigText text = to_config_text(entry.key, *fallback);
@@ -251,15 +255,15 @@ bool is_device_name(std::string_view name) {
 Result<std::string> resolve_library(std::string_view written, const std::string& directory) {
   const auto wrong = [&](std::string_view why) {
     return malformed(no_offset, "library \"", written, "\" ", why,
-                     "; it is an absolute path or one relative to the manifest's directory ",
+                     ", expected an absolute path or one relative to the manifest's directory ",
                      directory,
-                     ", without \"..\"; the working directory and search paths play no part")
+                     ", without \"..\"; the working directory and search paths are not used")
         .with_reason(reason::library_path.tag);
   };
   if (written.empty()) return wrong("is empty");
   if (written.ends_with('/')) return wrong("is a directory");
   for (const std::filesystem::path& part : std::filesystem::path(written)) {
-    if (part == "..") return wrong("leads through \"..\"");
+    if (part == "..") return wrong("contains \"..\"");
   }
   const std::filesystem::path path = written.starts_with('/')
                                          ? std::filesystem::path(written)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin's manifest, schema gantry.plugin/v1: what a plugin claims about itself. MANIFEST.md is the vendor's page.
+// The manifest of a plugin, schema gantry.plugin/v1. MANIFEST.md describes it for vendors.
 #pragma once
 
 #include "core/format/payload_layout.hpp"
@@ -17,16 +17,16 @@
 
 namespace gantry {
 
-// The schema that this reader knows, "1.0".
+// The schema that this reader supports, "1.0".
 constexpr std::uint32_t kSchemaMajor = 1;
 constexpr std::uint32_t kSchemaMinor = 0;
 
 struct ManifestKey {
   // type key, equal byte for byte to the one in the container
   std::string key;
-  // other type keys with the same payload: its loader serves them too
+  // other type keys with the same payload, served by the same loader
   std::vector<std::string> aliases;
-  // absent: the core knows it, or only the loader does
+  // absent: the layout is built in or undeclared
   std::optional<PayloadLayout> payload;
 };
 
@@ -36,7 +36,7 @@ struct ManifestDevice {
   // "gpu", "npu"; free text
   std::string kind;
   std::vector<std::string> vendor_ids, pci_ids;
-  // DLPack's number; 0: none (`ext`), the core assigns one
+  // DLPack's number; 0: none (`ext`), the runtime assigns one
   std::int32_t dlpack = 0;
 };
 
@@ -50,13 +50,13 @@ struct ManifestDriver {
 struct ManifestRequires {
   // absolute paths
   std::vector<std::string> files, device_nodes;
-  // that the plugin opens by itself
+  // libraries that the plugin opens itself
   std::vector<ManifestSoname> libraries;
-  // a statement: the plugin itself compares it at create
+  // not checked by the core; the plugin checks it when it is created
   std::optional<ManifestDriver> driver;
 };
 
-// empty lists: whatever the core was built for
+// An empty list or text is not checked.
 struct ManifestTargets {
   std::vector<std::string> arch, os, libc;
   std::string isa;
@@ -69,7 +69,7 @@ struct ManifestAbi {
 enum class Probe { automatic, always, never };
 
 struct Manifest {
-  // path as found; empty: a table given by the program
+  // path as found; empty: a table that the program passed
   std::string file;
   std::uint32_t schema_minor = kSchemaMinor;
   std::string id;
@@ -87,7 +87,7 @@ struct Manifest {
   // names of functions for compiled code; a trailing * matches any rest
   std::vector<std::string> globals;
   ManifestTargets targets;
-  // `requires` is a word of the language
+  // key `requires`, which is a keyword of C++
   ManifestRequires needs;
   bool enabled = true;
   bool required = false;
@@ -95,35 +95,38 @@ struct Manifest {
   Probe probe = Probe::automatic;
   std::int32_t probe_timeout_ms = 5000;
   std::vector<std::string> env_allow;
-  // the manifest's own, then drop-ins, lowest precedence first
+  // values from the manifest, then from its drop-ins, lowest precedence first
   std::vector<ConfigLayer> config;
   std::vector<ConfigOption> config_schema;
   std::vector<std::string> warnings;
 
-  // The key whose loader serves `type_key`, itself or as an alias; NULL: not offered.
+  // Returns the key that is `type_key` or has it as an alias; NULL if there is none.
   const ManifestKey* key_for(std::string_view type_key) const;
   bool offers_global(std::string_view name) const;
   // "ACME NPU (acme.npu 2.3.1)" or "acme.npu 2.3.1"
   std::string title() const;
 };
 
-// Reads a manifest's text. Opens nothing but, for a relative library, the links of the manifest's own path.
+// Parses the text of a manifest. Opens no file; resolves the links in `file` to find the directory
+// of a relative library.
 //
-// file     [in]   where the text came from; relative libraries are relative to its real directory
-// returns  malformed with file, line, column, key path and a reason of D15x or D16x, or LIBRARY_PATH (D306)
+// file     [in]   path of the manifest
+// returns  malformed with file, line, column, key path and a reason of D15x or D16x, or
+//          LIBRARY_PATH (D306)
 Result<Manifest> read_manifest(std::string_view text, const std::string& file);
-// The same from disk; not_found, unavailable or malformed as read_text_file.
+// The same from disk; also not_found, unavailable or malformed as read_text_file().
 Result<Manifest> open_manifest(const std::string& file);
 
-// Absolute, or relative to `directory`; no "..", no directory. Whether it exists is not asked, and neither the working
-// directory nor any search path plays a part.
+// Resolves the path of a library, which is absolute or relative to `directory` and contains no
+// "..". Does not check that the file exists. Search paths and the working directory are not used.
 //
-// returns  malformed, reason LIBRARY_PATH, without a place: the rules and what was written
+// returns  malformed without a location, reason LIBRARY_PATH, with the path and the rules
 Result<std::string> resolve_library(std::string_view written, const std::string& directory);
 
-// [a-z0-9]+([.-][a-z0-9]+)+, at most 64 bytes. Empty: fine; else what is expected.
+// Checks an id against [a-z0-9]+([.-][a-z0-9]+)+ and the limit of 64 bytes. Returns an empty text
+// if it is valid, else a description of valid ids.
 std::string check_plugin_id(std::string_view id);
-// [a-z][a-z0-9_]*
+// True for [a-z][a-z0-9_]*.
 bool is_device_name(std::string_view name);
 
 }  // namespace gantry

@@ -129,7 +129,7 @@ constexpr YamlField kOption[] = {
     {.name = "secret", .type = YamlType::boolean},
 };
 
-// The last six are what a drop-in may change.
+// A drop-in may set the last six.
 constexpr YamlField kFields[] = {
     {.name = "schema", .type = YamlType::quoted_text, .required = true, .longest = 16},
     {.name = "schema_min", .type = YamlType::quoted_text, .longest = 16},

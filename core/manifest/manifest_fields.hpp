@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The manifest's keys as data. configs/schema/plugin.schema.json says the same; a test keeps them equal.
+// The keys of manifests and drop-ins. A test compares them with configs/schema/plugin.schema.json.
 #pragma once
 
 #include "core/yaml/yaml_record.hpp"
@@ -10,7 +10,7 @@
 namespace gantry {
 
 std::span<const YamlField> manifest_fields();
-// What a drop-in may change.
+// The keys that a drop-in may set.
 std::span<const YamlField> drop_in_fields();
 
 }  // namespace gantry

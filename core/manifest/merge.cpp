@@ -47,12 +47,13 @@ void stop(Candidate& candidate, const Error& error) {
                  error.message);
 }
 
-// Parses the manifest and applies its drop-ins. Stops the candidate at the first error, or where it
-// is disabled.
+// Parses the manifest and applies its drop-ins. Stops the candidate at the first error, or if it is
+// disabled.
 void parse(std::string_view text, const DropIns& drop_ins, Candidate& candidate) {
   Result<Manifest> manifest = read_manifest(text, candidate.file);
   if (!manifest.ok()) return stop(candidate, manifest.error());
   candidate.state = CandidateState::parsed;
+  // the file that last changed `enabled`
   std::string switched_by = candidate.file;
   if (const auto own = drop_ins.find(candidate.name); own != drop_ins.end()) {
     for (const FoundDropIn* drop_in : own->second) {
@@ -67,7 +68,7 @@ void parse(std::string_view text, const DropIns& drop_ins, Candidate& candidate)
   }
   candidate.manifest = std::move(*manifest);
   if (!candidate.manifest->enabled)
-    candidate.stop(reason::disabled, concat(switched_by, " says enabled: false"));
+    candidate.stop(reason::disabled, concat("disabled by enabled: false in ", switched_by));
 }
 
 std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_ins) {
@@ -75,7 +76,7 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
     const FoundManifest* manifest;
     bool mask;
   };
-  // by name
+  // by file name
   std::unordered_map<std::string_view, Named> highest;
   std::vector<Candidate> candidates;
   candidates.reserve(found.manifests.size());
@@ -118,7 +119,8 @@ void apply(const PluginFilter& filter, std::vector<Candidate>& candidates) {
   for (Candidate& candidate : candidates) {
     if (!matches(filter, candidate)) continue;
     if (!filter.select && !candidate.stopped()) {
-      candidate.stop(reason::filtered, concat("by ", filter.source, " \"", filter.glob, "\""));
+      candidate.stop(reason::filtered,
+                     concat("disabled by ", filter.source, " \"", filter.glob, "\""));
     } else if (filter.select && candidate.reason == reason::filtered) {
       candidate.stop({}, "");
     }
@@ -144,13 +146,13 @@ void shadow(Candidate& loser, const Candidate& winner) {
   const bool newer = loser.manifest->version > winner.manifest->version;
   loser.stop(reason::shadowed_by, concat("same id, ",
                                          older   ? "older than "
-                                         : newer ? "newer, but in a lower place than "
-                                                 : "same version, in a lower place than ",
+                                         : newer ? "newer, but in a lower tier than "
+                                                 : "same version, in a lower location than ",
                                          winner.manifest->version.text, " of ", winner.file));
 }
 
-// Candidates are in order of precedence, so the first of an id wins except over a higher version in
-// its own tier.
+// Selects one candidate for each id. Candidates are in order of precedence, so the first one of an
+// id is selected unless one with a higher version follows in the same tier.
 void settle_ids(std::vector<Candidate>& candidates) {
   std::unordered_map<std::string_view, Candidate*> winners;
   for (Candidate& candidate : candidates) {
@@ -168,7 +170,7 @@ void settle_ids(std::vector<Candidate>& candidates) {
   for (const auto& [id, winner] : winners) winner->state = CandidateState::eligible;
 }
 
-// Empty where the filter matches a manifest.
+// Returns an empty text if the filter matches a candidate.
 std::string unmatched_warning(const PluginFilter& filter,
                               const std::vector<Candidate>& candidates) {
   std::vector<std::string_view> names;

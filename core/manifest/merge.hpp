@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From files found to candidates: every manifest is parsed, then names, ids and filters decide
-// which ones count.
+// Turns the manifests that were found into candidates, and selects among candidates of the same
+// file name or id.
 //
 //     found -> read -> parsed, drop-ins applied -> filtered -> merged by id
 //
-// Nothing is dropped: a candidate that loses keeps its position in the list, with the reason. No
-// library is opened.
+// A candidate that is not selected remains in the list, with the reason. No library is opened.
 #pragma once
 
 #include "core/manifest/candidate.hpp"
@@ -21,23 +20,24 @@ namespace gantry {
 struct MergeResult {
   // in order of precedence
   std::vector<Candidate> candidates;
-  // of the search, of the manifests in order of precedence, of drop-ins, of filters
+  // from the search, the manifests in order of precedence, drop-ins and filters
   std::vector<std::string> warnings;
 };
 
-// Decides about each candidate, in this order:
+// Processes the candidates in this order:
 //
 //   1  an empty file or a link to /dev/null masks files of its name in lower locations (MASKED)
 //   2  a file replaces files of its name in lower locations (REPLACED_BY)
 //   3  the manifest is parsed and its drop-ins are applied (D15x, D16x)
 //   4  enabled: false (DISABLED), then the filters in order (FILTERED)
 //   5  the host matches the manifest's targets (TARGET, ISA)
-//   6  of one id, the higher tier wins, within one tier the higher version (SHADOWED_BY;
-//      DUPLICATE_OF where both name the same library file)
+//   6  of candidates with the same id, the highest tier is selected, within a tier the highest
+//      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file)
 //
-// A manifest that is malformed stops its own candidate and no other.
+// A malformed manifest stops only its own candidate.
 //
-// costs    reads each manifest, parses each that is neither masked nor replaced: about 60 us each
+// costs    reads each manifest and parses those that are neither masked nor replaced: about 60 us
+//          each
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters);
 
 }  // namespace gantry

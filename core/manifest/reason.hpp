@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a candidate is not the chosen one, as a stable number and a stable tag: GANTRY-D210 ABI_RANGE.
+// The reasons why a candidate is not used, each with a stable number and tag: GANTRY-D210
+// ABI_RANGE.
 //
-//   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity   D25x trust
-//   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters   D60x create   D70x selection
+//   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity
+//   D25x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
+//   D60x create   D70x selection
 //
-// Numbers and tags are never reused; a tag fits gantry_status::reason. Families that later versions fill keep their
-// numbers free: D251..D259 trust, D430 conflicts, D5xx probe, D13x D64x upgrade and removal, D8xx payloads.
+// Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
+// versions: D251..D259 trust, D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
+// payloads.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -28,19 +31,19 @@ struct Reason {
 };
 
 namespace reason {
-// a manifest named in a list is not there
+// a listed manifest does not exist
 constexpr Reason not_found{100, "NOT_FOUND"};
-// no permission, no regular file
+// no permission, or not a regular file
 constexpr Reason unreadable{101, "UNREADABLE"};
-// a directory with several manifests
+// a directory contains several manifests
 constexpr Reason manifest_directory{102, "MANIFEST_FOLDER"};
-// by an empty file or a link to /dev/null
+// masked by an empty file or a link to /dev/null
 constexpr Reason masked{110, "MASKED"};
-// by a file of the same name in a higher directory
+// replaced by a file of the same name in a higher location
 constexpr Reason replaced_by{111, "REPLACED_BY"};
-// same id, higher place or version
+// a candidate of the same id has a higher tier, location or version
 constexpr Reason shadowed_by{120, "SHADOWED_BY"};
-// same id, same library
+// a candidate of the same id has the same library
 constexpr Reason duplicate_of{121, "DUPLICATE_OF"};
 constexpr Reason yaml_syntax{150, "YAML_SYNTAX"};
 constexpr Reason yaml_duplicate_key{151, "YAML_DUPLICATE_KEY"};
@@ -86,7 +89,7 @@ constexpr Reason static_tls{321, "STATIC_TLS"};
 constexpr Reason lib_needed_missing{330, "LIB_NEEDED_MISSING"};
 constexpr Reason symbol_missing{331, "SYMBOL_MISSING"};
 constexpr Reason version_needed{332, "VERSION_NEEDED"};
-// whatever else the system's loader says
+// any other error of the system's loader
 constexpr Reason linker{333, "LINKER"};
 constexpr Reason isa{350, "ISA"};
 constexpr Reason target{351, "TARGET"};
@@ -98,16 +101,16 @@ constexpr Reason filtered{410, "FILTERED"};
 constexpr Reason disabled{411, "DISABLED"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 constexpr Reason no_plugin{700, "NO_PLUGIN"};
-// another candidate comes first
+// another candidate has precedence
 constexpr Reason not_chosen{701, "NOT_CHOSEN"};
-// the pin names a plugin that does not serve the key
+// the override names a plugin that does not serve the key
 constexpr Reason pin_unserved{702, "PIN_UNSERVED"};
 }  // namespace reason
 
-// Every reason once, by number.
+// All reasons, by number.
 std::span<const Reason> all_reasons();
 
-// The reason with that tag; one with number 0 for tags that are no reason of a candidate.
+// Returns the reason with that tag; its number is 0 for other tags.
 Reason reason_of(std::string_view tag);
 inline Reason reason_of(const Error& error) { return reason_of(error.reason); }
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// of a replaced place that a message lists
+// maximum number of manifests of a replaced location in a message
 constexpr std::size_t kMaxNames = 5;
 
 bool is_manifest_name(std::string_view name) {
@@ -46,13 +46,14 @@ class Search {
     drop_in_groups_.emplace_back();
   }
 
-  // A manifest or a directory, named by somebody: what is wrong with it is a candidate's state, not silence.
+  // Adds a manifest or directory that the program, configuration or environment names. If it cannot
+  // be used, it becomes a candidate with the reason.
   void add_entry(const std::string& entry) {
     if (!entry.starts_with('/')) {
       refuse(
           entry, reason::library_path,
           concat("\"", entry,
-                 "\" is relative, expected an absolute path: the working directory plays no part"));
+                 "\" is relative, expected an absolute path: the working directory is not used"));
       return;
     }
     std::error_code failed;
@@ -104,7 +105,8 @@ class Search {
         {file, fs::path(file).filename().string(), location(), why, std::move(text)});
   }
 
-  // plugins.d/opencl/{opencl.yaml, libgantry_opencl.so}: removing the directory removes the plugin.
+  // Adds the manifest of a plugin's own directory:
+  // plugins.d/opencl/{opencl.yaml,libgantry_opencl.so}.
   void add_directory(const fs::path& directory) {
     std::error_code failed;
     std::vector<std::string> manifests;
@@ -122,7 +124,7 @@ class Search {
       add_manifest((directory / manifests[0]).string());
     } else if (manifests.size() > 1) {
       refuse(directory.string(), reason::manifest_directory,
-             concat("directory holds ", manifests.size(), " manifests (", manifests[0], ", ",
+             concat("directory contains ", manifests.size(), " manifests (", manifests[0], ", ",
                     manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
     }
   }
@@ -141,7 +143,7 @@ class Search {
   }
 
   SearchResult result_;
-  // one for each place
+  // one group for each location
   std::vector<std::vector<FoundDropIn>> drop_in_groups_;
 };
 
@@ -160,16 +162,17 @@ SearchResult search_plugins(const PluginLocations& locations) {
     search.open_location(tier, name, state);
     for (const std::string& entry : entries) search.add_entry(entry);
   };
-  // Each directory is a place of its own: the first hides the second's files of the same name.
+  // Each directory is a separate location: files in the first replace those of the same name in the
+  // second.
   const auto directories = [&](int tier, const std::string& prefix,
                                const std::vector<std::string>& all, LocationState state) {
     for (const std::string& directory : all) list(tier, prefix + directory, {directory}, state);
   };
   const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
     if (directory.empty()) return;
-    const bool there = is_directory(directory);
-    search.open_location(tier, directory, there ? state : LocationState::absent);
-    if (there) search.add_directory(directory);
+    const bool exists = is_directory(directory);
+    search.open_location(tier, directory, exists ? state : LocationState::absent);
+    if (exists) search.add_directory(directory);
   };
   const auto variable = [&](const std::string& name, const std::optional<std::string>& value,
                             LocationState state) {
@@ -216,7 +219,7 @@ std::string describe(const SearchLocation& location) {
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
         names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
       }
-      return concat(location.tier, " ", location.name, " (not used, ", files, " there", names,
+      return concat(location.tier, " ", location.name, " (not used, ", files, names,
                     count > kMaxNames ? ", ..." : "", ")");
     }
   }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where plugins are looked for, first has highest precedence:
+// Searches for manifests, by tiers; the first has the highest precedence:
 //
 //   1  the program: manifests, then directories
 //   2  the configuration: plugins.manifests, plugins.dirs
-//   3  GANTRY_PLUGIN_FILES (then 4 to 8 count for nothing) or GANTRY_ADD_PLUGIN_FILES
+//   3  GANTRY_PLUGIN_FILES (then 4 to 8 are not used) or GANTRY_ADD_PLUGIN_FILES
 //   4  /etc/gantry/plugins.d
 //   8  <directory of the core>/../share/gantry/plugins.d
 //
-// 5 (/run), 6 (/usr/local), 7 (/usr) and the user's directories keep their numbers free. The working directory is
-// never searched and nothing here reads the environment: core/runtime/environment.cpp passes values in.
+// Tiers 5 to 7 are reserved for /run, /usr/local and /usr. The working directory is never searched.
+// Nothing here reads the environment: core/runtime/environment.cpp passes the values.
 //
-// An entry of a directory is a manifest `*.yaml`, or a directory that holds exactly one; `*.yaml.d` holds drop-ins.
+// An entry of a directory is a manifest `*.yaml` or a directory that contains exactly one manifest.
+// A directory `*.yaml.d` contains drop-ins.
 #pragma once
 
 #include "core/manifest/reason.hpp"
@@ -27,7 +28,7 @@ struct PluginLocations {
   std::vector<std::string> manifests, directories;
   // stop after tier 1
   bool exclusive = false;
-  // for display; empty: no configuration
+  // path for messages; empty: no configuration
   std::string config_file;
   // tier 2
   std::vector<std::string> config_manifests, config_directories;
@@ -40,57 +41,58 @@ struct PluginLocations {
 };
 
 enum class LocationState {
-  // there, and its entries count
+  // exists; its manifests are used
   searched,
   // no such directory
   absent,
-  // a variable that is not set
+  // environment variable that is not set
   unset,
-  // by GANTRY_PLUGIN_FILES or exclusive mode: looked at for the message, used for nothing
+  // replaced by GANTRY_PLUGIN_FILES or exclusive mode: its manifests are listed but not used
   replaced,
 };
 
-// One line of "search:".
+// One location, a line of the section "search:" in messages.
 struct SearchLocation {
   int tier = 0;
   // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
   std::string name;
   LocationState state = LocationState::absent;
-  // manifests there, in order; for `replaced` those that would have been
+  // its manifests, in order; for `replaced` those that are not used
   std::vector<std::string> files;
 };
 
 struct FoundManifest {
   // path as composed, not canonical
   std::string file;
-  // file name: what replaces and masks by
+  // file name, by which manifests replace and mask each other
   std::string name;
-  // index of places
+  // index into SearchResult::locations
   std::size_t location = 0;
-  // number 0, or why it is no manifest: not_found, unreadable, manifest_folder
+  // number 0, or why it cannot be used: not_found, library_path, manifest_directory
   Reason reason;
-  // the sentence for it
+  // one sentence for `reason`
   std::string text;
 };
 
 struct FoundDropIn {
-  // name of the manifest that it changes: "cuda.yaml"
+  // path, and the name of the manifest that the drop-in changes: "cuda.yaml"
   std::string file, name;
   std::size_t location = 0;
 };
 
 struct SearchResult {
   std::vector<SearchLocation> locations;
-  // by place, then bytewise by path
+  // by location, then bytewise by path
   std::vector<FoundManifest> manifests;
-  // in the order they are applied: the highest place last
+  // in the order of application: the highest location last
   std::vector<FoundDropIn> drop_ins;
-  // relative entries, unreadable directories
+  // unreadable directories
   std::vector<std::string> warnings;
 };
 
-// Lists manifests; reads none. Directories are read once, links followed.
-// costs    one readdir for each directory and each directory in it
+// Lists the manifests and drop-ins of all locations without reading them. Links are followed.
+//
+// costs    reads each directory and its subdirectories once
 SearchResult search_plugins(const PluginLocations& locations);
 
 // "4 /etc/gantry/plugins.d (1 file)", "3 GANTRY_ADD_PLUGIN_FILES (unset)"

@@ -29,7 +29,8 @@ std::vector<std::string_view> split(std::string_view text) {
   }
 }
 
-// Numbers are lower than words and compare as numbers, which may be longer than any integer.
+// Compares pre-release identifiers. Numeric ones are less than others and compare numerically; they
+// may exceed any integer type.
 std::strong_ordering compare(std::string_view a, std::string_view b) {
   const bool a_number = is_number(a), b_number = is_number(b);
   if (a_number != b_number)
@@ -51,13 +52,13 @@ Result<Version> Version::parse(std::string_view text) {
   std::string_view rest = text;
   if (const std::size_t plus = rest.find('+'); plus != std::string_view::npos) {
     for (const std::string_view part : split(rest.substr(plus + 1))) {
-      if (!is_identifier(part)) return wrong("has an empty or odd build part");
+      if (!is_identifier(part)) return wrong("has an empty or invalid build identifier");
     }
     rest = rest.substr(0, plus);
   }
   if (const std::size_t dash = rest.find('-'); dash != std::string_view::npos) {
     for (const std::string_view part : split(rest.substr(dash + 1))) {
-      if (!is_identifier(part)) return wrong("has an empty or odd pre-release part");
+      if (!is_identifier(part)) return wrong("has an empty or invalid pre-release identifier");
       if (is_number(part) && part.size() > 1 && part[0] == '0')
         return wrong("has a number with a leading zero");
       version.before.emplace_back(part);
@@ -68,7 +69,7 @@ Result<Version> Version::parse(std::string_view text) {
   if (numbers.size() != 3) return wrong(concat("has ", numbers.size(), " numbers"));
   std::uint32_t* const locations[] = {&version.major, &version.minor, &version.patch};
   for (std::size_t i = 0; i < 3; ++i) {
-    if (!is_number(numbers[i])) return wrong("has a part that is no number");
+    if (!is_number(numbers[i])) return wrong("has a part that is not a number");
     if (numbers[i].size() > 1 && numbers[i][0] == '0')
       return wrong("has a number with a leading zero");
     const char* end = numbers[i].data() + numbers[i].size();
@@ -83,7 +84,7 @@ std::strong_ordering operator<=>(const Version& a, const Version& b) {
   if (const auto order = a.major <=> b.major; order != 0) return order;
   if (const auto order = a.minor <=> b.minor; order != 0) return order;
   if (const auto order = a.patch <=> b.patch; order != 0) return order;
-  // A release comes after everything that led to it.
+  // A release is greater than its pre-releases.
   if (a.before.empty() || b.before.empty()) return a.before.empty() <=> b.before.empty();
   for (std::size_t i = 0; i < std::min(a.before.size(), b.before.size()); ++i) {
     if (const auto order = compare(a.before[i], b.before[i]); order != 0) return order;

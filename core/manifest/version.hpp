@@ -15,16 +15,16 @@ namespace gantry {
 
 struct Version {
   std::uint32_t major = 0, minor = 0, patch = 0;
-  // identifiers after "-"; empty: the release itself
+  // pre-release identifiers after "-"; empty for a release
   std::vector<std::string> before;
   // as written
   std::string text;
 
-  // invalid: `version "1.4" has no patch number, expected major.minor.patch`
+  // returns  invalid: `version "1.4" has 2 numbers, expected major.minor.patch ...`
   static Result<Version> parse(std::string_view text);
 };
 
-// The order of SemVer 2.0 section 11; build metadata counts for nothing.
+// The order of SemVer 2.0, section 11, which ignores build metadata.
 std::strong_ordering operator<=>(const Version& a, const Version& b);
 inline bool operator==(const Version& a, const Version& b) { return (a <=> b) == 0; }
 

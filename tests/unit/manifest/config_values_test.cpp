@@ -41,8 +41,8 @@ ConfigLocations locations() {
           }};
 }
 
-std::string told(const Manifest& manifest, const std::vector<ConfigLayer>& layers,
-                 std::string_view key) {
+std::string resolved(const Manifest& manifest, const std::vector<ConfigLayer>& layers,
+                     std::string_view key) {
   std::vector<std::string> warnings;
   const auto values = resolve_config(manifest, layers, locations(), warnings);
   if (!values.ok()) return values.error().message;
@@ -78,20 +78,20 @@ TEST(ConfigValues, HaveTheTypesOfTheSchema) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
-TEST(ConfigValues, ComeFromTheHighestLayerThatSetsThem) {
+TEST(ConfigValues, AreThoseOfTheHighestLayer) {
   const Manifest manifest = typed("{mb: 1}");
   const ConfigLayer core = layer("runtime.yaml", "mb", "2");
   const ConfigLayer variable = layer("GANTRY_CONFIG_ACME_NPU__MB", "mb", "3", Spelling::raw);
 
-  EXPECT_EQ(told(typed(), {}, "mb"), "256 from default");
-  EXPECT_EQ(told(manifest, {}, "mb"), "1 from /p/acme.yaml");
-  EXPECT_EQ(told(manifest, {core}, "mb"), "2 from runtime.yaml");
-  EXPECT_EQ(told(manifest, {core, variable}, "mb"), "3 from GANTRY_CONFIG_ACME_NPU__MB");
+  EXPECT_EQ(resolved(typed(), {}, "mb"), "256 from default");
+  EXPECT_EQ(resolved(manifest, {}, "mb"), "1 from /p/acme.yaml");
+  EXPECT_EQ(resolved(manifest, {core}, "mb"), "2 from runtime.yaml");
+  EXPECT_EQ(resolved(manifest, {core, variable}, "mb"), "3 from GANTRY_CONFIG_ACME_NPU__MB");
 }
 
-TEST(ConfigValues, ExpandNamesInTextOnce) {
+TEST(ConfigValues, AreExpandedOnce) {
   const auto expands = [](std::string_view text) {
-    return told(typed(), {layer("t", "name", std::string(text), Spelling::quoted)}, "name");
+    return resolved(typed(), {layer("t", "name", std::string(text), Spelling::quoted)}, "name");
   };
   EXPECT_EQ(expands("${manifest_dir}:${library_dir}:${state_dir}"), "/p:/p/lib:/cache from t");
   EXPECT_EQ(expands("${env:CACHE}/x"), "/env/cache/x from t");
@@ -106,7 +106,7 @@ struct BadValue {
   std::string message;
 };
 
-TEST(ConfigValues, AreRefusedWithSourceOptionAndPlugin) {
+TEST(ConfigValues, AreRejectedWithSourceOptionAndPlugin) {
   const auto text = [](std::string value) {
     return layer("t", "name", std::move(value), Spelling::quoted);
   };
@@ -133,14 +133,16 @@ TEST(ConfigValues, AreRefusedWithSourceOptionAndPlugin) {
       {layer("t", "name", "010"), "CONFIG_VALUE",
        "t: option \"name\" of plugin acme.npu: expected string, found \"010\""},
       {text("${env:HOME}"), "CONFIG_VALUE",
-       name + "\"${env:HOME}\" asks for the environment variable HOME, which env_allow lacks"},
+       name + "\"${env:HOME}\" requires the environment variable HOME, which is not listed in "
+              "env_allow"},
       {text("${env:CACHE:-${state_dir}}"), "CONFIG_VALUE",
-       name + "\"${env:CACHE:-${state_dir}}\" nests ${ inside ${"},
+       name + "\"${env:CACHE:-${state_dir}}\" contains ${ inside ${"},
       {text("${home}"), "CONFIG_VALUE",
-       name + "\"${home}\" asks for ${home}, known are env:NAME, manifest_dir, library_dir and "
-              "state_dir"},
-      {text("a $b"), "CONFIG_VALUE", name + "\"a $b\" has a lone $, write $$ for one"},
-      {text("${state_dir"), "CONFIG_VALUE", name + "\"${state_dir\" has ${ without }"}};
+       name + "\"${home}\" contains ${home}, known names are env:NAME, manifest_dir, library_dir "
+              "and state_dir"},
+      {text("a $b"), "CONFIG_VALUE",
+       name + "\"a $b\" contains a single $, write $$ for a dollar sign"},
+      {text("${state_dir"), "CONFIG_VALUE", name + "\"${state_dir\" contains ${ without }"}};
   for (const BadValue& one : bad) {
     const Error error = refusal(typed(), {one.layer});
     EXPECT_EQ(error.code, Code::invalid) << one.message;
@@ -149,43 +151,45 @@ TEST(ConfigValues, AreRefusedWithSourceOptionAndPlugin) {
   }
 }
 
-TEST(ConfigValues, RefuseAnUnsetVariableWithoutADefault) {
+TEST(ConfigValues, RejectAnUnsetVariableWithoutADefault) {
   Manifest manifest = typed();
   manifest.env_allow = {"ABSENT"};
 
   EXPECT_EQ(refusal(manifest, {layer("t", "name", "${env:ABSENT}", Spelling::quoted)}).message,
-            "t: option \"name\" of plugin acme.npu: \"${env:ABSENT}\" asks for the environment "
-            "variable ABSENT, which is "
-            "not set");
-  EXPECT_EQ(told(manifest, {layer("t", "name", "${env:ABSENT:-x}", Spelling::quoted)}, "name"),
+            "t: option \"name\" of plugin acme.npu: \"${env:ABSENT}\" requires the environment "
+            "variable ABSENT, which is not set");
+  EXPECT_EQ(resolved(manifest, {layer("t", "name", "${env:ABSENT:-x}", Spelling::quoted)}, "name"),
             "x from t");
 }
 
-TEST(ConfigValues, NeverShowASecret) {
-  EXPECT_EQ(told(typed(), {layer("t", "token", "hunter2")}, "token"), "*** from t");
+TEST(ConfigValues, DoNotDisplayASecret) {
+  EXPECT_EQ(resolved(typed(), {layer("t", "token", "hunter2")}, "token"), "*** from t");
 }
 
-// One secret option of each type, a value that it refuses, and everything that the refusal says.
-TEST(ConfigValues, RefuseASecretWithoutShowingAnyPartOfIt) {
-  const std::string known = ", known are env:NAME, manifest_dir, library_dir and state_dir";
+// One secret option of each type, an invalid value, and the complete text of the error.
+TEST(ConfigValues, RejectASecretWithoutRepeatingAnyPartOfIt) {
+  const std::string known = ", known names are env:NAME, manifest_dir, library_dir and state_dir";
   const std::tuple<std::string, std::string, Spelling, std::string> bad[] = {
-      {"bool", "hunter2", Spelling::plain, "expected bool, found something else"},
-      {"int, min: 0, max: 9", "22", Spelling::plain, "expected int 0 to 9, found something else"},
-      {"int", "hunter2", Spelling::raw, "expected int, found something else"},
-      {"float, max: 9", "22", Spelling::plain, "expected float, at most 9, found something else"},
+      {"bool", "hunter2", Spelling::plain, "expected bool, found another value, which is secret"},
+      {"int, min: 0, max: 9", "22", Spelling::plain,
+       "expected int 0 to 9, found another value, which is secret"},
+      {"int", "hunter2", Spelling::raw, "expected int, found another value, which is secret"},
+      {"float, max: 9", "22", Spelling::plain,
+       "expected float, at most 9, found another value, which is secret"},
       {"enum, enum: [hunter3]", "hunter2", Spelling::plain,
-       "expected enum hunter3, found something else"},
-      {"string", "22", Spelling::plain, "expected string, found something else"},
-      {"path", "22", Spelling::plain, "expected path, found something else"},
-      {"string", "hunter2$x", Spelling::plain, "the secret value has a lone $, write $$ for one"},
-      {"string", "hunter2${x", Spelling::plain, "the secret value has ${ without }"},
-      {"path", "${hunter2${x}}", Spelling::plain, "the secret value nests ${ inside ${"},
+       "expected enum hunter3, found another value, which is secret"},
+      {"string", "22", Spelling::plain, "expected string, found another value, which is secret"},
+      {"path", "22", Spelling::plain, "expected path, found another value, which is secret"},
+      {"string", "hunter2$x", Spelling::plain,
+       "the secret value contains a single $, write $$ for a dollar sign"},
+      {"string", "hunter2${x", Spelling::plain, "the secret value contains ${ without }"},
+      {"path", "${hunter2${x}}", Spelling::plain, "the secret value contains ${ inside ${"},
       {"string", "${hunter2}", Spelling::raw,
-       "the secret value asks for something unknown in ${}" + known},
+       "the secret value contains an unknown name in ${}" + known},
       {"string", "${env:hunter2}", Spelling::quoted,
-       "the secret value asks for an environment variable, which env_allow lacks"},
+       "the secret value requires an environment variable, which is not listed in env_allow"},
       {"string", "hunter2${env:ABSENT}", Spelling::quoted,
-       "the secret value asks for the environment variable ABSENT, which is not set"}};
+       "the secret value requires the environment variable ABSENT, which is not set"}};
   for (const auto& [type, value, spelling, why] : bad) {
     const Manifest manifest =
         read_manifest(ManifestBuilder()
@@ -205,7 +209,7 @@ TEST(ConfigValues, RefuseASecretWithoutShowingAnyPartOfIt) {
   }
 }
 
-TEST(ConfigValues, GuessTypesWithoutASchemaAndWarnOfNewKeys) {
+TEST(ConfigValues, HaveYamlTypesWithoutASchema) {
   const Manifest manifest = read_manifest(ManifestBuilder()
                                               .id("acme.npu")
                                               .key("k")

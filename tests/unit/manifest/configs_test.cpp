@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files in configs/ say what the code does: schemas, examples, defaults.
+// Compares the files in configs/ with the code: schemas, examples and defaults.
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/manifest.hpp"
 #include "core/manifest/manifest_fields.hpp"
@@ -17,18 +17,18 @@ using test::Json;
 using test::keys_of;
 using test::text_of;
 
-TEST(PluginSchema, SaysWhatTheReaderDoes) {
+TEST(PluginSchema, HasTheFieldsOfTheReader) {
   expect_same(manifest_fields(), Json::parse(text_of(config("schema/plugin.schema.json"))), "");
 }
 
-TEST(PluginSchema, HasTheSchemaVersionsPattern) {
+TEST(PluginSchema, HasThePatternsOfTheReader) {
   const Json schema = Json::parse(text_of(config("schema/plugin.schema.json")));
 
   EXPECT_EQ(schema.at("properties").at("id").at("pattern"), "^[a-z0-9]+([.-][a-z0-9]+)+$");
   EXPECT_TRUE(schema.at("patternProperties").contains("^x-"));
 }
 
-TEST(Examples, AreManifestsWithoutAWarning) {
+TEST(Examples, AreValidManifestsWithoutWarnings) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(config("examples"))) {
     if (entry.path().extension() != ".yaml") continue;
@@ -40,7 +40,7 @@ TEST(Examples, AreManifestsWithoutAWarning) {
   EXPECT_EQ(count, 4u);
 }
 
-TEST(Examples, HaveADropInThatApplies) {
+TEST(Examples, HaveAValidDropIn) {
   Manifest manifest = open_manifest(config("examples/acme.yaml").string()).value();
 
   const Status applied = apply_drop_in(text_of(config("examples/acme.yaml.d/10-required.yaml")),
@@ -51,8 +51,8 @@ TEST(Examples, HaveADropInThatApplies) {
   EXPECT_EQ(manifest.priority, 10);
 }
 
-// core/runtime reads it; here only that the file and its schema know the same keys.
-TEST(RuntimeYaml, HasNoKeyThatItsSchemaLacks) {
+// core/runtime tests the values; this compares only the keys.
+TEST(RuntimeYaml, HasTheKeysOfItsSchema) {
   const YamlDocument document = parse_yaml(text_of(config("runtime.yaml")), "runtime.yaml").value();
   const Json schema = Json::parse(text_of(config("schema/runtime.schema.json")));
 

@@ -40,7 +40,7 @@ class DeclaredLayouts : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DeclaredLayouts, AreThoseOfKeysAndTheirAliases) {
+TEST_F(DeclaredLayouts, ApplyToKeysAndTheirAliases) {
   add("a", "[{key: one, aliases: [two, three], payload: [u8, str]}, {key: four}]");
 
   EXPECT_EQ(layout_of("one", {"one", "three", "two"}), "u8 str");
@@ -50,7 +50,7 @@ TEST_F(DeclaredLayouts, AreThoseOfKeysAndTheirAliases) {
   EXPECT_EQ(layout_of("unknown"), "");
 }
 
-TEST_F(DeclaredLayouts, LeaveBuiltInOnesAsTheyAre) {
+TEST_F(DeclaredLayouts, DoNotReplaceBuiltInOnes) {
   const std::string cuda = PayloadLayouts::built_in().alternatives("cuda").front().text();
   add("a", "[{key: cuda, aliases: [acme.cuda], payload: [u8]}]");
 
@@ -58,7 +58,7 @@ TEST_F(DeclaredLayouts, LeaveBuiltInOnesAsTheyAre) {
   EXPECT_EQ(layout_of("acme.cuda", {"acme.cuda", "cuda"}), cuda);
 }
 
-TEST_F(DeclaredLayouts, CountInOrderOfPrecedence) {
+TEST_F(DeclaredLayouts, ApplyInOrderOfPrecedence) {
   add("a", "[{key: one, payload: [u8]}]");
   add("b", "[{key: one, payload: [u16]}, {key: two, payload: [u32]}]");
   add("c", "[{key: three, aliases: [one, two], payload: [u64]}]");
@@ -68,20 +68,20 @@ TEST_F(DeclaredLayouts, CountInOrderOfPrecedence) {
   EXPECT_EQ(layout_of("three", {"one", "three", "two"}), "u64");
 }
 
-TEST_F(DeclaredLayouts, OfUnusablePluginsCountAfterThoseOfUsableOnes) {
+TEST_F(DeclaredLayouts, OfUsablePluginsHavePrecedence) {
   add("a", "[{key: one, payload: [u8]}]", "enabled: false");
   add("b", "[{key: two, aliases: [one], payload: [u16]}]");
 
   EXPECT_EQ(layout_of("one", {"one", "two"}), "u16");
 }
 
-// The usable plugin's loader reads the payload: another plugin's layout may not be its own.
-TEST_F(DeclaredLayouts, OfUnusablePluginsAreIgnoredWhereAUsableOneServesTheKey) {
+// The usable plugin's loader reads the payload, whose layout may differ from the other plugin's.
+TEST_F(DeclaredLayouts, OfUnusablePluginsAreIgnoredIfAUsableOneServesTheKey) {
   add("a", "[{key: one, payload: [u8]}]", "enabled: false");
   add("b", "[{key: one}]");
 
   EXPECT_EQ(layout_of("one", {"one"}), "");
-  // overridden to a plugin that is not there
+  // the key is overridden to an absent plugin
   EXPECT_EQ(layout_of("one", {}), "u8");
 }
 

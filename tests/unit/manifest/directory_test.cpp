@@ -8,16 +8,16 @@
 namespace gantry {
 namespace {
 
-TEST(NamesIn, ListsBytewiseWithHiddenNamesAndWithoutTheDots) {
+TEST(NamesIn, SortsBytewiseAndIncludesHiddenNames) {
   const test::TempDir directory;
   for (const char* name : {"b", "a", "B", ".hidden"}) test::write_file(directory / name, "");
   std::error_code failed = std::make_error_code(std::errc::io_error);
 
   EXPECT_THAT(names_in(directory.path(), failed), testing::ElementsAre(".hidden", "B", "a", "b"));
-  EXPECT_FALSE(failed) << "what an earlier call left is gone";
+  EXPECT_FALSE(failed) << "the error of an earlier call is cleared";
 }
 
-TEST(NamesIn, SaysWhyThereAreNone) {
+TEST(NamesIn, ReportsAnError) {
   const test::TempDir directory;
   std::error_code failed;
 

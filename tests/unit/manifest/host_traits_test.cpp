@@ -8,7 +8,7 @@ namespace {
 
 const HostTraits kHost{"x86_64", "linux", "glibc", "2.36", {"x86-64-v1", "x86-64-v2"}};
 
-TEST(CheckTargets, TakesWhatFitsAndWhatSaysNothing) {
+TEST(CheckTargets, AcceptsMatchingAndEmptyTargets) {
   EXPECT_TRUE(check_targets({}, kHost).ok());
   EXPECT_TRUE(
       check_targets({{"aarch64", "x86_64"}, {"linux"}, {"musl", "glibc>=2.28"}, "x86-64-v2"}, kHost)
@@ -16,19 +16,19 @@ TEST(CheckTargets, TakesWhatFitsAndWhatSaysNothing) {
   EXPECT_TRUE(check_targets({{}, {}, {"glibc>=2.36"}, ""}, kHost).ok());
 }
 
-TEST(CheckTargets, SaysWhatThePluginIsMadeForAndWhatThisHostIs) {
+TEST(CheckTargets, ReportsTheTargetsAndTheHost) {
   const std::tuple<ManifestTargets, std::string, std::string> bad[] = {
       {{{"aarch64", "riscv64"}, {}, {}, ""},
        "TARGET",
-       "plugin is made for aarch64, riscv64, this host is x86_64"},
-      {{{}, {"freebsd"}, {}, ""}, "TARGET", "plugin is made for freebsd, this host is linux"},
+       "plugin targets aarch64, riscv64, this host is x86_64"},
+      {{{}, {"freebsd"}, {}, ""}, "TARGET", "plugin targets freebsd, this host is linux"},
       {{{}, {}, {"glibc>=2.38"}, ""},
        "TARGET",
-       "plugin is made for glibc>=2.38, this host has glibc 2.36"},
-      {{{}, {}, {"musl"}, ""}, "TARGET", "plugin is made for musl, this host has glibc 2.36"},
+       "plugin targets glibc>=2.38, this host has glibc 2.36"},
+      {{{}, {}, {"musl"}, ""}, "TARGET", "plugin targets musl, this host has glibc 2.36"},
       {{{}, {}, {}, "x86-64-v4"},
        "ISA",
-       "plugin needs a CPU of level x86-64-v4, this one has x86-64-v1, x86-64-v2"}};
+       "plugin requires CPU level x86-64-v4, this host supports x86-64-v1, x86-64-v2"}};
   for (const auto& [targets, reason, message] : bad) {
     const Status status = check_targets(targets, kHost);
     ASSERT_FALSE(status.ok()) << message;
@@ -38,7 +38,7 @@ TEST(CheckTargets, SaysWhatThePluginIsMadeForAndWhatThisHostIs) {
   }
 }
 
-TEST(HostTraits, AreThoseOfThisMachine) {
+TEST(HostTraits, DescribeThisMachine) {
   const HostTraits host = host_traits();
 
   EXPECT_TRUE(host.arch == "x86_64" || host.arch == "aarch64");
@@ -46,7 +46,7 @@ TEST(HostTraits, AreThoseOfThisMachine) {
   EXPECT_FALSE(host.isa.empty());
 }
 
-TEST(VersionLess, ComparesNumbersNotText) {
+TEST(VersionLess, ComparesNumerically) {
   EXPECT_TRUE(version_less("2.4", "2.36"));
   EXPECT_FALSE(version_less("2.36", "2.4"));
   EXPECT_FALSE(version_less("2.36", "2.36"));

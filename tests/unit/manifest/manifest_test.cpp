@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 ManifestBuilder fake() { return ManifestBuilder().key("fake"); }
 
-TEST(Manifest, ReadsTheLeastThatThereMustBe) {
+TEST(Manifest, ReadsTheRequiredKeys) {
   const Result<Manifest> manifest = read_manifest(fake().text(), "/p/fake.yaml");
 
   ASSERT_TRUE(manifest.ok()) << manifest.error().message;
@@ -107,7 +107,7 @@ x-acme-sku: edge
   EXPECT_TRUE(m.config_schema[2].secret);
 }
 
-TEST(Manifest, GivesGpusLongerToAnswerAProbe) {
+TEST(Manifest, GivesGpusALongerProbeTimeout) {
   const Result<Manifest> manifest =
       read_manifest(fake().set("devices", "[{name: g, kind: gpu}]").text(), "/p/a.yaml");
 
@@ -115,7 +115,7 @@ TEST(Manifest, GivesGpusLongerToAnswerAProbe) {
   EXPECT_EQ(manifest->probe_timeout_ms, 30000);
 }
 
-TEST(Manifest, KnowsTheLoaderOfAnAlias) {
+TEST(Manifest, FindsTheKeyOfAnAlias) {
   const Manifest manifest =
       read_manifest(ManifestBuilder().set("keys", "[{key: a, aliases: [b]}, {key: c}]").text(),
                     "/p/a.yaml")
@@ -131,13 +131,13 @@ struct BadManifest {
   std::string name;
   ManifestBuilder manifest;
   std::string reason;
-  // without the file's name in front
+  // without the file name
   std::string message;
 };
 
-class ManifestRefuses : public ::testing::TestWithParam<BadManifest> {};
+class InvalidManifest : public ::testing::TestWithParam<BadManifest> {};
 
-TEST_P(ManifestRefuses, WithPlaceAndReason) {
+TEST_P(InvalidManifest, IsRejectedWithLocationAndReason) {
   const BadManifest& bad = GetParam();
 
   const Result<Manifest> manifest = read_manifest(bad.manifest.text(), "/p/a.yaml");
@@ -149,7 +149,7 @@ TEST_P(ManifestRefuses, WithPlaceAndReason) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Fields, ManifestRefuses,
+    Fields, InvalidManifest,
     ::testing::Values(
         BadManifest{"NoSchema", fake().without("schema"), "YAML_MISSING_KEY",
                     "1:1: schema: required key is missing"},
@@ -158,26 +158,29 @@ INSTANTIATE_TEST_SUITE_P(
             "1:9: schema: expected text in quotes, found \"1.0\": write it in quotes, \"1.0\""},
         BadManifest{"SchemaIsAWord", fake().schema("one"), "YAML_TYPE",
                     "1:9: schema: expected major.minor as in \"1.0\", found text \"one\""},
-        BadManifest{"NewerSchema", fake().schema("1.2").line("sparkle: 1"), "SCHEMA_VERSION",
-                    "1:9: schema: manifest needs schema 1.2, this core reads 1.0: update the core"},
-        BadManifest{"NewerMajor", fake().schema("2.0"), "SCHEMA_VERSION",
-                    "1:9: schema: manifest needs schema 2.0, this core reads 1.0: update the core"},
+        BadManifest{
+            "NewerSchema", fake().schema("1.2").line("sparkle: 1"), "SCHEMA_VERSION",
+            "1:9: schema: manifest requires schema 1.2, this core reads 1.0: update the core"},
+        BadManifest{
+            "NewerMajor", fake().schema("2.0"), "SCHEMA_VERSION",
+            "1:9: schema: manifest requires schema 2.0, this core reads 1.0: update the core"},
         BadManifest{
             "OlderMajor", fake().schema("0.9"), "SCHEMA_VERSION",
-            "1:9: schema: manifest needs schema 0.9, this core reads 1.0: update the plugin"},
+            "1:9: schema: manifest requires schema 0.9, this core reads 1.0: update the plugin"},
         BadManifest{
             "NewerMinimum", fake().schema("1.3").set("schema_min", "\"1.1\""), "SCHEMA_VERSION",
-            "7:13: schema_min: manifest needs schema 1.1, this core reads 1.0: update the core"},
-        BadManifest{"NewerMajorWithAMinimum", fake().schema("2.0").set("schema_min", "\"1.0\""),
-                    "SCHEMA_VERSION",
-                    "1:9: schema: manifest needs schema 2.0, this core reads 1.0: update the core"},
+            "7:13: schema_min: manifest requires schema 1.1, this core reads 1.0: update the core"},
+        BadManifest{
+            "NewerMajorWithAMinimum", fake().schema("2.0").set("schema_min", "\"1.0\""),
+            "SCHEMA_VERSION",
+            "1:9: schema: manifest requires schema 2.0, this core reads 1.0: update the core"},
         BadManifest{
             "OlderMajorWithAMinimum", fake().schema("0.9").set("schema_min", "\"1.0\""),
             "SCHEMA_VERSION",
-            "1:9: schema: manifest needs schema 0.9, this core reads 1.0: update the plugin"},
+            "1:9: schema: manifest requires schema 0.9, this core reads 1.0: update the plugin"},
         BadManifest{
             "MinimumOfAnotherMajor", fake().set("schema_min", "\"2.0\""), "SCHEMA_VERSION",
-            "7:13: schema_min: manifest needs schema 2.0, this core reads 1.0: update the core"},
+            "7:13: schema_min: manifest requires schema 2.0, this core reads 1.0: update the core"},
         BadManifest{"MinimumWithoutQuotes", fake().schema("1.4").set("schema_min", "1.0"),
                     "YAML_TYPE",
                     "7:13: schema_min: expected text in quotes, found \"1.0\": write it in quotes, "
@@ -210,12 +213,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"NothingOffered", ManifestBuilder(), "MANIFEST_VALUE",
                     "1:1: keys: plugin offers no type key, device or global"},
         BadManifest{"KeyTwice", fake().key("fake"), "MANIFEST_VALUE",
-                    "6:27: keys[1].key: type key \"fake\" is offered twice"},
+                    "6:27: keys[1].key: type key \"fake\" is declared twice"},
         BadManifest{"AliasIsAKey",
                     ManifestBuilder().set("keys", "[{key: a}, {key: b, aliases: [a]}]"),
-                    "MANIFEST_VALUE", "6:37: keys[1].aliases[0]: type key \"a\" is offered twice"},
+                    "MANIFEST_VALUE", "6:37: keys[1].aliases[0]: type key \"a\" is declared twice"},
         BadManifest{"AliasTwice", ManifestBuilder().set("keys", "[{key: a, aliases: [b, c, b]}]"),
-                    "MANIFEST_VALUE", "6:33: keys[0].aliases[2]: type key \"b\" is offered twice"},
+                    "MANIFEST_VALUE", "6:33: keys[0].aliases[2]: type key \"b\" is declared twice"},
         BadManifest{"EmptyAlias", ManifestBuilder().set("keys", "[{key: a, aliases: [b, '']}]"),
                     "YAML_TYPE", "6:30: keys[0].aliases[1]: expected a type key, found text \"\""},
         BadManifest{
@@ -280,16 +283,17 @@ INSTANTIATE_TEST_SUITE_P(
                     fake().line("config_schema: {a: {type: int, min: 2, max: 1}}"),
                     "MANIFEST_VALUE", "7:45: config_schema.a.max: max is less than min"},
         BadManifest{"OptionRangeOfText", fake().line("config_schema: {a: {type: string, max: 1}}"),
-                    "MANIFEST_VALUE", "7:40: config_schema.a.max: only int and float have a range"},
+                    "MANIFEST_VALUE",
+                    "7:40: config_schema.a.max: only int and float may have a range"},
         BadManifest{"EnumWithoutValues", fake().line("config_schema: {a: {type: enum}}"),
                     "MANIFEST_VALUE",
-                    "7:20: config_schema.a.enum: type enum needs its values here"},
+                    "7:20: config_schema.a.enum: type enum requires a list of values"},
         BadManifest{"ValuesWithoutEnum", fake().line("config_schema: {a: {type: int, enum: [b]}}"),
                     "MANIFEST_VALUE",
-                    "7:38: config_schema.a.enum: only type enum has values here"}),
+                    "7:38: config_schema.a.enum: only type enum may have a list of values"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Manifest, TellsAPayloadOfNoBytesFromOneThatIsNotDeclared) {
+TEST(Manifest, DistinguishesAnEmptyPayloadFromAnUndeclaredOne) {
   const Result<Manifest> manifest = read_manifest(
       ManifestBuilder().set("keys", "[{key: a, payload: []}, {key: b}]").text(), "/p/a.yaml");
 
@@ -299,7 +303,7 @@ TEST(Manifest, TellsAPayloadOfNoBytesFromOneThatIsNotDeclared) {
   EXPECT_FALSE(manifest->keys[1].payload.has_value());
 }
 
-TEST(Manifest, TakesANewerSchemaThatAllowsItAndWarnsOfItsKeys) {
+TEST(Manifest, WarnsAboutUnknownKeysOfANewerSchemaThatAllowsThisReader) {
   const Result<Manifest> manifest = read_manifest(
       fake().schema("1.4").set("schema_min", "\"1.0\"").line("sparkle: 1").text(), "/p/a.yaml");
 
@@ -308,16 +312,16 @@ TEST(Manifest, TakesANewerSchemaThatAllowsItAndWarnsOfItsKeys) {
   EXPECT_THAT(manifest->warnings, ElementsAre(HasSubstr("/p/a.yaml:8:1: sparkle: unknown key")));
 }
 
-TEST(ResolveLibrary, TakesAbsoluteAndManifestRelativePathsOnly) {
+TEST(ResolveLibrary, AcceptsAbsolutePathsAndPathsRelativeToTheManifest) {
   EXPECT_EQ(resolve_library("libx.so", "/p/x").value(), "/p/x/libx.so");
   EXPECT_EQ(resolve_library("./libx.so", "/p/x").value(), "/p/x/libx.so");
   EXPECT_EQ(resolve_library("sub/libx.so", "/p/x").value(), "/p/x/sub/libx.so");
   EXPECT_EQ(resolve_library("/opt/x.so", "/p/x").value(), "/opt/x.so");
 }
 
-TEST(ResolveLibrary, RefusesWaysOutOfTheDirectoryAndSaysTheRules) {
-  const std::pair<std::string, std::string> bad[] = {{"../x.so", "leads through \"..\""},
-                                                     {"/opt/../x.so", "leads through \"..\""},
+TEST(ResolveLibrary, RejectsOtherPathsAndStatesTheRules) {
+  const std::pair<std::string, std::string> bad[] = {{"../x.so", "contains \"..\""},
+                                                     {"/opt/../x.so", "contains \"..\""},
                                                      {"sub/", "is a directory"},
                                                      {"", "is empty"}};
   for (const auto& [written, why] : bad) {
@@ -325,19 +329,19 @@ TEST(ResolveLibrary, RefusesWaysOutOfTheDirectoryAndSaysTheRules) {
     ASSERT_FALSE(path.ok()) << written;
     EXPECT_EQ(path.error().reason, "LIBRARY_PATH");
     EXPECT_EQ(path.error().message, concat("library \"", written, "\" ", why,
-                                           "; it is an absolute path or one relative to the "
+                                           ", expected an absolute path or one relative to the "
                                            "manifest's directory /p/x, without \"..\"; the "
-                                           "working directory and search paths play no part"));
+                                           "working directory and search paths are not used"));
   }
 }
 
-TEST(ResolveLibrary, IsToldWithItsPlaceInTheManifest) {
+TEST(ResolveLibrary, ReportsTheLocationInTheManifest) {
   const Result<Manifest> manifest = read_manifest(fake().library("../x.so").text(), "/p/a.yaml");
 
   ASSERT_FALSE(manifest.ok());
   EXPECT_EQ(manifest.error().reason, "LIBRARY_PATH");
   EXPECT_THAT(manifest.error().message,
-              HasSubstr("/p/a.yaml:4:10: library: library \"../x.so\" leads through"));
+              HasSubstr("/p/a.yaml:4:10: library: library \"../x.so\" contains \"..\""));
 }
 
 TEST(OpenManifest, FollowsALinkedManifestToItsRealDirectory) {

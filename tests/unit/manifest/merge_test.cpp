@@ -18,7 +18,8 @@ ManifestBuilder fake(std::string_view id = "test.fake") {
   return ManifestBuilder().id(id).key("fake");
 }
 
-// Two directories, the first above the second, in one tier; `low_tier` moves the second to a tier of its own.
+// Merges two directories, of which `high` has precedence. Both are in one tier; with `low_tier` the
+// second is in a lower one.
 MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters = {},
                   bool low_tier = false) {
   PluginLocations locations;
@@ -32,7 +33,7 @@ MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters =
 }
 
 // "high/x.yaml eligible", "low/x.yaml D111"
-std::vector<std::string> told(const MergeResult& result, const TempDir& dir) {
+std::vector<std::string> outcomes(const MergeResult& result, const TempDir& dir) {
   std::vector<std::string> all;
   for (const Candidate& one : result.candidates) {
     const std::string file =
@@ -43,24 +44,24 @@ std::vector<std::string> told(const MergeResult& result, const TempDir& dir) {
   return all;
 }
 
-TEST(Merge, LetsAFileReplaceThoseOfItsNameBelow) {
+TEST(Merge, ReplacesFilesOfTheSameNameInLowerLocations) {
   const TempDir dir;
   fake().write_to(dir / "high/x.yaml");
   fake("test.other").write_to(dir / "low/x/x.yaml");
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir), ElementsAre("high/x.yaml eligible", "low/x/x.yaml D111"));
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/x.yaml eligible", "low/x/x.yaml D111"));
   EXPECT_EQ(result.candidates[1].text, concat("replaced by ", (dir / "high/x.yaml").string()));
 }
 
-// Two vendors may call their manifest plugin.yaml: inside one directory names do not compete.
-TEST(Merge, LetsFilesOfOneNameLiveInOneDirectory) {
+// Two vendors may call their manifest plugin.yaml.
+TEST(Merge, AcceptsFilesOfTheSameNameInOneLocation) {
   const TempDir dir;
   fake("test.a").write_to(dir / "low/a/plugin.yaml");
   fake("test.b").write_to(dir / "low/b/plugin.yaml");
 
-  EXPECT_THAT(told(merge(dir), dir),
+  EXPECT_THAT(outcomes(merge(dir), dir),
               ElementsAre("low/a/plugin.yaml eligible", "low/b/plugin.yaml eligible"));
 }
 
@@ -77,24 +78,24 @@ TEST(Merge, MasksWithAnEmptyFileOrALinkToDevNull) {
 
     const MergeResult result = merge(dir);
 
-    EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml D110")) << link;
+    EXPECT_THAT(outcomes(result, dir), ElementsAre("low/x.yaml D110")) << link;
     EXPECT_EQ(result.candidates[0].text, concat("masked by ", (dir / "high/x.yaml").string()));
   }
 }
 
-TEST(Merge, OfOneIdTakesTheHigherTierWhateverTheVersion) {
+TEST(Merge, SelectsTheHighestTierOfAnId) {
   const TempDir dir;
   fake().version("1.0.0").write_to(dir / "high/a.yaml");
   fake().version("2.0.0").write_to(dir / "low/b.yaml");
 
   const MergeResult result = merge(dir, {}, true);
 
-  EXPECT_THAT(told(result, dir), ElementsAre("high/a.yaml eligible", "low/b.yaml D120"));
-  EXPECT_EQ(result.candidates[1].text, concat("same id, newer, but in a lower place than 1.0.0 of ",
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml eligible", "low/b.yaml D120"));
+  EXPECT_EQ(result.candidates[1].text, concat("same id, newer, but in a lower tier than 1.0.0 of ",
                                               (dir / "high/a.yaml").string()));
 }
 
-TEST(Merge, OfOneIdTakesTheHigherVersionInsideATier) {
+TEST(Merge, SelectsTheHighestVersionOfAnIdInATier) {
   const TempDir dir;
   fake().version("1.0.0").write_to(dir / "high/a.yaml");
   fake().version("2.0.0").write_to(dir / "low/b.yaml");
@@ -102,13 +103,13 @@ TEST(Merge, OfOneIdTakesTheHigherVersionInsideATier) {
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir),
+  EXPECT_THAT(outcomes(result, dir),
               ElementsAre("high/a.yaml D120", "low/b.yaml eligible", "low/c.yaml D120"));
   EXPECT_EQ(result.candidates[0].text,
             concat("same id, older than 2.0.0 of ", (dir / "low/b.yaml").string()));
 }
 
-TEST(Merge, KnowsOneLibraryUnderTwoPaths) {
+TEST(Merge, DetectsTheSameLibraryUnderTwoPaths) {
   const TempDir dir;
   fake().write_to(dir / "high/lib64/x/a.yaml");
   test::write_file(dir / "high/lib64/x/libfake.so", std::string_view("library"));
@@ -122,10 +123,11 @@ TEST(Merge, KnowsOneLibraryUnderTwoPaths) {
 
   const MergeResult result = merge_plugins(search_plugins(locations), {});
 
-  EXPECT_THAT(told(result, dir), ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
+  EXPECT_THAT(outcomes(result, dir),
+              ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
 }
 
-TEST(Merge, KeepsAManifestThatCannotBeReadWithItsReason) {
+TEST(Merge, KeepsAnInvalidManifestWithItsReason) {
   const TempDir dir;
   fake().line("prority: 3").write_to(dir / "high/a.yaml");
   ManifestBuilder().version("1").write_to(dir / "high/b.yaml");
@@ -134,14 +136,14 @@ TEST(Merge, KeepsAManifestThatCannotBeReadWithItsReason) {
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir),
+  EXPECT_THAT(outcomes(result, dir),
               ElementsAre("high/a.yaml D161", "high/b.yaml D160", "high/c.yaml D100"));
   EXPECT_EQ(result.candidates[0].state, CandidateState::found);
   EXPECT_THAT(result.candidates[0].text,
               HasSubstr("high/a.yaml:7:1: prority: unknown key, did you mean"));
 }
 
-TEST(Merge, AppliesDropInsTheHighestPlaceLast) {
+TEST(Merge, AppliesDropInsOfTheHighestLocationLast) {
   const TempDir dir;
   fake().line("config: {a: 1, b: 1}").write_to(dir / "low/x.yaml");
   std::filesystem::create_directories(dir / "low/x.yaml.d");
@@ -152,7 +154,7 @@ TEST(Merge, AppliesDropInsTheHighestPlaceLast) {
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml eligible"));
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("low/x.yaml eligible"));
   const Manifest& manifest = *result.candidates[0].manifest;
   EXPECT_EQ(manifest.priority, 2);
   EXPECT_TRUE(manifest.required);
@@ -164,7 +166,7 @@ TEST(Merge, AppliesDropInsTheHighestPlaceLast) {
                                                          (dir / "high/x.yaml.d/10.yaml").string()));
 }
 
-TEST(Merge, RefusesADropInThatChangesMoreThanItMay) {
+TEST(Merge, RejectsADropInWithAnotherKey) {
   const TempDir dir;
   fake().write_to(dir / "low/x.yaml");
   std::filesystem::create_directories(dir / "low/x.yaml.d");
@@ -173,14 +175,13 @@ TEST(Merge, RefusesADropInThatChangesMoreThanItMay) {
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir), ElementsAre("low/x.yaml D168"));
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("low/x.yaml D168"));
   EXPECT_EQ(result.candidates[0].text, concat((dir / "low/x.yaml.d/a.yaml").string(),
-                                              ":2:1: library: a drop-in may set enabled, required, "
-                                              "priority, probe, env_allow and config, "
-                                              "nothing else"));
+                                              ":2:1: library: a drop-in may only set enabled, "
+                                              "required, priority, probe, env_allow and config"));
 }
 
-TEST(Merge, WarnsOfADropInForNobody) {
+TEST(Merge, WarnsAboutADropInWithoutAManifest) {
   const TempDir dir;
   std::filesystem::create_directories(dir / "high/y.yaml.d");
   test::write_file(dir / "high/y.yaml.d/a.yaml", std::string_view("enabled: false\n"));
@@ -189,15 +190,15 @@ TEST(Merge, WarnsOfADropInForNobody) {
                                                       ": no manifest is named y.yaml")));
 }
 
-TEST(Merge, SwitchesOffWhatSaysSoAndLetsTheNextOfItsIdIn) {
+TEST(Merge, SelectsTheNextCandidateOfADisabledId) {
   const TempDir dir;
   fake().line("enabled: false").write_to(dir / "high/a.yaml");
   fake().write_to(dir / "low/b.yaml");
 
-  EXPECT_THAT(told(merge(dir), dir), ElementsAre("high/a.yaml D411", "low/b.yaml eligible"));
+  EXPECT_THAT(outcomes(merge(dir), dir), ElementsAre("high/a.yaml D411", "low/b.yaml eligible"));
 }
 
-TEST(Merge, SaysWhichFileSwitchedItOff) {
+TEST(Merge, ReportsTheFileThatDisabledAPlugin) {
   const TempDir dir;
   fake().write_to(dir / "high/a.yaml");
   std::filesystem::create_directories(dir / "high/a.yaml.d");
@@ -212,11 +213,12 @@ TEST(Merge, SaysWhichFileSwitchedItOff) {
   const MergeResult result = merge(dir);
 
   EXPECT_EQ(result.candidates[0].text,
-            (dir / "high/a.yaml.d/2.yaml").string() + " says enabled: false");
-  EXPECT_EQ(result.candidates[1].text, (dir / "high/b.yaml").string() + " says enabled: false");
+            "disabled by enabled: false in " + (dir / "high/a.yaml.d/2.yaml").string());
+  EXPECT_EQ(result.candidates[1].text,
+            "disabled by enabled: false in " + (dir / "high/b.yaml").string());
 }
 
-TEST(Merge, DisablesAndSelectsByIdAndFileNameInOrder) {
+TEST(Merge, AppliesFiltersByIdAndFileNameInOrder) {
   const TempDir dir;
   fake("test.a").write_to(dir / "high/a.yaml");
   fake("test.b").write_to(dir / "high/b.yaml");
@@ -227,13 +229,13 @@ TEST(Merge, DisablesAndSelectsByIdAndFileNameInOrder) {
 
   const MergeResult result = merge(dir, filters);
 
-  EXPECT_THAT(told(result, dir),
+  EXPECT_THAT(outcomes(result, dir),
               ElementsAre("high/a.yaml D410", "high/b.yaml eligible", "high/c.yaml D410"));
-  EXPECT_EQ(result.candidates[0].text, "by GANTRY_DISABLE \"test.*\"");
+  EXPECT_EQ(result.candidates[0].text, "disabled by GANTRY_DISABLE \"test.*\"");
   EXPECT_THAT(result.warnings, IsEmpty());
 }
 
-TEST(Merge, WarnsOfAFilterThatMatchesNothingWithNearNames) {
+TEST(Merge, WarnsAboutAFilterThatMatchesNoPlugin) {
   const TempDir dir;
   fake("gantry.opencl").write_to(dir / "high/opencl.yaml");
 
@@ -243,14 +245,14 @@ TEST(Merge, WarnsOfAFilterThatMatchesNothingWithNearNames) {
           "GANTRY_DISABLE: \"gantry.opncl\" matches no plugin, did you mean \"gantry.opencl\""));
 }
 
-TEST(Merge, LeavesOutWhatIsMadeForAnotherHost) {
+TEST(Merge, StopsAPluginForAnotherHost) {
   const TempDir dir;
   fake().line("targets: {arch: [sparc]}").write_to(dir / "high/a.yaml");
 
   const MergeResult result = merge(dir);
 
-  EXPECT_THAT(told(result, dir), ElementsAre("high/a.yaml D351"));
-  EXPECT_THAT(result.candidates[0].text, HasSubstr("plugin is made for sparc, this host is "));
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml D351"));
+  EXPECT_THAT(result.candidates[0].text, HasSubstr("plugin targets sparc, this host is "));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-TEST(Reasons, AreListedOnceByRisingNumberAndFitAStatus) {
+TEST(Reasons, AreSortedUniqueAndFitAStatus) {
   std::set<std::string_view> tags;
   std::uint16_t last = 0;
   for (const Reason& one : all_reasons()) {
@@ -25,7 +25,7 @@ TEST(Reasons, AreFoundByTheTagOfAnError) {
   EXPECT_FALSE(reason_of("BLOB_TRUNCATED"));
 }
 
-TEST(Reasons, AreNamedWithTheirNumber) {
+TEST(Reasons, HaveNamesWithTheirNumber) {
   EXPECT_EQ(name_of(reason::abi_range), "GANTRY-D210 ABI_RANGE");
 }
 

@@ -32,13 +32,13 @@ std::vector<std::string> lines(const SearchResult& result) {
   return all;
 }
 
-PluginLocations nowhere() {
+PluginLocations no_locations() {
   PluginLocations locations;
   locations.admin_directory.clear();
   return locations;
 }
 
-TEST(SearchPath, TakesManifestsAndDirectoriesWithExactlyOneBytewise) {
+TEST(SearchPath, ListsManifestsAndDirectoriesWithOneManifestBytewise) {
   const TempDir dir;
   touch(dir / "b.yaml");
   touch(dir / "Z.yaml");
@@ -48,27 +48,28 @@ TEST(SearchPath, TakesManifestsAndDirectoriesWithExactlyOneBytewise) {
   touch(dir / "notes.txt");
   touch(dir / ".hidden.yaml");
   touch(dir / "c.yml");
-  PluginLocations locations = nowhere();
+  PluginLocations locations = no_locations();
   locations.directories = {dir.path().string()};
 
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("Z.yaml", "a/a.yaml", "b.yaml"));
 }
 
-TEST(SearchPath, TellsOfADirectoryWithSeveralManifests) {
+TEST(SearchPath, ReportsADirectoryWithSeveralManifests) {
   const TempDir dir;
   touch(dir / "two/a.yaml");
   touch(dir / "two/b.yaml");
-  PluginLocations locations = nowhere();
+  PluginLocations locations = no_locations();
   locations.directories = {dir.path().string()};
 
   const SearchResult result = search_plugins(locations);
 
   ASSERT_EQ(result.manifests.size(), 1u);
   EXPECT_EQ(result.manifests[0].reason, reason::manifest_directory);
-  EXPECT_EQ(result.manifests[0].text, "directory holds 2 manifests (a.yaml, b.yaml), expected one");
+  EXPECT_EQ(result.manifests[0].text,
+            "directory contains 2 manifests (a.yaml, b.yaml), expected one");
 }
 
-TEST(SearchPath, GoesThroughTheTiersInOrder) {
+TEST(SearchPath, SearchesTheTiersInOrder) {
   const TempDir dir;
   for (const char* name : {"api", "config", "files", "admin", "core/share/gantry/plugins.d"}) {
     touch(dir / concat(name, "/x.yaml"));
@@ -93,7 +94,7 @@ TEST(SearchPath, GoesThroughTheTiersInOrder) {
   EXPECT_THAT(tiers, ElementsAre(1, 1, 2, 3, 3, 4, 8));
 }
 
-TEST(SearchPath, SaysWhatEachPlaceIs) {
+TEST(SearchPath, DescribesEachLocation) {
   const TempDir dir;
   touch(dir / "a/x.yaml");
   PluginLocations locations;
@@ -106,15 +107,15 @@ TEST(SearchPath, SaysWhatEachPlaceIs) {
                           concat("4 ", (dir / "absent").string(), " (absent)")));
 }
 
-// The variable hides the system's plugins: the message must say so, and what it hid.
-TEST(SearchPath, PluginFilesReplaceTheTiersBelowAndSayWhatTheyHad) {
+// Messages list the manifests that the variable replaces.
+TEST(SearchPath, ListsTheManifestsThatPluginFilesReplace) {
   const TempDir dir;
   touch(dir / "bad.yaml");
   touch(dir / "admin/x.yaml");
   touch(dir / "admin/y.yaml");
   PluginLocations locations;
   locations.plugin_files = (dir / "bad.yaml").string();
-  locations.add_plugin_files = "/never/looked/at";
+  locations.add_plugin_files = "/not/searched";
   locations.admin_directory = (dir / "admin").string();
 
   const SearchResult result = search_plugins(locations);
@@ -122,10 +123,10 @@ TEST(SearchPath, PluginFilesReplaceTheTiersBelowAndSayWhatTheyHad) {
   EXPECT_THAT(files(result, dir), ElementsAre("bad.yaml"));
   EXPECT_THAT(lines(result), ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
                                          concat("4 ", (dir / "admin").string(),
-                                                " (not used, 2 files there: x.yaml, y.yaml)")));
+                                                " (not used, 2 files: x.yaml, y.yaml)")));
 }
 
-TEST(SearchPath, TakesListsBetweenColonsAndNothingForDevNull) {
+TEST(SearchPath, SplitsListsAtColonsAndIgnoresDevNull) {
   const TempDir dir;
   touch(dir / "a.yaml");
   touch(dir / "b/c.yaml");
@@ -141,7 +142,7 @@ TEST(SearchPath, TakesListsBetweenColonsAndNothingForDevNull) {
   }
 }
 
-TEST(SearchPath, ExclusiveStopsAfterTheProgramsOwn) {
+TEST(SearchPath, UsesOnlyTheProgramsLocationsInExclusiveMode) {
   const TempDir dir;
   touch(dir / "a/x.yaml");
   touch(dir / "admin/y.yaml");
@@ -154,8 +155,8 @@ TEST(SearchPath, ExclusiveStopsAfterTheProgramsOwn) {
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a/x.yaml"));
 }
 
-TEST(SearchPath, KeepsWhatWasNamedAndIsNotThereAsACandidate) {
-  PluginLocations locations = nowhere();
+TEST(SearchPath, KeepsMissingAndRelativeEntriesWithAReason) {
+  PluginLocations locations = no_locations();
   locations.manifests = {"/nowhere/x.yaml", "relative.yaml"};
 
   const SearchResult result = search_plugins(locations);
@@ -167,14 +168,14 @@ TEST(SearchPath, KeepsWhatWasNamedAndIsNotThereAsACandidate) {
   EXPECT_THAT(result.manifests[1].text, HasSubstr("is relative, expected an absolute path"));
 }
 
-TEST(SearchPath, GivesDropInsLowestPlaceFirst) {
+TEST(SearchPath, ListsDropInsOfTheLowestLocationFirst) {
   const TempDir dir;
   touch(dir / "high/x.yaml.d/20-b.yaml");
   touch(dir / "high/x.yaml.d/10-a.yaml");
   touch(dir / "low/x/x.yaml");
   touch(dir / "low/x/x.yaml.d/50-c.yaml");
   touch(dir / "low/x.yaml.d/notes.txt");
-  PluginLocations locations = nowhere();
+  PluginLocations locations = no_locations();
   locations.directories = {(dir / "high").string(), (dir / "low").string()};
 
   const SearchResult result = search_plugins(locations);

@@ -6,8 +6,8 @@
 namespace gantry {
 namespace {
 
-// The example of SemVer 2.0, section 11, and numbers past any integer.
-TEST(Version, OrdersAsSemVerSays) {
+// The example of SemVer 2.0, section 11, and numbers that exceed any integer type.
+TEST(Version, HasTheOrderOfSemVer) {
   const std::string_view rising[] = {"1.0.0-alpha",
                                      "1.0.0-alpha.1",
                                      "1.0.0-alpha.beta",
@@ -29,24 +29,24 @@ TEST(Version, OrdersAsSemVerSays) {
   }
 }
 
-TEST(Version, DoesNotCompareBuildMetadata) {
+TEST(Version, IgnoresBuildMetadata) {
   EXPECT_EQ(Version::parse("1.0.0+a").value(), Version::parse("1.0.0+b.7").value());
 }
 
-TEST(Version, RefusesWhatIsNoVersionAndSaysWhy) {
+TEST(Version, RejectsInvalidTexts) {
   const std::pair<std::string_view, std::string_view> bad[] = {
       {"", "has 1 numbers"},
       {"1.4", "has 2 numbers"},
       {"1.2.3.4", "has 4 numbers"},
-      {"v1.2.3", "has a part that is no number"},
-      {"1.2.", "has a part that is no number"},
+      {"v1.2.3", "has a part that is not a number"},
+      {"1.2.", "has a part that is not a number"},
       {"1.02.3", "has a number with a leading zero"},
       {"1.2.99999999999", "has a number that is too large"},
-      {"1.2.3-", "has an empty or odd pre-release part"},
-      {"1.2.3-a..b", "has an empty or odd pre-release part"},
+      {"1.2.3-", "has an empty or invalid pre-release identifier"},
+      {"1.2.3-a..b", "has an empty or invalid pre-release identifier"},
       {"1.2.3-01", "has a number with a leading zero"},
-      {"1.2.3+", "has an empty or odd build part"},
-      {"1.2.3+a_b", "has an empty or odd build part"}};
+      {"1.2.3+", "has an empty or invalid build identifier"},
+      {"1.2.3+a_b", "has an empty or invalid build identifier"}};
   for (const auto& [text, why] : bad) {
     const Result<Version> version = Version::parse(text);
     ASSERT_FALSE(version.ok()) << text;

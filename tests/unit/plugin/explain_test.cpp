@@ -109,7 +109,7 @@ TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
   const ExplainedRequirement& graph = told.requirements[0];
   EXPECT_EQ(graph.candidates[0].reason, reason::disabled);
   EXPECT_EQ(graph.candidates[0].text,
-            (world.path() / "graph.yaml.d/off.yaml").string() + " says enabled: false");
+            "disabled by enabled: false in " + (world.path() / "graph.yaml.d/off.yaml").string());
   EXPECT_EQ(graph.advice, "plugin gantry.graph 1.0.0 is installed: switch it on again");
   EXPECT_EQ(told.requirements[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
 }
@@ -194,7 +194,7 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
             "\n  \"cuda\", required by model.so[2]: no plugin offers it"
             "\n    install plugin gantry.cuda (CUDA kernels)"
             "\n  \"fake\", required by model.so[3]"
-            "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: by GANTRY_DISABLE \"test.a\""
+            "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: disabled by GANTRY_DISABLE \"test.a\""
             "\n    plugin test.a 1.0.0 is installed: switch it on again"
             "\n  manifest that cannot be read: " +
                 dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
