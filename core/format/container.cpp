@@ -14,7 +14,7 @@ using Family = ContainerSymbols::Family;
 
 constexpr std::uint64_t header_bytes = 8;
 
-// The container's bytes: as many as its header or its size symbol says, never more than there are.
+// Returns the bytes of the container, whose length is in its header or size symbol.
 Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
                                               std::vector<std::string>& warnings) {
   ByteReader in(*location.room);
@@ -56,7 +56,7 @@ ContainerLayout layout_by(Family family, std::span<const std::uint8_t> content) 
   }
 }
 
-// The words that layout_of() compares, for messages: "2, 1000" or "2, 4, \"\x01...\"".
+// The values that layout_of() compares, for errors: "2, 1000" or "2, 4, \"\x01...\"".
 std::string beginning_of(std::span<const std::uint8_t> content) {
   ByteReader in(content);
   // delimit() guarantees 8 bytes
@@ -77,7 +77,7 @@ void append(std::vector<std::string>& to, std::vector<std::string> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// Adds where the error is. Bare bytes have no symbol.
+// Adds the blob symbol to an error. A bare container has none.
 template <class T>
 Result<T> in_container(Result<T> result, std::string_view blob_symbol) {
   if (result.ok() || blob_symbol.empty()) return result;
@@ -142,14 +142,14 @@ Status ContainerReader::finish_entries() {
     container_.warnings.push_back(concat("container has ", modules.library_count, " _lib entries"));
   }
   if (!modules.tree) {
-    // The library itself is the root, and imports every entry.
+    // Without a tree, the library itself is the root and imports every entry.
     container_.tree = ImportTree::star(container_.entries.size());
     container_.entries.insert(container_.entries.begin(), library_entry);
     return {};
   }
   container_.tree = std::move(*modules.tree);
   if (modules.library_count == 0) {
-    container_.warnings.push_back("container has no _lib entry: nothing in it is host code");
+    container_.warnings.push_back("container has no _lib entry, so it has no host code");
   }
   append(container_.warnings, container_.tree.warnings(container_.facts.generation == Generation::g2
                                                            ? ChildOrder::of_import

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file's symbols and bytes in, modules and import tree out. Executes nothing.
+// Reads the modules and the import tree of a file from its symbols and bytes. Executes nothing.
 //
 //     exporter_facts.hpp -> container_symbols.hpp -> container_location.hpp import_tree.hpp,
 //     entry.hpp -> payload_layout.hpp -> entry_cursor.hpp -> container.hpp -> details.hpp
@@ -20,7 +20,7 @@
 
 namespace gantry {
 
-// Names and views point into the file that was read.
+// The content of a container. Names and views point into the file that was read.
 struct Container {
   ExporterFacts facts;
   ContainerLayout layout = ContainerLayout::none;
@@ -29,46 +29,48 @@ struct Container {
   std::string_view blob_symbol;
   // empty: the file has none
   std::string_view context_symbol;
-  // of a prefixed system library
+  // symbol prefix of a system library; usually empty
   std::string_view prefix;
 
-  // from the first byte (the length header, if any) to the last
+  // the whole container, including its length header if it has one
   std::span<const std::uint8_t> bytes;
-  // of bytes, in the file
+  // file offset of `bytes`
   std::uint64_t file_offset = 0;
 
-  // Module i, in index order; module 0 is the root. A file without a container, and the root of a
-  // container without a tree, is one `_lib`.
+  // Module i, in index order; module 0 is the root. A file without a container is one `_lib`
+  // module, as is the root of a container without a tree.
   std::vector<Entry> entries;
-  // as many modules as entries
+  // has as many modules as there are entries
   ImportTree tree;
 
-  // Legal but odd, or read by a guess; one sentence each.
+  // unusual but legal content, and results of guesses; one sentence each
   std::vector<std::string> warnings;
 };
 
-// Reads a container step by step, for a caller that can measure payloads whose key has no layout.
+// Reads a container step by step, for a caller that can determine the length of payloads whose key
+// has no layout.
 class ContainerReader {
  public:
-  // location  of a file without a container, too
+  // location  may be that of a file without a container
   // layouts   borrowed
-  // returns   malformed, with the offset from the container's first byte; so do the functions
-  //           below. FORMAT.md, "Refusals and warnings"
+  // returns   malformed, with the offset from the container's first byte, as do the functions
+  //           below; see "Errors and warnings" in FORMAT.md
   static Result<ContainerReader> open(const ContainerLocation& location,
                                       const PayloadLayouts& layouts);
 
-  // What is read so far: no entries and tree, and facts in which G1 and G2 still count as G3.
+  // The result so far, without entries and tree. In its facts, G1 and G2 are not yet distinguished
+  // from G3.
   const Container& container() const { return container_; }
 
-  // Reads up to the next payload whose key has no layout; see EntryCursor.
+  // Reads up to the next payload whose key has no layout; see EntryCursor, also for the next three.
   Result<bool> next();
-  // That payload's entry, its index as a module, and its length.
   Entry entry() const { return entries_->entry(); }
   std::uint64_t module_index() const { return entries_->module_index(); }
   Status accept(std::uint64_t size);
 
   // Reads the rest.
-  // costs    O(container bytes walked); payloads that need not be walked are stepped over
+  //
+  // costs    O(container bytes read); payloads with a known length are skipped
   Result<Container> finish() &&;
 
  private:
@@ -81,17 +83,20 @@ class ContainerReader {
   std::optional<EntryCursor> entries_;
 };
 
-// Reads a whole container: no step needs the caller.
+// Reads a whole container. A payload without a known length is recovered as far as possible.
 Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts);
 
-// Bare container bytes, as `gantry pack` or an extraction leaves them: length header first.
+// Reads a container that is not embedded in a file, as `gantry pack` or an extraction writes it. It
+// begins with the length header.
 Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
                                        const PayloadLayouts& layouts);
 
-// True where the bytes can be a bare container: a length that fits, then one of the two layouts.
+// True if the bytes may be a bare container: they begin with a valid length, and one of the two
+// layouts follows.
 bool looks_like_container(std::span<const std::uint8_t> bytes);
 
-// Reads the container of a shared library or object file; a file without one is one `_lib` module.
+// Reads the container of a shared library or object file. A file without a container is one `_lib`
+// module.
 template <SymbolFile File>
 Result<Container> read_container(const File& file, const PayloadLayouts& layouts) {
   GANTRY_TRY(const ContainerLocation location, locate_container(file));

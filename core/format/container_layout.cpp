@@ -13,7 +13,7 @@ ContainerLayout layout_of(std::span<const std::uint8_t> content) {
   ByteReader in(content);
   const auto first = in.read_u64("first word");
   if (!first.ok()) return ContainerLayout::none;
-  // no entries; what may follow is never read
+  // no entries; bytes that follow are ignored
   if (*first == 0) return ContainerLayout::one;
   const auto second = in.read_u64("second word");
   if (!second.ok()) return ContainerLayout::none;

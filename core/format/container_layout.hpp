@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two forms of a container, and how its first bytes distinguish them.
+// The two layouts of a container and their detection.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace gantry {
 
-// The form of the bytes behind the length header.
+// The layout of the bytes after the length header.
 enum class ContainerLayout : std::uint8_t {
   // no container
   none,
   // count, entries without lengths, tree last (G0 to G4)
   one,
-  // tree first, every payload behind its length (G4x, G5)
+  // tree first, each payload after its length (G4x, G5)
   two,
 };
 
-// Distinguishes the two by the first two words.
+// Detects the layout by the first two words.
 //
-// content  what follows the length header
-// returns  none: neither of the two
+// content  the bytes after the length header
+// returns  none if the bytes have neither layout
 ContainerLayout layout_of(std::span<const std::uint8_t> content);
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the container of a file is, found by the file's symbols.
+// Finds the container of a file by the file's symbols.
 #pragma once
 
 #include "core/format/container_symbols.hpp"
@@ -19,7 +19,8 @@
 
 namespace gantry {
 
-// Names and views point into the file. Filled by locate_container(); by hand for bare bytes.
+// Created by locate_container(), or by hand for a bare container. Names and views point into the
+// file.
 struct ContainerLocation {
   ContainerSymbols symbols;
   // empty: no container, or bare bytes
@@ -28,15 +29,16 @@ struct ContainerLocation {
   std::string_view context_symbol;
   // from the container's first byte to the end of its segment; absent: the file has no container
   std::optional<std::span<const std::uint8_t>> room;
-  // of room
+  // file offset of `room`
   std::uint64_t file_offset = 0;
-  // 0: not known
+  // 0: unknown
   std::uint64_t symbol_size = 0;
-  // value of __tvm_dev_mblob_nbytes, where symbols.size is set
+  // value of __tvm_dev_mblob_nbytes if symbols.size is set
   std::uint64_t headless_size = 0;
 };
 
-// What a file must offer; ElfFile does. This component depends on no file format.
+// The interface of a file with symbols, for example ElfFile. This component does not depend on a
+// file format.
 template <class File>
 concept SymbolFile = requires(const File& file) {
   { file.symbols()[0].name } -> std::convertible_to<std::string_view>;
@@ -48,7 +50,7 @@ concept SymbolFile = requires(const File& file) {
 
 // Finds the container of a shared library or object file.
 //
-// returns  malformed: a symbol that does not lead to bytes of the file
+// returns  malformed if the bytes of a symbol are not in the file
 // costs    O(symbols)
 template <SymbolFile File>
 Result<ContainerLocation> locate_container(const File& file) {

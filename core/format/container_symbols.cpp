@@ -17,7 +17,7 @@ struct FamilyNames {
   std::string_view context;
 };
 
-// Newest first: of a file that holds two, the newer is read.
+// Newest first: in a file with containers of two families, the newer one is read.
 constexpr FamilyNames families[] = {
     {Family::ffi, "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"},
     {Family::ffi_first, "__tvm_ffi_library_bin", "__tvm_ffi_library_ctx"},
@@ -28,7 +28,7 @@ constexpr std::string_view headless_size_name = "__tvm_dev_mblob_nbytes";
 // Names that prove the ffi dialect and the releases that write them, the strongest evidence first.
 struct FfiName {
   std::string_view name;
-  // `name` may be followed by more
+  // true: symbols that begin with `name` match
   bool is_prefix;
   std::string_view writer;
 };
@@ -46,28 +46,26 @@ constexpr FfiName ffi_names[] = {
     {"TVMFFI", true, since_2025},
 };
 
-bool shows_packed(const HostSymbol& symbol) {
+bool is_packed_symbol(const HostSymbol& symbol) {
   return symbol.name == "__TVMFuncCall" || symbol.name == "__tvm_module_ctx" ||
          symbol.name == "__tvm_main__" || symbol.name.starts_with("__TVMAPI") ||
          symbol.name.starts_with("__TVMBackend") ||
          (!symbol.defined && symbol.name.starts_with("TVM"));
 }
 
-// As name.ends_with(). Most names differ in the two characters that are compared first, without a
-// call.
+// Same as name.ends_with(), but faster: for most names the comparison of two characters is enough.
 bool ends_with(std::string_view name, std::string_view suffix) {
   return name.size() >= suffix.size() && name.back() == suffix.back() &&
          name[name.size() - suffix.size()] == suffix.front() && name.ends_with(suffix);
 }
 
-// Host code of v0.21 to v0.25 uses TVMBackend names beside FFI ones, so the FFI evidence counts
-// first.
+// Host code of v0.21 to v0.25 uses both TVMBackend and FFI names, so FFI names have precedence.
 void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
   using std::begin, std::end;
   const FfiName* best = end(ffi_names);
   bool is_packed = out.family == Family::legacy;
   for (const HostSymbol& symbol : symbols) {
-    // Most names are those of the file's functions and begin with another character.
+    // Fast path: most names begin with another character.
     if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
     const FfiName* const found = std::find_if(begin(ffi_names), best, [&](const FfiName& each) {
       return each.is_prefix ? symbol.name.starts_with(each.name) : symbol.name == each.name;
@@ -76,7 +74,7 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
       best = found;
       out.dialect_symbol = symbol.name;
     }
-    is_packed = is_packed || shows_packed(symbol);
+    is_packed = is_packed || is_packed_symbol(symbol);
   }
   if (out.family == Family::ffi || out.family == Family::ffi_first) {
     out.dialect = Dialect::ffi;
@@ -107,8 +105,8 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
         context_name = names.context;
         continue;
       }
-      // Of several prefixed system libraries in one file, the first by its prefix is read, in
-      // whatever order the symbol table has them; an empty prefix is before every other.
+      // Of several system libraries in one file, the one with the least prefix is read, so that the
+      // result does not depend on the order of the symbol table. The empty prefix is the least.
       std::size_t other = i;
       if (chosen.family == names.family && prefix < chosen.prefix) {
         other = *chosen.blob;
@@ -116,7 +114,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
         chosen.prefix = prefix;
       }
       chosen.warnings.push_back(
-          concat("file holds a further container at symbol ", symbols[other].name));
+          concat("file contains another container at symbol ", symbols[other].name));
     }
   }
   if (!chosen.blob) {
@@ -156,7 +154,7 @@ ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) 
     facts.numbering = Numbering::ffi_0_21;
   } else if (layout == ContainerLayout::one) {
     facts.set_generation(symbols.size ? Generation::g0 : is_ffi ? Generation::g3x : Generation::g3);
-    // Bare bytes may be those of G4.
+    // A bare container may also be of G4.
     if (symbols.family == Family::legacy) {
       facts.argument_tags = Tags::no;
       facts.numbering = is_ffi ? Numbering::unknown : Numbering::packed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The symbols of a file that matter to its container, and what their names show about the exporter.
+// Selects the symbols of a file that belong to its container, and derives facts about the exporter
+// from their names.
 #pragma once
 
 #include "core/format/container_layout.hpp"
@@ -19,12 +20,12 @@ namespace gantry {
 // One dynamic symbol of a file.
 struct HostSymbol {
   std::string_view name;
-  // 0: not known
+  // 0: unknown
   std::uint64_t size = 0;
   bool defined = false;
 };
 
-// Symbols as indices into the list they were found in.
+// The selected symbols, as indices into the list of all symbols.
 struct ContainerSymbols {
   enum class Family : std::uint8_t { none, legacy, ffi_first, ffi };
 
@@ -34,22 +35,25 @@ struct ContainerSymbols {
   std::optional<std::size_t> blob;
   // __tvm_dev_mblob_nbytes: the container has no length header
   std::optional<std::size_t> size;
-  // the slot for the module handle; often absent
+  // the variable for the module handle; often absent
   std::optional<std::size_t> context;
-  // of a prefixed system library; usually empty
+  // symbol prefix of a system library; usually empty
   std::string_view prefix;
   // See ExporterFacts.
   Dialect dialect = Dialect::unknown;
   std::string_view dialect_symbol;
   std::string_view writer;
-  // further containers in the same file
+  // one for each other container in the file
   std::vector<std::string> warnings;
 };
 
+// Selects the symbols of the container that is read.
+//
 // costs    O(symbols)
 ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols);
 
-// What symbols and layout prove. G1 and G2 count as G3 until ExporterFacts::add_tree() is called.
+// Derives facts from symbols and layout. G1 and G2 are reported as G3 until
+// ExporterFacts::add_tree() is called.
 //
 // layout   none: a file without a container
 ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout);

@@ -21,7 +21,7 @@ std::string_view data_format_of(std::string_view data) {
   for (const Magic& magic : magics) {
     if (data.starts_with(magic.bytes)) return magic.name;
   }
-  // PTX is text: comments of any length, then these two directives.
+  // PTX is text: comments, followed by these two directives.
   const std::string_view head = data.substr(0, 4096);
   if (head.find(".version") != head.npos && head.find(".target") != head.npos) return "PTX";
   return {};

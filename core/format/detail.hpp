@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One field of a payload, with those inside it.
+// One field of a payload and its subfields.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace gantry {
 
-// A small tree that a tool prints as text or JSON. Text comes from the file as it is: escape it.
+// A tree that tools print as text or JSON. Texts are unmodified bytes from the file: escape them.
 struct Detail {
   enum class Kind : std::uint8_t {
-    // value
+    // `value` is a text
     text,
-    // value, decimal
+    // `value` is a decimal number
     number,
-    // value, a count of bytes: the field holds data
+    // the field is data; `value` is its size in bytes
     size,
-    // children, in order; their names may be empty
+    // `children` are items, whose names may be empty
     list,
-    // children, by name
+    // `children` are fields
     record,
   };
   Kind kind = Kind::record;
@@ -29,7 +29,7 @@ struct Detail {
   std::string value;
   std::vector<Detail> children;
 
-  // The child of that name, or null.
+  // Returns the child of that name, or NULL.
   const Detail* find(std::string_view child) const {
     for (const Detail& each : children) {
       if (each.name == child) return &each;

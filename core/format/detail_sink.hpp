@@ -11,21 +11,24 @@
 
 namespace gantry {
 
-// The values of labelled fields, in order of the walk; at most `max` of them.
+// The values of at most `max` labelled fields, in order of the walk.
 struct DetailSink {
   Detail root;
   std::uint64_t max = limits::min_details;
   std::uint64_t items = 0;
+  // true: there are more than `max`
   bool cut = false;
   // see ExporterFacts
   bool has_private_float_codes = false;
 
-  // A new child of `to`, or null at the limit; valid until the next one is added there.
+  // Adds a child to `to`. Returns NULL at the limit.
+  //
+  // lifetime until the next child is added to `to`
   Detail* add(Detail& to);
 };
 
-// Each sets one detail, or does nothing where `out` is null. Of a text that is too long, the size
-// is set.
+// Set the value of one detail; do nothing if `out` is NULL. For a text over the limit, the size is
+// set.
 void set_text(Detail* out, std::string_view text);
 void set_size(Detail* out, std::uint64_t size);
 

@@ -24,7 +24,7 @@ void drop(Detail& root, std::string_view name) {
   std::erase_if(root.children, [&](const Detail& each) { return each.name == name; });
 }
 
-// Names and arrays are stored apart, in one order; they are shown together.
+// Names and arrays are separate lists in the same order. Moves the names to the arrays.
 void name_params(PayloadDetails& details) {
   Detail* const names = child_of(details.root, "names");
   Detail* params = child_of(details.root, "params");
@@ -42,12 +42,13 @@ void name_params(PayloadDetails& details) {
   drop(details.root, "count");
 }
 
-// The code of a virtual machine: behind a length in layout one, bare in layout two.
+// Returns a reader of the code of a virtual machine, which follows a length in layout one and has
+// none in layout two.
 ByteReader code_of(const Entry& entry, const Measured& measured) {
   ByteReader in(entry.payload, entry.at);
   const bool bare = measured.layout->fields().front().kind == PayloadField::Kind::rest;
   if (bare) return in;
-  // The payload was measured, so the length is there.
+  // The payload matches its layout, so it contains the length.
   return ByteReader(entry.payload.subspan(8), entry.at + 8);
 }
 

@@ -15,16 +15,16 @@ namespace gantry {
 
 // How the end of a payload was found.
 enum class Boundary : std::uint8_t {
-  // the container holds its length, or it has none
+  // the container contains its length, or it has no payload
   exact,
-  // its payload layout was followed to the end, or its plugin reported the length
+  // by its payload layout, or its plugin reported the length
   laid_out,
-  // unknown layout, but everything around it is delimited
+  // unknown layout, but the offsets of everything around it are known
   recovered,
-  // unknown layout; a search for known keys found one offset where the entries behind it can begin.
-  // The offsets of those entries are part of the guess, whatever their own boundary
+  // unknown layout; a search for known keys found one offset at which the following entries can
+  // begin. The offsets of these entries are guesses, too, whatever their own boundary
   guessed,
-  // unknown layout; the bytes up to the next known offset belong to it and its successors
+  // unknown layout; the bytes up to the next known offset belong to it and the following entries
   unknown,
 };
 
@@ -35,9 +35,9 @@ constexpr std::string_view name_of(Boundary boundary) {
 }
 
 struct Entry {
-  // points into the container; empty: lost behind an entry of unknown length
+  // points into the container; empty: unknown, since it follows an entry of unknown length
   std::string_view type_key;
-  // of the payload, from the container's first byte
+  // offset of the payload from the container's first byte
   std::uint64_t at = 0;
   // points into the container
   std::span<const std::uint8_t> payload;
@@ -46,7 +46,7 @@ struct Entry {
   bool is_library() const { return type_key == library_key; }
 };
 
-// The location of an entry in messages: `entry 2 "cuda" of model.so`.
+// The name of an entry in messages: `entry 2 "cuda" of model.so`.
 std::string location_of_entry(std::size_t index, std::string_view type_key,
                               std::string_view file_name);
 

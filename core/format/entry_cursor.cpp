@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-// a key of one character
+// an entry with a key of one character and no payload
 constexpr std::uint64_t min_entry_bytes = 8 + 1;
 
 }  // namespace
@@ -20,7 +20,7 @@ Status EntryCursor::read_count() {
   }
   GANTRY_TRY(modules_.tree, ImportTree::parse(in_));
   count_ = modules_.tree->module_count();
-  // Compared before anything is reserved for the entries.
+  // Checked before memory for the entries is reserved.
   const std::uint64_t room = in_.left() / min_entry_bytes;
   if (*count_ > room) {
     return malformed(in_.offset(), "entry count ", *count_, " of the import tree, room for ", room)
@@ -41,11 +41,11 @@ Result<bool> EntryCursor::next() {
   while (read_ != *count_) {
     const std::uint64_t key_at = in_.offset();
     const auto key = in_.read_string("type key");
-    // The field is named only where it fails.
+    // The name of the field is only built for an error.
     if (!key.ok()) {
       return std::move(in_.read_string(concat("type key of entry ", read_).c_str())).failure();
     }
-    // Many entries have the key of the one before, which was checked.
+    // Many entries have the same key as the previous one, which is valid.
     if (*key != key_ || key->empty()) GANTRY_CHECK(check_type_key(*key, key_at, read_));
     key_ = *key;
     if (key_ == library_key) {
@@ -94,7 +94,7 @@ Status EntryCursor::read_tree(std::uint64_t key_at) {
   return {};
 }
 
-// False where the key has no payload layout.
+// Returns false if the key has no payload layout.
 Result<bool> EntryCursor::read_measured() {
   if (key_ != measured_key_) {
     measured_key_ = key_;
@@ -113,8 +113,8 @@ Result<bool> EntryCursor::read_measured() {
 Status EntryCursor::accept(std::uint64_t size) {
   const std::uint64_t at = in_.offset();
   if (size > in_.left()) {
-    return malformed(at, "payload of ", quoted(key_), " has ", size,
-                     " bytes by its loader, room for ", in_.left())
+    return malformed(at, "loader of ", quoted(key_), " consumed ", size, " bytes, room for ",
+                     in_.left())
         .with_reason("BLOB_CONSUMED");
   }
   add({key_, at, in_.peek(size), Boundary::laid_out});
@@ -122,17 +122,17 @@ Status EntryCursor::accept(std::uint64_t size) {
   return in_.skip(size, "payload");
 }
 
-// Whatever follows the payload that next() stops at, the container ends in a tree or has none.
+// Searches the tree, which is at the end of the container if there is one.
 Status EntryCursor::find_tree_at_end() {
-  // A plugin may have accepted a part of the tree as its payload.
+  // The caller may have accepted a part of the tree as payload.
   const bool is_passed = tree_ && tree_->at < in_.offset();
   if (!is_searched_ || is_passed) tree_ = find_tree(in_, *count_ - 1);
   is_searched_ = true;
   if (!tree_ && modules_.library_count != 0) return tree_missing();
   if (tree_ && read_ + 1 == *count_) {
-    // The tree that was found counts this entry as itself, so the bytes are something else.
+    // The entry count includes the tree, so there is no room for another entry before it.
     return malformed(in_.offset() - key_.size() - 8, "entry ", read_, " ", quoted(key_),
-                     " stands where the import tree is")
+                     " is in the place of the import tree")
         .with_reason("TREE_PLACE");
   }
   return {};
@@ -146,7 +146,7 @@ void EntryCursor::recover() {
   for (const Entry& entry : found.entries) add(entry);
   modules_.warnings.push_back(std::move(found.warning));
   if (tree_) modules_.tree = std::move(tree_->tree);
-  // nothing follows
+  // the recovered entries and the tree extend to the end
   in_ = ByteReader({}, in_.offset() + in_.left());
 }
 
@@ -169,7 +169,7 @@ Result<Modules> EntryCursor::finish() && {
         empty_count_ == 1 ? " has" : concat(" and ", empty_count_ - 1, " more have");
     modules_.warnings.push_back(concat("entry ", first_empty_, " ",
                                        quoted(modules_.entries[first_empty_].type_key), more,
-                                       " an empty payload, which TVM's own loader refuses"));
+                                       " an empty payload, which TVM's own loader rejects"));
   }
   if (!in_.at_end()) {
     modules_.warnings.push_back(concat(in_.left(), " bytes follow the last entry"));

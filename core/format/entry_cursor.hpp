@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of a container, one after the other.
+// Reads the entries of a container in order.
 //
 //   layout one (G0 to G4)    u64 count
 //                            count times   str type_key ; payload         key "_lib" has no payload
@@ -10,9 +10,9 @@
 //                            n times       str type_key ; bytes payload   key "_lib" has neither
 //                                                                         length nor payload
 //
-// In layout one a payload carries no length. The cursor takes it from the payload layouts of its
-// key. At a key without a layout it stops: the caller accepts as many bytes as the key's plugin
-// reports, or the cursor recovers what it can (lost_payload.hpp).
+// In layout one a payload has no length. The cursor computes it from the payload layouts of its
+// key. It stops at a key without a layout: either the caller supplies the length that the key's
+// plugin reports, or the cursor recovers entries as far as possible (lost_payload.hpp).
 #pragma once
 
 #include "core/format/container_layout.hpp"
@@ -33,11 +33,11 @@
 
 namespace gantry {
 
-// What both layouts hold.
+// The content of a container of either layout.
 struct Modules {
   // without the tree
   std::vector<Entry> entries;
-  // as many modules as entries; absent only in layout one
+  // has as many modules as there are entries; absent only in layout one
   std::optional<ImportTree> tree;
   // entries with key `_lib`
   std::uint64_t library_count = 0;
@@ -46,8 +46,8 @@ struct Modules {
 
 class EntryCursor {
  public:
-  // in       behind the length header; ends where the container ends; its offsets are the
-  //          container's
+  // in       from the end of the length header to the end of the container; its offsets count from
+  //          the container's first byte
   // layout   one or two
   // layouts  borrowed
   // tags     see ExporterFacts
@@ -57,28 +57,30 @@ class EntryCursor {
 
   // Reads up to the next payload without a known length, or all entries and the tree.
   //
-  // returns  false at the end
-  //          malformed: a count larger than the container, a bad key, a payload that leaves the
-  //          container or breaks its layout; a tree that is not safe, not the last entry or, as far
-  //          as the container's end shows, missing
-  // costs    O(bytes walked), see PayloadLayouts::measure; the first time that it returns true,
-  //          O(bytes behind the payload)
-  // Precondition: the payload before it is accepted.
+  // Precondition: the previous payload is accepted.
+  //
+  // returns  true at such a payload, false at the end; malformed for a count larger than the
+  //          container, an invalid key, a payload that exceeds the container or does not match its
+  //          layout, and a tree that is invalid, not the last entry, or missing as far as the end
+  //          of the container shows
+  // costs    O(bytes walked), see PayloadLayouts::measure; the first call that returns true also
+  //          O(bytes after the payload)
   Result<bool> next();
 
-  // The entry that next() stopped at. Its payload reaches to the container's end.
+  // The entry that next() stopped at. Its payload extends to the end of the container.
   Entry entry() const { return {key_, in_.offset(), in_.rest(), Boundary::unknown}; }
-  // As a module of the container; see Container::entries.
+  // Its module index; see Container::entries.
   std::uint64_t module_index() const { return read_ + (tree_ ? 0 : 1); }
 
-  // Makes its payload that long.
+  // Sets the length of its payload.
   //
-  // returns  malformed, reason BLOB_CONSUMED, where it would leave the container
+  // returns  malformed, reason BLOB_CONSUMED, if the payload would exceed the container
   Status accept(std::uint64_t size);
 
-  // Reads the rest. A payload that next() stopped at is lost.
+  // Reads the rest. If next() stopped at a payload that is not accepted, recovers its length as far
+  // as possible.
   //
-  // returns  malformed: as next(); a tree that is missing or does not fit the entries
+  // returns  malformed as next(), and for a tree that is missing or does not match the entries
   Result<Modules> finish() &&;
 
  private:
@@ -98,22 +100,22 @@ class EntryCursor {
   const PayloadLayouts* layouts_;
   ExporterFacts::ArgumentTags tags_;
 
-  // entries as the container counts them, in layout one with the tree
+  // number of entries; in layout one including the tree
   std::optional<std::uint64_t> count_;
-  // entries read
+  // number of entries read
   std::uint64_t read_ = 0;
-  // of the last entry
+  // type key of the last entry
   std::string_view key_;
-  // the key that was measured last, and its alternatives
+  // the last key that was looked up, and its layouts
   std::string_view measured_key_;
   std::span<const PayloadLayout> alternatives_;
   Modules modules_;
-  // payloads of layout two without a byte
+  // empty payloads in layout two: their number and the first one
   std::uint64_t empty_count_ = 0, first_empty_ = 0;
 
-  // next() stopped at a payload
+  // next() stopped at a payload that is not accepted
   bool is_pending_ = false;
-  // the tree was searched from the end
+  // the tree was searched from the end of the container
   bool is_searched_ = false;
   std::optional<TreeAtEnd> tree_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about the exporter of a file: what its symbol names, container layout and import tree
-// prove. The container's reader makes them; no other component derives one of them again.
+// Facts about the exporter of a file, derived from its symbol names, container layout and import
+// tree. Only the container's reader derives them; other components use this struct.
 #pragma once
 
 #include <cstdint>
@@ -31,39 +31,38 @@ enum class LookUpStart : std::uint8_t {
 
 // The device numbers in compiled code and graphs; see core/native/device_numbers.hpp.
 enum class DeviceNumbering : std::uint8_t {
-  // those of v0.11, or those before: v0.8 and later look alike
+  // of v0.11 or older: files of v0.8 and later do not show it
   since_v0_8,
-  // those before v0.11
+  // older than v0.11
   up_to_v0_7,
 };
 
 struct ExporterFacts {
-  // Whether kernel records carry argument tags. The numbers are those of gantry_blob.argument_tags.
+  // Whether kernel records contain argument tags. Has the values of gantry_blob.argument_tags.
   enum class ArgumentTags : std::uint32_t { unknown = 0, no = 1, yes = 2 };
-  // The run-time type numbers that serialized constants carry. The numbers are those of
-  // gantry_blob.numbering.
+  // The run-time type numbers in serialized constants. Has the values of gantry_blob.numbering.
   enum class Numbering : std::uint32_t { unknown = 0, packed = 1, ffi_0_21 = 2, ffi = 3 };
 
-  // For people; code goes by the facts below.
+  // For messages; code must use the facts below.
   Generation generation = Generation::none;
   Dialect dialect = Dialect::unknown;
   // ffi: the symbol that proves the dialect, a view into the file, and the releases that write such
-  // files, "TVM 0.22 or newer"; both for messages
+  // files, "TVM 0.22 or newer". For messages.
   std::string_view dialect_symbol;
   std::string_view writer;
   ArgumentTags argument_tags = ArgumentTags::unknown;
   Numbering numbering = Numbering::unknown;
-  // dtype codes 6 to 8 are the float8 and float4 of v0.14 to v0.20
+  // dtype codes 6 to 8 are the float8 and float4 types of v0.14 to v0.20
   bool has_private_float_codes = false;
   LookUpStart look_up_start = LookUpStart::library;
   DeviceNumbering device_numbering = DeviceNumbering::since_v0_8;
 
-  // Distinguishes G1 and G2 from G3, which symbols and layout do not.
+  // Distinguishes G1 and G2 from G3, which symbols and layout cannot.
   //
-  // libraries    entries with key `_lib`
-  // tree         null where the container has none
+  // libraries    number of entries with key `_lib`
+  // tree         NULL if the container has none
   void add_tree(std::uint64_t libraries, const ImportTree* tree);
-  // Sets the generation and what follows from it.
+  // Sets the generation and the facts that depend on it.
   void set_generation(Generation proven);
 };
 

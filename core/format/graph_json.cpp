@@ -11,10 +11,10 @@
 namespace gantry {
 namespace {
 
-// The longest names that compilers write have a few hundred bytes; executors list a name once for
-// each output of its node.
+// The longest names that compilers write have a few hundred bytes. The limit is required because
+// executors store a name once for each output of its node.
 constexpr std::size_t max_name_bytes = 4096;
-// The deepest value that is read is an extent, in six containers.
+// The deepest value that is read is an extent, inside six arrays and objects.
 constexpr std::size_t max_depth = 32;
 
 template <class... Parts>
@@ -61,13 +61,13 @@ Status GraphBuilder::check_row_ptr() const {
   const std::vector<std::uint64_t>& row = row_ptr();
   const std::size_t node_count = lists_.nodes.items.size();
   if (row.size() != node_count + 1) {
-    return refuse(at, "node_row_ptr has ", row.size(), " items, nodes and one more are ",
-                  node_count + 1);
+    return refuse(at, "node_row_ptr has ", row.size(), " items, expected ", node_count + 1,
+                  ", one more than nodes");
   }
   if (row.front() != 0) return refuse(at, "node_row_ptr[0] is ", row.front(), ", expected 0");
   for (std::size_t i = 1; i <= node_count; ++i) {
     if (row[i] < row[i - 1]) {
-      return refuse(at, "node_row_ptr[", i, "] falls from ", row[i - 1], " to ", row[i]);
+      return refuse(at, "node_row_ptr[", i, "] decreases from ", row[i - 1], " to ", row[i]);
     }
   }
   if (row.back() > INT32_MAX) {
@@ -164,7 +164,7 @@ Status GraphBuilder::read_call(std::size_t n, GraphNode& node) const {
     const GraphOutputRef from = text.inputs.items[i];
     if (from.node >= n) {
       return refuse(text.inputs.at, title(n), " inputs[", i, "] names node ", from.node,
-                    ", nodes before it are ", n);
+                    ", expected one of the ", n, " nodes before it");
     }
     if (from.index >= output_count(from.node)) {
       return refuse(text.inputs.at, title(n), " inputs[", i, "] names output ", from.index,
@@ -201,9 +201,9 @@ Status GraphBuilder::read_call(std::size_t n, GraphNode& node) const {
   return {};
 }
 
-// A reshape copies nothing: each output must share the storage of an input, and inputs of that
-// storage must have its size. Inputs are found by their storage, because the text may give a node
-// as many inputs and outputs as it has room for.
+// A reshape does not copy: each output must share the storage of an input, and the inputs of that
+// storage must have the output's size. Inputs are looked up by storage, since a hostile graph may
+// have a node with very many inputs and outputs.
 Status GraphBuilder::check_nop(std::size_t n, const GraphNode& node) const {
   struct Inputs {
     const GraphEntry* first;
@@ -214,7 +214,7 @@ Status GraphBuilder::check_nop(std::size_t n, const GraphNode& node) const {
   std::map<std::int64_t, Inputs> by_storage;
   for (const std::uint32_t e : node.inputs) {
     const GraphEntry& input = graph_.entries[e];
-    // shares with none
+    // not shared
     if (input.storage_id < 0) continue;
     Inputs& inputs =
         by_storage.try_emplace(input.storage_id, Inputs{&input, nullptr}).first->second;
@@ -250,7 +250,7 @@ Status GraphBuilder::read_arg_nodes() {
                     graph_.nodes.size());
     }
     if (graph_.nodes[n].kind != GraphNodeKind::input) {
-      return refuse(list.at, "arg_nodes[", i, "] names ", title(n), ", which is no input");
+      return refuse(list.at, "arg_nodes[", i, "] names ", title(n), ", which is not an input");
     }
     if (seen[n]) return refuse(list.at, "arg_nodes[", i, "] names ", title(n), " again");
     seen[n] = true;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph of operators, as compilers write it in JSON. It is safe to walk: every index is in range,
-// every list has the length that it must have, and no node reads a later one.
+// A graph of operators, as compilers write it in JSON. Every Graph is valid: all indices are in
+// range, all lists have the required length, and no node reads a later one.
 //
 //     node 0 "x" (input)     -> entry 0
 //     node 1 "p0" (input)    -> entry 1
 //     node 2 "dense" (call)  -> entry 2, reads entries 0 and 1
 //     node 3 "reshape" (nop) -> entry 3, the storage of entry 2 with another shape
 //
-// An entry is one output of one node. Numbers of nodes and numbers of entries differ from the first
-// node with two outputs on.
+// An entry is one output of one node. After a node with two outputs, node and entry indices differ.
 #pragma once
 
 #include <gantry/dtype_text.hpp>
@@ -25,13 +24,13 @@ namespace gantry {
 struct GraphEntry {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  // of a compact tensor
+  // size as a compact tensor
   std::uint64_t bytes = 0;
-  // entries with the same one share memory; -1: shares with none
+  // entries with the same id share memory; -1: not shared
   std::int64_t storage_id = 0;
-  // the artifact's number of a device type; -1: not given
+  // device type in the artifact's numbering; -1: absent
   std::int64_t device_number = -1;
-  // memory scope, empty: global
+  // memory scope; empty: global
   std::string scope;
 };
 
@@ -40,32 +39,32 @@ inline std::string type_text(const GraphEntry& entry) {
 }
 
 enum class GraphNodeKind : std::uint8_t {
-  // a value from outside: an input or a parameter
+  // an input or a parameter
   input,
-  // a function of the library
+  // a call of a function of the library
   call,
-  // a reshape: the output is the input's memory
+  // a reshape: the output shares the input's memory
   nop,
-  // from one device to another
+  // a copy between devices
   copy,
 };
 
 struct GraphNode {
   GraphNodeKind kind = GraphNodeKind::input;
-  // its function wants every argument with rank 1
+  // the function requires arguments of rank 1
   bool flatten = false;
   std::uint32_t first_entry = 0;
   std::uint32_t output_count = 0;
   std::string name;
-  // of a call
+  // name of the function, for calls
   std::string function;
-  // entries
+  // entry indices
   std::vector<std::uint32_t> inputs;
 };
 
 struct GraphOutput {
   std::uint32_t node = 0;
-  // which of the node's outputs
+  // index of the output of the node
   std::uint32_t index = 0;
   std::uint32_t entry = 0;
 };
@@ -73,11 +72,11 @@ struct GraphOutput {
 struct Graph {
   std::vector<GraphNode> nodes;
   std::vector<GraphEntry> entries;
-  // nodes, in input order: parameters too
+  // node indices of inputs and parameters, in input order
   std::vector<std::uint32_t> inputs;
   // in output order
   std::vector<GraphOutput> heads;
-  // index into inputs; the last of equal names
+  // index into `inputs`; the last one of equal names
   std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 
   const GraphNode& input(std::uint32_t index) const { return nodes[inputs[index]]; }
@@ -87,11 +86,10 @@ struct Graph {
 // Reads a graph.
 //
 // text     [in]   JSON; the result does not refer to it
-// offset   [in]   of its first byte, from which the offsets of errors count
-// returns  MALFORMED    the text is not such a graph: the message names the node or attribute
-//          UNSUPPORTED  an operator that is neither "null" nor "tvm_op"; a dtype of the compiler's
-//                       user
-// costs    O(n log n) of the text; memory a small multiple of it
+// offset   [in]   offset of the text, which is added to the offsets of errors
+// returns  malformed    the text is not a valid graph; the error names the node or attribute
+//          unsupported  an operator that is neither "null" nor "tvm_op", or a custom dtype
+// costs    O(n log n) for n bytes of text; memory a small multiple of n
 Result<Graph> read_graph_json(std::string_view text, std::uint64_t offset);
 
 }  // namespace gantry

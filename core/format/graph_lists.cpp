@@ -10,7 +10,7 @@
 namespace gantry {
 namespace {
 
-// Where a value stands, for messages: "nodes[3].inputs[0][1]".
+// The path of a value, for errors: "nodes[3].inputs[0][1]".
 struct Path {
   // NULL: the graph itself
   const Path* around = nullptr;
@@ -26,7 +26,7 @@ struct Path {
   }
 };
 
-// container  [in]  what holds the value at fault
+// container  [in]  the object or list that contains the invalid value
 template <class... Parts>
 Failure refuse(JsonValue container, const Parts&... parts) {
   return malformed(container.offset(), parts...).with_reason("GRAPH");
@@ -39,8 +39,8 @@ Failure wrong_kind(JsonValue container, const Path& path, JsonValue value,
                 is_large ? "a number past 2^63" : name_of(value.kind()), ", expected ", expected);
 }
 
-// A key that the format defines, and the kind of its value; none: any. Keys of one slot are names
-// of one thing.
+// A key that the format defines and the kind of its value, or none for any kind. Keys with the same
+// slot are synonyms.
 struct Key {
   std::string_view name;
   std::size_t slot;
@@ -89,7 +89,9 @@ Result<Members> members_of(JsonValue object, const Path& path, std::span<const K
   return members;
 }
 
-// Reads the items of a list by a function that takes the list, the item and the item's path.
+// Reads the items of a list.
+//
+// read     [in]   reads one item; its arguments are the list, the item and the path of the item
 template <class T>
 Result<GraphList<T>> read_list(JsonValue list, const Path& path,
                                Result<T> (*read)(JsonValue, JsonValue, const Path&)) {

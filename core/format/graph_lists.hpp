@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lists of a graph's JSON text: every value of the kind that the format defines. What they mean
-// together is checked in graph_json.cpp.
+// Reads the lists of a graph's JSON text and checks that every value has the kind that the format
+// defines. graph_json.cpp checks the lists against each other.
 //
 //     {"nodes": [{"op", "name", "inputs", "attrs"}], "arg_nodes": [], "heads": [],
 //      "node_row_ptr": [], "attrs": {"dltype": ["list_str", []], "storage_id": ["list_int", []],
 //                                    "shape": ["list_shape", []], ...}}
 //
-// Keys come in any order. The content of `metadata`, of `control_deps` and of unknown attributes,
-// both of the graph and of its operators, is not read.
+// Keys may be in any order. The content of `metadata`, `control_deps` and unknown attributes of the
+// graph and its operators is ignored.
 #pragma once
 
 #include <gantry/json_tree.hpp>
@@ -26,18 +26,18 @@ struct GraphOutputRef {
 template <class T>
 struct GraphList {
   std::vector<T> items;
-  // of the value of its key; no_offset: the graph does not have the key
+  // offset of the value; no_offset: the graph does not have the key
   std::uint64_t at = no_offset;
 
   bool exists() const { return at != no_offset; }
 };
 
 struct GraphNodeText {
-  // of its '{'
+  // offset of its '{'
   std::uint64_t at = 0;
   std::string_view op, name;
   GraphList<GraphOutputRef> inputs;
-  // of an operator
+  // attributes of an operator
   std::string_view func_name, num_inputs, num_outputs, flatten_data;
 };
 
@@ -55,8 +55,8 @@ struct GraphLists {
   GraphList<std::string_view> storage_scope;
 };
 
-// returns  MALFORMED  a key is missing, unknown or given twice, or a value is of another kind: the
-//                     offset is that of the object or list with the fault
+// returns  malformed if a key is missing, unknown or repeated, or a value has another kind; the
+//          offset is that of the object or list that contains the error
 // lifetime the tree must outlive the result
 // costs    O(values of the tree)
 // source   apache/tvm src/runtime/graph_executor/graph_executor.h (reader)

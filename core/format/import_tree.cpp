@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the import tree and proves it safe to walk.
+// Reads and validates the import tree.
 //
 //   offset 0         u64  R          row pointers, = modules + 1
-//          8         u64  row[R]     row[0] = 0, never falling, row[R-1] = C
+//          8         u64  row[R]     row[0] = 0, not decreasing, row[R-1] = C
 //          8+8R      u64  C          edges
 //          16+8R     u64  child[C]   module index, each < R-1
 //
-// Little-endian, unaligned. Module 0 is the root; children of module m are child[row[m] ..
-// row[m+1]). A module may have several parents, so child indices need not grow. An edge back to an
-// ancestor is refused, because symbol look-up descends into the children.
+// Little-endian, unaligned. Module 0 is the root; the children of module m are child[row[m] ..
+// row[m+1]). A module may have several parents, and children need not be in order. A loop is an
+// error, since function look-up descends into the children.
 #include "core/format/import_tree.hpp"
 
 #include <algorithm>
@@ -21,9 +21,10 @@ namespace {
 
 using Numbers = std::span<const std::uint64_t>;
 
-// Modules in an order that has every parent before its children. Modules on a loop, and those below
-// one, are left out.
-// costs    O(modules + edges); each edge is visited twice
+// Returns the modules in an order with every parent before its children. Modules on a loop and
+// below one are omitted.
+//
+// costs    O(modules + edges)
 std::vector<std::uint64_t> parents_first(Numbers row, Numbers child) {
   const std::size_t module_count = row.size() - 1;
   std::vector<std::uint64_t> parents_left(module_count, 0);
@@ -43,7 +44,7 @@ std::vector<std::uint64_t> parents_first(Numbers row, Numbers child) {
   return order;
 }
 
-// The lowest module that is on a loop or below one.
+// Returns the module with the lowest index that is on a loop or below one.
 std::optional<std::uint64_t> find_cycle(Numbers row, Numbers child) {
   const std::vector<std::uint64_t> order = parents_first(row, child);
   if (order.size() == row.size() - 1) return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<std::uint64_t> find_cycle(Numbers row, Numbers child) {
                                     free_of_loops.begin());
 }
 
-// "module 3", "module 3 and 1 more": one sentence also for a million modules.
+// "module 3", "module 3 and 1 more": a warning has a limited length for any number of modules.
 std::string some_of(std::uint64_t first, std::uint64_t count) {
   if (count == 1) return concat("module ", first);
   return concat("module ", first, " and ", count - 1, " more");
@@ -61,9 +62,9 @@ std::string some_of(std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-// in       at the first byte of R on entry, one past child[C-1] on success, anywhere on failure
-// returns  a tree whose every index is in range, or Code::malformed at the first wrong word
-// costs    time and memory O(modules + edges), both bounded by the bytes left in `in`
+// in       at the first byte of R; moves to the end of child[C-1]; unspecified after a failure
+// returns  malformed at the first invalid word
+// costs    time and memory O(modules + edges), both limited by the bytes left in `in`
 // source   apache/tvm src/target/codegen.cc (writer), src/runtime/library_module.cc (reader)
 Result<ImportTree> ImportTree::parse(ByteReader& in) {
   const std::uint64_t tree_at = in.offset();
@@ -80,7 +81,7 @@ Result<ImportTree> ImportTree::parse(ByteReader& in) {
   }
   for (std::size_t i = 1; i < row.value.size(); ++i) {
     if (row.value[i] < row.value[i - 1]) {
-      return malformed(row.offset_of(i), "row pointer ", i, " falls from ", row.value[i - 1],
+      return malformed(row.offset_of(i), "row pointer ", i, " decreases from ", row.value[i - 1],
                        " to ", row.value[i])
           .with_reason("TREE_ROWS");
     }
@@ -117,25 +118,25 @@ ImportTree ImportTree::star(std::uint64_t count) {
 std::vector<std::uint64_t> ImportTree::reachable_from(std::uint64_t root) const {
   struct Step {
     std::uint64_t module;
-    // index into its children
+    // index of the next child to visit
     std::uint64_t next;
   };
   std::vector<bool> seen(module_count(), false);
   std::vector<std::uint64_t> order{root};
-  std::vector<Step> way{{root, 0}};
+  std::vector<Step> stack{{root, 0}};
   seen[root] = true;
-  while (!way.empty()) {
-    Step& here = way.back();
-    const auto children = children_of(here.module);
-    if (here.next == children.size()) {
-      way.pop_back();
+  while (!stack.empty()) {
+    Step& top = stack.back();
+    const auto children = children_of(top.module);
+    if (top.next == children.size()) {
+      stack.pop_back();
       continue;
     }
-    const std::uint64_t child = children[here.next++];
+    const std::uint64_t child = children[top.next++];
     if (seen[child]) continue;
     seen[child] = true;
     order.push_back(child);
-    way.push_back({child, 0});
+    stack.push_back({child, 0});
   }
   return order;
 }
@@ -156,18 +157,18 @@ bool ImportTree::has_child_before_parent() const {
 }
 
 std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
-  // The first module with the oddity, and how many have it.
-  struct Odd {
+  // The first module with a property, and the number of modules with it.
+  struct Modules {
     std::uint64_t first = 0, count = 0;
     void found(std::uint64_t module) {
       if (count++ == 0) first = module;
     }
   };
-  Odd falling, repeated, before, lost;
+  Modules unsorted, repeated, before, unreachable;
   std::vector<std::uint64_t> last_parent(module_count(), UINT64_MAX);
   for (std::uint64_t module = 0; module < module_count(); ++module) {
     const auto children = children_of(module);
-    if (!std::is_sorted(children.begin(), children.end())) falling.found(module);
+    if (!std::is_sorted(children.begin(), children.end())) unsorted.found(module);
     bool twice = false;
     for (const std::uint64_t child : children) {
       twice |= last_parent[child] == module;
@@ -182,13 +183,13 @@ std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
   std::vector<bool> reached(module_count(), false);
   for (const std::uint64_t module : reachable_from(0)) reached[module] = true;
   for (std::uint64_t module = 0; module < module_count(); ++module) {
-    if (!reached[module]) lost.found(module);
+    if (!reached[module]) unreachable.found(module);
   }
 
   std::vector<std::string> warnings;
   const bool ascending = order == ChildOrder::ascending;
-  if (ascending && falling.count != 0) {
-    warnings.push_back(concat("children of ", some_of(falling.first, falling.count),
+  if (ascending && unsorted.count != 0) {
+    warnings.push_back(concat("children of ", some_of(unsorted.first, unsorted.count),
                               " are not in ascending order"));
   }
   if (ascending && repeated.count != 0) {
@@ -198,8 +199,9 @@ std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
     warnings.push_back(
         concat(some_of(before.first, before.count), " imports a module of lower index"));
   }
-  if (lost.count != 0) {
-    warnings.push_back(concat(some_of(lost.first, lost.count), " cannot be reached from module 0"));
+  if (unreachable.count != 0) {
+    warnings.push_back(
+        concat(some_of(unreachable.first, unreachable.count), " cannot be reached from module 0"));
   }
   return warnings;
 }

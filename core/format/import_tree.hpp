@@ -27,11 +27,10 @@ class ImportTree {
   // One module that imports nothing.
   ImportTree() : row_{0, 0} {}
 
-  // Reads the tree at `in`. An accepted tree has no loop and no index out of range, so that every
-  // walk that marks visited modules ends.
+  // Reads the tree at `in`. A valid tree has no loop and no index out of range.
   static Result<ImportTree> parse(ByteReader& in);
 
-  // Module 0 imports modules 1 to `count`, which import nothing: a container without a tree.
+  // The tree of a container without one: module 0 imports modules 1 to `count`.
   static ImportTree star(std::uint64_t count);
 
   std::uint64_t module_count() const { return row_.size() - 1; }
@@ -43,16 +42,19 @@ class ImportTree {
   std::span<const std::uint64_t> rows() const { return row_; }
   std::span<const std::uint64_t> edges() const { return child_; }
 
-  // Modules reachable from `root` in look-up order: itself, then depth first, each once. Iterative.
+  // Returns the modules that are reachable from `root` in the order of function look-up: `root`,
+  // then depth first, each once. Does not recurse.
+  //
   // costs    O(modules + edges)
   std::vector<std::uint64_t> reachable_from(std::uint64_t root) const;
-  // Every module, children before parents: an order in which modules can be built and linked.
+  // Returns all modules, children before parents.
   std::vector<std::uint64_t> children_first() const;
 
-  // True where a child's index is not above its parent's: exporters since v0.8 never write that.
+  // True if the index of a child is not greater than its parent's. Exporters since v0.8 never write
+  // such a tree.
   bool has_child_before_parent() const;
-  // One sentence for each oddity that is legal: unreachable modules, a child before its parent, and
-  // for ChildOrder::ascending, children that are not ascending or repeated.
+  // Returns one sentence for each unusual but legal property: unreachable modules, a child before
+  // its parent, and for ChildOrder::ascending, children that are repeated or not ascending.
   std::vector<std::string> warnings(ChildOrder order = ChildOrder::ascending) const;
 
  private:

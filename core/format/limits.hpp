@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of the reader. A larger value is refused as malformed, and larger details are cut.
-// Exporters stay far below all of them.
+// Limits of the reader. A larger value is malformed; larger details are truncated. Values in real
+// files are far below these limits.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 namespace gantry::limits {
 
 inline constexpr std::uint64_t type_key_bytes = 256;
-// of one array record
+// dimensions of one array record
 inline constexpr std::uint64_t array_dimensions = 64;
-// nesting of a payload layout
+// nesting depth of a payload layout
 inline constexpr std::uint64_t layout_depth = 8;
-// of one payload layout
+// fields of one payload layout
 inline constexpr std::uint64_t layout_fields = 64;
-// entries measured while the end of a lost payload is searched
+// entries that are read while the end of a payload of unknown length is searched
 inline constexpr std::uint64_t recovery_trials = 256;
-// Details of one payload: one for each bytes_per_detail bytes, but at least min_details and at most
-// max_details. A detail takes about 100 bytes of memory, three times that while its list grows; the
-// shortest item of a payload takes 4.
+// Number of details of one payload: one for each bytes_per_detail bytes of it, at least min_details
+// and at most max_details. A detail takes about 100 bytes of memory, and up to three times that
+// while its list grows; the shortest item of a payload takes 4 bytes.
 inline constexpr std::uint64_t bytes_per_detail = 48;
 inline constexpr std::uint64_t min_details = 2048;
 inline constexpr std::uint64_t max_details = 65536;

@@ -11,23 +11,23 @@
 namespace gantry {
 namespace {
 
-// Looks for the offsets behind a lost payload where the missing entries can begin.
+// Searches for offsets after a payload of unknown length at which the missing entries can begin.
 class EntrySearch {
  public:
-  // in       from the lost payload's first byte to where the entries end
-  // missing  entries; at least 1
+  // in       from the first byte of the payload to the end of the entries
+  // missing  number of entries; at least 1
   EntrySearch(const ByteReader& in, std::uint64_t missing, const PayloadLayouts& layouts,
               ExporterFacts::ArgumentTags tags)
       : in_(in), missing_(missing), layouts_(layouts), tags_(tags) {}
 
   struct Found {
-    // offsets that fit; the search ends at the second
+    // number of offsets that match; the search ends at the second
     int count = 0;
-    // distances from the payload's first byte
+    // offsets from the first byte of the payload
     std::uint64_t first = 0, second = 0;
-    // read from `first`
+    // entries at `first`
     std::vector<Entry> entries;
-    // every offset was tried
+    // all offsets were tried
     bool is_whole = false;
   };
 
@@ -54,7 +54,7 @@ class EntrySearch {
   }
 
  private:
-  // True where exactly the missing entries fill `in`.
+  // True if the missing entries fill `in` exactly.
   bool read_entries(ByteReader in, std::vector<Entry>& entries) {
     entries.clear();
     for (std::uint64_t i = 0; i < missing_; ++i) {
@@ -86,7 +86,7 @@ class EntrySearch {
 std::optional<TreeAtEnd> find_tree(const ByteReader& in, std::uint64_t modules) {
   const auto bytes = in.rest();
   const std::uint64_t key_bytes = 8 + tree_key.size();
-  // both counts, row 0
+  // key, both counts and row 0
   const std::uint64_t fixed_bytes = key_bytes + 8 + 8 + 8;
   if (bytes.size() < fixed_bytes) return std::nullopt;
   std::uint64_t trials_left = limits::recovery_trials;
@@ -112,27 +112,27 @@ RecoveredEntries recover_entries(const ByteReader& in, std::string_view key, std
                                  ExporterFacts::ArgumentTags tags) {
   const std::uint64_t at = in.offset();
   const std::string what =
-      concat("entry ", index, " ", quoted(key), " has a payload layout that nobody declared: ");
+      concat("entry ", index, " ", quoted(key), " has no declared payload layout: ");
   if (missing == 0) {
     return {{{key, at, in.rest(), Boundary::recovered}},
-            concat(what, "its ", in.left(), " bytes follow from what lies behind it")};
+            concat(what, "its ", in.left(), " bytes end at the next known offset")};
   }
   const std::string many = concat(missing, missing == 1 ? " entry" : " entries");
   EntrySearch::Found found = EntrySearch(in, missing, layouts, tags).run();
   if (found.is_whole && found.count == 1) {
     found.entries.insert(found.entries.begin(), {key, at, in.peek(found.first), Boundary::guessed});
     return {std::move(found.entries),
-            concat(what, "it probably has ", found.first, " bytes, for the ", many,
-                   " behind it can begin nowhere else")};
+            concat(what, "it probably has ", found.first, " bytes, the only size after which the ",
+                   many, " that follow it can begin")};
   }
   RecoveredEntries out{{{key, at, in.rest(), Boundary::unknown}}, {}};
   out.entries.resize(missing + 1, {{}, at + in.left(), {}, Boundary::unknown});
   const std::string why = found.count < 2
                               ? ""
-                              : concat("the ", many, " behind it can begin after ", found.first,
-                                       " bytes or after ", found.second, ", so ");
+                              : concat("the ", many, " that follow it can begin after ",
+                                       found.first, " bytes or after ", found.second, ", so ");
   out.warning = concat(what, why, in.left(), " bytes belong to it and to ", missing, " more ",
-                       missing == 1 ? "entry" : "entries", " that cannot be told apart");
+                       missing == 1 ? "entry" : "entries", " and cannot be divided");
   return out;
 }
 

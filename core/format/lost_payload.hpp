@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can still be found in layout one behind a payload whose length is not known.
+// Recovers the entries of layout one after a payload of unknown length.
 //
-//   - The tree is found from the end: its key, then two arrays that fill the rest exactly and count
-//     one row more than there are modules. That is no guess.
-//   - If the payload is the last one, it ends where the tree (or, without one, the container)
-//     begins.
-//   - Else it probably ends at the one offset from which entries with known keys, exactly as many
-//     as are missing, end exactly at the tree. That is a guess: a payload may hold any bytes, also
-//     such as look like entries.
-//   - Else the rest is one payload of unknown length, and its successors are listed without a key.
+//   - The tree is searched from the end: its key, followed by two arrays that fill the rest exactly
+//     and have one row more than there are modules. This is not a guess.
+//   - If the payload is the last one, it ends at the tree or, without one, at the end of the
+//     container.
+//   - Otherwise, if there is exactly one offset from which entries with known keys, as many as are
+//     missing, extend exactly to the tree, the payload probably ends there. This is a guess: a
+//     payload may contain any bytes, including bytes that look like entries.
+//   - Otherwise the rest is one payload of unknown length, and the entries that follow it are
+//     listed without a key.
 #pragma once
 
 #include "core/format/entry.hpp"
@@ -27,28 +28,30 @@
 namespace gantry {
 
 struct TreeAtEnd {
-  // of its key
+  // offset of its key
   std::uint64_t at = 0;
   ImportTree tree;
 };
 
-// Searches from the end for the tree of a container.
+// Searches for the tree of a container from its end.
 //
-// in       ends where the container ends
-// modules  that the tree must have
+// in       ends at the end of the container
+// modules  number of modules of the tree
 std::optional<TreeAtEnd> find_tree(const ByteReader& in, std::uint64_t modules);
 
 struct RecoveredEntries {
-  // the lost payload's, then those behind it
+  // the entry with the payload of unknown length, then those that follow it
   std::vector<Entry> entries;
-  // how they were found
+  // states how they were found
   std::string warning;
 };
 
-// in       from the lost payload's first byte to the tree, or to the end of a container without one
-// key      of the lost payload; points into the container
-// index    of its entry
-// missing  entries behind it, without the tree
+// Recovers the entries from a payload of unknown length to the tree.
+//
+// in       from the first byte of the payload to the tree, or to the end of a container without one
+// key      type key of the payload; points into the container
+// index    index of its entry
+// missing  number of entries that follow it, without the tree
 // tags     see ExporterFacts
 RecoveredEntries recover_entries(const ByteReader& in, std::string_view key, std::uint64_t index,
                                  std::uint64_t missing, const PayloadLayouts& layouts,

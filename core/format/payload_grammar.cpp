@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a payload layout, parsed and written. payload_layout.hpp has the grammar.
+// Parses and writes the text form of payload layouts. The grammar is in payload_layout.hpp.
 #include "core/format/limits.hpp"
 #include "core/format/payload_layout.hpp"
 #include "core/format/payload_walk.hpp"
@@ -39,7 +39,7 @@ constexpr std::string_view known_words =
     "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest \"text\" "
     "vec<T> map<K,V> sized<T> {T, U} label*T";
 
-// an array of no dimensions
+// size of an array record without dimensions
 constexpr std::uint64_t array_header_bytes = 8 + 8 + 8 + 4 + 4 + 8;
 
 bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -47,7 +47,7 @@ bool counts(Kind kind) {
   return kind == Kind::u8 || kind == Kind::u16 || kind == Kind::u32 || kind == Kind::u64;
 }
 
-// Parses the fields of one layout. The recursion is as deep as the text nests, at most
+// Parses the fields of one layout. The recursion depth is the nesting depth of the text, at most
 // limits::layout_depth.
 class Grammar {
  public:
@@ -78,16 +78,16 @@ class Grammar {
   void skip_blanks() {
     while (!left_.empty() && left_.front() == ' ') left_.remove_prefix(1);
   }
-  bool take(char wanted) {
+  bool take(char expected) {
     skip_blanks();
-    if (left_.empty() || left_.front() != wanted) return false;
+    if (left_.empty() || left_.front() != expected) return false;
     left_.remove_prefix(1);
     return true;
   }
-  Status expect(char wanted) {
-    if (take(wanted)) return {};
-    if (left_.empty()) return refuse("ends where '", wanted, "' is expected");
-    return refuse(quoted(left_), " stands where '", wanted, "' is expected");
+  Status expect(char expected) {
+    if (take(expected)) return {};
+    if (left_.empty()) return refuse("ends where '", expected, "' is expected");
+    return refuse("found ", quoted(left_), ", expected '", expected, "'");
   }
   std::string_view word() {
     skip_blanks();
@@ -98,7 +98,7 @@ class Grammar {
     return found;
   }
 
-  // [label:] type. From here to the end of its group, a labelled unsigned number can be a count.
+  // [label:] type. An unsigned number with a label can be a count until the end of its group.
   Result<PayloadField> labelled(std::uint64_t depth) {
     if (++field_count_ > limits::layout_fields) {
       return refuse("layout has more than ", limits::layout_fields, " fields");
@@ -112,18 +112,18 @@ class Grammar {
       left_ = before;
     }
     GANTRY_TRY(PayloadField field, type(depth));
-    if (field.kind == Kind::rest && depth != 0) return refuse("rest stands inside another type");
+    if (field.kind == Kind::rest && depth != 0) return refuse("rest is inside another type");
     if (!label.empty() && counts(field.kind)) labels_.push_back(label);
     field.label = std::move(label);
     return field;
   }
 
-  // The type of the items of vec, map, ... Items of no size are refused: any count of them would
-  // pass.
+  // The type of the items of vec, map, ... Items without bytes are an error, since their count
+  // cannot be checked against the size of the payload.
   Result<PayloadField> item(std::uint64_t depth) {
     GANTRY_TRY(PayloadField field, type(depth));
-    if (field.kind == Kind::rest) return refuse("rest stands inside another type");
-    if (min_bytes(field) == 0) return refuse("items may take no bytes, so they cannot be counted");
+    if (field.kind == Kind::rest) return refuse("rest is inside another type");
+    if (min_bytes(field) == 0) return refuse("items may have no bytes, expected at least 1");
     return field;
   }
 
@@ -137,7 +137,7 @@ class Grammar {
     const std::string_view name = word();
     if (name.empty()) {
       if (left_.empty()) return refuse("ends where a type is expected; ", known_words);
-      return refuse(quoted(left_), " is no type; ", known_words);
+      return refuse(quoted(left_), " is not a type; ", known_words);
     }
     if (take('*')) return repeat(name, depth);
     PayloadField field;
@@ -156,7 +156,8 @@ class Grammar {
     }
     const auto known = std::find_if(std::begin(plain_words), std::end(plain_words),
                                     [&](const Word& each) { return each.text == name; });
-    if (known == std::end(plain_words)) return refuse(quoted(name), " is no type; ", known_words);
+    if (known == std::end(plain_words))
+      return refuse(quoted(name), " is not a type; ", known_words);
     field.kind = known->kind;
     return field;
   }
@@ -198,9 +199,9 @@ class Grammar {
 
   std::span<const std::string> all_;
   std::size_t index_ = 0;
-  // of all_[index_]
+  // rest of all_[index_]
   std::string_view left_;
-  // of numbers that can be counts, innermost group last
+  // labels of numbers that can be counts, innermost group last
   std::vector<std::string> labels_;
   std::uint64_t field_count_ = 0;
 };

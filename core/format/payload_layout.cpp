@@ -16,8 +16,8 @@ bool ends_in_rest(const PayloadLayout& layout) {
   return !layout.fields().empty() && layout.fields().back().kind == PayloadField::Kind::rest;
 }
 
-// How likely what follows a payload is the next entry. The container's end counts as a known key:
-// the last payload of a container without a tree ends there.
+// How likely the bytes after a payload are the next entry. The end of the container counts as a
+// known key, since the last payload of a container without a tree ends there.
 enum class Confidence { none, some_key, known_key };
 
 Confidence next_entry(ByteReader in, std::string_view key, const PayloadLayouts& layouts) {
@@ -40,7 +40,7 @@ Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
   if (found == alternatives_.end()) {
     std::string known;
     for (const std::string_view each : keys()) known += concat(known.empty() ? "" : ", ", each);
-    return not_found("payload layout of ", quoted(key), " is not known; known: ", known);
+    return not_found("payload layout of ", quoted(key), " is unknown; known: ", known);
   }
   if (alias == key) return {};
   std::vector<PayloadLayout> copy = found->second;
@@ -74,7 +74,7 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   };
   bool tried = false;
   for (const PayloadLayout& layout : alternatives) {
-    // Only a length could show where it ends.
+    // Such a layout requires a known end.
     if (end == PayloadEnd::unknown && ends_in_rest(layout)) continue;
     tried = true;
     for (const bool has_tags : {false, true}) {
@@ -88,13 +88,13 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
       const Measured measured{at.offset() - in.offset(), &layout, has_tags};
       if (end == PayloadEnd::known) {
         if (at.at_end()) return measured;
-        fails(malformed(at.offset(), "payload has ", at.left(), " bytes behind its last field")
+        fails(malformed(at.offset(), "payload has ", at.left(), " bytes after its last field")
                   .with_reason("BLOB_TRAILING"));
         continue;
       }
       const Confidence found = next_entry(at, key, *this);
-      // Where both leave a key without a layout, the key that the shorter one leaves is a text of
-      // the longer one.
+      // If both are followed by a key without a layout, the longer one is selected: what follows
+      // the shorter one is a text of the longer one.
       if (!best || found > best_confidence ||
           (found == best_confidence && measured.size > best->size)) {
         best = measured;

@@ -18,9 +18,9 @@ Result<std::string> walk_dtype(PayloadWalk& walk, const char* name) {
   GANTRY_TRY(const std::uint16_t lanes, walk.in.read_u16(name));
   if (walk.sink == nullptr) return std::string();
   if (walk.sink->has_private_float_codes && code >= 6 && code <= 8) {
-    constexpr TypeCode meant[] = {TypeCode::float8_e4m3fn, TypeCode::float8_e5m2,
+    constexpr TypeCode types[] = {TypeCode::float8_e4m3fn, TypeCode::float8_e5m2,
                                   TypeCode::float4_e2m1fn};
-    code = static_cast<std::uint8_t>(meant[code - 6]);
+    code = static_cast<std::uint8_t>(types[code - 6]);
   }
   return dtype_text({code, bits, lanes});
 }
@@ -53,7 +53,7 @@ Status walk_array(PayloadWalk& walk, const char* name, Detail* out) {
   if (magic != array_record_magic) {
     return malformed(at, name, " begins with ", Hex{magic}, ", expected ", Hex{array_record_magic});
   }
-  // reserved, device
+  // reserved word and device
   GANTRY_CHECK(in.skip(8 + 8, name));
   const std::uint64_t ndim_at = in.offset();
   GANTRY_TRY(const std::uint32_t ndim, in.read_u32(name));

@@ -59,7 +59,7 @@ class Walk {
     return {};
   }
 
-  // Beside the field, not inside it: tools show a count of bytes as a leaf.
+  // Adds a sibling of the field and not a child, since tools print a size as a leaf.
   void add_data_format(const PayloadField& field, Detail& out) {
     Detail* const shown = add(out);
     if (shown != nullptr) shown->name = concat(field.label, "_format");
@@ -137,7 +137,7 @@ class Walk {
     std::swap(in_, inside);
     if (walked.ok() && !inside.at_end()) {
       return malformed(inside.offset(), name_of_field(field, "sized"), " has ", size, " bytes, ",
-                       inside.left(), " of them behind its content");
+                       inside.left(), " of them after its content");
     }
     return walked;
   }
@@ -199,7 +199,7 @@ class Walk {
 
   ByteReader& in_;
   PayloadWalk walk_;
-  // of the last `bytes` field that was shown; may be empty
+  // format of the last `bytes` field that was added to the sink; may be empty
   std::string_view data_format_;
   // unsigned numbers with a label, innermost group last
   std::vector<Count> counts_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows one payload layout over bytes, to find where the payload ends or what it holds.
+// Walks over a payload by its layout, to find its end or its content.
 #pragma once
 
 #include "core/format/detail_sink.hpp"
@@ -15,15 +15,15 @@ namespace gantry {
 
 // Moves `in` over one payload.
 //
-// has_argument_tags  kernel records end in argument tags
-// sink     where labelled fields are added; null: nowhere
-// returns  malformed at the first field that does not fit; `in` may stand anywhere then
-// costs    O(items); texts and arrays of numbers are stepped over. The recursion is as deep as the
-//          layout, which its author wrote, never as the payload
+// has_argument_tags  kernel records end with argument tags
+// sink     labelled fields are added to it; may be NULL
+// returns  malformed at the first invalid field; the offset of `in` is unspecified then
+// costs    O(items); the content of texts and arrays of numbers is skipped. The recursion depth is
+//          that of the layout and does not depend on the payload
 Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
                     DetailSink* sink = nullptr);
 
-// The fewest bytes that a field takes, and the exact number where it is fixed (else 0).
+// The minimum size of a field, and its exact size if that is fixed, else 0.
 std::uint64_t min_bytes(const PayloadField& field);
 std::uint64_t fixed_bytes(const PayloadField& field);
 

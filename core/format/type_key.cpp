@@ -16,8 +16,8 @@ bool is_type_key(std::string_view key) {
 
 Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry) {
   if (is_type_key(key)) return {};
-  const auto refusal = [&](const auto&... what) {
-    return malformed(offset, "type key of entry ", entry, what...).with_reason("BLOB_KEY");
+  const auto refusal = [&](const auto&... parts) {
+    return malformed(offset, "type key of entry ", entry, parts...).with_reason("BLOB_KEY");
   };
   if (key.empty()) return refusal(" is empty: the entry before it does not end here");
   if (key.size() > limits::type_key_bytes) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The type key in front of each entry: which names have a meaning of their own, and what a key may
-// be.
+// The type key at the start of each entry: the reserved keys and the rules for keys.
 #pragma once
 
 #include <gantry/byte_reader.hpp>
@@ -12,17 +11,18 @@
 
 namespace gantry {
 
-// Host code. It has no payload: the library that holds the container is the module.
+// Host code. Its entry has no payload: the module is the library that contains the container.
 inline constexpr std::string_view library_key = "_lib";
-// The import tree, in layout one.
+// The import tree in layout one.
 inline constexpr std::string_view tree_key = "_import_tree";
 
 // True for 1 to 256 printable ASCII characters.
 bool is_type_key(std::string_view key);
-// The same as a refusal, reason BLOB_KEY.
+// Checks a type key.
 //
-// offset   of the key's length
-// entry    index, for the message
+// offset   offset of the key's length, for the error
+// entry    index of the entry, for the error
+// returns  malformed, reason BLOB_KEY
 Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry);
 
 }  // namespace gantry

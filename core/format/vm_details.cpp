@@ -16,14 +16,14 @@ namespace {
 using Numbering = ExporterFacts::Numbering;
 
 constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
-// relax since v0.23: memory scopes
+// relax since v0.23: with memory scopes
 constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
 
 // A layout of fields in the grammar of payload_layout.hpp.
 PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
   const std::vector<std::string> fields(words);
   Result<PayloadLayout> layout = parse_payload_layout(fields);
-  assert(layout.ok() && "fields in this file are right");
+  assert(layout.ok() && "a layout in this file does not parse");
   return std::move(layout).value();
 }
 
@@ -31,17 +31,18 @@ Status walk_words(ByteReader& in, std::initializer_list<std::string> words, Deta
   return walk_payload(in, layout_of_words(words), false, &sink);
 }
 
-// One kind of constant: the tag in front of it, and its fields.
+// One kind of constant: its tag and its fields.
 struct ConstantKind {
   std::uint32_t tag;
   std::string_view words;
 };
 
-// u64 count, then tag and payload of each; added as the list `constants`.
+// Reads a u64 count, then tag and content of each constant; adds the list `constants`.
 Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 8, "constants"));
   Detail constants{Detail::Kind::list, "constants", {}, {}};
-  // By kind, parsed once: parsing a layout costs more than walking a constant of 12 bytes.
+  // One for each kind. They are parsed once, since parsing a layout costs more than walking a
+  // constant of 12 bytes.
   std::vector<PayloadLayout> layouts;
   for (const ConstantKind& kind : kinds) {
     layouts.push_back(layout_of_words({std::string(kind.words)}));
@@ -69,7 +70,7 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
   return walked;
 }
 
-// "0.12.0" -> 12; 0 for any other form.
+// 12 for "0.12.0"; 0 for texts of another form.
 int minor_version(const Detail& root) {
   const Detail* version = root.find("version");
   int minor = 0;
@@ -80,7 +81,8 @@ int minor_version(const Detail& root) {
   return minor;
 }
 
-// u64 n, each: vec<str>{name, register count, instruction count}, parameters, their devices, code.
+// Reads a u64 count, then for each function vec<str>{name, register count, instruction count},
+// parameters, their devices, and code.
 Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(3 * 8, "functions"));
   Detail functions{Detail::Kind::list, "functions", {}, {}};
@@ -92,7 +94,7 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
       GANTRY_CHECK(walk_payload(in, layout, false, &one));
       sink.items = one.items;
       sink.cut |= one.cut;
-      // No more is shown.
+      // further functions would not be added
       if (sink.cut) return {};
       std::vector<Detail>& header = one.root.children[0].children;
       std::uint64_t instructions = 0;
@@ -101,7 +103,7 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
         std::from_chars(text.data(), text.data() + text.size(), instructions);
       }
       if (header.size() < 3 || instructions > in.left() / 8) {
-        return malformed(at, "function ", i, " has no instruction count that fits");
+        return malformed(at, "function ", i, " has no valid instruction count");
       }
       for (std::uint64_t step = 0; step < instructions; ++step) {
         GANTRY_TRY(const std::uint64_t words, in.read_count(8, "instruction"));
@@ -120,7 +122,7 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
   return walked;
 }
 
-// The relay machine, v0.8 to v0.19. Its code names the exact release.
+// The Relay virtual machine, v0.8 to v0.19. Its code contains the release.
 Status describe_relay(ByteReader& in, DetailSink& sink) {
   GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
   const int minor = minor_version(sink.root);
@@ -144,7 +146,7 @@ Status describe_relay(ByteReader& in, DetailSink& sink) {
   return walk_relay_functions(in, sink);
 }
 
-// Constant tags are run-time type numbers, so every change of those moved them.
+// Constant tags are run-time type numbers, which differ between the numberings.
 std::span<const ConstantKind> relax_kinds(Numbering numbering) {
   static constexpr ConstantKind packed[] = {
       {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, "text:str"},
@@ -210,7 +212,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
   }
   if (!code.at_end() && !sink.cut) {
     return malformed(code.offset(), "virtual machine code has ", code.left(),
-                     " bytes behind its last field");
+                     " bytes after its last field");
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of a virtual machine: version, functions, constants. Part of details.cpp.
+// Describes the code of virtual machines: version, functions, constants. Part of details.cpp.
 #pragma once
 
 #include "core/format/payload_walk.hpp"
@@ -14,11 +14,14 @@ namespace gantry {
 
 bool is_virtual_machine(std::string_view type_key);
 
-// Adds `version`, `functions`, `constants` and more to the sink, as far as they can be decoded.
+// Adds `version`, `functions`, `constants` and other fields to the sink, as far as they can be
+// decoded.
 //
-// code       the payload without a length in front of the magic
-// numbering  of the constants; unknown: the one with which the code ends at its last field
-// returns    the first field that cannot be decoded; what was added stays
+// code       the payload from its magic number on
+// numbering  numbering of the constants; unknown: the one with which the code ends at its last
+//            field
+// returns    an error for the first field that cannot be decoded; previous fields remain in the
+//            sink
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                                 ExporterFacts::Numbering numbering, DetailSink& sink);
 

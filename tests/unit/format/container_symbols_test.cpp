@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         LayoutCase{"Tree", Words().u64(2).u64(0).u64(0).u64(0).str("_lib"), ContainerLayout::two}),
     [](const auto& test) { return test.param.name; });
 
-// The table of generations, as far as symbols decide.
+// The table of generations in FORMAT.md, as far as it depends on symbols.
 struct SymbolCase {
   std::string name;
   std::vector<HostSymbol> symbols;
@@ -55,7 +55,7 @@ struct SymbolCase {
 
 class ChooseSymbols : public ::testing::TestWithParam<SymbolCase> {};
 
-TEST_P(ChooseSymbols, KnowsFamilyAndDialect) {
+TEST_P(ChooseSymbols, DetectsFamilyAndDialect) {
   const ContainerSymbols chosen = choose_symbols(GetParam().symbols);
 
   EXPECT_EQ(chosen.family, GetParam().family);
@@ -136,19 +136,19 @@ TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
   EXPECT_EQ(chosen.blob, 1u);
   EXPECT_EQ(chosen.prefix, "");
   EXPECT_THAT(chosen.warnings,
-              ElementsAre("file holds a further container at symbol a___tvm_dev_mblob",
-                          "file holds a further container at symbol b___tvm_dev_mblob"));
+              ElementsAre("file contains another container at symbol a___tvm_dev_mblob",
+                          "file contains another container at symbol b___tvm_dev_mblob"));
 }
 
-// The order of a symbol table is the linker's.
-TEST(ChooseSymbols, PrefersTheFirstPrefixInWhateverOrderTheyStand) {
+// The order of a symbol table depends on the linker.
+TEST(ChooseSymbols, PrefersTheLeastPrefixInAnyOrder) {
   const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"), defined("a___tvm_dev_mblob")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
   EXPECT_EQ(chosen.prefix, "a_");
   EXPECT_THAT(chosen.warnings,
-              ElementsAre("file holds a further container at symbol b___tvm_dev_mblob"));
+              ElementsAre("file contains another container at symbol b___tvm_dev_mblob"));
 }
 
 TEST(ChooseSymbols, PrefersTheNewerFamily) {
@@ -159,7 +159,7 @@ TEST(ChooseSymbols, PrefersTheNewerFamily) {
 
   EXPECT_EQ(chosen.family, Family::ffi);
   EXPECT_THAT(chosen.warnings,
-              ElementsAre("file holds a further container at symbol __tvm_dev_mblob"));
+              ElementsAre("file contains another container at symbol __tvm_dev_mblob"));
 }
 
 TEST(ChooseSymbols, FindsTheSizeOfAContainerWithoutAHeader) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Containers of every generation, behind their symbols.
+// Containers of every generation, read by their symbols.
 #include "core/format/container.hpp"
 
 #include "tests/unit/format/fixtures.hpp"
@@ -18,7 +18,7 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A file of symbols, without a file.
+// Symbols with content, without a file.
 class FakeFile {
  public:
   struct Symbol {
@@ -48,7 +48,7 @@ class FakeFile {
   std::vector<Symbol> symbols_;
 };
 
-// Containers point into what they were read from, so that stays until the program ends.
+// Containers point into the file that they were read from, which is therefore never freed.
 Result<Container> read(const FakeFile& file) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   static std::deque<FakeFile> kept;
@@ -68,7 +68,7 @@ Words host_and_kernel(const Words& payload) {
                           {1});
 }
 
-// One row for each generation that was ever written.
+// One row for each variant of each generation.
 struct Exported {
   std::string name;
   FakeFile file;
@@ -93,7 +93,7 @@ TEST_P(EveryGeneration, IsRead) {
   EXPECT_EQ(container->tree.module_count(), container->entries.size());
 }
 
-// The container's own symbol; null for a file without one.
+// The blob symbol; NULL for a file without a container.
 const FakeFile::Symbol* blob_of(const FakeFile& file) {
   for (const FakeFile::Symbol& symbol : file.symbols()) {
     const std::string_view name = symbol.name;
@@ -102,7 +102,7 @@ const FakeFile::Symbol* blob_of(const FakeFile& file) {
   return nullptr;
 }
 
-// The same file with other bytes behind the container's symbol.
+// The same file with other content of the blob symbol.
 FakeFile with_blob(const FakeFile& file, std::span<const std::uint8_t> content) {
   FakeFile changed;
   for (const FakeFile::Symbol& symbol : file.symbols()) {
@@ -111,7 +111,7 @@ FakeFile with_blob(const FakeFile& file, std::span<const std::uint8_t> content) 
   return changed;
 }
 
-TEST_P(EveryGeneration, IsRefusedWhenItIsCut) {
+TEST_P(EveryGeneration, IsRejectedIfTruncated) {
   const FakeFile::Symbol* const blob = blob_of(GetParam().file);
   if (blob == nullptr) return;
   for (std::size_t size = 0; size < blob->content.size(); ++size) {
@@ -121,9 +121,9 @@ TEST_P(EveryGeneration, IsRefusedWhenItIsCut) {
   }
 }
 
-// A cut that the header agrees with: only the content can tell. Where it is read all the same, less
-// is read.
-TEST_P(EveryGeneration, IsRefusedOrShorterWhenItsHeaderIsCutAlong) {
+// The header has the length of the truncated content, so that only the content shows the
+// truncation.
+TEST_P(EveryGeneration, IsRejectedOrShorterIfTruncatedWithAMatchingHeader) {
   const FakeFile::Symbol* const blob = blob_of(GetParam().file);
   if (blob == nullptr || GetParam().generation == Generation::g0) return;
   for (std::size_t size = 16; size < blob->content.size(); ++size) {
@@ -267,7 +267,7 @@ std::vector<Exported> every_generation() {
        Generation::g5,
        Dialect::ffi,
        {"cuda"},
-       {"container has no _lib entry: nothing in it is host code"}},
+       {"container has no _lib entry, so it has no host code"}},
       {"Prefixed",
        FakeFile().add("my___tvm_dev_mblob", example_g3).add("my___tvm_module_ctx", Words()),
        Generation::g3,
@@ -280,7 +280,7 @@ std::vector<Exported> every_generation() {
 INSTANTIATE_TEST_SUITE_P(Each, EveryGeneration, ::testing::ValuesIn(every_generation()),
                          [](const auto& test) { return test.param.name; });
 
-TEST(Container, NamesItsSymbolsAndPlace) {
+TEST(Container, HasTheNamesOfItsSymbolsAndItsOffset) {
   const auto example = test::example_g3();
   const FakeFile file =
       FakeFile().add("my___tvm_dev_mblob", example).add("my___tvm_module_ctx", Words().u64(0));
@@ -303,7 +303,7 @@ TEST(Container, CountsOffsetsFromItsFirstByte) {
   EXPECT_EQ(cuda.payload.data(), container->bytes.data() + cuda.at);
 }
 
-TEST(Container, WithoutATreeIsAStarUnderTheLibrary) {
+TEST(Container, HasAStarUnderTheLibraryWithoutATree) {
   const auto container = read(FakeFile().add("__tvm_dev_mblob", test::container_g1()));
 
   ASSERT_TRUE(container.ok()) << container.error().message;
@@ -311,7 +311,7 @@ TEST(Container, WithoutATreeIsAStarUnderTheLibrary) {
   EXPECT_THAT(container->tree.children_of(1), IsEmpty());
 }
 
-TEST(Container, WithoutAHeaderCountsOffsetsFromItsCount) {
+TEST(Container, CountsOffsetsFromItsEntryCountWithoutAHeader) {
   const Words g1 = test::container_g1();
   const auto headless = g1.bytes().subspan(8);
 
@@ -334,9 +334,9 @@ struct BadFile {
 
 void PrintTo(const BadFile& file, std::ostream* out) { *out << file.name; }
 
-class ContainerRefuses : public ::testing::TestWithParam<BadFile> {};
+class InvalidContainer : public ::testing::TestWithParam<BadFile> {};
 
-TEST_P(ContainerRefuses, WhatWouldLeadItAstray) {
+TEST_P(InvalidContainer, IsRejected) {
   const auto container = read(GetParam().file);
 
   ASSERT_FALSE(container.ok());
@@ -347,7 +347,7 @@ TEST_P(ContainerRefuses, WhatWouldLeadItAstray) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, ContainerRefuses,
+    Each, InvalidContainer,
     ::testing::Values(
         BadFile{"NoHeader", FakeFile().add("__tvm_dev_mblob", Words().u32(0)), 0,
                 "container header: needs 8 bytes, 4 left\n"
@@ -412,27 +412,27 @@ INSTANTIATE_TEST_SUITE_P(
                 "BLOB_LIBRARY"}),
     [](const auto& test) { return test.param.name; });
 
-// What the file says of a symbol that leads nowhere stands behind the symbol's name.
-struct NowhereFile {
+// A file that returns an error for some symbols.
+struct FailingFile {
   struct Symbol {
     std::string_view name;
     std::uint64_t size = 0;
-    bool leads_somewhere = true;
+    bool has_bytes = true;
     bool defined() const { return true; }
   };
   std::vector<Symbol> all;
 
   const std::vector<Symbol>& symbols() const { return all; }
   Result<std::span<const std::uint8_t>> bytes_from(const Symbol& symbol) const {
-    if (!symbol.leads_somewhere) return malformed(0x58, "it leads nowhere");
+    if (!symbol.has_bytes) return malformed(0x58, "symbol has no bytes");
     return std::span<const std::uint8_t>();
   }
   std::uint64_t offset_in_file(std::span<const std::uint8_t>) const { return 0; }
 };
 
-TEST(Container, NamesTheSymbolThatLeadsNowhere) {
-  const NowhereFile blob{{{"__tvm_dev_mblob", 0, false}}};
-  const NowhereFile size{{{"__tvm_dev_mblob", 0, true}, {"__tvm_dev_mblob_nbytes", 8, false}}};
+TEST(Container, AddsTheSymbolToTheErrorOfTheFile) {
+  const FailingFile blob{{{"__tvm_dev_mblob", 0, false}}};
+  const FailingFile size{{{"__tvm_dev_mblob", 0, true}, {"__tvm_dev_mblob_nbytes", 8, false}}};
 
   const auto without_blob = read_container(blob, PayloadLayouts::built_in());
   const auto without_size = read_container(size, PayloadLayouts::built_in());
@@ -440,13 +440,13 @@ TEST(Container, NamesTheSymbolThatLeadsNowhere) {
   ASSERT_FALSE(without_blob.ok());
   EXPECT_EQ(without_blob.error().offset, 0x58u);
   EXPECT_EQ(without_blob.error().message,
-            "it leads nowhere\n  while reading symbol __tvm_dev_mblob");
+            "symbol has no bytes\n  while reading symbol __tvm_dev_mblob");
   ASSERT_FALSE(without_size.ok());
   EXPECT_EQ(without_size.error().message,
-            "it leads nowhere\n  while reading symbol __tvm_dev_mblob_nbytes");
+            "symbol has no bytes\n  while reading symbol __tvm_dev_mblob_nbytes");
 }
 
-TEST(Container, WarnsOfASymbolThatIsTooLarge) {
+TEST(Container, WarnsAboutASymbolThatIsTooLarge) {
   const auto example = test::example_g3();
 
   const auto container = read(FakeFile().add("__tvm_dev_mblob", example, example.size() + 8));
@@ -455,14 +455,14 @@ TEST(Container, WarnsOfASymbolThatIsTooLarge) {
   EXPECT_THAT(container->warnings, ElementsAre("container takes 232 bytes, its symbol has 240"));
 }
 
-TEST(Container, NeedsNoSymbolSize) {
+TEST(Container, IsReadWithoutASymbolSize) {
   const auto container = read(FakeFile().add("__tvm_dev_mblob", test::example_g3(), 0));
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   EXPECT_THAT(container->warnings, IsEmpty());
 }
 
-TEST(Container, KeepsOutOfWhatLiesBehindIt) {
+TEST(Container, DoesNotIncludeBytesAfterIt) {
   Words words = Words().bytes(test::example_g3());
   words.text("something else");
 
@@ -483,7 +483,7 @@ TEST(Container, IsReadFromBareBytes) {
   EXPECT_EQ(read_container_bytes(newer, layouts)->facts.dialect, Dialect::ffi);
 }
 
-TEST(Container, WarnsOfBytesBehindBareBytes) {
+TEST(Container, WarnsAboutBytesAfterABareContainer) {
   auto bytes = test::example_g5();
   bytes.push_back(0);
 
@@ -493,7 +493,7 @@ TEST(Container, WarnsOfBytesBehindBareBytes) {
   EXPECT_THAT(container->warnings, ElementsAre("1 bytes follow the container"));
 }
 
-TEST(Container, IsRecognisedByItsBytes) {
+TEST(Container, IsRecognizedByItsBytes) {
   EXPECT_TRUE(looks_like_container(test::example_g3()));
   EXPECT_TRUE(looks_like_container(test::example_g5()));
   EXPECT_FALSE(looks_like_container({}));
@@ -501,8 +501,7 @@ TEST(Container, IsRecognisedByItsBytes) {
   EXPECT_FALSE(looks_like_container(Words().u64(1000).u64(2).str("_lib").bytes()));
 }
 
-// ---- hostile shapes
-// ------------------------------------------------------------------------------
+// ---- hostile containers ------------------------------------------------------------------------
 
 TEST(Container, SurvivesAChainOfTenThousandModules) {
   constexpr std::uint64_t modules = 10000;
@@ -550,7 +549,7 @@ TEST(Container, SurvivesLayeredDiamonds) {
   EXPECT_EQ(container->tree.reachable_from(0).size(), 1 + layers * width);
 }
 
-TEST_P(EveryGeneration, SurvivesEveryByte) {
+TEST_P(EveryGeneration, SurvivesEveryValueOfEveryByte) {
   const FakeFile::Symbol* const blob = blob_of(GetParam().file);
   if (blob == nullptr) return;
   std::vector<std::uint8_t> bytes = blob->content;

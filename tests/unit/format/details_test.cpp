@@ -25,7 +25,7 @@ PayloadDetails describe(std::string_view key, const Words& payload,
                           PayloadLayouts::built_in());
 }
 
-// A detail as text: name=value{children}; a list in [], a size in bytes.
+// A detail as text: name=value{children}; a list has [], a size is in bytes.
 std::string text_of(const Detail& detail) {
   std::string text = detail.name;
   if (!text.empty() && !(detail.children.empty() && detail.value.empty())) text += '=';
@@ -40,7 +40,7 @@ std::string text_of(const Detail& detail) {
   return text + (list ? ']' : '}');
 }
 
-TEST(Details, TellFormatKernelsAndSizeOfDeviceCode) {
+TEST(Details, ContainFormatKernelsAndSizeOfDeviceCode) {
   const auto details = describe("cuda", test::device_code("ptx", "//ptx"));
 
   EXPECT_EQ(text_of(details.root),
@@ -49,16 +49,16 @@ TEST(Details, TellFormatKernelsAndSizeOfDeviceCode) {
   EXPECT_THAT(details.warnings, IsEmpty());
 }
 
-// Formats have been seen to lie: what the first bytes say is told beside them.
+// The format that a payload states may be wrong, so that the detected one is added.
 struct Data {
   std::string bytes;
-  // empty: not told
+  // empty: not added
   std::string format;
 };
 
 class DetailsOfData : public ::testing::TestWithParam<Data> {};
 
-TEST_P(DetailsOfData, NameItsFormatByItsFirstBytes) {
+TEST_P(DetailsOfData, ContainTheFormatOfItsFirstBytes) {
   const auto details = describe("cuda", test::device_code("cubin", GetParam().bytes));
 
   const std::string size = concat("data=", GetParam().bytes.size(), "B");
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DetailsOfData,
                                            Data{"!<arch>\n", "archive"}, Data{"xclbin2", "xclbin"},
                                            Data{"__kernel", ""}));
 
-TEST(Details, NameParametersOfAnExecutor) {
+TEST(Details, ContainParametersOfAnExecutor) {
   const auto details = describe("GraphExecutorFactory", test::graph_executor());
 
   EXPECT_EQ(text_of(details.root),
@@ -88,7 +88,7 @@ TEST(Details, NameParametersOfAnExecutor) {
             "b={dtype=float32 shape=[3] size=12B}] module_name=default}");
 }
 
-TEST(Details, NameConstantsAndWhoWantsThem) {
+TEST(Details, ContainConstantsAndTheirUsers) {
   const auto details = describe(
       "const_loader",
       Words().strs({"c0"}).u64(1).bytes(test::array({4}).bytes()).strs({"f"}).u64(1).strs({"c0"}));
@@ -97,13 +97,13 @@ TEST(Details, NameConstantsAndWhoWantsThem) {
             "{constants=[c0={dtype=float32 shape=[4] size=16B}] symbols=[f] wanted=[[c0]]}");
 }
 
-TEST(Details, WarnOfNamesWithoutArrays) {
+TEST(Details, WarnAboutNamesWithoutArrays) {
   const auto details = describe("const_loader", Words().strs({"a", "b"}).u64(0).u64(0).u64(0));
 
   EXPECT_THAT(details.warnings, ElementsAre("2 names for 0 arrays"));
 }
 
-TEST(Details, TellSymbolAndConstantsOfAJsonRuntime) {
+TEST(Details, ContainSymbolAndConstantsOfAJsonRuntime) {
   const auto details = describe("dnnl_json", Words().str("f").str("{}").strs({"c0"}));
 
   EXPECT_EQ(text_of(details.root), "{symbol=f graph_json=2B constants=[c0]}");
@@ -121,7 +121,7 @@ TEST(Details, TranslateThePrivateFloatCodesOfOlderContainers) {
             "args=[float8_e4m3fn float8_e5m2 float4_e2m1fn]");
 }
 
-TEST(Details, OfHostCodeAndOfUnknownKeysAreEmpty) {
+TEST(Details, AreEmptyForHostCodeAndUnknownKeys) {
   EXPECT_THAT(describe("_lib", Words()).root.children, IsEmpty());
   EXPECT_THAT(describe("acme.npu", Words().u64(1)).root.children, IsEmpty());
   EXPECT_THAT(describe("acme.npu", Words().u64(1)).warnings, IsEmpty());
@@ -139,7 +139,7 @@ TEST(Details, FollowAVendorsLayout) {
   EXPECT_EQ(text_of(details.root), "{firmware=7.1 image=4B}");
 }
 
-TEST(Details, WarnWhereAPayloadBreaksItsLayout) {
+TEST(Details, WarnAboutAPayloadThatDoesNotMatchItsLayout) {
   const auto details = describe("cuda", Words().str("ptx").u64(7), ffi());
 
   EXPECT_THAT(details.root.children, IsEmpty());
@@ -147,15 +147,15 @@ TEST(Details, WarnWhereAPayloadBreaksItsLayout) {
               ElementsAre("\"cuda\" payload: kernels: count 7, room for 0 at 0x10b"));
 }
 
-TEST(Details, WarnOfBytesBehindAPayload) {
+TEST(Details, WarnAboutBytesAfterThePayload) {
   const auto details = describe("examplejson", Words().str("{}").u8(0), ffi());
 
   EXPECT_THAT(details.warnings,
-              ElementsAre("\"examplejson\" payload: payload has 1 bytes behind its last field at "
+              ElementsAre("\"examplejson\" payload: payload has 1 bytes after its last field at "
                           "0x10a"));
 }
 
-TEST(Details, OfAMillionItemsAreCut) {
+TEST(Details, OfAMillionItemsAreLimited) {
   Words words = Words().str("f").str("{}").u64(100000);
   for (int i = 0; i < 100000; ++i) words.str("c");
 
@@ -166,7 +166,8 @@ TEST(Details, OfAMillionItemsAreCut) {
               ElementsAre("\"dnnl_json\" payload: only the first 18750 details are shown"));
 }
 
-// Found by fuzzing: 40,000 texts of no characters, 8 bytes each, took 12 MiB to describe.
+// The payload is 40,000 empty texts of 8 bytes each, whose details took 12 MiB without the limit.
+// Found by fuzzing.
 TEST(Details, TakeMemoryInProportionToThePayload) {
   Words words = Words().str("f").str("{}").u64(40000);
   for (int i = 0; i < 40000; ++i) words.str("");
@@ -176,7 +177,7 @@ TEST(Details, TakeMemoryInProportionToThePayload) {
   EXPECT_LE(details.root.find("constants")->children.capacity() * sizeof(Detail), 8 * words.size());
 }
 
-TEST(Details, OfASmallPayloadAreAllShown) {
+TEST(Details, OfASmallPayloadAreComplete) {
   Words words = Words().str("f").str("{}").u64(2000);
   for (int i = 0; i < 2000; ++i) words.str("");
 
@@ -186,14 +187,13 @@ TEST(Details, OfASmallPayloadAreAllShown) {
   EXPECT_THAT(details.warnings, IsEmpty());
 }
 
-TEST(Details, TellTheSizeOfALongTextInsteadOfTheText) {
+TEST(Details, ContainTheSizeOfALongText) {
   const auto details = describe("dnnl_json", Words().str(std::string(300, 'f')).str("").u64(0));
 
   EXPECT_EQ(text_of(*details.root.find("symbol")), "symbol=300B");
 }
 
-// ---- virtual machines
-// ----------------------------------------------------------------------------
+// ---- virtual machines --------------------------------------------------------------------------
 
 constexpr std::uint64_t magic = 0xD225DE2F4214151D;
 
@@ -257,7 +257,7 @@ TEST(RelayDetails, OfReleaseFourteen) {
                    one_array, " ", relay_end));
 }
 
-TEST(RelayDetails, WarnOfAnotherRelease) {
+TEST(RelayDetails, WarnAboutAnotherRelease) {
   const auto details = describe("VMExecutable", inside(relay_head("0.20.0")));
 
   EXPECT_THAT(details.warnings,
@@ -265,7 +265,7 @@ TEST(RelayDetails, WarnOfAnotherRelease) {
                           "\"0.20.0\", expected 0.8 to 0.19"));
 }
 
-TEST(RelayDetails, WarnOfAnotherMagic) {
+TEST(RelayDetails, WarnAboutAnotherMagic) {
   const auto details = describe("VMExecutable", Words().str("12345678"));
 
   EXPECT_THAT(details.warnings,
@@ -273,22 +273,21 @@ TEST(RelayDetails, WarnOfAnotherMagic) {
                           "0x3837363534333231, expected 0xd225de2f4214151d at 0x108"));
 }
 
-TEST(RelayDetails, WarnOfBytesBehindTheLastField) {
+TEST(RelayDetails, WarnAboutBytesAfterTheLastField) {
   Words code = relay_head("0.8.0").u64(1).bytes(test::array({2}).bytes());
   code.bytes(relay_tail().bytes());
   const std::size_t size = code.size();
 
   const auto details = describe("VMExecutable", inside(code.text("xyz")));
 
-  EXPECT_THAT(
-      details.warnings,
-      ElementsAre(concat("\"VMExecutable\" payload: virtual machine code has 3 bytes behind "
-                         "its last field at ",
-                         Hex{0x108 + size})));
+  EXPECT_THAT(details.warnings,
+              ElementsAre(concat("\"VMExecutable\" payload: virtual machine code has 3 bytes after "
+                                 "its last field at ",
+                                 Hex{0x108 + size})));
   EXPECT_NE(details.root.find("functions"), nullptr);
 }
 
-TEST(RelayDetails, WarnOfInstructionsThatCannotFit) {
+TEST(RelayDetails, WarnAboutAnInvalidInstructionCount) {
   Words code = relay_head("0.8.0").u64(0).u64(0).u64(0).u64(0);
   code.u64(1).strs({"main", "3", "99999999999"}).u64(0).u64(0);
 
@@ -296,11 +295,11 @@ TEST(RelayDetails, WarnOfInstructionsThatCannotFit) {
 
   ASSERT_EQ(details.warnings.size(), 1u);
   EXPECT_THAT(details.warnings[0],
-              ::testing::HasSubstr("function 0 has no instruction count that fits"));
+              ::testing::HasSubstr("function 0 has no valid instruction count"));
   EXPECT_NE(details.root.find("version"), nullptr);
 }
 
-// The tag of an array and of a shape in each generation.
+// The tags of an array and of a shape in each generation.
 struct RelaxCase {
   std::string name;
   ExporterFacts facts;
@@ -310,7 +309,7 @@ struct RelaxCase {
 
 class RelaxDetails : public ::testing::TestWithParam<RelaxCase> {};
 
-TEST_P(RelaxDetails, KnowTheConstantTagsOfTheGeneration) {
+TEST_P(RelaxDetails, UseTheConstantTagsOfTheGeneration) {
   const RelaxCase& tags = GetParam();
   Words code = Words().u64(magic).str("0.14").u64(1);
   code.i32(1).str("main").i64(0).i64(2).i64(1).i64(5).strs({"x"});
@@ -337,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(Each, RelaxDetails,
                                            RelaxCase{"UnknownAsG5", {}, false, 70, 69, 65, 1, 5}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(RelaxDetails, TellMemoryScopesOfTheSecondForm) {
+TEST(RelaxDetails, ContainMemoryScopesOfTheSecondForm) {
   Words code = Words().u64(magic + 1).str("0.14").u64(0).u64(1).i64(3).str("global.texture");
   code.u64(0).u64(0).u64(0);
 
@@ -347,7 +346,7 @@ TEST(RelaxDetails, TellMemoryScopesOfTheSecondForm) {
   EXPECT_EQ(text_of(*details.root.find("scopes")), "scopes=[{constant=3 scope=global.texture}]");
 }
 
-TEST(RelaxDetails, WarnOfAnUnknownConstant) {
+TEST(RelaxDetails, WarnAboutAnUnknownConstant) {
   Words code = Words().u64(magic).str("0.14").u64(0).u64(1).i32(99).u64(0).u64(0).u64(0);
 
   const auto details = describe("relax.VMExecutable", code, ffi());

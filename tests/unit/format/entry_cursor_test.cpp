@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Entries one after the other: the lengths that a caller supplies.
+// Entries in order, with payload lengths that the caller supplies.
 #include "core/format/entry_cursor.hpp"
 
 #include "core/format/container.hpp"
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Tags = ExporterFacts::ArgumentTags;
 
-// Readers point into what they read, so that stays until the program ends.
+// Readers point into the bytes that they read, which are therefore never freed.
 ByteReader kept(const Words& content) {
   static std::deque<Words> all;
   return ByteReader(all.emplace_back(content).bytes(), 8);
@@ -30,7 +30,7 @@ const PayloadLayouts& built_in() {
   return all;
 }
 
-// "_lib", two payloads of 10 bytes each, and what follows them.
+// "_lib" and two payloads of 10 bytes each, followed by other content.
 Words two_lost(std::uint64_t count, const Words& behind) {
   return Words()
       .u64(count)
@@ -79,8 +79,7 @@ TEST(EntryCursor, DoesNotStopInLayoutTwo) {
   EXPECT_EQ(modules->entries[1].payload.size(), 3u);
 }
 
-// A plugin's length is not trusted past the end.
-TEST(EntryCursor, RefusesALengthThatLeavesTheContainer) {
+TEST(EntryCursor, RejectsALengthThatExceedsTheContainer) {
   const Words content = Words().u64(1).str("acme.npu").u64(0);
   EntryCursor whole(kept(content), ContainerLayout::one, built_in(), Tags::no);
   EntryCursor longer(kept(content), ContainerLayout::one, built_in(), Tags::no);
@@ -94,8 +93,7 @@ TEST(EntryCursor, RefusesALengthThatLeavesTheContainer) {
   EXPECT_EQ(refused.error().code, Code::malformed);
   EXPECT_EQ(refused.error().offset, 8u + 8 + 16);
   EXPECT_EQ(refused.error().reason, "BLOB_CONSUMED");
-  EXPECT_EQ(refused.error().message,
-            "payload of \"acme.npu\" has 9 bytes by its loader, room for 8");
+  EXPECT_EQ(refused.error().message, "loader of \"acme.npu\" consumed 9 bytes, room for 8");
 }
 
 TEST(EntryCursor, MeasuresPayloadsByTheirLayout) {
@@ -122,8 +120,8 @@ TEST(EntryCursor, MeasuresPayloadsByTheirLayout) {
   EXPECT_THAT(modules->warnings, ::testing::IsEmpty());
 }
 
-// The library is module 0 where there is no tree.
-TEST(EntryCursor, CountsModulesBehindTheRootOfAContainerWithoutATree) {
+// Without a tree, the library is module 0.
+TEST(EntryCursor, CountsModulesAfterTheRootOfAContainerWithoutATree) {
   EntryCursor cursor(kept(Words().u64(2).str("acme.npu").u64(1).str("acme.npu").u64(2)),
                      ContainerLayout::one, built_in(), Tags::no);
 
@@ -134,7 +132,7 @@ TEST(EntryCursor, CountsModulesBehindTheRootOfAContainerWithoutATree) {
   EXPECT_EQ(cursor.module_index(), 2u);
 }
 
-TEST(EntryCursor, RecoversWhatTheCallerDoesNotMeasure) {
+TEST(EntryCursor, RecoversPayloadsThatTheCallerDoesNotAccept) {
   EntryCursor cursor(kept(two_lost(4, tree_of_three())), ContainerLayout::one, built_in(),
                      Tags::no);
   ASSERT_TRUE(cursor.next().value());
@@ -149,8 +147,8 @@ TEST(EntryCursor, RecoversWhatTheCallerDoesNotMeasure) {
   EXPECT_EQ(modules->entries[2].payload.size(), 10u);
 }
 
-// Found before the caller measures the payload, for which it may run code.
-TEST(EntryCursor, RefusesAMissingTreeBeforeItStops) {
+// The error precedes the stop, at which the caller may run plugin code.
+TEST(EntryCursor, RejectsAMissingTreeBeforeItStops) {
   EntryCursor cursor(kept(two_lost(3, Words())), ContainerLayout::one, built_in(), Tags::no);
 
   const auto found = cursor.next();
@@ -159,8 +157,7 @@ TEST(EntryCursor, RefusesAMissingTreeBeforeItStops) {
   EXPECT_EQ(found.error().reason, "TREE_MISSING");
 }
 
-// Rows 1 and 65 of the tree look like the key "A", so that entries can follow a payload that ends
-// there.
+// Rows 1 and 65 of the tree look like the key "A", so that the payload can end before them.
 TEST(EntryCursor, LosesATreeThatTheCallerAcceptsAsPayload) {
   std::vector<std::uint64_t> children(65, 2);
   children[0] = 1;
@@ -186,7 +183,7 @@ TEST(EntryCursor, LosesATreeThatTheCallerAcceptsAsPayload) {
   EXPECT_EQ(modules->entries.size(), 4u);
 }
 
-TEST(ContainerReader, ShowsFactsAndNamesTheContainerInItsErrors) {
+TEST(ContainerReader, ReturnsFactsAndNamesTheContainerInErrors) {
   const Words container = test::contained(two_lost(4, tree_of_three()));
   ContainerLocation location;
   const std::vector<HostSymbol> symbols{test::defined("__tvm_dev_mblob")};
@@ -204,7 +201,7 @@ TEST(ContainerReader, ShowsFactsAndNamesTheContainerInItsErrors) {
   EXPECT_THAT(refused.error().message, HasSubstr("in the container at symbol __tvm_dev_mblob"));
 }
 
-TEST(ContainerReader, OfAFileWithoutAContainerHasOneModule) {
+TEST(ContainerReader, ReadsAFileWithoutAContainerAsOneModule) {
   ContainerReader reader = ContainerReader::open(ContainerLocation(), built_in()).value();
 
   EXPECT_FALSE(reader.next().value());

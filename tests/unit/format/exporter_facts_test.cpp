@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about the exporter: what symbols, layout and tree prove together.
+// The facts about the exporter that symbols, layout and tree prove.
 #include "core/format/exporter_facts.hpp"
 
 #include "core/format/import_tree.hpp"
@@ -20,7 +20,7 @@ using test::Words;
 using Tags = ExporterFacts::ArgumentTags;
 using Numbering = ExporterFacts::Numbering;
 
-// A library that imports one module, and a tree whose last module imports one before it.
+// A library that imports one module, and a tree whose last module imports a previous one.
 ImportTree ascending() { return ImportTree::star(1); }
 ImportTree falling() {
   const Words words = Words().u64s({0, 1, 1, 2}).u64s({2, 1});
@@ -34,7 +34,7 @@ struct Exporter {
   ContainerLayout layout;
   std::uint64_t libraries;
   std::optional<ImportTree> tree;
-  // what is proved
+  // expected
   Generation generation;
   Dialect dialect;
   Tags tags;
@@ -245,8 +245,8 @@ TEST(ExporterFacts, HaveTheNumbersOfTheAbi) {
   EXPECT_EQ(static_cast<int>(Numbering::ffi), 3);
 }
 
-// The symbol that proves the ffi dialect, and the releases that write it. Stronger evidence is
-// found wherever it is.
+// The symbol that proves the ffi dialect and the releases that write it. The strongest evidence is
+// used wherever it is in the list of symbols.
 struct FfiCase {
   std::string name;
   std::vector<HostSymbol> symbols;
@@ -258,7 +258,7 @@ void PrintTo(const FfiCase& each, std::ostream* out) { *out << each.name; }
 
 class FfiDialect : public ::testing::TestWithParam<FfiCase> {};
 
-TEST_P(FfiDialect, IsProvedByTheStrongestSymbol) {
+TEST_P(FfiDialect, IsProvenByTheStrongestSymbol) {
   const ExporterFacts facts = facts_of(choose_symbols(GetParam().symbols), ContainerLayout::none);
 
   EXPECT_EQ(facts.dialect, Dialect::ffi);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Containers of every generation, small enough to be read.
+// Small containers of every generation.
 #pragma once
 
 #include "core/format/container_symbols.hpp"
@@ -68,7 +68,7 @@ inline std::vector<std::uint8_t> example_g5() {
 inline HostSymbol defined(std::string_view name) { return {name, 8, true}; }
 inline HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
 
-// Facts of files as v0.20, v0.21, and v0.22 and later export them, as far as payloads depend on them.
+// The facts on which payloads depend, for files of v0.20, of v0.21, and of v0.22 and later.
 inline ExporterFacts legacy() {
   ExporterFacts facts;
   facts.argument_tags = ExporterFacts::ArgumentTags::no;
@@ -88,14 +88,14 @@ inline ExporterFacts ffi() {
   return facts;
 }
 
-// All entries, those that are lost as far as they can be recovered.
+// Reads all entries, and recovers those of unknown length as far as possible.
 inline Result<Modules> read_entries(ByteReader in, ContainerLayout layout,
                                     const PayloadLayouts& layouts,
                                     ExporterFacts::ArgumentTags tags) {
   return EntryCursor(in, layout, layouts, tags).finish();
 }
 
-// The length header in front of what follows it.
+// The content after its length header.
 inline Words contained(const Words& content) {
   return Words().u64(content.size()).bytes(content.bytes());
 }
@@ -119,7 +119,7 @@ inline Words kernels(std::vector<std::string_view> names, bool extra_tags = fals
   return words;
 }
 
-// The common shape of device code.
+// The usual layout of device code.
 inline Words device_code(std::string_view format, std::string_view data, bool extra_tags = false) {
   return Words().str(format).bytes(kernels({"add_kernel0"}, extra_tags).bytes()).str(data);
 }
@@ -152,7 +152,9 @@ inline Words tree(const std::vector<std::uint64_t>& rows,
   return Words().str("_import_tree").u64s(rows).u64s(children);
 }
 
-// Layout one with a tree: entries as they stand (keys and payloads), then the tree.
+// Layout one with a tree.
+//
+// entries  keys and payloads
 inline Words layout_one(std::uint64_t modules, const Words& entries,
                         const std::vector<std::uint64_t>& rows,
                         const std::vector<std::uint64_t>& children) {

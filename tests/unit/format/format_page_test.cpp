@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FORMAT.md is for people, so nothing runs it; here something reads it.
+// Compares FORMAT.md with the code and the fixtures.
 #include "core/format/payload_layout.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/format/fixtures.hpp"
@@ -26,8 +26,8 @@ bool is_hex_pair(std::string_view text) {
          std::isxdigit(static_cast<unsigned char>(text[1])) != 0;
 }
 
-// The bytes of the listing below `heading`: each line is its offset, two blanks, pairs of digits
-// with one blank between them, and words behind two blanks.
+// Returns the bytes of the listing below `heading`. Each line has an offset, two blanks, pairs of
+// digits that are separated by one blank, two blanks, and a comment.
 std::vector<std::uint8_t> listing(std::string_view heading) {
   const std::string text = page();
   const std::size_t first = text.find("```", text.find(heading)) + 4;
@@ -44,15 +44,15 @@ std::vector<std::uint8_t> listing(std::string_view heading) {
   return bytes;
 }
 
-TEST(FormatPage, ShowsTheFirstExampleAsItIs) {
+TEST(FormatPage, HasTheBytesOfTheFirstExample) {
   EXPECT_EQ(listing("## First example"), test::example_g3());
 }
 
-TEST(FormatPage, ShowsTheSecondExampleAsItIs) {
+TEST(FormatPage, HasTheBytesOfTheSecondExample) {
   EXPECT_EQ(listing("## Second example"), test::example_g5());
 }
 
-TEST(FormatPage, NamesEveryKeyThatIsKnown) {
+TEST(FormatPage, NamesEveryBuiltInKey) {
   const std::string text = page();
   const PayloadLayouts layouts = PayloadLayouts::built_in();
 

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Graph, GivesEntriesToNodesByOffset) {
+TEST(Graph, AssignsEntriesToNodes) {
   const Result<Graph> graph = read_graph_json(small_graph, 0);
 
   ASSERT_TRUE(graph.ok()) << graph.error().message;
@@ -28,8 +28,8 @@ TEST(Graph, GivesEntriesToNodesByOffset) {
   EXPECT_EQ(type_text(graph->entries[0]), "float32[2, 2]");
 }
 
-// Node 2 has two outputs: from there on numbers of nodes and entries differ.
-TEST(Graph, CountsEntriesNotNodes) {
+// Node 2 has two outputs, so that later node and entry indices differ.
+TEST(Graph, DistinguishesEntriesFromNodes) {
   std::string text = replaced(small_graph, "\"num_outputs\":\"1\"", "\"num_outputs\":\"2\"");
   text = replaced(text, "[0,1,2,3,4]", "[0,1,2,4,5]");
   text = replaced(text, "\"inputs\":[[2,0,0]]", "\"inputs\":[[2,1,0]]");
@@ -51,8 +51,8 @@ struct BadGraph {
   std::string name, from, to, at, message;
   friend void PrintTo(const BadGraph& bad, std::ostream* out) { *out << bad.name; }
 };
-class GraphRefuses : public ::testing::TestWithParam<BadGraph> {};
-TEST_P(GraphRefuses, AtTheListAtFault) {
+class InvalidGraph : public ::testing::TestWithParam<BadGraph> {};
+TEST_P(InvalidGraph, IsRejectedAtTheInvalidList) {
   const BadGraph& bad = GetParam();
   const std::string text = replaced(small_graph, bad.from, bad.to);
 
@@ -73,14 +73,14 @@ constexpr char node2[] = "\"p0\",\"inputs\":[]},\n{";
 constexpr char node3[] = "[[0,0,0],[1,0,0]]},\n{";
 constexpr char inputs2[] = "\"0\"},\"inputs\":[";
 INSTANTIATE_TEST_SUITE_P(
-    SmallGraph, GraphRefuses,
+    SmallGraph, InvalidGraph,
     ::testing::Values(
         BadGraph{"FewRows", "[0,1,2,3,4]", "[0,1,2,3]", rows,
-                 "node_row_ptr has 4 items, nodes and one more are 5"},
+                 "node_row_ptr has 4 items, expected 5, one more than nodes"},
         BadGraph{"RowsFromOne", "[0,1,2,3,4]", "[1,1,2,3,4]", rows,
                  "node_row_ptr[0] is 1, expected 0"},
         BadGraph{"RowFalls", "[0,1,2,3,4]", "[0,1,0,3,4]", rows,
-                 "node_row_ptr[2] falls from 1 to 0"},
+                 "node_row_ptr[2] decreases from 1 to 0"},
         BadGraph{"ManyEntries", "[0,1,2,3,4]", "[0,1,2,3,2147483648]", rows,
                  "node_row_ptr counts 2147483648 entries, maximum is 2147483647"},
         BadGraph{"MoreEntriesThanAttributes", "[0,1,2,3,4]", "[0,1,2,3,5]", "\"dltype\":[",
@@ -116,9 +116,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadGraph{"InputWithoutOutput", "[0,1,2,3,4]", "[0,0,2,3,4]", node0,
                  "node 0 \"x\" has op null and no output"},
         BadGraph{"LaterInput", "[1,0,0]", "[2,0,0]", inputs2,
-                 "node 2 \"add\" inputs[1] names node 2, nodes before it are 2"},
+                 "node 2 \"add\" inputs[1] names node 2, expected one of the 2 nodes before it"},
         BadGraph{"InputNodePastEnd", "[1,0,0]", "[9,0,0]", inputs2,
-                 "node 2 \"add\" inputs[1] names node 9, nodes before it are 2"},
+                 "node 2 \"add\" inputs[1] names node 9, expected one of the 2 nodes before it"},
         BadGraph{"OutputPastEnd", "[1,0,0]", "[1,1,0]", inputs2,
                  "node 2 \"add\" inputs[1] names output 1 of node 1, which has 1"},
         BadGraph{"InputCountNoNumber", "\"num_inputs\":\"2\"", "\"num_inputs\":\"two\"", node2,
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadGraph{"ArgumentPastEnd", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,9]", args,
                  "arg_nodes[1] names node 9, node count is 4"},
         BadGraph{"ArgumentIsACall", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,2]", args,
-                 "arg_nodes[1] names node 2 \"add\", which is no input"},
+                 "arg_nodes[1] names node 2 \"add\", which is not an input"},
         BadGraph{"ArgumentTwice", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,0]", args,
                  "arg_nodes[1] names node 0 \"x\" again"},
         BadGraph{"ArgumentMissing", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0]", args,
@@ -153,8 +153,8 @@ struct BadText {
   std::string message;
   friend void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
 };
-class GraphRefusesText : public ::testing::TestWithParam<BadText> {};
-TEST_P(GraphRefusesText, ThatIsNotAGraph) {
+class InvalidGraphText : public ::testing::TestWithParam<BadText> {};
+TEST_P(InvalidGraphText, IsRejected) {
   const BadText& bad = GetParam();
 
   const Result<Graph> graph = read_graph_json(bad.text, 8);
@@ -166,7 +166,7 @@ TEST_P(GraphRefusesText, ThatIsNotAGraph) {
   EXPECT_EQ(graph.error().message, bad.message);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Texts, GraphRefusesText,
+    Texts, InvalidGraphText,
     ::testing::Values(BadText{"Nothing", "", 8, "graph is not JSON: ends after \"\""},
                       BadText{"Cut", "{\"nodes\":[", 18,
                               "graph is not JSON: ends after \"{\\\"nodes\\\":[\""},
@@ -181,13 +181,13 @@ INSTANTIATE_TEST_SUITE_P(
                       BadText{"List", "[]", 8, "graph is a list, expected an object"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Graph, RefusesEveryTruncation) {
+TEST(Graph, RejectsEveryTruncation) {
   for (std::size_t size = 0; size < small_graph.size(); ++size) {
     EXPECT_FALSE(read_graph_json(std::string_view(small_graph).substr(0, size), 0).ok()) << size;
   }
 }
 
-TEST(Graph, DoesNotKnowOtherOperators) {
+TEST(Graph, RejectsOtherOperators) {
   const Result<Graph> graph = read_graph_json(replaced(small_graph, "tvm_op", "conv2d"), 0);
 
   ASSERT_FALSE(graph.ok());
@@ -212,7 +212,7 @@ std::string golden_graph(std::string_view file) {
   }
 }
 
-TEST(Graph, ReadsGraphsThatACompilerWrote) {
+TEST(Graph, ReadsGraphsOfGoldenArtifacts) {
   for (const char* file : {"digits_mlp_llvm", "digits_mlp_c", "digits_mlp_opencl",
                            "digits_mlp_vulkan", "resnet20_llvm", "resnet20_opencl",
                            "digits_mlp_dnnl", "digits_mlp_tensorrt", "chain10", "chain1000"}) {

@@ -22,7 +22,7 @@ struct ReadText {
   Result<GraphLists> lists;
 };
 
-TEST(GraphLists, HoldEveryListOfTheText) {
+TEST(GraphLists, ContainEveryListOfTheText) {
   const ReadText read(small_graph);
 
   ASSERT_TRUE(read.lists.ok()) << read.lists.error().message;
@@ -52,12 +52,12 @@ TEST(GraphLists, AcceptMinusZeroAsACount) {
   EXPECT_EQ(read.lists->heads.items[0].index, 0u);
 }
 
-// Content that other writers add and that is not read.
+// Content that some writers add and that is ignored.
 struct Accepted {
   std::string name, from, to;
 };
-class GraphListsAccept : public ::testing::TestWithParam<Accepted> {};
-TEST_P(GraphListsAccept, ContentThatIsNotRead) {
+class IgnoredGraphContent : public ::testing::TestWithParam<Accepted> {};
+TEST_P(IgnoredGraphContent, IsAccepted) {
   const auto& [name, from, to] = GetParam();
 
   const ReadText read(replaced(small_graph, from, to));
@@ -68,7 +68,7 @@ TEST_P(GraphListsAccept, ContentThatIsNotRead) {
   EXPECT_THAT(read.lists->storage_id.items, ElementsAre(0, 1, 2, 2));
 }
 INSTANTIATE_TEST_SUITE_P(
-    SmallGraph, GraphListsAccept,
+    SmallGraph, IgnoredGraphContent,
     ::testing::Values(
         Accepted{"Metadata",
                  "\"heads\":", "\"metadata\":{\"a\":[1,{\"b\":null}],\"c\":1.5},\"heads\":"},
@@ -90,8 +90,8 @@ struct Bad {
   std::string name, from, to, at, message;
   friend void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
 };
-class GraphListsRefuse : public ::testing::TestWithParam<Bad> {};
-TEST_P(GraphListsRefuse, AtTheContainerAtFault) {
+class InvalidGraphLists : public ::testing::TestWithParam<Bad> {};
+TEST_P(InvalidGraphLists, AreRejectedAtTheEnclosingValue) {
   const Bad& bad = GetParam();
   const std::string text = replaced(small_graph, bad.from, bad.to);
 
@@ -104,7 +104,7 @@ TEST_P(GraphListsRefuse, AtTheContainerAtFault) {
   EXPECT_EQ(read.lists.error().message, bad.message);
 }
 INSTANTIATE_TEST_SUITE_P(
-    SmallGraph, GraphListsRefuse,
+    SmallGraph, InvalidGraphLists,
     ::testing::Values(
         Bad{"UnknownKey", "\"heads\":", "\"tails\":", "{",
             "graph has key \"tails\", known are nodes, arg_nodes, node_row_ptr, heads, attrs, "
@@ -188,8 +188,8 @@ struct NoGraph {
   std::string name, text, message;
   friend void PrintTo(const NoGraph& bad, std::ostream* out) { *out << bad.name; }
 };
-class GraphListsRefuseText : public ::testing::TestWithParam<NoGraph> {};
-TEST_P(GraphListsRefuseText, ThatIsNotAGraph) {
+class InvalidGraphListsText : public ::testing::TestWithParam<NoGraph> {};
+TEST_P(InvalidGraphListsText, IsRejected) {
   const ReadText read(GetParam().text, 8);
 
   ASSERT_FALSE(read.lists.ok());
@@ -198,7 +198,7 @@ TEST_P(GraphListsRefuseText, ThatIsNotAGraph) {
   EXPECT_EQ(read.lists.error().message, GetParam().message);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Texts, GraphListsRefuseText,
+    Texts, InvalidGraphListsText,
     ::testing::Values(NoGraph{"List", "[]", "graph is a list, expected an object"},
                       NoGraph{"Number", "1", "graph is a number, expected an object"},
                       NoGraph{"Large", "18446744073709551615",

@@ -21,9 +21,8 @@ ImportTree tree_of(const std::vector<std::uint64_t>& row, const std::vector<std:
   return ImportTree::parse(in).value();
 }
 
-// One wrong word per row.  Every case starts from the diamond 0 -> {1, 2} -> 3, the smallest tree
-// with a shared child, and states the byte at fault and the whole message: a reworded or moved
-// diagnostic must fail here, in review, not in a user's log.
+// Each row has one invalid word. Every row starts from the diamond 0 -> {1, 2} -> 3, the smallest
+// tree with a shared child, and states the offset and the complete text of the error.
 struct BadTree {
   std::string name;
   std::vector<std::uint64_t> row;
@@ -33,9 +32,9 @@ struct BadTree {
   std::string reason;
 };
 
-class ImportTreeRejects : public ::testing::TestWithParam<BadTree> {};
+class InvalidImportTree : public ::testing::TestWithParam<BadTree> {};
 
-TEST_P(ImportTreeRejects, AtTheWrongWord) {
+TEST_P(InvalidImportTree, IsRejectedAtTheInvalidWord) {
   const BadTree& bad = GetParam();
   const Words blob = Words().u64s(bad.row).u64s(bad.child);
   ByteReader in(blob.bytes());
@@ -50,7 +49,7 @@ TEST_P(ImportTreeRejects, AtTheWrongWord) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Diamond, ImportTreeRejects,
+    Diamond, InvalidImportTree,
     ::testing::Values(
         BadTree{"NoRows", {}, {}, 0, "import tree has 0 row pointers, minimum is 2", "TREE_ROWS"},
         BadTree{
@@ -65,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {0, 2, 1, 4, 4},
                 {1, 2, 3, 3},
                 24,
-                "row pointer 2 falls from 2 to 1",
+                "row pointer 2 decreases from 2 to 1",
                 "TREE_ROWS"},
         BadTree{"RowsPastEdges",
                 {0, 2, 3, 4, 5},
@@ -111,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "TREE_LOOP"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(ImportTree, GivesChildrenInFileOrderAndLeavesTheReaderBehindTheTree) {
+TEST(ImportTree, KeepsTheOrderOfChildrenAndMovesTheReaderToItsEnd) {
   const Words blob = Words().u64s({0, 2, 3, 4, 4}).u64s({2, 1, 3, 3}).u64(0xfeed);
   ByteReader in(blob.bytes());
 
@@ -124,8 +123,8 @@ TEST(ImportTree, GivesChildrenInFileOrderAndLeavesTheReaderBehindTheTree) {
   EXPECT_EQ(in.read_u64("next").value(), 0xfeedu);
 }
 
-// A count of 2^61 is refused by arithmetic, before anything is reserved for it.
-TEST(ImportTree, RefusesACountLargerThanTheFile) {
+// A count of 2^61 is rejected before memory is reserved for it.
+TEST(ImportTree, RejectsACountLargerThanTheFile) {
   const Words blob = Words().u64(std::uint64_t{1} << 61).u64(0);
   ByteReader in(blob.bytes());
 
@@ -137,7 +136,7 @@ TEST(ImportTree, RefusesACountLargerThanTheFile) {
             "import tree row pointers: count 2305843009213693952, room for 1");
 }
 
-TEST(ImportTree, RefusesEveryTruncation) {
+TEST(ImportTree, RejectsEveryTruncation) {
   const Words whole = Words().u64s({0, 2, 3, 4, 4}).u64s({1, 2, 3, 3});
   for (std::size_t size = 0; size < whole.bytes().size(); ++size) {
     ByteReader in(whole.bytes().first(size));
@@ -145,14 +144,14 @@ TEST(ImportTree, RefusesEveryTruncation) {
   }
 }
 
-TEST(ImportTree, IsOneModuleByDefault) {
+TEST(ImportTree, HasOneModuleByDefault) {
   const ImportTree tree;
 
   EXPECT_EQ(tree.module_count(), 1u);
   EXPECT_THAT(tree.children_of(0), IsEmpty());
 }
 
-TEST(ImportTree, PutsEveryModuleUnderTheRootOfAStar) {
+TEST(ImportTree, HasEveryModuleUnderTheRootOfAStar) {
   const ImportTree tree = ImportTree::star(3);
 
   EXPECT_EQ(tree.module_count(), 4u);
@@ -160,11 +159,9 @@ TEST(ImportTree, PutsEveryModuleUnderTheRootOfAStar) {
   EXPECT_THAT(tree.children_of(3), IsEmpty());
 }
 
-TEST(ImportTree, MakesAStarOfNothingOneModule) {
-  EXPECT_EQ(ImportTree::star(0).module_count(), 1u);
-}
+TEST(ImportTree, HasOneModuleInAnEmptyStar) { EXPECT_EQ(ImportTree::star(0).module_count(), 1u); }
 
-TEST(ImportTree, WalksDepthFirstAndVisitsOnce) {
+TEST(ImportTree, VisitsModulesDepthFirstAndOnce) {
   const ImportTree tree = tree_of({0, 2, 3, 4, 4}, {2, 1, 3, 3});
 
   EXPECT_THAT(tree.reachable_from(0), ElementsAre(0, 2, 3, 1));
@@ -193,7 +190,7 @@ TEST(ImportTree, SurvivesAChainOfTenThousandModules) {
   EXPECT_THAT(tree.warnings(), IsEmpty());
 }
 
-// 40 layers of two modules, each importing both of the next: 2^40 ways, 80 modules.
+// 40 layers of two modules, each of which imports both of the next layer: 80 modules, 2^40 paths.
 TEST(ImportTree, VisitsLayeredDiamondsOnce) {
   constexpr std::uint64_t layers = 40;
   std::vector<std::uint64_t> row{0}, child;
@@ -206,7 +203,7 @@ TEST(ImportTree, VisitsLayeredDiamondsOnce) {
 
   const ImportTree tree = tree_of(row, child);
 
-  // 1 is beside the root
+  // module 1 is not below the root
   EXPECT_EQ(tree.reachable_from(0).size(), 2 * layers - 1);
   EXPECT_EQ(tree.children_first().size(), 2 * layers);
 }
@@ -218,16 +215,16 @@ struct OddTree {
   std::vector<std::string> warnings;
 };
 
-class ImportTreeWarns : public ::testing::TestWithParam<OddTree> {};
+class UnusualImportTree : public ::testing::TestWithParam<OddTree> {};
 
-TEST_P(ImportTreeWarns, OfWhatIsLegalButOdd) {
+TEST_P(UnusualImportTree, HasWarnings) {
   const ImportTree tree = tree_of(GetParam().row, GetParam().child);
 
   EXPECT_EQ(tree.warnings(), GetParam().warnings);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, ImportTreeWarns,
+    Each, UnusualImportTree,
     ::testing::Values(
         OddTree{"Nothing", {0, 2, 3, 4, 4}, {1, 2, 3, 3}, {}},
         OddTree{
@@ -246,14 +243,14 @@ INSTANTIATE_TEST_SUITE_P(
                 {"module 1 and 1 more cannot be reached from module 0"}}),
     [](const auto& test) { return test.param.name; });
 
-TEST(ImportTree, FindsNothingOddInTheOrderOfImportsWhereThatIsWritten) {
+TEST(ImportTree, HasNoWarningsForTheOrderOfImports) {
   const ImportTree tree = tree_of({0, 3, 3, 4}, {2, 1, 2, 1});
 
   EXPECT_THAT(tree.warnings(ChildOrder::of_import),
               ElementsAre("module 2 imports a module of lower index"));
 }
 
-TEST(ImportTree, KnowsThatAChildStandsBeforeItsParent) {
+TEST(ImportTree, DetectsAChildBeforeItsParent) {
   EXPECT_TRUE(tree_of({0, 1, 1, 2}, {2, 1}).has_child_before_parent());
   EXPECT_FALSE(tree_of({0, 2, 2, 2}, {2, 1}).has_child_before_parent());
 }

@@ -20,7 +20,7 @@ const PayloadLayouts& layouts() {
   return all;
 }
 
-// Modules point into what they were read from, so that stays until the program ends.
+// Modules point into the bytes that they were read from, which are therefore never freed.
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
   return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::one,
@@ -61,7 +61,7 @@ TEST(Layout1, ReadsEntriesWithoutATree) {
   EXPECT_FALSE(modules->tree.has_value());
 }
 
-TEST(Layout1, ReadsNothing) {
+TEST(Layout1, ReadsAnEmptyContainer) {
   const auto modules = read(Words().u64(0));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
@@ -69,7 +69,7 @@ TEST(Layout1, ReadsNothing) {
   EXPECT_THAT(modules->warnings, IsEmpty());
 }
 
-TEST(Layout1, WarnsOfBytesBehindTheTree) {
+TEST(Layout1, WarnsAboutBytesAfterTheTree) {
   const auto modules =
       read(Words().u64(2).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).text("xyz"));
 
@@ -77,8 +77,8 @@ TEST(Layout1, WarnsOfBytesBehindTheTree) {
   EXPECT_THAT(modules->warnings, ElementsAre("3 bytes follow the last entry"));
 }
 
-// What v0.14 and later leave behind a count of 0.
-TEST(Layout1, WarnsOfBytesBehindACountOfNothing) {
+// As v0.14 and later write an empty container.
+TEST(Layout1, WarnsAboutBytesAfterACountOfZero) {
   const auto modules = read(Words().u64(0).bytes(cuda().bytes()));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
@@ -87,8 +87,8 @@ TEST(Layout1, WarnsOfBytesBehindACountOfNothing) {
               ElementsAre(concat(cuda().size(), " bytes follow the last entry")));
 }
 
-// The two ways to write a `mrvl_sim` payload, each with every entry behind it that an exporter puts
-// there. `_lib` is one string like the `code` of the newer way.
+// The two forms of a `mrvl_sim` payload, each followed by every entry that an exporter may write
+// after it. The key `_lib` is a string, as is `code` of the newer form.
 struct Simulated {
   std::string name;
   bool has_code;
@@ -141,9 +141,9 @@ struct BadContainer {
   std::string reason;
 };
 
-class Layout1Refuses : public ::testing::TestWithParam<BadContainer> {};
+class InvalidLayout1 : public ::testing::TestWithParam<BadContainer> {};
 
-TEST_P(Layout1Refuses, AtTheByteAtFault) {
+TEST_P(InvalidLayout1, IsRejectedAtTheInvalidField) {
   const auto modules = read(GetParam().content);
 
   ASSERT_FALSE(modules.ok());
@@ -154,7 +154,7 @@ TEST_P(Layout1Refuses, AtTheByteAtFault) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, Layout1Refuses,
+    Each, InvalidLayout1,
     ::testing::Values(
         BadContainer{"CountHuge", Words().u64(1ull << 60).str("_lib"), 8,
                      "entry count: count 1152921504606846976, room for 1", "BLOB_TRUNCATED"},
@@ -205,13 +205,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadContainer{
             "LostWhereTheTreeIs",
             Words().u64(2).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()),
-            28, "entry 1 \"acme.npu\" stands where the import tree is", "TREE_PLACE"}),
+            28, "entry 1 \"acme.npu\" is in the place of the import tree", "TREE_PLACE"}),
     [](const auto& test) { return test.param.name; });
 
-// ---- payloads whose layout nobody declared
-// -------------------------------------------------------
+// ---- payloads without a declared layout --------------------------------------------------------
 
-TEST(LostPayload, BeforeTheTreeHasItsExactExtent) {
+TEST(LostPayload, HasAnExactLengthBeforeTheTree) {
   const auto modules = read(
       Words().u64(3).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 1, 1}, {1}).bytes()));
 
@@ -221,11 +220,11 @@ TEST(LostPayload, BeforeTheTreeHasItsExactExtent) {
   EXPECT_EQ(modules->entries[1].boundary, Boundary::recovered);
   EXPECT_THAT(modules->tree->children_of(0), ElementsAre(1));
   EXPECT_THAT(modules->warnings,
-              ElementsAre("entry 1 \"acme.npu\" has a payload layout that nobody declared: its 10 "
-                          "bytes follow from what lies behind it"));
+              ElementsAre("entry 1 \"acme.npu\" has no declared payload layout: its 10 bytes end "
+                          "at the next known offset"));
 }
 
-TEST(LostPayload, BetweenKnownOnesHasAGuessedExtent) {
+TEST(LostPayload, HasAGuessedLengthBeforeKnownEntries) {
   const auto modules = read(Words()
                                 .u64(4)
                                 .bytes(lost().bytes())
@@ -240,13 +239,13 @@ TEST(LostPayload, BetweenKnownOnesHasAGuessedExtent) {
   EXPECT_EQ(modules->entries[1].payload.size(), cuda().size() - 12);
   EXPECT_THAT(
       modules->warnings,
-      ElementsAre("entry 0 \"acme.npu\" has a payload layout that nobody declared: it probably has "
-                  "10 bytes, for the 2 entries behind it can begin nowhere else"));
+      ElementsAre("entry 0 \"acme.npu\" has no declared payload layout: it probably has 10 bytes, "
+                  "the only size after which the 2 entries that follow it can begin"));
 }
 
-// What a payload holds may look like the entries behind it: here a key and a length that reaches
-// over the true entry.
-TEST(LostPayload, ThatHoldsWhatFitsAsTheNextEntryHasNoKnownExtent) {
+// The payload contains bytes that look like the entry after it: a key and a length that includes
+// the real entry.
+TEST(LostPayload, HasNoKnownLengthIfItMayContainTheNextEntry) {
   const Words inner = Words().text("0123").str("examplejson").u64(12);
   const Words content = Words()
                             .u64(3)
@@ -265,13 +264,13 @@ TEST(LostPayload, ThatHoldsWhatFitsAsTheNextEntryHasNoKnownExtent) {
   EXPECT_THAT(
       modules->warnings,
       ElementsAre(
-          "entry 0 \"acme.npu\" has a payload layout that nobody declared: the 1 entry "
-          "behind it can begin after 4 bytes or after 31, so 43 bytes belong to it and to 1 "
-          "more entry that cannot be told apart"));
+          "entry 0 \"acme.npu\" has no declared payload layout: the 1 entry that follow it can "
+          "begin after 4 bytes or after 31, so 43 bytes belong to it and to 1 more entry and "
+          "cannot be divided"));
 }
 
-// One place fits, but the search ended before it had tried all.
-TEST(LostPayload, ThatWasNotSearchedToItsEndHasNoKnownExtent) {
+// One offset matches, but the search reaches its limit before all offsets are tried.
+TEST(LostPayload, HasNoKnownLengthIfTheSearchIsIncomplete) {
   Words content = Words().u64(3).str("acme.npu").str("examplejson");
   Words keys;
   for (int i = 0; i < 300; ++i) keys.str("_lib");
@@ -291,8 +290,8 @@ TEST(Boundary, HasAName) {
   EXPECT_EQ(name_of(Boundary::unknown), "unknown");
 }
 
-// A payload may hold what looks like the next entry; only what leads exactly to the tree is one.
-TEST(LostPayload, IsNotCutByAKeyInsideIt) {
+// The payload contains bytes that look like the next entry but do not extend exactly to the tree.
+TEST(LostPayload, IsNotEndedByAKeyInsideIt) {
   const Words tricky = Words().str("acme.npu").str("_lib").str("cuda").text("0123");
 
   const auto modules = read(
@@ -303,7 +302,7 @@ TEST(LostPayload, IsNotCutByAKeyInsideIt) {
   EXPECT_EQ(modules->entries[0].boundary, Boundary::guessed);
 }
 
-TEST(LostPayload, WithAnotherLostOneBehindItHasNoKnownExtent) {
+TEST(LostPayload, HasNoKnownLengthBeforeAnotherLostPayload) {
   const auto modules = read(Words()
                                 .u64(4)
                                 .str("_lib")
@@ -320,11 +319,11 @@ TEST(LostPayload, WithAnotherLostOneBehindItHasNoKnownExtent) {
   EXPECT_THAT(modules->tree->children_of(0), ElementsAre(1, 2));
   EXPECT_THAT(
       modules->warnings,
-      ElementsAre("entry 1 \"acme.npu\" has a payload layout that nobody declared: 36 bytes "
-                  "belong to it and to 1 more entry that cannot be told apart"));
+      ElementsAre("entry 1 \"acme.npu\" has no declared payload layout: 36 bytes belong to it and "
+                  "to 1 more entry and cannot be divided"));
 }
 
-TEST(LostPayload, AtTheEndOfAContainerWithoutATreeHasItsExactExtent) {
+TEST(LostPayload, HasAnExactLengthAtTheEndOfAContainerWithoutATree) {
   const auto modules = read(Words().u64(2).bytes(cuda().bytes()).bytes(lost().bytes()));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
@@ -342,8 +341,8 @@ TEST(LostPayload, MayBeEmpty) {
   EXPECT_EQ(modules->entries[1].boundary, Boundary::recovered);
 }
 
-// Something that is spelt like the tree but counts other modules is part of the payload.
-TEST(LostPayload, IsNotCutByATreeOfAnotherContainer) {
+// Bytes that look like a tree with another number of modules are part of the payload.
+TEST(LostPayload, IsNotEndedByATreeOfAnotherContainer) {
   const Words tricky = Words().str("acme.npu").bytes(test::tree({0, 0}, {}).bytes());
 
   const auto modules = read(
@@ -353,9 +352,8 @@ TEST(LostPayload, IsNotCutByATreeOfAnotherContainer) {
   EXPECT_EQ(modules->entries[1].payload.size(), tricky.size() - 16);
 }
 
-// Found from the end means: to the last byte. Anything else could be a payload that looks like a
-// tree.
-TEST(LostPayload, HasNoTreeWhereBytesFollowIt) {
+// A tree must extend to the last byte; otherwise it could be a payload that looks like a tree.
+TEST(LostPayload, HasNoTreeIfBytesFollowIt) {
   const auto modules = read(Words()
                                 .u64(3)
                                 .str("_lib")
@@ -367,7 +365,7 @@ TEST(LostPayload, HasNoTreeWhereBytesFollowIt) {
   EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
 }
 
-TEST(LostPayload, HasNoTreeThatCountsOtherModules) {
+TEST(LostPayload, HasNoTreeWithAnotherModuleCount) {
   const auto modules =
       read(Words().u64(3).str("_lib").bytes(lost().bytes()).bytes(test::tree({0, 0}, {}).bytes()));
 
@@ -375,8 +373,7 @@ TEST(LostPayload, HasNoTreeThatCountsOtherModules) {
   EXPECT_EQ(modules.error().message, "container has a _lib entry but no import tree");
 }
 
-// The search is limited: a payload that is nothing but keys costs no more than a limit's worth.
-TEST(LostPayload, FullOfKeysIsSearchedForALimitedTime) {
+TEST(LostPayload, IsSearchedForALimitedTimeIfItConsistsOfKeys) {
   Words keys = Words().str("acme.npu");
   for (int i = 0; i < 20000; ++i) keys.str("_lib");
 
@@ -387,7 +384,7 @@ TEST(LostPayload, FullOfKeysIsSearchedForALimitedTime) {
   EXPECT_EQ(modules->entries[0].boundary, Boundary::unknown);
 }
 
-TEST(LostPayload, IsReadOnceItsLayoutIsDeclared) {
+TEST(LostPayload, IsReadIfItsLayoutIsDeclared) {
   PayloadLayouts declared = PayloadLayouts::built_in();
   declared.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"u64", "u16"}));
   const Words content = Words()

@@ -15,7 +15,7 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Modules point into what they were read from, so that stays until the program ends.
+// Modules point into the bytes that they were read from, which are therefore never freed.
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
   return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::two,
@@ -47,23 +47,24 @@ TEST(Layout2, ReadsOneModule) {
   EXPECT_EQ(modules->entries.size(), 1u);
 }
 
-TEST(Layout2, NeedsNoLayoutOfAPayload) {
+TEST(Layout2, ReadsAPayloadWithoutALayout) {
   const auto modules = read(two_modules().str("_lib").str("acme.npu").str("anything"));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_EQ(modules->entries[1].payload.size(), 8u);
 }
 
-TEST(Layout2, WarnsOfAnEmptyPayload) {
+TEST(Layout2, WarnsAboutAnEmptyPayload) {
   const auto modules = read(two_modules().str("_lib").str("cuda").str(""));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(modules->warnings,
-              ElementsAre("entry 1 \"cuda\" has an empty payload, which TVM's own loader refuses"));
+              ElementsAre("entry 1 \"cuda\" has an empty payload, which TVM's own loader rejects"));
 }
 
-// Found by fuzzing: a sentence for each of 30,000 empty payloads took more memory than the file.
-TEST(Layout2, WarnsOnceOfManyEmptyPayloads) {
+// One warning for each of 30,000 empty payloads would take more memory than the file. Found by
+// fuzzing.
+TEST(Layout2, WarnsOnceAboutManyEmptyPayloads) {
   const auto modules = read(Words()
                                 .u64s({0, 2, 2, 2})
                                 .u64s({1, 2})
@@ -76,10 +77,10 @@ TEST(Layout2, WarnsOnceOfManyEmptyPayloads) {
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(modules->warnings,
               ElementsAre("entry 1 \"cuda\" and 1 more have an empty payload, which TVM's own "
-                          "loader refuses"));
+                          "loader rejects"));
 }
 
-TEST(Layout2, WarnsOfBytesBehindTheLastEntry) {
+TEST(Layout2, WarnsAboutBytesAfterTheLastEntry) {
   const auto modules = read(Words().u64s({0, 0}).u64s({}).str("_lib").text("xyz"));
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
@@ -94,9 +95,9 @@ struct BadContainer {
   std::string reason;
 };
 
-class Layout2Refuses : public ::testing::TestWithParam<BadContainer> {};
+class InvalidLayout2 : public ::testing::TestWithParam<BadContainer> {};
 
-TEST_P(Layout2Refuses, AtTheByteAtFault) {
+TEST_P(InvalidLayout2, IsRejectedAtTheInvalidField) {
   const auto modules = read(GetParam().content);
 
   ASSERT_FALSE(modules.ok());
@@ -107,7 +108,7 @@ TEST_P(Layout2Refuses, AtTheByteAtFault) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, Layout2Refuses,
+    Each, InvalidLayout2,
     ::testing::Values(
         BadContainer{"NoRows", Words().u64s({}).u64s({}), 8,
                      "import tree has 0 row pointers, minimum is 2", "TREE_ROWS"},

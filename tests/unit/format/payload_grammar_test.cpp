@@ -17,7 +17,7 @@ Result<PayloadLayout> parse(std::vector<std::string> fields) {
   return parse_payload_layout(fields);
 }
 
-TEST(PayloadLayout, IsWrittenAsItIsRead) {
+TEST(PayloadLayout, HasTheTextThatItIsParsedFrom) {
   const std::vector<std::string> fields{
       "u8",        "u16",           "flag:u32",
       "n:u64",     "i32",           "i64",
@@ -41,7 +41,7 @@ TEST(PayloadLayout, AllowsBlanksBetweenWords) {
   EXPECT_EQ(layout->text(), "a:map<str,{n:u8,n*u8}>");
 }
 
-TEST(PayloadLayout, OfNoFieldsIsAPayloadOfNoBytes) {
+TEST(PayloadLayout, MayBeEmpty) {
   const auto layout = parse({});
 
   ASSERT_TRUE(layout.ok()) << layout.error().message;
@@ -54,9 +54,9 @@ struct BadLayout {
   std::string message;
 };
 
-class PayloadLayoutRefuses : public ::testing::TestWithParam<BadLayout> {};
+class InvalidPayloadLayout : public ::testing::TestWithParam<BadLayout> {};
 
-TEST_P(PayloadLayoutRefuses, NamingTheField) {
+TEST_P(InvalidPayloadLayout, IsRejectedNamingTheField) {
   const auto layout = parse(GetParam().fields);
 
   ASSERT_FALSE(layout.ok());
@@ -66,28 +66,28 @@ TEST_P(PayloadLayoutRefuses, NamingTheField) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, PayloadLayoutRefuses,
+    Each, InvalidPayloadLayout,
     ::testing::Values(
         BadLayout{"UnknownWord",
                   {"str", "strr"},
-                  concat("payload field 2 \"strr\": \"strr\" is no type; ", known)},
+                  concat("payload field 2 \"strr\": \"strr\" is not a type; ", known)},
         BadLayout{"UnknownWordInside",
                   {"vec<float>"},
-                  concat("payload field 1 \"vec<float>\": \"float\" is no type; ", known)},
+                  concat("payload field 1 \"vec<float>\": \"float\" is not a type; ", known)},
         BadLayout{
             "Empty", {""}, concat("payload field 1 \"\": ends where a type is expected; ", known)},
         BadLayout{"LabelAlone",
                   {"a:"},
                   concat("payload field 1 \"a:\": ends where a type is expected; ", known)},
-        BadLayout{"Sign", {"-u8"}, concat("payload field 1 \"-u8\": \"-u8\" is no type; ", known)},
+        BadLayout{
+            "Sign", {"-u8"}, concat("payload field 1 \"-u8\": \"-u8\" is not a type; ", known)},
         BadLayout{"TwoTypes",
                   {"str str"},
                   "payload field 1 \"str str\": \"str\" follows a complete field"},
         BadLayout{"VecAlone", {"vec"}, "payload field 1 \"vec\": ends where '<' is expected"},
         BadLayout{"VecOpen", {"vec<u8"}, "payload field 1 \"vec<u8\": ends where '>' is expected"},
-        BadLayout{"MapOfOne",
-                  {"map<str>"},
-                  "payload field 1 \"map<str>\": \">\" stands where ',' is expected"},
+        BadLayout{
+            "MapOfOne", {"map<str>"}, "payload field 1 \"map<str>\": found \">\", expected ','"},
         BadLayout{
             "GroupOpen", {"{u8, u8"}, "payload field 1 \"{u8, u8\": ends where '}' is expected"},
         BadLayout{"TextOpen", {"\"abc"}, "payload field 1 \"\\\"abc\": text has no closing '\"'"},
@@ -102,14 +102,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "payload field 2 \"n*u8\": no unsigned number before it has the label \"n\""},
         BadLayout{"UncountableItems",
                   {"n:u64", "vec<n*u8>"},
-                  "payload field 2 \"vec<n*u8>\": items may take no bytes, so they cannot be "
-                  "counted"},
+                  "payload field 2 \"vec<n*u8>\": items may have no bytes, expected at least 1"},
         BadLayout{"RestInside",
                   {"vec<rest>"},
-                  "payload field 1 \"vec<rest>\": rest stands inside another type"},
-        BadLayout{"RestInAGroup",
-                  {"{rest}"},
-                  "payload field 1 \"{rest}\": rest stands inside another type"},
+                  "payload field 1 \"vec<rest>\": rest is inside another type"},
+        BadLayout{
+            "RestInAGroup", {"{rest}"}, "payload field 1 \"{rest}\": rest is inside another type"},
         BadLayout{"RestFirst", {"rest", "u8"}, "payload field 2 \"u8\": nothing can follow rest"},
         BadLayout{"TooDeep",
                   {"vec<vec<vec<vec<vec<vec<vec<vec<vec<u8>>>>>>>>>"},
@@ -119,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "payload field 65 \"u8\": layout has more than 64 fields"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(PayloadLayouts, KnowTheLayoutThatWasAdded) {
+TEST(PayloadLayouts, ContainAnAddedLayout) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse({"str", "bytes"}));
 
@@ -129,7 +127,7 @@ TEST(PayloadLayouts, KnowTheLayoutThatWasAdded) {
   EXPECT_THAT(layouts.alternatives("acme"), IsEmpty());
 }
 
-TEST(PayloadLayouts, GiveAnAliasWhatItsKeyHas) {
+TEST(PayloadLayouts, CopyTheLayoutsOfAKeyToItsAlias) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse({"str", "bytes"}));
 
@@ -140,7 +138,7 @@ TEST(PayloadLayouts, GiveAnAliasWhatItsKeyHas) {
   EXPECT_EQ(layouts.alternatives("acme.old")[0].text(), "str bytes");
 }
 
-TEST(PayloadLayouts, RefuseAnAliasOfNothing) {
+TEST(PayloadLayouts, RejectAnAliasOfAnUnknownKey) {
   PayloadLayouts layouts;
   layouts.add("b", PayloadLayout());
   layouts.add("a", PayloadLayout());
@@ -149,10 +147,10 @@ TEST(PayloadLayouts, RefuseAnAliasOfNothing) {
 
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::not_found);
-  EXPECT_EQ(done.error().message, "payload layout of \"y\" is not known; known: a, b");
+  EXPECT_EQ(done.error().message, "payload layout of \"y\" is unknown; known: a, b");
 }
 
-TEST(PayloadLayouts, GiveAnAliasOfItselfNothingTwice) {
+TEST(PayloadLayouts, IgnoreAKeyThatIsItsOwnAlias) {
   PayloadLayouts layouts;
   layouts.add("a", *parse({"u8"}));
 
@@ -161,8 +159,8 @@ TEST(PayloadLayouts, GiveAnAliasOfItselfNothingTwice) {
   EXPECT_EQ(layouts.alternatives("a").size(), 1u);
 }
 
-// The table of keys is text: a row that does not parse must fail here, not in a user's program.
-TEST(PayloadLayouts, KnowEveryKeyOfTheFormatPage) {
+// The table of built-in layouts is text that is parsed at run time.
+TEST(PayloadLayouts, ContainEveryKeyOfTheFormatPage) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
 
   for (const char* key : {"cuda",

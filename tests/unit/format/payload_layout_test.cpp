@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The length of a payload: every key of the table in every variant, followed by another entry and
+// The length of payloads of every built-in key in every variant, followed by another entry and
 // alone.
 #include "core/format/payload_layout.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 using test::Words;
 using Tags = ExporterFacts::ArgumentTags;
 
-// What is known of a payload before it is read.
+// Facts that are known before a payload is read.
 struct Known {
   PayloadEnd end;
   Tags tags;
@@ -49,7 +49,7 @@ struct Payload {
   std::string name;
   std::string key;
   Words bytes;
-  // the alternative that fits
+  // the alternative that matches
   std::string layout;
   Known known = legacy;
 };
@@ -170,13 +170,13 @@ TEST_P(EveryPayload, IsMeasuredToItsLastByte) {
   EXPECT_EQ(measured->layout->text(), payload.layout);
 }
 
-// Some keys have a shorter way to write them that a cut can leave behind; the same way it is not.
-TEST_P(EveryPayload, IsNotReadTheSameWayWhenItIsCut) {
+// A truncated payload may match another, shorter layout of its key, but not the same one.
+TEST_P(EveryPayload, DoesNotMatchItsLayoutIfTruncated) {
   const Payload& payload = GetParam();
-  // any length is right
+  // `rest` matches any length
   if (payload.layout.ends_with("rest")) return;
   const PayloadLayouts layouts = PayloadLayouts::built_in();
-  // nothing follows
+  // the payload extends to the end of the reader
   const Known known{PayloadEnd::known, payload.known.tags};
   const auto whole = measure(layouts, payload.key, ByteReader(payload.bytes.bytes()), known);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
@@ -195,7 +195,7 @@ TEST_P(EveryPayload, IsNotReadTheSameWayWhenItIsCut) {
 INSTANTIATE_TEST_SUITE_P(Each, EveryPayload, ::testing::ValuesIn(every_payload()),
                          [](const auto& test) { return test.param.name; });
 
-TEST(Payload, TellsWhetherKernelsHaveArgumentTags) {
+TEST(Payload, HasArgumentTagsIfItsKernelsDo) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   const Words next = test::tree({0, 1, 1}, {1});
   const Words tagged = test::device_code("ptx", "//ptx", true).bytes(next.bytes());
@@ -205,8 +205,8 @@ TEST(Payload, TellsWhetherKernelsHaveArgumentTags) {
   EXPECT_FALSE(measure(layouts, "cuda", ByteReader(plain.bytes()), first_ffi)->has_argument_tags);
 }
 
-// `code` of a few printable characters could be a key as well as the vendor's own behind it.
-TEST(Payload, TakesNoTextOfItsOwnForTheNextKeyBeforeAKeyThatNobodyKnows) {
+// `code` is short and printable, so that it looks like a key, as does the unknown key after it.
+TEST(Payload, IncludesATextThatLooksLikeAKeyBeforeAnUnknownKey) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   const Words payload = Words().str("f").str("{}").str("code");
   const Words words = Words(payload).str("acme").u64(0);
@@ -217,7 +217,7 @@ TEST(Payload, TakesNoTextOfItsOwnForTheNextKeyBeforeAKeyThatNobodyKnows) {
   EXPECT_EQ(measured->size, payload.size());
 }
 
-TEST(Payload, AllowsKernelsThatCountNoArgumentTags) {
+TEST(Payload, AcceptsKernelsWithZeroArgumentTags) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   Words words = Words().str("ptx").u64(1).str("k").str("").u64(1).u8(3).u8(64).u16(1);
   words.strs({"threadIdx.x"}).u64(0).str("data");
@@ -228,7 +228,7 @@ TEST(Payload, AllowsKernelsThatCountNoArgumentTags) {
   EXPECT_EQ(measured->size, words.size());
 }
 
-// Refusals: the walk names the field, the offset counts from the reader's first byte.
+// Errors name the field; the offset counts from the reader's first byte.
 struct BadPayload {
   std::string name;
   std::vector<std::string> layout;
@@ -237,9 +237,9 @@ struct BadPayload {
   std::string message;
 };
 
-class PayloadRefuses : public ::testing::TestWithParam<BadPayload> {};
+class InvalidPayload : public ::testing::TestWithParam<BadPayload> {};
 
-TEST_P(PayloadRefuses, AtTheFieldThatDoesNotFit) {
+TEST_P(InvalidPayload, IsRejectedAtTheInvalidField) {
   PayloadLayouts layouts;
   layouts.add("key", *parse_payload_layout(GetParam().layout));
 
@@ -252,7 +252,7 @@ TEST_P(PayloadRefuses, AtTheFieldThatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, PayloadRefuses,
+    Each, InvalidPayload,
     ::testing::Values(
         BadPayload{"StrPastEnd",
                    {"code:str"},
@@ -277,7 +277,7 @@ INSTANTIATE_TEST_SUITE_P(
                    8,
                    "all: count 4611686018427387904, room for 1"},
         BadPayload{
-            "Behind", {"u8"}, Words().u8(0).u8(0), 1, "payload has 1 bytes behind its last field"},
+            "Behind", {"u8"}, Words().u8(0).u8(0), 1, "payload has 1 bytes after its last field"},
         BadPayload{"FormatEmpty",
                    {"format"},
                    Words().str(""),
@@ -308,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"one:sized<u8>"},
                    Words().u64(3).u8(0).u8(0).u8(0),
                    9,
-                   "one has 3 bytes, 2 of them behind its content"},
+                   "one has 3 bytes, 2 of them after its content"},
         BadPayload{"SizedTooShort",
                    {"one:sized<u32>"},
                    Words().u64(3).u8(0).u8(0).u8(0),
@@ -336,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "kernel has 2 argument tags, expected none or 1"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
+TEST(Payload, IsNotFoundForAnUnknownKey) {
   const Words bytes = Words().u64(0);
 
   const auto measured =
@@ -347,8 +347,8 @@ TEST(Payload, OfAKeyThatNobodyKnowsIsNotFound) {
   EXPECT_EQ(measured.error().message, "no payload layout is known for \"acme.npu\"");
 }
 
-// `rest` needs a length from outside, which layout one does not have.
-TEST(Payload, ThatEndsInRestIsNotDelimitedByLayoutOne) {
+// `rest` requires a known end, which layout one does not have.
+TEST(Payload, IsNotFoundInLayoutOneIfItEndsWithRest) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "rest"}));
   const Words bytes = Words().str("a").u64(0);
@@ -358,7 +358,7 @@ TEST(Payload, ThatEndsInRestIsNotDelimitedByLayoutOne) {
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi)->size, bytes.size());
 }
 
-TEST(Payload, OfAVendorFollowsTheVendorsLayout) {
+TEST(Payload, UsesTheLayoutOfAVendor) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "bytes"}));
   const Words bytes = Words().str("v2").str("image").str("_lib");

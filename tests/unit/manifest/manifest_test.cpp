@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{
             "PayloadWord", ManifestBuilder().set("keys", "[{key: a, payload: [str, strng]}]"),
             "MANIFEST_VALUE",
-            "6:32: keys[0].payload[1]: payload field 2 \"strng\": \"strng\" is no type; "
+            "6:32: keys[0].payload[1]: payload field 2 \"strng\": \"strng\" is not a type; "
             "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest "
             "\"text\" vec<T> map<K,V> sized<T> {T, U} label*T"},
         BadManifest{"PayloadAfterRest",
