@@ -12,7 +12,7 @@
 
 namespace gantry::test {
 
-// An artifact "model.so" with these type keys, module 0 first.
+// Creates the artifact "model.so" with these type keys, module 0 first.
 inline std::shared_ptr<Artifact> artifact_of(std::initializer_list<const char*> type_keys) {
   auto artifact = std::make_shared<Artifact>();
   artifact->name = "model.so";
@@ -21,13 +21,13 @@ inline std::shared_ptr<Artifact> artifact_of(std::initializer_list<const char*> 
   return artifact;
 }
 
-// The node of an entry, not bound: `entry 1 "cuda" of model.so`.
+// Creates an unbound node for an entry: `entry 1 "cuda" of model.so`.
 inline Ref<ModuleNode> node_of(const std::shared_ptr<Artifact>& artifact, std::size_t index) {
   return std::move(new_module_node(artifact, artifact->container.entries.at(index).type_key, index))
       .value();
 }
 
-// A node, not bound, as if it was made at run time: `module "name"`.
+// Creates an unbound node as for a module that is created at run time: `module "name"`.
 inline Ref<ModuleNode> named_node(std::string name) {
   auto artifact = std::make_shared<Artifact>();
   artifact->name = std::move(name);
@@ -35,7 +35,7 @@ inline Ref<ModuleNode> named_node(std::string name) {
   return std::move(new_module_node(artifact, key, ModuleNode::kNoIndex)).value();
 }
 
-// The same as a placeholder.
+// The same, as a placeholder with a reason.
 inline Ref<ModuleNode> unbound_node(std::string name, std::string reason) {
   Ref<ModuleNode> node = named_node(std::move(name));
   node->unbound = std::make_unique<Unbound>();
@@ -43,7 +43,7 @@ inline Ref<ModuleNode> unbound_node(std::string name, std::string reason) {
   return node;
 }
 
-// The artifact of a node of these helpers, to change it.
+// The mutable artifact of a node that these functions created.
 inline Artifact& artifact_of(const ModuleNode& node) {
   return const_cast<Artifact&>(*node.artifact);
 }

@@ -9,7 +9,7 @@
 namespace gantry::test {
 namespace {
 
-// A string table that gives each text one place.
+// A string table without duplicates.
 class Strings {
  public:
   Strings() { bytes_.u8(0); }
@@ -83,8 +83,8 @@ ElfBuilder& ElfBuilder::object(std::string_view name, std::span<const std::uint8
   return *this;
 }
 ElfBuilder& ElfBuilder::function(std::string_view name) {
-  const std::uint8_t room[16] = {};
-  symbols_.push_back({std::string(name), {room, room + sizeof room}, sizeof room, 2, true});
+  const std::uint8_t code[16] = {};
+  symbols_.push_back({std::string(name), {code, code + sizeof code}, sizeof code, 2, true});
   return *this;
 }
 ElfBuilder& ElfBuilder::undefined(std::string_view name) {
@@ -142,7 +142,7 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
   constexpr std::uint64_t header_bytes = 64, program_header_bytes = 56;
   const std::uint64_t program_headers =
       3 + (interpreter_.empty() ? 0 : 1) + (notes_.empty() ? 0 : 1) + (tls_ == 0 ? 0 : 1);
-  // Offsets in `body` count from the file's first byte: the space of the headers comes first.
+  // `body` begins with space for the headers, so that its offsets are file offsets.
   Words body;
   const std::vector<std::uint8_t> headers(header_bytes + program_headers * program_header_bytes);
   body.bytes(headers);
@@ -163,7 +163,7 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
   const std::uint64_t notes_size = body.size() - notes_at;
   pad(body, 8);
 
-  // The GNU table wants undefined symbols first.
+  // The GNU hash table requires undefined symbols to be first.
   std::vector<Symbol> symbols = symbols_;
   std::stable_sort(symbols.begin(), symbols.end(),
                    [](const Symbol& a, const Symbol& b) { return a.defined < b.defined; });

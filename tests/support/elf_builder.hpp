@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds small 64-bit little-endian ELF files from words: shared libraries of any machine, with the
-// dynamic segment that loaders and readers go by, without a compiler.
+// Builds small 64-bit little-endian ELF files without a compiler: shared libraries for any machine,
+// with a dynamic segment.
 //
 //     const auto file = ElfBuilder().machine(183).object("__tvm_dev_mblob", blob).build();
 //
-// One segment holds everything; an address is base_address plus the offset in the file. Functions
-// have a symbol and no code: nothing built here is meant to run.
+// One segment contains everything; an address is base_address plus the file offset. Functions have
+// a symbol but no code.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace gantry::test {
 
 class ElfBuilder {
  public:
-  // gnu_empty: the table of GNU ld where no symbol is hashed, which counts none of the undefined ones
+  // gnu_empty: the table that GNU ld writes if no symbol is hashed; it does not show the number of
+  // undefined symbols
   enum class Hash { gnu, sysv, both, none, gnu_empty };
   static constexpr std::uint64_t base_address = 0x10000;
 
@@ -32,7 +33,7 @@ class ElfBuilder {
   // adds a section table: null, .dynsym, .dynstr
   ElfBuilder& sections();
 
-  // A symbol with bytes behind it; `size` other than the bytes' for tests that lie.
+  // Adds a data symbol. `size` may differ from the content's for invalid files.
   ElfBuilder& object(std::string_view name, std::span<const std::uint8_t> content);
   ElfBuilder& object(std::string_view name, std::span<const std::uint8_t> content,
                      std::uint64_t size);
@@ -47,7 +48,7 @@ class ElfBuilder {
   ElfBuilder& version_need(std::string_view library, std::vector<std::string> versions);
   ElfBuilder& note(std::string_view owner, std::uint32_t type,
                    std::span<const std::uint8_t> content);
-  // as it stands, before the end
+  // adds an unchecked entry at the end of the dynamic segment
   ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);
   ElfBuilder& executable_stack();
   ElfBuilder& tls(std::uint64_t size);
@@ -96,8 +97,8 @@ class ElfBuilder {
   ElfBuilder();
 };
 
-// A relocatable object for x86-64 whose only section of data holds `content` under one symbol, eight
-// bytes in.
+// A relocatable object for x86-64 with one symbol, whose `content` is at offset 8 of the only data
+// section.
 std::vector<std::uint8_t> relocatable_object(std::string_view symbol,
                                              std::span<const std::uint8_t> content);
 

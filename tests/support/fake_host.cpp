@@ -10,7 +10,7 @@
 namespace gantry::test {
 namespace {
 
-// Objects. Each is a struct that begins with the header and the cell behind it, and counts itself.
+// Objects. Each is a struct that begins with the header, which the cell follows, and counts itself.
 class Counted {
  public:
   explicit Counted(std::shared_ptr<int> live) : live_(std::move(live)) { ++*live_; }
@@ -57,7 +57,7 @@ struct Tensor {
   gantry_tensor cell;
   std::vector<std::int64_t> shape;
   gantry_object* owner;
-  // of its own
+  // owned; NULL for a view
   std::uint8_t* memory;
   Counted counted;
   ~Tensor() {
@@ -151,7 +151,7 @@ struct FakeHost::Entries {
       }
       return GANTRY_OK;
     }
-    return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: no such option");
+    return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: option does not exist");
   }
   static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {
     return of(host).cancelled;
@@ -194,7 +194,7 @@ struct FakeHost::Entries {
                                gantry_status* status) {
     if (object->kind != GANTRY_ARRAY && object->kind != GANTRY_MAP) {
       return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
-                         "fake host: neither array nor map");
+                         "fake host: object is neither an array nor a map");
     }
     *items = as<Items>(object)->items.data();
     *count = as<Items>(object)->items.size();
@@ -203,7 +203,8 @@ struct FakeHost::Entries {
 
   static gantry_code error_new(const gantry_host*, const gantry_error*, gantry_value*,
                                gantry_status* status) {
-    return gantry_fail(status, GANTRY_UNSUPPORTED, "ERROR", "fake host: makes no error objects");
+    return gantry_fail(status, GANTRY_UNSUPPORTED, "ERROR",
+                       "fake host: error objects are not supported");
   }
   static gantry_code object_new(const gantry_host* host, const gantry_object_type* type, void* self,
                                 gantry_value* out, gantry_status*) {
@@ -215,7 +216,7 @@ struct FakeHost::Entries {
                                 gantry_status* status) {
     if (object->kind != GANTRY_OBJECT || as<Opaque>(object)->type != type) {
       return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
-                         "fake host: an object of another type");
+                         "fake host: object has another type");
     }
     *self = as<Opaque>(object)->self;
     return GANTRY_OK;
@@ -225,11 +226,11 @@ struct FakeHost::Entries {
                                 std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
     if (self.allocations.size() >= self.max_allocations) {
-      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: no more memory");
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: memory is exhausted");
     }
     const std::uint64_t bytes = bytes_of_tensor(*like);
     if (bytes > (std::uint64_t{1} << 30)) {
-      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: more than 1 GiB");
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: tensor exceeds 1 GiB");
     }
     self.allocations.push_back(bytes);
     const std::uint64_t rounded = (bytes / 128 + 1) * 128;
@@ -340,7 +341,8 @@ struct FakeHost::Entries {
 
   static gantry_code device_type(const gantry_host*, gantry_bytes, std::int32_t*,
                                  gantry_status* status) {
-    return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: devices have no names");
+    return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE",
+                       "fake host: device names are not supported");
   }
   static gantry_code device_type_in(const gantry_host* host, gantry_object*, std::int32_t number,
                                     std::int32_t* type, gantry_status*) {
@@ -355,7 +357,7 @@ struct FakeHost::Entries {
     static const gantry_device_table handle_table =
         device_table("handles", 4, GANTRY_DEVICE_OPAQUE_DATA);
     if (id.type != cpu.type && id.type != handles.type) {
-      return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: devices are 1 and 4");
+      return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: device types are 1 and 4");
     }
     *out = {&of(host), id.type == cpu.type ? &cpu_table : &handle_table, id};
     return GANTRY_OK;
@@ -374,7 +376,7 @@ struct FakeHost::Entries {
     table.stream_create = [](void*, std::int32_t, std::uint32_t, void**,
                              gantry_status* status) -> gantry_code {
       return gantry_fail(status, GANTRY_UNSUPPORTED, "STREAM",
-                         "fake host: devices have no streams");
+                         "fake host: streams are not supported");
     };
     return table;
   }

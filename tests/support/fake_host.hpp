@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host for testing plugins without the core: counted objects, memory that knows its size, two devices.
+// A host for tests of plugins without the core. It counts objects and has two devices.
 //
 //     FakeHost host;
-//     host.add_function("add", [](...) { ... });                  // what the module's imports have
+//     host.add_function("add", [](...) { ... });   // a function of the module's imports
 //     loader.load_binary(plugin_self, &blob, host.node(), ...);
 //     ...
-//     EXPECT_EQ(host.live_objects(), 0);                          // after everything was released
+//     EXPECT_EQ(host.live_objects(), 0);           // after all objects are released
 //
-// Device 1 is the CPU. Device 4 hands out handles (OPAQUE_DATA): odd numbers that crash whoever takes them for
-// addresses; memory_of() tells a test what lies behind one.
+// Device 1 is the CPU. Device 4 allocates opaque handles (OPAQUE_DATA): odd numbers, so that their
+// use as addresses crashes. memory_of() returns the memory of a handle.
 #pragma once
 
 #include <gantry/host.h>
@@ -36,43 +36,45 @@ class FakeHost {
                                          gantry_value*, gantry_status*)>;
 
   FakeHost();
-  // every object must be gone
+  // Aborts if there are live objects.
   ~FakeHost();
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
   const gantry_host* table() const { return &lent_.table; }
 
-  // The module under test: find(node, IMPORTS, name) gives the functions added here. Not counted as live.
+  // The node of the module under test: find(node, IMPORTS, name) returns the functions that
+  // add_function() adds. Not counted as live.
   gantry_object* node() { return node_; }
   void add_function(std::string name, Body body) { imports_[std::move(name)] = std::move(body); }
 
-  // An object that keeps nothing, as a blob's pin. One reference, the caller's.
+  // Creates an object that keeps nothing alive, for the pin of a blob. The caller owns the one
+  // reference.
   gantry_object* new_pin();
   void release(gantry_object* object);
   int references(const gantry_object* object) const { return static_cast<int>(object->counts); }
 
-  // Objects that somebody holds.
+  // Number of objects that are not released.
   int live_objects() const { return *live_; }
-  // What tensor_new was asked for, bytes each, oldest first.
+  // size of each tensor_new in bytes, oldest first
   std::vector<std::uint64_t> allocations;
-  // tensor_new fails as EXHAUSTED once so many were made.
+  // after this number of allocations, tensor_new fails with EXHAUSTED
   std::size_t max_allocations = SIZE_MAX;
-  // Every tensor_copy: bytes.
+  // size of each tensor_copy in bytes
   std::vector<std::uint64_t> copies;
-  // device_type_in: the artifact's number to ours, where they differ.
+  // result of device_type_in by the artifact's number; other numbers are returned unchanged
   std::map<std::int32_t, std::int32_t> device_numbers;
-  // Waits of device 4.
+  // number of synchronize calls of both devices
   int synchronizations = 0;
   bool cancelled = false;
-  // With it the host offers gantry.trace/1: spans are kept here, as "category:name".
+  // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;
   std::vector<std::string> spans;
   std::vector<std::string> log;
-  // config_get: options that have a value.
+  // values for config_get
   std::map<std::string, std::variant<std::string, std::int64_t, bool>, std::less<>> options;
 
-  // What lies behind an address of device 1 or a handle of device 4.
+  // The memory of an address of device 1 or a handle of device 4.
   std::uint8_t* memory_of(const gantry_tensor& tensor) const;
 
  private:

@@ -9,10 +9,10 @@
 namespace gantry::test {
 namespace {
 
-// Programs that were taken to another machine are told where things lie there: tests/gpu/run.
-std::filesystem::path location(const char* variable, const char* when_built) {
-  const char* const moved = std::getenv(variable);
-  return moved != nullptr ? moved : when_built;
+// tests/gpu/run sets the variables when it runs tests on another machine.
+std::filesystem::path location(const char* variable, const char* build_location) {
+  const char* const location = std::getenv(variable);
+  return location != nullptr ? location : build_location;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that tests read and write: golden artifacts, whole files as bytes, a temporary directory that goes away.
+// Files for tests: golden artifacts, reading and writing of whole files, temporary directories.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace gantry::test {
 
-// tests/golden/data/<name>, e.g. golden("tvm-0.12/axpy2_llvm.so").
+// The path tests/golden/data/<name>: golden("tvm-0.12/axpy2_llvm.so").
 std::filesystem::path golden(std::string_view name);
 
-// The build tree, laid out as an install tree: bin, lib, share.
+// The build tree, which has the layout of an install tree: bin, lib, share.
 std::filesystem::path build_tree();
 
-// Aborts the test program when the file cannot be read: a missing fixture is no test result.
+// These abort the test program on failure, since a missing fixture is not a test result.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// A new empty directory, removed with everything in it at the end.
+// A new empty directory, which the destructor removes with its content.
 class TempDir {
  public:
   TempDir();

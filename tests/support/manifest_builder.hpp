@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Manifests for tests: right unless told otherwise.
+// Builds manifests for tests. The defaults are valid, except that they have neither a key nor a
+// device.
 //
-//     ManifestBuilder().id("test.fake").library("libfake.so").key("fake").line("priority: 3").text()
+//     ManifestBuilder().id("test.fake").library("libfake.so").key("fake").line("priority:
+//     3").text()
 #pragma once
 
 #include "tests/support/files.hpp"
@@ -28,7 +30,7 @@ class ManifestBuilder {
   ManifestBuilder& device(std::string_view name) {
     return add("devices", "{name: " + std::string(name) + "}");
   }
-  // Any key, its value as written; replaces what is there.
+  // Sets any key to a value as written, replacing a previous value.
   ManifestBuilder& set(std::string_view name, std::string_view value) {
     for (auto& [key, old] : fields_) {
       if (key == name) {
@@ -43,7 +45,7 @@ class ManifestBuilder {
     std::erase_if(fields_, [&](const auto& field) { return field.first == name; });
     return *this;
   }
-  // Any text, after everything else.
+  // Appends a line after the keys.
   ManifestBuilder& line(std::string_view text) {
     rest_ += std::string(text) + "\n";
     return *this;
@@ -54,7 +56,7 @@ class ManifestBuilder {
     for (const auto& [key, value] : fields_) all += key + ": " + value + "\n";
     return all + rest_;
   }
-  // Makes the directories on the way.
+  // Writes the text to a file and creates its parent directories.
   std::filesystem::path write_to(const std::filesystem::path& path) const {
     std::filesystem::create_directories(path.parent_path());
     write_file(path, text());
@@ -63,7 +65,7 @@ class ManifestBuilder {
 
  private:
   static std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-  // The list grows in its flow form: [{...}, {...}].
+  // Appends to a list in flow style: [{...}, {...}].
   ManifestBuilder& add(std::string_view list, std::string_view item) {
     for (auto& [key, old] : fields_) {
       if (key == list) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON schema in configs/ against the table of fields that the reader of such files has.
+// Compares a JSON schema in configs/ with the fields of the reader of such files.
 #pragma once
 
 #include "core/yaml/yaml_record.hpp"
@@ -56,7 +56,7 @@ inline std::string json_type(YamlType type) {
   return "";
 }
 
-// Names, types, what is required, choices and ranges, level by level.
+// Expects the same names, types, required keys, choices and ranges, recursively.
 inline void expect_same(std::span<const YamlField> fields, const Json& schema,
                         const std::string& path) {
   std::set<std::string> names, required;

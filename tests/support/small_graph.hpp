@@ -26,7 +26,7 @@ inline const std::string small_graph = R"({"nodes":[
 "shape":["list_shape",[[2,2],[2,2],[2,2],[4]]]},
 "node_row_ptr":[0,1,2,3,4]})";
 
-// Returns `text` with its first `from` replaced; the test fails if there is none.
+// Returns `text` with the first occurrence of `from` replaced; the test fails if there is none.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds byte strings in the wire form of the container: little-endian numbers, length-prefixed strings.
+// Builds byte strings in the format of containers: little-endian numbers, strings after their
+// length.
 #pragma once
 
 #include <cstdint>

@@ -129,7 +129,7 @@ TEST_F(Executing, PassesMemoryShortageOn) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::exhausted);
   EXPECT_EQ(made.error().message,
-            "fake host: no more memory\n  while allocating storage 2, 16 bytes on device 1:0");
+            "fake host: memory is exhausted\n  while allocating storage 2, 16 bytes on device 1:0");
 }
 
 // x on device 4, the rest on the CPU; a copy between.

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
             "cuda_graph_create",
             {device_value(cpu)},
             Code::unsupported,
-            "fake host: devices have no streams\n  in cuda_graph_create; \"resnet\" runs the same "
+            "fake host: streams are not supported\n  in cuda_graph_create; \"resnet\" runs the same "
             "model without recording"},
         BadMake{"CudaGraphWithoutDevice",
                 "cuda_graph_create",
