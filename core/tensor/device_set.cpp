@@ -19,8 +19,10 @@ struct Numbered {
   std::string_view name;
 };
 
-// source   dlpack.h 1.1, DLDeviceType; TVM's own numbers of releases up to v0.10 are translated
-//          where an artifact is read
+// DLPack's device types. Other numbers in artifacts of TVM v0.10 and older are translated when the
+// artifact is read.
+//
+// source   dlpack.h 1.1, DLDeviceType
 constexpr Numbered kDlpack[] = {
     {1, "cpu"},        {2, "cuda"},     {3, "cuda_host"},     {4, "opencl"},
     {7, "vulkan"},     {8, "metal"},    {9, "vpi"},           {10, "rocm"},

@@ -220,7 +220,7 @@ TEST(ElfFile, CountsUndefinedSymbolsWithoutHashedOnes) {
   EXPECT_THAT(names_of(*file), ElementsAre("a", "b"));
 }
 
-// GNU ld writes the same hash table whatever symbols are undefined, so the table cannot count them.
+// GNU ld writes the same hash table for any number of undefined symbols.
 TEST(ElfFile, FindsUndefinedSymbolsWithAnEmptyHashTable) {
   const auto builder = ElfBuilder().undefined("a").undefined("b").hash(ElfBuilder::Hash::gnu_empty);
   const auto plain = builder.build();

@@ -321,8 +321,7 @@ TEST(ElfFile, ReportsATruncatedSectionTable) {
             concat("section header table ends at ", Hex{whole}, ", file ends at ", Hex{whole - 1}));
 }
 
-// ---- exhaustive corruption: each file is read or rejected; sanitizers detect faults
-// --------------
+// ---- corrupted files: each is read or rejected; sanitizers detect faults -----------------------
 
 void touch_everything(std::span<const std::uint8_t> bytes) {
   const auto file = ElfFile::parse(bytes);
