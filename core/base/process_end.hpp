@@ -33,6 +33,7 @@ inline bool plugins_may_run() noexcept {
   return detail::process_phase.load(std::memory_order_relaxed) == ProcessPhase::running;
 }
 
+// Creates the error for a plugin function that must not be called.
 // Precondition: !plugins_may_run().
 //
 // subject  [in]   the function that is not called: "get_function of entry 2 \"cuda\" of model.so"

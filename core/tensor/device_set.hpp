@@ -57,6 +57,8 @@ struct DeviceName {
   std::string_view kind;
   std::int32_t index = 0;
 };
+// Parses a device name; the default index is 0.
+//
 // returns  invalid for an empty kind or an index that is not a number without a sign
 Result<DeviceName> parse_device_name(std::string_view text);
 
@@ -98,14 +100,17 @@ class DeviceSet {
   // thread   before the set is shared
   void keep(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
+  // Finds a published device.
+  //
   // returns  nullptr if there is no such device
   // thread   any; lock-free
   // lifetime that of the set
   const std::shared_ptr<const Device>* find(std::int32_t type) const;
   const std::shared_ptr<const Device>* find(std::string_view name) const;
 
-  // returns  not_found, listing the devices: "device number 7 (vulkan) does not exist; devices:
-  //          cpu"
+  // Finds a published device by its type.
+  //
+  // returns  not_found, listing the devices
   Result<std::shared_ptr<const Device>> get(std::int32_t type) const;
   // The same for objects that may outlive the runtime's handle: the pointer keeps the owner of
   // keep() alive.
