@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier of one parallel launch. A task that ends no longer counts, so one that fails before
-// the barrier does not hang those that wait in it.
+// The barrier of one parallel launch. A task that has ended is no longer counted, so a task that
+// fails before the barrier does not block the tasks that wait in it.
 #pragma once
 
 #include "core/native/signal.hpp"
@@ -13,15 +13,15 @@ namespace gantry {
 
 class Barrier {
  public:
-  // Precondition: nobody is in arrive() or leave().
+  // Precondition: no thread is in arrive() or leave().
   void reset(std::uint32_t members, std::uint32_t spins) {
     state_.store(members, std::memory_order_relaxed);
     spins_ = spins;
   }
 
-  // Waits until every member that has not left is here.
+  // Waits until every member that has not left has arrived.
   void arrive() {
-    // cannot move on before this thread arrives
+    // does not change before this thread arrives
     const std::uint32_t phase = phase_.value();
     if (update([](State s) { return State{s.arrived + 1, s.members}; })) {
       phase_.raise();
@@ -30,7 +30,7 @@ class Barrier {
     }
   }
 
-  // This thread comes no more.
+  // Removes the calling thread from the members.
   void leave() {
     if (update([](State s) { return State{s.arrived, s.members - 1}; })) phase_.raise();
   }
@@ -40,7 +40,7 @@ class Barrier {
     std::uint32_t arrived, members;
   };
 
-  // Returns whether everybody is here now; then the count begins anew.
+  // Returns true if the change completes the barrier; the count of arrived members is then reset.
   template <class Change>
   bool update(Change change) {
     std::uint64_t before = state_.load(std::memory_order_relaxed);
@@ -54,7 +54,7 @@ class Barrier {
     }
   }
 
-  // arrived above, members below
+  // high half: arrived, low half: members
   std::atomic<std::uint64_t> state_{0};
   Signal phase_;
   std::uint32_t spins_ = 0;

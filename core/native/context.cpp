@@ -18,9 +18,9 @@
 namespace gantry {
 namespace {
 
-// Ends a thread's state with the thread. A key, not a thread_local with a destructor: to register
-// one of those ends the process where memory is out. Without a key, which a process may have run
-// out of, the state stays.
+// Frees a thread's state when the thread ends. A key is used instead of a thread_local with a
+// destructor, because registering such a destructor terminates the process when memory is
+// exhausted. If the process has no key left, the state is never freed.
 void reap(void* thread) {
   detail::host_thread = nullptr;
   delete static_cast<HostThread*>(thread);
@@ -37,7 +37,7 @@ void set_last_error(const char* text) {
   fail_here(invalid(text ? text : "an error without a text").with_reason("HOST_CODE"));
 }
 
-// The runtime that serves a call, or NULL with the error kept.
+// Returns the services of the runtime whose call runs on this thread, or NULL after fail_here().
 const HostServices* services_here(const char* function) {
   const HostServices* services = here().call->services;
   if (services == nullptr) {
@@ -46,7 +46,7 @@ const HostServices* services_here(const char* function) {
   return services;
 }
 
-// Device numbers in compiled code are those of its artifact.
+// Compiled code passes the device numbers of its artifact.
 gantry_device_id device_here(int type, int index) {
   const ModuleNode* node = here().call->node;
   return {node ? to_runtime(*node, type) : type, index};
@@ -78,7 +78,8 @@ int free_workspace(int type, int index, void* data) {
   }
 }
 
-// "__tvm_set_device"(number, index): which device of its kind the thread's next calls run on.
+// "__tvm_set_device"(number, index): selects the device of that type on which the thread's next
+// calls run.
 gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
                        gantry_value*, gantry_status* status) {
   if (count != 2 || args[0].kind != GANTRY_INT || args[1].kind != GANTRY_INT) {
@@ -96,8 +97,8 @@ gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::
   return GANTRY_OK;
 }
 
-// "runtime.TVMSetStream"(number, index, stream): in which stream of a device the thread's next
-// calls run.
+// "runtime.TVMSetStream"(number, index, stream): selects the stream of a device in which the
+// thread's next calls run.
 gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
                        gantry_value*, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
@@ -152,7 +153,7 @@ void* stream_here(const HostThread& thread, gantry_device_id device) {
   return nullptr;
 }
 
-// What succeeds within another call of the same runtime leaves it to that one.
+// The workspaces that a successful call leaves belong to the enclosing call of the same runtime.
 void HostScope::settle_workspaces() noexcept {
   const std::uint32_t outer = around_->services == call_.services ? around_->depth : 0;
   call_.services->workspaces->end_call(call_.depth, failed_, outer);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where compiled host code runs: what its runtime lends it, and the state of the thread it is on.
+// The context of compiled host code: the services of its runtime and the state of its thread.
 //
-// Functions that host code calls carry no context (apache/tvm's signatures have none), so the call
-// wrapper and the pool's workers say on each thread whose code runs there now.
+// The functions that host code calls have no context argument (apache/tvm's signatures), so the
+// call wrapper and the pool's workers record on each thread which call runs there.
 #pragma once
 
 #include "core/module/global_functions.hpp"
@@ -34,7 +34,7 @@ struct HostServices {
   const DeviceSet* devices = nullptr;
   // may be NULL
   const Log* log = nullptr;
-  // searched last by host code; may be NULL
+  // the last place of a look-up by host code; may be NULL
   std::shared_ptr<const GlobalFunctions> globals;
   // libgantry_tvm.so, opened when an artifact imports from it
   std::filesystem::path tvm_symbols;
@@ -42,61 +42,63 @@ struct HostServices {
 
 // One call of host code.
 struct HostCall {
-  // of the runtime whose code it is
+  // of the code's runtime
   const HostServices* services = nullptr;
-  // whose code it is: its device numbers
+  // of the code's module; determines the device numbers
   const ModuleNode* node = nullptr;
-  // where it runs; borrowed
+  // borrowed
   const gantry_env* env = nullptr;
-  // calls on this thread: it and those around it
+  // calls on this thread: this one and the enclosing ones
   std::uint32_t depth = 0;
-  // workspaces that it may leave
+  // workspaces taken at this depth and not yet freed
   std::uint32_t taken = 0;
 };
 
-// The state of one thread. Made at its first call into host code, gone with the thread.
+// The state of one thread. Created at its first call into host code, freed when the thread ends.
 struct HostThread {
   static constexpr gantry_env no_env{};
-  // while no host code runs
+  // the current call while no host code runs
   HostCall none{nullptr, nullptr, &no_env, 0, 0};
 
-  // the innermost
+  // the innermost call
   HostCall* call = &none;
-  // `error` is the cause, if the call that runs now fails
+  // True if `error` holds the cause of a failure of the current call.
   bool failed = false;
-  // text, function or module returned to host code: until its next call
+  // text, function or module returned to host code; valid until its next call
   OwnedValue kept;
   gantry_bytes kept_bytes{};
-  // device of each type, as host code set it
+  // the current device of each type, set by host code
   std::array<std::int32_t, kDeviceTypeCount> index{};
-  // Streams that host code set, of few devices; one that is not here is the default stream.
+  // Streams that host code has set. A device without an entry uses its default stream.
   std::vector<std::pair<gantry_device_id, void*>> streams;
-  // the last one
+  // the last error
   Error error;
 
-  // the last one used, of `shares`
+  // the last one used; an element of `shares`
   WorkspaceShare* share = nullptr;
   std::vector<std::unique_ptr<WorkspaceShare>> shares;
 };
 
 namespace detail {
-// One pointer: all that initial-exec storage must hold, of which a library opened late gets little.
+// A single pointer, because a library that is opened late gets little initial-exec storage.
 extern constinit thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
 HostThread& new_host_thread();
 }  // namespace detail
 
-// throws   std::bad_alloc in a thread's first call; gantry enters host code through HostScope,
-//          which is the first
+// Returns the state of the calling thread.
+//
+// throws   std::bad_alloc at the thread's first call, which is made by HostScope before host code
+//          runs
 // costs    one load and one comparison
 inline HostThread& here() {
   HostThread* thread = detail::host_thread;
   return thread != nullptr ? *thread : detail::new_host_thread();
 }
 
-// Says for the life of a scope whose code runs on this thread: one call of it.
+// Records one call of host code on this thread for the lifetime of the object.
 class HostScope {
  public:
-  // All borrowed until its end.
+  // All arguments are borrowed until the object is destroyed.
   HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
       : HostScope(here(), services, node, env) {}
   HostScope(HostThread& here, const HostServices* services, const ModuleNode* node,
@@ -119,7 +121,8 @@ class HostScope {
   HostScope(const HostScope&) = delete;
   HostScope& operator=(const HostScope&) = delete;
 
-  // What the call has returned: 0, or it failed, as it does where nothing is said.
+  // Records the result of the call and returns it: 0, or another value after a failure. A call
+  // without a recorded result counts as failed.
   int returned(int code) {
     failed_ = code != 0;
     return code;
@@ -131,21 +134,21 @@ class HostScope {
   HostThread& thread_;
   HostCall* const around_;
   HostCall call_;
-  // of the env's kind of device
+  // the current device of the env's device type
   std::int32_t& index_;
   const std::int32_t index_before_;
   bool failed_ = true;
 };
 
-// At the end of a thread's outermost call, when its result is taken, nothing that was returned to
-// host code is needed any more. To keep a module longer would keep its runtime, and on a worker of
-// that runtime's own pool for ever.
+// Releases the last object returned to host code at the end of a thread's outermost call, once the
+// call's result has been taken. A module that stayed referenced would keep its runtime alive; on a
+// worker of that runtime's own pool it would do so forever.
 class KeptUntilHere {
  public:
   KeptUntilHere() : thread_(here()) {}
   ~KeptUntilHere() {
     if (holds_object(thread_.kept.get()) && thread_.call->depth == 0) [[unlikely]] {
-      // what it runs may use the thread again
+      // its destructor may enter this thread state again
       const OwnedValue last = std::move(thread_.kept);
     }
   }
@@ -158,13 +161,13 @@ class KeptUntilHere {
   HostThread& thread_;
 };
 
-// Keeps `error` as what the call that runs now fails of. Returns -1, what host code is told.
+// Records `error` as the cause of the current call's failure. Returns -1, the result for host code.
 int fail_here(Error error) noexcept;
 
-// What host code is given, all of it.
+// All functions that host code may call.
 const TvmFunctions& tvm_functions();
 
-// A variable that host code may define, and what belongs in it.
+// A variable that host code may define, and the address to store in it.
 struct ContextVariable {
   // "__TVMFuncCall"
   const char* name;
@@ -172,19 +175,20 @@ struct ContextVariable {
 };
 std::span<const ContextVariable> context_variables();
 
-// The stream in which functions of a device run that host code on this thread calls now: the one
-// that the call's env names for it, else the one that host code has set; NULL: the default one.
+// Returns the stream in which functions of `device` run when host code on this thread calls them:
+// the stream of the call's env if that is for `device`, else the stream that host code has set;
+// NULL is the default stream.
 void* stream_here(const HostThread& thread, gantry_device_id device);
 
-// Adds the functions of no module that host code asks for:
+// Adds the functions that host code looks up outside its modules:
 //
-//     __tvm_set_device(number, index)                 which device of its kind the thread's next calls run on
-//     runtime.TVMSetStream(number, index, stream)     in which stream of that device; NULL: the default one
+//     __tvm_set_device(number, index)               selects the device of its type
+//     runtime.TVMSetStream(number, index, stream)   selects its stream; NULL: the default stream
 //
-// Both say it for this thread, until it is said anew. A call whose env names the device with a
-// stream runs in that.
+// Both apply to the calling thread until they are called again. A stream in the env of a call takes
+// precedence on the env's device.
 //
-// returns  invalid where a name is taken
+// returns  invalid if a name is already defined
 Status add_host_globals(GlobalFunctions& globals);
 
 }  // namespace gantry

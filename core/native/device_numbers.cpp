@@ -32,7 +32,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Co
     if (std::none_of(container.entries.begin(), container.entries.end(), has_key)) continue;
     const auto number = devices.number_of(moved.name);
     if (!number.ok()) continue;
-    // to_artifact() takes the first.
+    // The newer number comes first: to_artifact() returns the first match.
     if (container.facts.device_numbering == DeviceNumbering::since_v0_8)
       numbers.emplace_back(moved.since, *number);
     numbers.emplace_back(moved.before, *number);
@@ -81,8 +81,8 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
       names.append(names.empty() ? "" : " and ").append(described(*device));
   }
   return unsupported(location_of(node), " reaches modules of ", names,
-                     ": device type 12, ext_dev, in its code may be either; modules of each want "
-                     "host code of their own, in one file or two")
+                     ": device type 12, ext_dev, in its code is ambiguous; compile separate host "
+                     "code for the modules of each device")
       .with_reason("EXT_DEV");
 }
 
@@ -104,7 +104,7 @@ Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device,
     }
     return false;
   };
-  // Most importers precede their imports in `all`, so that a second round rarely finds more.
+  // Most importers precede their imports in `all`, so a second iteration rarely finds more.
   for (std::size_t before = 0; before != reaching.size();) {
     before = reaching.size();
     for (auto at = all.rbegin(); at != all.rend(); ++at) {

@@ -19,8 +19,8 @@
 namespace gantry {
 namespace {
 
-// The check whether a file is open and opening it are two calls, and the system's loader is shared
-// by the whole process.
+// Serializes the check whether a file is open and the opening, because the system's loader is
+// shared by the whole process.
 std::mutex& open_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -31,8 +31,8 @@ std::string last_dlerror() {
   return text ? text : "the system gives no reason";
 }
 
-// Every imported TVM... name must come from our library, not from a TVM that the program has opened
-// globally.
+// Checks that every imported TVM... name resolves to libgantry_tvm.so and not to a TVM library that
+// the program has opened globally.
 Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wanted) {
   for (const std::string_view name : wanted) {
     if (!name.starts_with("TVM")) continue;
@@ -41,9 +41,9 @@ Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wante
     if (found == dlsym(ours, text.c_str())) continue;
     Dl_info where{};
     const bool known = dladdr(found, &where) != 0 && where.dli_fname != nullptr;
-    return unavailable("this process has ", name, " from ",
-                       known ? where.dli_fname : "somewhere else",
-                       " already, which hides gantry's from the artifact")
+    return unavailable("this process already has ", name, " from ",
+                       known ? where.dli_fname : "an unknown library",
+                       ", which hides gantry's symbol from the artifact")
         .with_reason("TVM_SYMBOLS");
   }
   return {};
@@ -51,51 +51,51 @@ Status check_no_other_tvm(void* ours, const std::vector<std::string_view>& wante
 
 Status open_tvm_symbols(const std::filesystem::path& path,
                         const std::vector<std::string_view>& wanted) {
-  // The system takes an empty path for the program itself.
+  // dlopen() of an empty path returns the program itself.
   if (path.empty()) {
     return unavailable("it imports ", wanted.front(),
-                       ", and this runtime is not told where libgantry_tvm.so is")
+                       " from libgantry_tvm.so, whose path is not configured in this runtime")
         .with_reason("LIBRARY_NEEDED");
   }
-  // Checked before it is opened: its names hide those of every library that is opened later.
+  // The file is checked before it is opened, because its symbols precede those of every library
+  // that is opened later.
   auto file = MappedFile::open(path);
   if (!file.ok()) {
     return unavailable("it imports ", wanted.front(),
-                       ", and what gives it is not there: ", file.error().message)
+                       " from libgantry_tvm.so, which cannot be read: ", file.error().message)
         .with_reason("LIBRARY_NEEDED");
   }
   const auto elf = ElfFile::parse(*file);
   if (!elf.ok() || elf->find(kTvmFunctionsSymbol) == nullptr) {
-    return unavailable(path.native(), " is no libgantry_tvm.so of this version")
+    return unavailable(path.native(), " is not a libgantry_tvm.so of this version")
         .with_reason("LIBRARY_NEEDED");
   }
   void* ours = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (ours == nullptr) {
     return unavailable("it imports ", wanted.front(),
-                       ", and what gives it cannot be opened: ", last_dlerror())
+                       " from libgantry_tvm.so, which cannot be opened: ", last_dlerror())
         .with_reason("LIBRARY_NEEDED");
   }
   auto* slot = static_cast<TvmFunctions*>(dlsym(ours, kTvmFunctionsSymbol));
   if (slot == nullptr || slot->struct_size > sizeof(TvmFunctions)) {
-    return unavailable(path.native(), " is no libgantry_tvm.so of this version")
+    return unavailable(path.native(), " is not a libgantry_tvm.so of this version")
         .with_reason("LIBRARY_NEEDED");
   }
   if (slot->struct_size == 0) *slot = tvm_functions();
   if (slot->func_call != tvm_functions().func_call) {
-    return unavailable(path.native(), " serves another copy of gantry in this process")
+    return unavailable(path.native(), " is in use by another copy of gantry in this process")
         .with_reason("TVM_SYMBOLS");
   }
   return check_no_other_tvm(ours, wanted);
 }
 
-// The linker opens the file again, by its path. A path that names the same file before and after
-// that proves which file it has opened.
+// Checks that `path` still names the file that was read. dlopen() opens the file again by its path;
+// a path that names the same file before and after that call proves which file was opened.
 Status check_still_there(const std::string& path, FileIdentity judged) {
   struct stat now {};
   if (::stat(path.c_str(), &now) != 0) {
     const int why = errno;
-    return unavailable(path,
-                       " was there and is not any more: ", std::generic_category().message(why))
+    return unavailable(path, " is no longer accessible: ", std::generic_category().message(why))
         .with_reason("REPLACED_DURING_LOAD")
         .native("errno", why);
   }
@@ -104,8 +104,8 @@ Status check_still_there(const std::string& path, FileIdentity judged) {
     return {};
   }
   return unavailable(path,
-                     " is another file than the one that was read: it was replaced meanwhile; load "
-                     "it again")
+                     " is another file than the one that was read: it was replaced during the "
+                     "load; load it again")
       .with_reason("REPLACED_DURING_LOAD");
 }
 
@@ -125,7 +125,7 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
                                                       const ExporterFacts& facts,
                                                       std::string_view location) {
   if (elf.type() != ElfType::shared || elf.flags().pie) {
-    return unsupported(location, " is no shared library").with_reason("FILE_KIND");
+    return unsupported(location, " is not a shared library").with_reason("FILE_KIND");
   }
   if (elf.machine() != host_machine()) {
     return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
@@ -161,13 +161,13 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   GANTRY_CHECK(library->open_file());
   if (services.log && library->is_private_copy()) {
     services.log->debug(
-        concat(location, " is open in this process already: this runtime has a copy in memory"));
+        concat(location, " is already open in this process: this runtime uses a copy in memory"));
   }
   return library;
 }
 
 Status HostLibrary::open_file() {
-  // Without a slash the system would search for it.
+  // dlopen() searches the library path for a name without a slash.
   const std::string path =
       this->path().has_parent_path() ? this->path().native() : "./" + this->path().native();
   std::string opened = path;
@@ -197,8 +197,8 @@ HostLibrary::~HostLibrary() {
   dlclose(handle_);
 }
 
-// The library has the symbol, and dlsym searches the library of a handle first: the result is not
-// another library's symbol of that name.
+// dlsym() searches the library of the handle before its dependencies and the library defines the
+// symbol, so the result is not another library's symbol of the same name.
 void* HostLibrary::address_of(const ElfSymbol& symbol) const {
   return dlsym(handle_, std::string(symbol.name).c_str());
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The artifact's own shared library, opened. Its imports are checked first, because opening runs
-// code.
+// The opened shared library of an artifact. Its imports are checked first, because opening a
+// library runs its code.
 //
 //     map ─▶ read ELF ─▶ check ─▶ open libgantry_tvm.so if needed ─▶ dlopen the file or a copy
 //
-// The bytes that were checked are those that run: a file that was replaced in between is refused.
+// A file that was replaced between the check and the opening is rejected, so the code that runs is
+// the code that was checked.
 //
-// Its variables (context pointers, module context, cached look-ups) serve one module graph, so each
-// HostLibrary has a mapping of its own: where the process has the file open already, a copy is
-// opened.
+// The library's variables (context pointers, module context, cached look-ups) belong to one module
+// graph, so each HostLibrary has its own mapping: if the process already has the file open, a copy
+// is opened.
 #pragma once
 
 #include "core/elf/elf_file.hpp"
@@ -26,13 +27,13 @@
 
 namespace gantry {
 
-// Checks by its bytes whether this host can run a library.
+// Checks from its bytes whether this host can run a library.
 //
 // facts    [in]   of the file
 // location [in]   for messages: the file
 // returns  the names that it imports from libgantry_tvm.so
-//          malformed    cut short
-//          unsupported  FILE_KIND not a shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS its imports
+//          malformed    the file is truncated
+//          unsupported  FILE_KIND not a shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS
 //          unavailable  BLOB_ARCH another CPU
 Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
                                                       const ExporterFacts& facts,
@@ -40,22 +41,21 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
 
 class HostLibrary {
  public:
-  // Opens a library. Its constructors run, and no other code of it.
+  // Opens a library. Only its constructors run.
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
-  // services [in]   its libgantry_tvm.so is opened where the file imports from it
-  // returns  malformed    cut short
-  //          unsupported  not a shared library; DIALECT_FFI; TVM_CPP; TVM_SYMBOLS
-  //          unavailable  BLOB_ARCH another CPU; LIBRARY_NEEDED, LIBRARY_SYMBOLS what this host lacks,
-  //                       by name; REPLACED_DURING_LOAD its path names another file now
-  // thread   any; one at a time in the process while the system opens it
+  // services [in]   its libgantry_tvm.so is opened if the file imports from it
+  // returns  the failures of check_host_code(), and
+  //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
+  //                       REPLACED_DURING_LOAD if the path now names another file
+  // thread   any; calls in one process are serialized while the system opens the file
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
                                                    const ExporterFacts& facts,
                                                    const HostServices& services);
 
-  // Closes it. No function, tensor or module that came from it may exist any more.
+  // Closes the library. Precondition: no function, tensor or module of the library exists.
   ~HostLibrary();
   HostLibrary(const HostLibrary&) = delete;
   HostLibrary& operator=(const HostLibrary&) = delete;
@@ -63,16 +63,16 @@ class HostLibrary {
   const ElfFile& elf() const { return *elf_; }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
-  // True where this process had the file open already.
+  // True if this process already had the file open.
   bool is_private_copy() const { return static_cast<bool>(copy_); }
 
-  // The function that this library itself exports under that name, never one of a library that it
-  // needs; or NULL.
+  // Returns the function that this library itself exports under that name, or NULL. Functions of
+  // its dependencies are not found.
   void* function(std::string_view name) const;
-  // The pointer variable that it exports under that name, where it can be written; or NULL.
+  // Returns the writable pointer variable that it exports under that name, or NULL.
   void** pointer_variable(std::string_view name) const;
 
-  // True for the first caller only: the library has the variables for one module.
+  // Returns true for the first caller only, because the library has variables for one module.
   bool claim() { return !claimed_.exchange(true); }
 
  private:

@@ -15,7 +15,7 @@
 namespace gantry {
 namespace {
 
-// Those of `nodes` from which `own` can be reached, and `own`.
+// Returns `own` and those of `nodes` from which it can be reached.
 std::unordered_set<const ModuleNode*> ancestors(const std::vector<ModuleNode*>& nodes,
                                                 const ModuleNode& own) {
   std::unordered_map<const ModuleNode*, std::vector<const ModuleNode*>> parents;
@@ -58,7 +58,8 @@ Result<LibraryContext::Found> LibraryContext::look_up(std::string_view name) con
     if (beside.error().code != Code::not_found) return std::move(beside).error();
     if (!beside.error().reason.empty()) missing = std::move(beside).error();
   }
-  // Not kept: the runtime keeps them, and one may be a function of this library.
+  // Globals are not retained: a global may be a function of this library, which would be a
+  // reference cycle, and globals live as long as the runtime.
   const HostServices* services = here().call->services;
   const GlobalFunctions* globals =
       services ? services->globals.get() : own_.artifact->globals.get();
@@ -76,8 +77,8 @@ Result<FunctionObject*> LibraryContext::find(std::string_view name) {
     const auto known = found_.find(name);
     if (known != found_.end()) return known->second.function;
   }
-  // Not under the lock: a module that is asked may call back. Of two that find it the first one's
-  // answer stays.
+  // The lock is not held, because a module's look-up may call find() again. If two threads find the
+  // function, the result of the first is stored.
   GANTRY_TRY(Found found, look_up(name));
   const std::lock_guard lock(mutex_);
   return found_.try_emplace(std::string(name), std::move(found)).first->second.function;

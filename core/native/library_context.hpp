@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an artifact's `__tvm_module_ctx` points to: where its host code looks functions up.
+// The object to which an artifact's `__tvm_module_ctx` points; its host code looks up functions
+// there.
 #pragma once
 
 #include "core/module/module.hpp"
@@ -13,20 +14,22 @@
 
 namespace gantry {
 
-// Handles that host code got stay good as long as this, for it keeps them in static variables.
+// Function handles are valid as long as this object, because host code stores them in static
+// variables.
 class LibraryContext {
  public:
-  // own      [in]   the library's node; borrowed, it owns this
+  // own      [in]   the library's node; borrowed, it owns this object
   explicit LibraryContext(ModuleNode& own) : own_(own) {}
 
-  // Widens the search to what `root` reaches, as generation 2 has it, but for `own` and modules
-  // that reach it: to keep a function of those would be a loop that nothing frees.
+  // Extends the search to the modules that `root` reaches, as generations 1 and 2 do, except `own`
+  // and the modules that reach it: a retained function of those would be a reference cycle.
   void add_root(ModuleNode& root);
 
-  // Imports of the library's node, then what add_root() gave, then the globals. The answer is kept.
+  // Searches the imports of the library's node, then the modules of add_root(), then the globals,
+  // and stores the result.
   //
-  // returns  not_found where nobody has it, naming modules that are not bound
-  // lifetime borrowed: as long as this
+  // returns  not_found, with the names of the modules that are not bound
+  // lifetime borrowed; valid as long as this object
   // thread   any
   Result<FunctionObject*> find(std::string_view name);
 
@@ -43,7 +46,7 @@ class LibraryContext {
   std::map<std::string, Found, std::less<>> found_;
 };
 
-// TVMBackendGetFuncFromEnv. The function is borrowed, as find() lends it.
+// TVMBackendGetFuncFromEnv. The function is borrowed, as from LibraryContext::find().
 int get_function_from_context(void* context, const char* name, void** function);
 
 }  // namespace gantry

@@ -11,9 +11,9 @@
 namespace gantry {
 namespace {
 
-constexpr std::size_t kNamesTold = 8;
+constexpr std::size_t kMaxListedNames = 8;
 
-constexpr std::string_view kGiven[] = {
+constexpr std::string_view kProvided[] = {
     "TVMFuncCall",
     "TVMAPISetLastError",
     "TVMBackendGetFuncFromEnv",
@@ -32,25 +32,25 @@ constexpr std::string_view kGiven[] = {
 
 std::string name_list(const std::vector<std::string_view>& names) {
   std::string text;
-  const std::size_t told = std::min(names.size(), kNamesTold);
-  for (std::size_t i = 0; i < told; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
-  if (told < names.size()) text += concat(" and ", names.size() - told, " more");
+  const std::size_t listed = std::min(names.size(), kMaxListedNames);
+  for (std::size_t i = 0; i < listed; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
+  if (listed < names.size()) text += concat(" and ", names.size() - listed, " more");
   return text;
 }
 
-bool is_given(std::string_view name) {
-  return std::find(std::begin(kGiven), std::end(kGiven), name) != std::end(kGiven);
+bool is_provided(std::string_view name) {
+  return std::find(std::begin(kProvided), std::end(kProvided), name) != std::end(kProvided);
 }
 
-// Itanium names in namespace tvm: functions, const methods, type infos, their names, virtual
-// tables.
+// True for Itanium names in namespace tvm: functions, const methods, type infos, type info names
+// and virtual tables.
 bool is_tvm_cpp(std::string_view name) {
   return name.starts_with("_ZN3tvm") || name.starts_with("_ZNK3tvm") ||
          name.starts_with("_ZTIN3tvm") || name.starts_with("_ZTSN3tvm") ||
          name.starts_with("_ZTVN3tvm");
 }
 
-// A library that stays open for the life of a scope.
+// Keeps a library open for the lifetime of the object.
 class Opened {
  public:
   explicit Opened(const std::string& name)
@@ -68,14 +68,14 @@ class Opened {
 
 }  // namespace
 
-std::span<const std::string_view> names_of_tvm_symbols() { return kGiven; }
+std::span<const std::string_view> names_of_tvm_symbols() { return kProvided; }
 
 Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf,
                                                         std::string_view location) {
   std::vector<std::string_view> wanted, missing, cpp;
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (symbol.defined()) continue;
-    if (is_given(symbol.name)) {
+    if (is_provided(symbol.name)) {
       wanted.push_back(symbol.name);
     } else if (symbol.binding == SymbolBinding::weak) {
       continue;
@@ -92,7 +92,7 @@ Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf,
   }
   if (!missing.empty()) {
     return unsupported(location, " imports ", name_list(missing),
-                       " from its runtime, which gantry does not give")
+                       " from its runtime, which gantry does not provide")
         .with_reason("TVM_SYMBOLS");
   }
   return wanted;
@@ -116,16 +116,16 @@ Failure explain_open_failure(const ElfFile& elf, std::string_view location,
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (symbol.defined() || symbol.binding == SymbolBinding::weak || symbol.name.empty()) continue;
     const std::string name(symbol.name);
-    const auto gives = [&](const Opened& library) {
+    const auto provides = [&](const Opened& library) {
       return library.get() && dlsym(library.get(), name.c_str());
     };
-    if (dlsym(RTLD_DEFAULT, name.c_str()) || std::any_of(needed.begin(), needed.end(), gives))
+    if (dlsym(RTLD_DEFAULT, name.c_str()) || std::any_of(needed.begin(), needed.end(), provides))
       continue;
     undefined.push_back(symbol.name);
   }
   if (!undefined.empty() && missing.empty()) {
     return unavailable(location, " imports ", name_list(undefined),
-                       ", which nothing on this host gives")
+                       ", which no library on this host provides")
         .with_reason("LIBRARY_SYMBOLS");
   }
   return unavailable(location, " cannot be opened: ", system_text).with_reason("LIBRARY_OPEN");

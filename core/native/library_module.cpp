@@ -16,16 +16,16 @@ namespace {
 constexpr std::string_view kMain = "__tvm_main__";
 
 struct LibraryModule {
-  // goes last: the context's handles may be in use by its code until then
+  // Destroyed last: its code may use the context's handles until then.
   std::shared_ptr<HostLibrary> library;
-  // of names; empty but for prefixed system libraries
+  // of function names; empty except for prefixed system libraries
   std::string prefix;
   const HostServices* services;
   const ModuleNode* node;
   LibraryContext context;
 };
 
-// Helpers of the compiler's own, in every LLVM-made file: no packed functions.
+// True for helpers that LLVM adds to every file; they are not packed functions.
 bool is_compiler_helper(std::string_view name) {
   constexpr std::string_view helpers[] = {"_init",         "_fini",        "__extendhfsf2",
                                           "__truncsfhf2",  "__truncdfhf2", "__gnu_f2h_ieee",
@@ -33,10 +33,10 @@ bool is_compiler_helper(std::string_view name) {
   return std::find(std::begin(helpers), std::end(helpers), name) != std::end(helpers);
 }
 
-// The name that `__tvm_main__` stands for. LLVM-made files hold a text there, C-made ones the
-// function.
+// Returns the name of the function that `__tvm_main__` denotes. In files from LLVM it is a text
+// that contains the name, in files from C it is the function itself.
 //
-// returns  an empty view where the file has no entry
+// returns  an empty view if the file has no entry
 Result<std::string_view> entry_name(const HostLibrary& library) {
   const ElfSymbol* symbol = library.elf().find(kMain);
   if (symbol == nullptr || !symbol->exported()) return std::string_view();
@@ -51,12 +51,12 @@ Result<std::string_view> entry_name(const HostLibrary& library) {
                               static_cast<std::size_t>(end - bytes.begin()));
   if (library.function(name) == nullptr) {
     return malformed(library.elf().offset_in_file(bytes), "__tvm_main__ names ", quoted(name),
-                     ", which is no function of the file");
+                     ", which is not a function of the file");
   }
   return name;
 }
 
-// NULL with OK: there is none.
+// Returns NULL if there is no such function.
 Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& module,
                                                          std::string_view name) {
   if (is_compiler_helper(name)) return std::unique_ptr<HostFunction>();
@@ -130,7 +130,7 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                                          std::string_view prefix) {
   if (!library->claim()) {
     return invalid(location_of(node), ": ", library->path().native(),
-                   " serves another module already");
+                   " already belongs to another module");
   }
   for (const ContextVariable& variable : context_variables()) {
     if (void** slot = library->pointer_variable(variable.name)) *slot = variable.address;
@@ -142,7 +142,7 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
 
 Status set_module_context(ModuleNode& own, ModuleNode* root) {
   if (own.table.load(std::memory_order_acquire) != &library_table) {
-    return invalid(location_of(own), " is no library module");
+    return invalid(location_of(own), " is not a library module");
   }
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);

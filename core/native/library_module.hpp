@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An artifact's library as a module: `_lib` in the import graph.
+// The module of an artifact's library: `_lib` in the import graph.
 //
 //     open HostLibrary ─▶ new_library_module ─▶ bind ─▶ link imports ─▶ set_module_context
 #pragma once
@@ -16,31 +16,32 @@
 
 namespace gantry {
 
-// Makes the pair and fills the library's context pointers, each that it has.
+// Creates the module and sets each context pointer that the library defines.
 //
-// library  [in]   kept until the pair is destroyed
-// services [in]   borrowed, outlives the pair
-// node     [in]   that the pair will be bound to; borrowed
-// prefix   [in]   of a prefixed system library's names: looked up with it, then without
-// returns  invalid where another module has the library already
+// library  [in]   retained until the module is destroyed
+// services [in]   borrowed, outlives the module
+// node     [in]   the node that the module will be bound to; borrowed
+// prefix   [in]   of the names in a prefixed system library: names are looked up with it, then
+//                 without
+// returns  invalid if the library already belongs to another module
 //
-// get_function finds what the library itself exports as a function, and through `__tvm_main__` (a
-// text that names the entry, or the entry itself) the entry. list_functions leaves out names that
-// the compiler keeps for itself.
+// get_function finds the functions that the library itself exports, and the entry under the name
+// `__tvm_main__` (in the file a text with the entry's name, or the entry itself). visit_functions
+// omits the names that are reserved for the compiler.
 Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix = {});
 
-// Points the library's `__tvm_module_ctx`, if it has one, at where its code may look functions up:
-// the imports of `own`, what `root` reaches beside them, and the runtime's globals. Call it once,
-// when imports are linked.
+// Sets the library's `__tvm_module_ctx`, if it defines one, to the context in which its code looks
+// up functions: the imports of `own`, the other modules that `root` reaches, and the runtime's
+// globals. Called once, after the imports are linked.
 //
-// own      [in]   a node bound to a pair of new_library_module()
+// own      [in]   a node bound to a module of new_library_module()
 // root     [in]   generations 1 and 2: the artifact's root; later ones: NULL
-// returns  invalid where `own` is no library module
+// returns  invalid if `own` is not a library module
 Status set_module_context(ModuleNode& own, ModuleNode* root);
 
-// Function names that an artifact's library offers, in the order of its symbol table.
+// Returns the function names that an artifact's library exports, in the order of its symbol table.
 std::vector<std::string> exported_functions(const ElfFile& elf);
 
 }  // namespace gantry

@@ -13,10 +13,10 @@
 namespace gantry {
 namespace {
 
-// A task that fails without a text is told of as one.
+// Returns the error of the task that failed on this thread.
 Error cause_here() {
   HostThread& thread = here();
-  if (!thread.failed) return invalid("fails and says nothing").with_reason("HOST_CODE");
+  if (!thread.failed) return invalid("fails without an error text").with_reason("HOST_CODE");
   return thread.error;
 }
 
@@ -27,12 +27,12 @@ struct Launch {
   const ModuleNode* node;
   gantry_env env;
   std::mutex mutex{};
-  // by task
+  // by task number
   std::map<std::int32_t, Error> failures{};
-  // for a task, or for what it fails of
+  // Memory was exhausted in a task or while its error was recorded.
   std::atomic<bool> no_memory{false};
 
-  // Returns what the task does.
+  // Runs one task and returns its result.
   int run(std::int32_t number, ParallelEnv* env_of_task) {
     here().failed = false;
     const int code = task(number, env_of_task, closure);
@@ -46,7 +46,7 @@ struct Launch {
 int join_failures(Launch& launch) {
   if (launch.no_memory) throw std::bad_alloc();
   if (launch.failures.empty()) return 0;
-  // its code and reason speak for all
+  // The joined error has the code and reason of the first one.
   Error joined = launch.failures.begin()->second;
   joined.message.clear();
   for (const auto& [number, error] : launch.failures) {
@@ -64,7 +64,7 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
     ParallelEnv env{&launch.services->pool->barrier(), tasks};
     scope.returned(launch.run(number, &env));
   } catch (const std::bad_alloc&) {
-    // a worker has nobody to throw to
+    // An exception must not leave a worker; the caller throws it.
     launch.no_memory = true;
   }
 }
@@ -79,8 +79,8 @@ int parallel_launch(ParallelTask task, void* closure, int task_count) {
   }
   ThreadPool& pool = *call.services->pool;
   if (task_count < 0 || task_count > pool.size()) {
-    return fail_here(invalid("a parallel launch asks for ", task_count,
-                             " tasks at once, the thread pool has ", pool.size(), " threads")
+    return fail_here(invalid("a parallel launch requires ", task_count,
+                             " concurrent tasks, the thread pool has ", pool.size(), " threads")
                          .with_reason("POOL_SIZE"));
   }
   Launch launch{task, closure, call.services, call.node, *call.env};

@@ -44,7 +44,8 @@ Status PrivateCopy::avoid_known_paths() {
   for (int above = 64; void* known = dlopen(path().c_str(), RTLD_LAZY | RTLD_NOLOAD); above *= 2) {
     dlclose(known);
     const int moved = fcntl(descriptor_, F_DUPFD_CLOEXEC, above);
-    if (moved < 0) return system_error("a private copy finds no free descriptor", errno);
+    if (moved < 0)
+      return system_error("the descriptor of a private copy cannot be duplicated", errno);
     ::close(std::exchange(descriptor_, moved));
   }
   return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy of a file in sealed memory, under a name that the system's loader has not seen: opened by
-// it, the copy has variables of its own.
+// A copy of a file in sealed memory, with a path that the system's loader has not seen, so that the
+// opened copy has its own variables.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -18,7 +18,7 @@ class PrivateCopy {
   PrivateCopy() = default;
   // name     [in]   shown in /proc/<pid>/maps
   // returns  exhausted    no memory or descriptor
-  //          unavailable  this kernel allows no such files
+  //          unavailable  the kernel does not permit such files
   static Result<PrivateCopy> make(std::string_view name, std::span<const std::uint8_t> bytes);
 
   ~PrivateCopy();
@@ -26,14 +26,14 @@ class PrivateCopy {
   PrivateCopy& operator=(PrivateCopy&& other) noexcept;
 
   explicit operator bool() const { return descriptor_ >= 0; }
-  // "/proc/self/fd/7": good while this lives; the loader knows libraries by their path, so it must
-  // live as long as the library is open.
+  // "/proc/self/fd/7"; valid as long as this object. The loader identifies libraries by their path,
+  // so this object must outlive the opened library.
   std::string path() const;
 
  private:
   explicit PrivateCopy(int descriptor) : descriptor_(descriptor) {}
-  // Moves to another descriptor number where a library that was never unloaded still has this one's
-  // path.
+  // Changes the descriptor number if a library that was never unloaded still has the path of the
+  // current one.
   Status avoid_known_paths();
 
   int descriptor_ = -1;

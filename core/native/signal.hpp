@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A counter that threads wait on: a bounded spin, then sleep in the kernel. Never allocates.
+// A counter that threads wait on: a bounded spin, then a sleep in the kernel. Never allocates.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace gantry {
 
-// Tells the core that this is a spin: less power, and the other hardware thread gets its turn.
+// Marks a spin loop for the CPU, which saves power and yields to the other hardware thread.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -26,7 +26,8 @@ class Signal {
  public:
   std::uint32_t value() const { return value_.load(std::memory_order_acquire); }
 
-  // Counts one up and wakes everybody who waits. What was written before is seen after the wait.
+  // Increments the counter and wakes all waiting threads. Writes before raise() are visible after
+  // the wait.
   void raise() {
     value_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex(FUTEX_WAKE_PRIVATE, INT_MAX);
@@ -34,7 +35,7 @@ class Signal {
 
   // Returns once the value is no longer `seen`.
   //
-  // spins    [in]   looks before going to sleep, each some tens of nanoseconds
+  // spins    [in]   reads of the value before sleeping, each some tens of nanoseconds
   void wait_past(std::uint32_t seen, std::uint32_t spins) {
     for (std::uint32_t i = 0; i < spins; ++i) {
       if (value() != seen) return;

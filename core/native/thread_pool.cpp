@@ -16,15 +16,17 @@
 namespace gantry {
 namespace {
 
-// Looks before sleeping: some tens of microseconds, more than what lies between two operators of a
-// graph. With more threads than CPUs a spin only keeps the thread that is waited for from running.
+// Reads of a signal before sleeping. They last some tens of microseconds, longer than the time
+// between two operators of a graph. With more threads than CPUs, spinning only delays the thread
+// that is waited for.
 constexpr std::uint32_t kSpins = 2000;
 constexpr std::uint32_t kSpinsWhenCrowded = 50;
 
-// A launch that names more is a mistake in a file, not a machine.
+// A larger count is an error of configuration: no machine has so many CPUs.
 constexpr std::int32_t kMaxThreads = 4096;
 
-// Counts forks from the child's side: a pool made before has no threads there.
+// The number of forks between the first process and this one. In a forked child, a pool of the
+// parent has no threads.
 std::atomic<unsigned> fork_generation{0};
 
 unsigned watch_forks() {
@@ -36,7 +38,7 @@ unsigned watch_forks() {
   return fork_generation.load(std::memory_order_relaxed);
 }
 
-// Keeps the application's signal handlers off threads that it does not know.
+// Blocks all signals, so that the application's handlers do not run on the pool's threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -52,7 +54,7 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// The pieces of one parallel_for: tasks take the next index until none is left or one has failed.
+// The pieces of one parallel_for. Tasks take the next index until none is left or one has failed.
 struct Pieces {
   std::int64_t count;
   gantry_parallel_body body;
@@ -67,37 +69,37 @@ struct Pieces {
     for (;;) {
       const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
       if (index >= count || failed_at.load(std::memory_order_relaxed) != INT64_MAX) return;
-      StatusBuffer said;
+      StatusBuffer buffer;
       const gantry_code result =
-          said.call([&](gantry_status* status) { return body(self, index, status); });
-      if (result != GANTRY_OK) fail(index, result, said);
+          buffer.call([&](gantry_status* status) { return body(self, index, status); });
+      if (result != GANTRY_OK) fail(index, result, buffer);
     }
   }
 
-  void fail(std::int64_t index, gantry_code result, const StatusBuffer& said) {
+  void fail(std::int64_t index, gantry_code result, const StatusBuffer& buffer) {
     const std::lock_guard lock(mutex);
     if (index > failed_at.load(std::memory_order_relaxed)) return;
     failed_at.store(index, std::memory_order_relaxed);
-    // A worker has nobody to throw to: without memory for the words it is told of that.
-    Status told = guard(
-        [&]() -> Status { return said.error(result, concat("piece ", index, " of ", count)); });
-    code = static_cast<gantry_code>(told.error().code);
-    error = std::move(told).error();
+    // guard() turns an exception into an error, because none may leave a worker.
+    Status status = guard(
+        [&]() -> Status { return buffer.error(result, concat("piece ", index, " of ", count)); });
+    code = static_cast<gantry_code>(status.error().code);
+    error = std::move(status).error();
   }
 };
 
 }  // namespace
 
 std::int32_t usable_cpus() {
-  // More CPUs than the fixed set holds: the kernel refuses it and wants a larger one.
+  // If the set is smaller than the kernel's, sched_getaffinity() fails and a larger set is tried.
   for (int max = CPU_SETSIZE; max <= 64 * CPU_SETSIZE; max *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(max));
     if (set == nullptr) break;
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(max));
-    const bool told = sched_getaffinity(0, bytes, set) == 0;
-    const int count = told ? CPU_COUNT_S(bytes, set) : 0;
+    const bool filled = sched_getaffinity(0, bytes, set) == 0;
+    const int count = filled ? CPU_COUNT_S(bytes, set) : 0;
     CPU_FREE(set);
-    if (told) return std::max(1, count);
+    if (filled) return std::max(1, count);
   }
   return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
 }
@@ -113,7 +115,7 @@ ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_release);
   for (const auto& worker : workers_) {
     if (forked) {
-      // the parent's, there is nothing to wait for
+      // a thread of the parent process, which cannot be joined here
       worker->thread.detach();
     } else {
       worker->posted.raise();
@@ -136,16 +138,16 @@ std::int32_t ThreadPool::start_workers() {
       pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
       workers_.push_back(std::move(worker));
     }
-  } catch (const std::exception& refused) {
-    // the system's refusal, or no memory
+  } catch (const std::exception& failure) {
+    // std::system_error or std::bad_alloc
     const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
     size_.store(started, std::memory_order_relaxed);
     const auto warn = [&]() -> Status {
-      log_->warning(concat("the thread pool has ", started, " threads, ", wanted,
-                           " are wanted: ", refused.what()));
+      log_->warning(concat("the thread pool has ", started, " threads instead of ", wanted, ": ",
+                           failure.what()));
       return {};
     };
-    // without memory for the words: fewer threads, no words
+    // The warning is omitted if there is no memory for its text.
     if (log_) (void)guard(warn).ok();
   }
   return size();
@@ -178,7 +180,7 @@ bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
   tasks_ = tasks;
   barrier_.reset(static_cast<std::uint32_t>(tasks), spins_);
   pending_.store(tasks - 1, std::memory_order_relaxed);
-  // Also where pthread_cancel() unwinds this task: the others use what is on this stack.
+  // Waits for the other tasks, which use this stack, also when pthread_cancel() unwinds this task.
   struct Ending {
     ThreadPool& pool;
     std::uint32_t launch;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of one runtime. All tasks of a launch run at the same time, so they may wait for each
+// The thread pool of one runtime. All tasks of a launch run concurrently, so they may wait for each
 // other.
 //
-//     caller ── task 0            one launch at a time: whoever finds the pool busy, also a task of it
-//     worker 0 ── task 1          that launches again, does its work alone on its own thread
+//     caller ── task 0
+//     worker 0 ── task 1
 //     worker 1 ── task 2 ...
+//
+// The pool runs one launch at a time. While it is busy, another launch, also one from within a
+// task, runs on its own thread only.
 //
 // Workers start at the first launch, never change their affinity, spin for some microseconds
 // between launches and then sleep. A launch allocates nothing.
@@ -32,24 +35,25 @@ std::int32_t usable_cpus();
 class ThreadPool {
  public:
   // threads  [in]   workers and caller together; 0 or less: usable_cpus()
-  // log      [in]   borrowed, may be NULL: told when the machine gives fewer threads
+  // log      [in]   borrowed, may be NULL; receives a warning if fewer threads can be started
   explicit ThreadPool(std::int32_t threads, const Log* log = nullptr);
-  // No launch may be running.
+  // Precondition: no launch is running.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Tasks that can run at the same time. Falls at the first launch where threads cannot be started.
+  // Tasks that can run concurrently. Decreases at the first launch if threads cannot be started.
   std::int32_t size() const { return size_.load(std::memory_order_relaxed); }
 
   // One task of a launch. Must not throw.
   using Body = void (*)(void* data, std::int32_t task, std::int32_t tasks);
 
-  // Runs body(data, 0, n) .. body(data, n - 1, n) at the same time, 0 here, and waits for all.
+  // Runs body(data, 0, n) .. body(data, n - 1, n) concurrently, task 0 on the calling thread, and
+  // waits for all.
   //
   // tasks    [in]   n; 0: size()
-  // returns  false  nothing has run: the pool is busy or has one thread only, n is 1 or above size(), or this is a
-  //                 forked child, which has none of the threads
+  // returns  false if nothing has run: the pool is busy or has one thread only, n is 1 or above
+  //          size(), or this process is a forked child, which has none of the threads
   // thread   any; also from within a task
   // costs    about a microsecond when the workers are awake
   bool try_run(std::int32_t tasks, Body body, void* data);
@@ -79,7 +83,7 @@ class ThreadPool {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false};
 
-  // The launch that is running; owned by who set busy_.
+  // The launch that is running; owned by the thread that set busy_.
   alignas(64) std::atomic<bool> busy_{false};
   Body body_ = nullptr;
   void* data_ = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libgantry_tvm.so: the TVM... symbols that some artifacts import by name (every one compiled from
-// C with a workspace). Opened globally, only when one does. It imports nothing from the core, which
-// fills the slot below; before that every call fails softly.
+// libgantry_tvm.so: the TVM... symbols that some artifacts import by name (every artifact compiled
+// from C with a workspace). It is opened globally when the first such artifact is loaded. It
+// imports nothing from the core, which fills the slot below; until then every function returns a
+// failure.
 #include "core/native/packed/tvm_abi.hpp"
 
 #include <gantry/abi.h>
@@ -12,8 +13,8 @@
 #include <cstdint>
 #include <cstring>
 
-// The core finds the slot by its exported name, kTvmFunctionsSymbol. Functions here use it by a
-// hidden one, so that another library of that name cannot come between.
+// The core finds the slot by its exported name, kTvmFunctionsSymbol. The functions below use a
+// hidden alias, which a symbol of another library cannot replace.
 extern "C" {
 __attribute__((visibility("hidden"))) gantry::TvmFunctions gantry_tvm_slot{};
 extern GANTRY_EXPORT gantry::TvmFunctions gantry_tvm_functions
@@ -26,7 +27,7 @@ using gantry::PackedValue;
 using gantry::ParallelEnv;
 using gantry::ParallelTask;
 
-// Rounds to nearest, ties to even, in one step: by way of float it would round twice.
+// Rounds to nearest, ties to even, in one step: a conversion by way of float would round twice.
 std::uint16_t half_of(double number) {
   std::uint64_t bits;
   std::memcpy(&bits, &number, sizeof bits);
@@ -42,7 +43,7 @@ std::uint16_t half_of(double number) {
   // 52 bits of fraction to 10
   int shift = 42;
   std::uint64_t half = static_cast<std::uint64_t>(exponent + 15) << 10;
-  // too small for the format's exponent: the leading 1 moves into the fraction
+  // subnormal: the leading 1 moves into the fraction
   if (exponent < -14) {
     shift += -14 - exponent;
     fraction |= std::uint64_t{1} << 52;
@@ -51,7 +52,7 @@ std::uint16_t half_of(double number) {
   half |= fraction >> shift;
   const std::uint64_t rest = fraction & ((std::uint64_t{1} << shift) - 1);
   const std::uint64_t middle = std::uint64_t{1} << (shift - 1);
-  // may carry up to infinity, which is right
+  // A carry into the exponent is correct, also to infinity.
   if (rest > middle || (rest == middle && (half & 1) != 0)) ++half;
   return static_cast<std::uint16_t>(sign | half);
 }
@@ -118,9 +119,9 @@ GANTRY_EXPORT int TVMBackendParallelBarrier(int task, ParallelEnv* env) {
   return barrier ? barrier(task, env) : -1;
 }
 
-// Runs f(closure) once for each slot; who comes meanwhile waits. A run that fails does not count.
+// Runs f(closure) once for each slot; concurrent callers wait. A run that fails may be repeated.
 //
-// slot     [in,out]  NULL at first; 1 while it runs, 2 when it is done
+// slot     [in,out]  NULL at first; 1 while f runs, 2 after it succeeded
 GANTRY_EXPORT int TVMBackendRunOnce(void** slot, int (*f)(void*), void* closure, int) {
   static_assert(sizeof(std::uintptr_t) == sizeof(void*));
   auto* state = reinterpret_cast<std::uintptr_t*>(slot);
@@ -136,19 +137,19 @@ GANTRY_EXPORT int TVMBackendRunOnce(void** slot, int (*f)(void*), void* closure,
   return code;
 }
 
-// Objects of system-library mode name themselves when they are opened. Here their names are read
-// from the symbol table.
+// Objects of system-library mode register their names when they are opened. This runtime reads the
+// names from the symbol table instead.
 GANTRY_EXPORT int TVMBackendRegisterSystemLibSymbol(const char*, void*) { return 0; }
 
-// Half-precision helpers. The first two take and give halves as 16-bit integers on every compiler.
+// Half-precision helpers. The first two pass halves as 16-bit integers with every compiler.
 GANTRY_EXPORT std::uint16_t __gnu_f2h_ieee(float number) {
   return half_of(static_cast<double>(number));
 }
 GANTRY_EXPORT float __gnu_h2f_ieee(std::uint16_t half) { return float_of(half); }
 
-// The others are wanted by compilers that pass halves as floating-point numbers do (LLVM 15 on),
-// but for __truncdfhf2: before, it gave an integer. On x86-64 its result can be in both registers
-// at once.
+// The other helpers are called by compilers that pass halves in floating-point registers (LLVM 15
+// and newer). Older compilers call __truncdfhf2, too, and expect an integer; on x86-64 it returns
+// the result in both registers.
 #if defined(__x86_64__)
 __attribute__((used, visibility("hidden"))) std::uint16_t gantry_half_of_double(double number) {
   return half_of(number);

@@ -44,12 +44,12 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
 
 Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
   if (bytes > UINT64_MAX - kWorkspacePage) {
-    return exhausted("a workspace of ", bytes, " bytes is asked for");
+    return exhausted("a workspace of ", bytes, " bytes exceeds the address space");
   }
   const std::uint64_t size =
       bytes == 0 ? kWorkspacePage : (bytes + kWorkspacePage - 1) / kWorkspacePage * kWorkspacePage;
   used_.reserve(used_.size() + 1);
-  // make_spare() must not run out of memory
+  // so that make_spare() does not allocate
   spare_.reserve(used_.size() + spare_.size() + 1);
 
   const auto fits =
@@ -105,15 +105,16 @@ WorkspaceShare::WorkspaceShare(std::shared_ptr<WorkspaceRegistry> registry)
   registry_->shares.push_back(this);
 }
 
-// The thread ends. Under the lock, so that the runtime does not take its devices away meanwhile.
+// Called when the thread ends. The lock is held so that the runtime does not destroy its devices
+// concurrently.
 WorkspaceShare::~WorkspaceShare() {
   const std::lock_guard lock(registry_->mutex);
   std::erase(registry_->shares, this);
   pools_.clear();
 }
 
-// Streams come and go, and nobody tells: of one device at most so many pools are kept, those that
-// are idle go first.
+// Max pools of one device in a share. The end of a stream is not reported, so an idle pool is
+// removed when a new one would exceed this number.
 constexpr std::ptrdiff_t kMaxPoolsOfADevice = 8;
 
 Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, void* stream,
@@ -122,7 +123,7 @@ Result<DevicePool*> WorkspaceShare::pool(gantry_device_id id, void* stream,
     if (known.serves(id, stream)) return &known;
   }
   if (registry_->closed.load(std::memory_order_acquire)) {
-    return unavailable("no workspace is given any more, the runtime ends")
+    return unavailable("workspaces cannot be allocated while the runtime shuts down")
         .with_reason("RUNTIME_ENDS");
   }
   GANTRY_TRY(std::shared_ptr<const Device> device, devices.get(id.type));
@@ -142,7 +143,8 @@ Workspaces::~Workspaces() { close(); }
 
 void Workspaces::close() noexcept {
   for (;;) {
-    // freed without the lock: a device's code runs
+    // Declared before the lock, so that the memory is freed after the lock is released: freeing
+    // calls code of the device.
     std::vector<DevicePool> pools;
     const std::lock_guard lock(registry_->mutex);
     registry_->closed.store(true, std::memory_order_release);
@@ -152,8 +154,8 @@ void Workspaces::close() noexcept {
   }
 }
 
-// A thread keeps its shares in all runtimes; those of runtimes that are gone fall out when it meets
-// a new one.
+// A thread has a share in each runtime that it has used. Shares of closed runtimes are removed when
+// the thread uses another runtime than before.
 WorkspaceShare& Workspaces::share() {
   HostThread& thread = here();
   if (thread.share != nullptr && thread.share->registry() == registry_.get()) return *thread.share;
@@ -189,7 +191,7 @@ Status Workspaces::free(gantry_device_id device, void* data) {
     return {};
   }
   return invalid("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                 " is not one that this thread has in use");
+                 " is not in use by this thread");
 }
 
 void Workspaces::end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch memory for compiled host code: blocks that a thread takes and gives back like a stack,
-// kept for the next call. What TVMBackendAllocWorkspace stands for.
+// Scratch memory for compiled host code (TVMBackendAllocWorkspace): blocks that a thread allocates
+// and frees in the order of a stack; freed blocks are kept for the next call.
 //
 //     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each
 //     device and stream)
 //
-// A thread works on its own share without a lock. Memory goes when the thread ends, or when close()
+// A thread uses its own share without a lock. Memory is freed when the thread ends or when close()
 // is called.
 //
-// Compiled code returns at once where something fails, and leaves what it has taken: a block knows
-// how deep in calls it was taken, and a call that fails gives back what it and those beneath it
-// have left. What a call that succeeds leaves, it keeps.
+// Compiled code returns immediately after a failure without freeing its blocks. Each block
+// therefore records the call depth at which it was allocated, and a call that fails frees the
+// blocks that it and the calls within it have left. Blocks that a successful call leaves stay
+// allocated.
 #pragma once
 
 #include "core/tensor/device_set.hpp"
@@ -32,25 +33,26 @@ constexpr std::uint64_t kWorkspacePage = 4096;
 
 class WorkspaceShare;
 
-// Those who have shares in a runtime's workspaces, so that either end can free them.
+// The shares of all threads in a runtime's workspaces, so that a thread's end and the runtime's end
+// can both free them.
 struct WorkspaceRegistry {
   std::mutex mutex;
-  // no memory is given any more
+  // True after close(): allocations fail.
   std::atomic<bool> closed{false};
-  // guarded by mutex; borrowed, each takes itself out
+  // guarded by mutex; borrowed, each share removes itself
   std::vector<WorkspaceShare*> shares;
 };
 
-// Blocks of one thread on one device, in one of its streams: what is given back may be in use by
-// work that is still to run there, and the next who gets it comes behind that. In another stream
-// nobody would.
+// The blocks of one thread on one device in one stream. A freed block may still be in use by work
+// that is queued in its stream; it is reused only in the same stream, where the new work runs after
+// the old.
 //
-// source   spec: executors 3.4 (apache/tvm src/runtime/workspace_pool.cc)
+// source   apache/tvm src/runtime/workspace_pool.cc
 class DevicePool {
  public:
   DevicePool(std::shared_ptr<const Device> device, std::int32_t index, void* stream)
       : device_(std::move(device)), index_(index), stream_(stream) {}
-  // Frees every block, also those in use.
+  // Frees every block, including those in use.
   ~DevicePool();
   DevicePool(DevicePool&& other) noexcept = default;
   DevicePool& operator=(DevicePool&& other) noexcept;
@@ -59,12 +61,12 @@ class DevicePool {
   bool serves(gantry_device_id id, void* stream) const { return stream_ == stream && is_of(id); }
   bool is_idle() const { return used_.empty(); }
 
-  // The smallest spare block that is large enough. Else a new one, and the largest spare one goes
-  // for it: the number of blocks does not grow while one is spare.
+  // Returns the smallest spare block that is large enough. If there is none, frees the largest
+  // spare block and allocates a new one: the number of blocks does not grow while one is spare.
   //
-  // depth    [in]   of the call that takes it, see Workspaces::end_call()
+  // depth    [in]   of the calling host code, see Workspaces::end_call()
   Result<void*> alloc(std::uint64_t bytes, std::uint32_t depth);
-  // returns  the depth that the block was taken at; nothing: no such block is in use
+  // returns  the depth at which the block was allocated; nullopt if no such block is in use
   std::optional<std::uint32_t> free(void* data);
   void end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept;
 
@@ -80,13 +82,13 @@ class DevicePool {
   std::shared_ptr<const Device> device_;
   std::int32_t index_;
   void* stream_;
-  // youngest last
+  // newest last
   std::vector<Block> used_;
   // smallest first
   std::vector<Block> spare_;
 };
 
-// What one thread has in one runtime.
+// The workspaces of one thread in one runtime.
 class WorkspaceShare {
  public:
   explicit WorkspaceShare(std::shared_ptr<WorkspaceRegistry> registry);
@@ -100,47 +102,47 @@ class WorkspaceShare {
 
  private:
   std::shared_ptr<WorkspaceRegistry> registry_;
-  // few: the CPU, and sometimes one device in one stream
+  // usually one for the CPU and at most one for a device
   std::vector<DevicePool> pools_;
 };
 
 class Workspaces {
  public:
-  // devices  borrowed, outlives this
+  // devices  [in]   borrowed, outlives this object
   explicit Workspaces(const DeviceSet& devices);
-  // As close().
+  // Calls close().
   ~Workspaces();
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
 
-  // Memory of at least `bytes`, at least kTensorAlignment aligned, content undefined; freed on the
-  // same thread.
+  // Returns at least `bytes` of memory with at least kTensorAlignment; content undefined. It must
+  // be freed on the same thread.
   //
-  // stream   [in]   of the device, in which what uses the memory runs
+  // stream   [in]   the stream of the device in which the memory is used
   // returns  not_found    no such device
   //          exhausted    no memory
-  //          unavailable  RUNTIME_ENDS: closed
-  // thread   any; no lock but at a thread's first call
-  // costs    tens of nanoseconds where a spare block fits
+  //          unavailable  RUNTIME_ENDS: close() was called
+  // thread   any; takes a lock only at a thread's first call
+  // costs    tens of nanoseconds if a spare block fits
   Result<void*> alloc(gantry_device_id device, std::uint64_t bytes, void* stream = nullptr);
 
-  // Gives a block back, best in reverse order, in whatever stream it was taken.
+  // Frees a block of any stream. Fastest in the reverse order of allocation.
   //
-  // returns  invalid where this thread has no such block in use
+  // returns  invalid if this thread has no such block in use
   Status free(gantry_device_id device, void* data);
 
-  // A call of host code on this thread has ended: what it took and did not give back is free again
-  // where it failed, else it counts as taken by the one around it.
+  // Ends a call of host code on this thread. Blocks that the call has allocated and not freed
+  // become spare if it failed, else they belong to the enclosing call.
   //
-  // depth    [in]   of the call that ends; those within it are deeper
-  // outer    [in]   of the one around it; 0: none
+  // depth    [in]   of the call that ends; calls within it are deeper
+  // outer    [in]   depth of the enclosing call; 0: none
   void end_call(std::uint32_t depth, bool failed, std::uint32_t outer) noexcept;
 
-  // Frees what every thread has, and gives nothing from now on. Call it before devices go, so
-  // before plugins are destroyed: their memory is freed through their tables.
+  // Frees the memory of all threads; later allocations fail. Must be called before plugins are
+  // destroyed, because memory of their devices is freed through their tables.
   //
-  // thread   one; host code of this runtime runs on none. Threads that have workspaces may end
-  //          meanwhile or later
+  // thread   one, while no thread runs host code of this runtime; threads that have workspaces may
+  //          end during the call or later
   void close() noexcept;
 
  private:

@@ -156,7 +156,7 @@ device_modules:
 
 constexpr char both[] =
     " reaches modules of device abacus (plugin example.abacus) and device soroban (plugin "
-    "example.soroban): device type 12, ext_dev, in its code may be either";
+    "example.soroban): device type 12, ext_dev, in its code is ambiguous";
 
 TEST_F(FilesOfBoth, AreRefusedWhereOneHostCodeHasOneNumberForThem) {
   const auto model = runtime.load(packed());

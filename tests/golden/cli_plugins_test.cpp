@@ -167,7 +167,7 @@ TEST(DoctorHostCode, ThatIsNoSharedLibraryIsRefused) {
   const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", program});
 
   EXPECT_EQ(doctor.status, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is no shared library\n"));
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is not a shared library\n"));
 }
 
 TEST(Doctor, EscapesNamesOfFiles) {

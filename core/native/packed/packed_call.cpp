@@ -15,28 +15,31 @@
 namespace gantry {
 namespace {
 
-// The cause that the failed call has left, or that it has left none.
+// Returns the error of the failed call, or an error that reports the absence of one.
 Error take_cause(HostThread& thread, const HostFunction& function) {
-  Error cause = invalid("it fails and says nothing: it was compiled without error texts")
+  Error cause = invalid("it fails without an error text: it was compiled without them")
                     .with_reason("HOST_CODE");
   if (thread.failed) {
     thread.failed = false;
     cause = std::move(thread.error);
-    if (cause.message.empty()) cause.message = "it fails with an empty text";
+    if (cause.message.empty()) cause.message = "it fails with an empty error text";
   }
   return cause.at("in host function ", quoted(function.name), " of ", location_of(*function.node));
 }
 
-// Most arguments that a call may have to be built on the stack at once: what compiled functions have.
+// Max number of arguments of a call whose argument list is on the stack; compiled functions rarely
+// have more.
 constexpr std::int32_t kFewArguments = 16;
 
-// Fills in numbers, pointers and tensors, which cross as their 8 bytes: nearly every call has nothing else.
+// Converts a list of numbers, pointers and tensors, which are passed as their 8 bytes. Nearly every
+// call has only such arguments.
 //
-// values, codes  [out]  count each
-// returns  false where an argument is more than that, or wrong: PackedArguments does it, or says why not
+// values, codes  [out]  `count` elements each
+// returns  false if an argument is of another kind or invalid; PackedArguments then converts the
+//          list or returns the error
 bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
                 PackedValue* values, int* codes) {
-  // A byte for each kind, in one number: to look one up waits for no memory.
+  // One byte for each kind, in one integer, so that a look-up does not access memory.
   constexpr std::uint64_t kOther = 0xff;
   constexpr std::uint64_t codes_of_kinds =
       kOther << 8 * GANTRY_NONE | std::uint64_t{kPackedInt} << 8 * GANTRY_INT |
@@ -57,7 +60,8 @@ bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t c
   return true;
 }
 
-// Takes over a result that is nothing or a number. Else false, and *result is as it was.
+// Converts a result that is null or a number. Returns false for other results and leaves *result
+// unchanged.
 bool take_plain(PackedValue value, int code, gantry_value* result) {
   if (code == kPackedNull) return true;
   if (code != kPackedInt && code != kPackedFloat) return false;
@@ -66,7 +70,7 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
   return true;
 }
 
-// One call. Returns what the host code returns: 0, or -1 with a cause left on this thread.
+// Runs one call and returns the result of the host code: 0, or -1 after fail_here().
 inline int run_code(HostThread& thread, const HostFunction& function, const gantry_env& env,
                     PackedValue* values, int* codes, std::int32_t count, PackedValue* result,
                     int* result_code) {
@@ -74,8 +78,8 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
-// What comes after the call where it is neither nothing nor a number. Apart, as what follows: every call pays for the
-// room that its function takes.
+// Converts a failure, or a result that take_plain() does not convert. This function and the next
+// one are not inlined, because a larger stack frame makes every call slower.
 [[gnu::noinline]] gantry_code finish(const HostFunction& function, int returned, PackedValue value,
                                      int code, gantry_value* result, gantry_status* status) {
   if (returned != 0) return to_status(take_cause(here(), function), status);
@@ -89,7 +93,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   return GANTRY_OK;
 }
 
-// The way of every argument list that fill_plain() refuses.
+// Calls with an argument list that fill_plain() does not convert.
 [[gnu::noinline]] gantry_code call_with_any(const HostFunction& function, const gantry_env& env,
                                             const gantry_value* args, std::int32_t count,
                                             gantry_value* result, gantry_status* status) {
@@ -128,7 +132,8 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
   });
 }
 
-// Hands a result to host code. What needs an owner is kept by the thread until its next call, or until host code ends.
+// Converts a result for host code. An object is retained by the thread until its next call or until
+// its outermost call of host code has returned.
 Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, int* code) {
   thread.kept = std::move(value);
   const gantry_value& kept = thread.kept.get();
@@ -160,11 +165,11 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
     case GANTRY_STRING:
     case GANTRY_BYTES: {
       if (!gantry_value_is_canonical(&kept)) {
-        return bug("a function that host code calls returns a text that is not canonical: ",
+        return bug("a function called by host code returns a text that is not canonical: ",
                    kept.small_size, " bytes of kind ", kept.kind)
             .with_reason("VALUE_FORM");
       }
-      // Terminated in every form.
+      // The bytes are NUL-terminated in every form.
       gantry_value_bytes(&kept, &thread.kept_bytes);
       const bool is_string = kept.kind == GANTRY_STRING || kept.kind == GANTRY_SMALL_STRING;
       if (is_string) {
@@ -184,8 +189,8 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
     default: {
       const std::string what = kind_text(kept.kind);
       thread.kept = {};
-      return invalid("a function that host code calls returns ", what,
-                     ", which does not cross to host code")
+      return invalid("a function called by host code returns ", what,
+                     ", which cannot be passed to host code")
           .with_reason("RESULT_KIND");
     }
   }
@@ -199,7 +204,7 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   GantryArguments values(count);
   GANTRY_CHECK(values.fill(thread.call->node, args, codes));
 
-  // A function of a device runs on the current device of that kind, in the current stream of that.
+  // A function of a device runs on the current device of that type, in its current stream.
   gantry_env env = *thread.call->env;
   if (function.device_type != 0) {
     env.device = {
@@ -225,7 +230,7 @@ int call_from_host(void* function, PackedValue* args, int* codes, int count, Pac
                    int* result_code) {
   try {
     if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
-      return fail_here(invalid("TVMFuncCall is given a handle that is no function"));
+      return fail_here(invalid("TVMFuncCall receives a handle that is not a function"));
     }
     auto called =
         call_out(*static_cast<FunctionObject*>(function), args, codes, count, result, result_code);

@@ -12,12 +12,12 @@
 //     float               2                           2
 //     pointer, none       3, 4                        3, 4
 //     dtype, device       5, 6                        5, 6
-//     tensor (7 or 70)    7 as DLTensor*              7, 13 as argument; as result refused
+//     tensor (7 or 70)    7 as DLTensor*              7, 13 as argument; as result rejected
 //     string, bytes       11, 12                      11, 12, copied
 //     module, function    9, 10: the object, borrowed 9, 10, retained
-//     everything else     refused, by name            refused, by number
+//     everything else     rejected with its name      rejected with its number
 //
-// Device numbers are the artifact's on its side and the runtime's on ours.
+// Device numbers are translated between the artifact's and the runtime's.
 #pragma once
 
 #include "core/native/context.hpp"
@@ -28,7 +28,7 @@
 
 namespace gantry {
 
-// A packed function of an artifact: the `self` behind host_function_table(), made with new.
+// A packed function of an artifact: the `self` of host_function_table(), created with new.
 struct HostFunction {
   PackedCall code;
   const HostServices* services;
@@ -37,14 +37,14 @@ struct HostFunction {
   std::string name;
 };
 
-// Calls it. The text of a failure is the one that the artifact, or a function that it called, has
-// left, and a line that names the function.
+// The table whose `self` is a HostFunction. A failure has the error text of the artifact, or of a
+// function that it called, and a line with the name of the function.
 const gantry_function_table* host_function_table();
 
-// TVMFuncCall. Returned texts, functions and modules live until the thread's next call, at most until its outermost
-// call of host code has returned.
+// TVMFuncCall. Returned texts, functions and modules are valid until the thread's next call, at
+// most until its outermost call of host code has returned.
 //
-// function  [in]   a FunctionObject, as get_function_from_context() or an argument gave it
+// function  [in]   a FunctionObject, from get_function_from_context() or an argument
 int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
                    int* result_code);
 

@@ -14,7 +14,7 @@ Failure argument_error(std::int32_t i, std::string_view what) {
   return invalid("argument ", i, " is ", what).with_reason("ARGUMENT_KIND");
 }
 
-// Handles that host code hands back are ours; the check catches one that never was.
+// Checks a handle from host code, which must be an object of this runtime.
 bool is_object(const void* handle, std::int32_t kind) {
   return handle != nullptr && static_cast<const gantry_object*>(handle)->kind == kind;
 }
@@ -25,7 +25,7 @@ Failure result_error(int code, std::string_view why) {
 
 }  // namespace
 
-// Host code takes texts as C strings: ours are terminated, in objects as in small strings.
+// Host code takes C strings. Texts are NUL-terminated, in objects and in small strings.
 Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
   gantry_bytes text{};
   if (value.kind == GANTRY_CSTRING) {
@@ -179,16 +179,18 @@ Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, 
         value.kind = GANTRY_BYTES_REF;
         break;
       case kPackedFunction:
-        if (!is_object(value.p, GANTRY_FUNCTION)) return argument_error(i, "no function of ours");
+        if (!is_object(value.p, GANTRY_FUNCTION))
+          return argument_error(i, "not a function of this runtime");
         value.kind = GANTRY_FUNCTION;
         break;
       case kPackedModule:
-        if (!is_object(value.p, GANTRY_MODULE)) return argument_error(i, "no module of ours");
+        if (!is_object(value.p, GANTRY_MODULE))
+          return argument_error(i, "not a module of this runtime");
         value.kind = GANTRY_MODULE;
         break;
       default:
         return invalid("argument ", i, " has type code ", codes[i],
-                       ", which does not cross to plugins")
+                       ", which cannot be passed to plugins")
             .with_reason("ARGUMENT_KIND");
     }
   }
@@ -236,14 +238,15 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
     case kPackedFunction:
     case kPackedModule: {
       const std::int32_t kind = code == kPackedFunction ? GANTRY_FUNCTION : GANTRY_MODULE;
-      if (!is_object(value.p, kind)) return result_error(code, ", but not one of ours");
+      if (!is_object(value.p, kind))
+        return result_error(code, ", but the object is not one of this runtime");
       return OwnedValue(ObjectPtr::share(static_cast<gantry_object*>(value.p)));
     }
     case kPackedTensor:
     case kPackedNdArray:
-      return result_error(code, " (a tensor), which only the runtime that made it could own");
+      return result_error(code, " (a tensor), which only the runtime that created it can own");
     default:
-      return result_error(code, ", which does not cross to callers");
+      return result_error(code, ", which cannot be passed to callers");
   }
   return OwnedValue::adopt(result);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Argument lists and results between gantry_value and TVMValue with its codes.
+// Conversion of argument lists and results between gantry_value and TVMValue with its codes.
 #pragma once
 
 #include "core/module/module.hpp"
@@ -16,7 +16,8 @@
 
 namespace gantry {
 
-// Room for a list: on the stack up to 16, which is what compiled functions have, else on the heap.
+// Storage for a list: up to 16 elements on the stack, which suffices for most compiled functions,
+// else on the heap.
 template <class T>
 class Few {
  public:
@@ -33,19 +34,21 @@ class Few {
   static constexpr std::int32_t kFew = 16;
   static_assert(std::is_trivially_copyable_v<T>);
   alignas(
-      // not cleared: a call with two arguments pays for two
+      // not initialized, so that the cost depends on the number of arguments
       T) std::byte few_[kFew * sizeof(T)];
   std::unique_ptr<T[]> many_;
   T* data_;
 };
 
-// The arguments of one call to host code. What they point to lives as long as this and `values`.
+// The arguments of one call to host code. The memory that they point to is valid as long as this
+// object and `values`.
 class PackedArguments {
  public:
   explicit PackedArguments(std::int32_t count)
       : values_(count), codes_(count), tensors_(count), count_(count) {}
 
-  // returns  invalid  a kind that host code cannot take, a NULL, a text with a NUL inside: "argument 2 is ..."
+  // returns  invalid for a kind that host code cannot take, a NULL pointer or a text that contains
+  //          a NUL: "argument 2 is ..."
   Status fill(const ModuleNode& node, const gantry_value* values);
 
   PackedValue* values() { return values_.data(); }
@@ -59,7 +62,7 @@ class PackedArguments {
   // copies with the artifact's device numbers, where they differ
   Few<gantry_tensor> tensors_;
   std::int32_t count_;
-  // of small bytes
+  // TVMByteArrays of small bytes
   std::vector<std::unique_ptr<gantry_bytes>> side_bytes_;
 };
 
@@ -69,7 +72,7 @@ class GantryArguments {
   explicit GantryArguments(std::int32_t count) : values_(count), tensors_(count), count_(count) {}
 
   // node     [in]   the caller's module
-  // returns  invalid  a code that cannot cross: "argument 2 has type code 8"
+  // returns  invalid for a type code that has no kind: "argument 2 has type code 8"
   Status fill(const ModuleNode* node, const PackedValue* values, const int* codes);
 
   const gantry_value* values() { return values_.data(); }
@@ -80,9 +83,10 @@ class GantryArguments {
   std::int32_t count_;
 };
 
-// What host code returns, as a value that the caller owns: texts are copied, functions and modules retained.
+// Converts a result of host code to a value that the caller owns: texts are copied, functions and
+// modules retained.
 //
-// returns  unsupported  a code that no owned value can be made of, named
+// returns  unsupported, with the type code, for a code that has no owned value
 Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code);
 
 }  // namespace gantry

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C types between compiled host code and its runtime, packed dialect (TVM 0.2 to 0.20), and the functions that
-// such code asks for. Shared with libgantry_tvm.so, so nothing here needs the core.
+// The C types between compiled host code and its runtime in the packed dialect (TVM 0.2 to 0.20),
+// and the functions that such code calls. Shared with libgantry_tvm.so, so nothing here depends on
+// the core.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -10,7 +11,7 @@
 
 namespace gantry {
 
-// TVMValue: 8 bytes, told apart by a type code beside it.
+// TVMValue: 8 bytes, interpreted according to a separate type code.
 union PackedValue {
   std::int64_t i;
   double f;
@@ -21,7 +22,8 @@ union PackedValue {
 };
 static_assert(sizeof(PackedValue) == 8);
 
-// Type codes of arguments and results. 15 is the first extension code up to v0.17, which host code never uses.
+// Type codes of arguments and results. Up to v0.17, 15 is the first extension code, which host code
+// never uses.
 enum PackedCode : int {
   kPackedInt = 0,
   kPackedUint = 1,
@@ -41,8 +43,8 @@ enum PackedCode : int {
   kPackedBool = 15,
 };
 
-// A packed function. Early releases made it with three arguments, or five: a caller that passes all six is right on
-// System V x86-64 and AAPCS64, where a callee ignores what it does not know.
+// A packed function. Early releases emit it with three or five parameters. Passing all six is
+// correct on System V x86-64 and AAPCS64, where a callee ignores additional arguments.
 using PackedCall = int (*)(PackedValue* args, int* codes, int count, PackedValue* result,
                            int* result_code, void* resource);
 
@@ -53,7 +55,8 @@ struct ParallelEnv {
 };
 using ParallelTask = int (*)(int task, ParallelEnv* env, void* closure);
 
-// What host code is given, by pointer (variables `__TVM...` of its own) or by symbol (libgantry_tvm.so).
+// The functions for host code, which it finds through its variables `__TVM...` or as symbols of
+// libgantry_tvm.so.
 struct TvmFunctions {
   std::uint32_t struct_size;
   std::uint32_t zero;
@@ -68,7 +71,8 @@ struct TvmFunctions {
   int (*parallel_barrier)(int task, ParallelEnv* env);
 };
 
-// The name under which libgantry_tvm.so exports its `TvmFunctions` slot, all zero until the core fills it.
+// The name under which libgantry_tvm.so exports its `TvmFunctions` slot, which is zero until the
+// core fills it.
 constexpr char kTvmFunctionsSymbol[] = "gantry_tvm_functions";
 
 }  // namespace gantry

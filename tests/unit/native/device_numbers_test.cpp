@@ -39,7 +39,7 @@ const gantry_device_table* table_of(const char* name, std::int32_t type) {
   return tables.emplace_back(std::move(table)).get();
 }
 
-TEST(DeviceNumbers, OfAnOldFileAreTranslatedBothWays) {
+TEST(DeviceNumbers, TranslatesAnOldFileInBothDirections) {
   DeviceSet devices;
   const auto nodes = file_of({"GraphExecutorFactory", "_lib", "hexagon"});
 
@@ -52,7 +52,7 @@ TEST(DeviceNumbers, OfAnOldFileAreTranslatedBothWays) {
   }
 }
 
-TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
+TEST(DeviceNumbers, AcceptsBothNumbersOfALaterFileAndPassesTheNewer) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "hexagon"});
 
@@ -63,8 +63,8 @@ TEST(DeviceNumbers, OfAFileThatMayBeNewerAreTakenBothAndGivenAsTheNewer) {
   EXPECT_EQ(to_artifact(*nodes[0], 16), 16);
 }
 
-// 14 is oneapi's and 11 rocm_host's, where nothing says otherwise.
-TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
+// In such a file 14 is oneapi and 11 is rocm_host.
+TEST(DeviceNumbers, DoesNotTranslateAFileWithoutSuchADevice) {
   DeviceSet devices;
   for (const auto numbering : {DeviceNumbering::up_to_v0_7, DeviceNumbering::since_v0_8}) {
     const auto nodes = file_of({"_lib", "opencl"});
@@ -75,7 +75,7 @@ TEST(DeviceNumbers, AreLeftAloneWhereNoSuchDeviceIsUsed) {
   }
 }
 
-TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
+TEST(DeviceNumbers, TranslatesNumbersThatTheRuntimeAssigns) {
   struct Case {
     const char* key;
     std::int32_t before, since;
@@ -97,7 +97,7 @@ TEST(DeviceNumbers, ThatTheRuntimeAssignsAreThoseOfTheArtifactToItsCode) {
   }
 }
 
-// A module of a device that the runtime numbers, and what reaches it.
+// Modules of devices that the runtime numbers, and the modules that reach them.
 class ExtDev : public ::testing::Test {
  protected:
   ExtDev() {
@@ -123,7 +123,7 @@ class ExtDev : public ::testing::Test {
   }();
 };
 
-TEST_F(ExtDev, IsTheDeviceOfTheModulesThatCodeReaches) {
+TEST_F(ExtDev, IsTheDeviceOfTheReachableModules) {
   ASSERT_TRUE(add(*nodes[3], "acme").ok());
   ASSERT_TRUE(add(*nodes[4], "opencl").ok());
   ASSERT_TRUE(add(*nodes[5], "bolt").ok());
@@ -135,30 +135,30 @@ TEST_F(ExtDev, IsTheDeviceOfTheModulesThatCodeReaches) {
     EXPECT_TRUE(translates_devices(*nodes[i])) << i;
   }
   for (const std::size_t i : {2, 5}) EXPECT_EQ(to_runtime(*nodes[i], 12), bolt) << i;
-  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "OpenCL's module has nothing to mean by it";
+  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "the OpenCL module reaches no such device";
   EXPECT_FALSE(translates_devices(*nodes[4]));
 }
 
-TEST_F(ExtDev, ThatMayBeTwoDevicesIsNeither) {
+TEST_F(ExtDev, IsRejectedIfItIsAmbiguous) {
   ASSERT_TRUE(add(*nodes[3], "acme").ok());
   ASSERT_TRUE(add(*nodes[5], "bolt").ok());
 
-  const Status told = check_ext_dev(*nodes[0], nodes[0]->ext_devs, devices);
+  const Status status = check_ext_dev(*nodes[0], nodes[0]->ext_devs, devices);
 
   EXPECT_EQ(to_runtime(*nodes[0], 12), 12);
-  ASSERT_FALSE(told.ok());
-  EXPECT_EQ(told.error().code, Code::unsupported);
-  EXPECT_EQ(told.error().reason, "EXT_DEV");
-  EXPECT_EQ(told.error().message,
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unsupported);
+  EXPECT_EQ(status.error().reason, "EXT_DEV");
+  EXPECT_EQ(status.error().message,
             "entry 0 \"factory\" of model.so reaches modules of device acme (plugin plugin.a) and "
             "device bolt (plugin plugin.b): "
-            "device type 12, ext_dev, in its code may be either; modules of each want host code of "
-            "their own, in one file or two");
+            "device type 12, ext_dev, in its code is ambiguous; compile separate host code for the "
+            "modules of each device");
   EXPECT_TRUE(check_ext_dev(*nodes[1], nodes[1]->ext_devs, devices).ok());
 }
 
-// By then nobody may have changed.
-TEST_F(ExtDev, OfHostCodeIsNotMadeUnclear) {
+// A rejected module changes none of the nodes.
+TEST_F(ExtDev, RejectsAModuleThatMakesItAmbiguous) {
   ASSERT_TRUE(add(*nodes[3], "acme").ok());
 
   const Status refused = add(*nodes[4], "bolt");
@@ -170,7 +170,7 @@ TEST_F(ExtDev, OfHostCodeIsNotMadeUnclear) {
   EXPECT_EQ(to_runtime(*nodes[4], 12), 12);
 }
 
-TEST_F(ExtDev, OfOldHostCodeIsWhateverTheRootReaches) {
+TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldHostCode) {
   ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
@@ -179,8 +179,8 @@ TEST_F(ExtDev, OfOldHostCodeIsWhateverTheRootReaches) {
   EXPECT_EQ(refused.error().reason, "EXT_DEV");
 }
 
-// A device may bear that name; then 12 is it.
-TEST_F(ExtDev, IsItselfToModulesOfADeviceThatIsCalledSo) {
+// 12 is the device with the name "ext_dev" if there is one.
+TEST_F(ExtDev, MayBeTheNameOfADevice) {
   devices.add("ext_dev", nullptr, table_of("ext_dev", 12)).value();
   ASSERT_TRUE(add(*nodes[3], "ext_dev").ok());
 
@@ -192,15 +192,15 @@ TEST_F(ExtDev, IsItselfToModulesOfADeviceThatIsCalledSo) {
               HasSubstr("of device ext_dev and device acme (plugin plugin.a): "));
 }
 
-TEST_F(ExtDev, IsNoneOfTheDevicesThatAreNumberedOrAbsent) {
+TEST_F(ExtDev, IsNotADeviceWithAStandardNumberOrAnAbsentDevice) {
   EXPECT_EQ(ext_dev_of("opencl", devices), 0u);
   EXPECT_EQ(ext_dev_of("cpu", devices), 0u);
   EXPECT_EQ(ext_dev_of("missing", devices), 0u);
   devices.add("aocl", nullptr, table_of("aocl", 0)).value();
-  EXPECT_EQ(ext_dev_of("aocl", devices), 0u) << "5 or 32 to compilers";
+  EXPECT_EQ(ext_dev_of("aocl", devices), 0u) << "5 or 32 in compiled code";
 }
 
-TEST(DeviceNumbers, OfADeviceThatIsNotThereStayAsTheyAre) {
+TEST(DeviceNumbers, DoesNotTranslateForAnAbsentDevice) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "aocl"});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a runtime lends host code, small: pool, workspaces, the CPU, globals.
+// The services of a runtime for host code: a thread pool, workspaces, the CPU device and globals.
 #pragma once
 
 #include "core/format/container_location.hpp"
@@ -47,7 +47,7 @@ struct HostWorld {
                              services);
   }
 
-  // A node "entry 0 "_lib" of <name>", bound, without imports and module context.
+  // Returns a bound node `entry 0 "_lib" of <name>` without imports and without module context.
   Ref<ModuleNode> load(const std::filesystem::path& path) {
     auto library = open(path);
     EXPECT_TRUE(library.ok()) << (library.ok() ? "" : library.error().message);
@@ -60,7 +60,7 @@ struct HostWorld {
     EXPECT_TRUE(pair.ok() && bind(*node, *pair).ok());
     return node;
   }
-  // The same with its context set.
+  // As load(), with the module context set.
   Ref<ModuleNode> load_whole(const std::filesystem::path& path) {
     Ref<ModuleNode> node = load(path);
     EXPECT_TRUE(node && set_module_context(*node, nullptr).ok());
@@ -92,7 +92,7 @@ inline gantry_value tensor_value(gantry_tensor* tensor) {
 inline Result<OwnedValue> call_named(const Ref<ModuleNode>& node, std::string_view name,
                                      std::vector<gantry_value> args = {}) {
   const Ref<FunctionObject> function = function_of(node, name);
-  if (!function) return bug("the test lacks its function");
+  if (!function) return bug("the function of the test is missing");
   return call(*function, nullptr, args);
 }
 

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, Axpy,
                                                                                             : "c";
                          });
 
-TEST(LibraryModule, SaysWhatTheArtifactSaysOfWrongDimensions) {
+TEST(LibraryModule, ReportsTheArtifactsErrorForWrongDimensions) {
   HostWorld world(2);
   const auto node = world.load_whole(golden("tvm-0.12/axpy2_llvm.so"));
   Floats a({2, 3}), b({6}), c({6});
@@ -117,7 +117,7 @@ TEST(LibraryModule, SaysWhatTheArtifactSaysOfWrongDimensions) {
               HasSubstr("\n  in host function \"axpy2\" of entry 0 \"_lib\" of axpy2_llvm.so"));
 }
 
-TEST(LibraryModule, TakesEntriesOfBothKinds) {
+TEST(LibraryModule, AcceptsEntriesOfBothKinds) {
   HostWorld world(2);
 
   EXPECT_EQ(
@@ -129,7 +129,7 @@ TEST(LibraryModule, TakesEntriesOfBothKinds) {
             1001);
 }
 
-TEST(LibraryModule, RefusesAnEntryWithoutAnEnd) {
+TEST(LibraryModule, RejectsAnUnterminatedEntry) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("main_unterminated.so"));
 
@@ -142,7 +142,7 @@ TEST(LibraryModule, RefusesAnEntryWithoutAnEnd) {
                         "the entry of entry 0 \"_lib\" of main_unterminated.so"));
 }
 
-TEST(LibraryModule, RefusesAnEntryThatNamesNothing) {
+TEST(LibraryModule, RejectsAnEntryThatNamesNoFunction) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("main_dangling.so"));
 
@@ -151,10 +151,10 @@ TEST(LibraryModule, RefusesAnEntryThatNamesNothing) {
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, Code::malformed);
   EXPECT_THAT(found.error().message,
-              HasSubstr("__tvm_main__ names \"nowhere\", which is no function of the file"));
+              HasSubstr("__tvm_main__ names \"nowhere\", which is not a function of the file"));
 }
 
-TEST(LibraryModule, DoesNotFindWhatIsNoFunctionOfItsOwn) {
+TEST(LibraryModule, FindsOnlyItsOwnFunctions) {
   HostWorld world(2);
   const auto node = world.load_whole(golden("tvm-0.12/resnet20_llvm.so"));
 
@@ -166,7 +166,7 @@ TEST(LibraryModule, DoesNotFindWhatIsNoFunctionOfItsOwn) {
   }
 }
 
-TEST(LibraryModule, ListsWhatItExportsWithoutTheCompilersOwn) {
+TEST(LibraryModule, ListsExportedFunctionsWithoutCompilerHelpers) {
   HostWorld world(2);
 
   const auto names = list_functions(*world.load_whole(golden("tvm-0.12/resnet20_c.so")));
@@ -217,7 +217,7 @@ TEST(ModuleContext, FindsImportsBeforeGlobalsAndNeverItself) {
                         "code looks up \"sum\"\n  in host function \"call_by_name\""));
 }
 
-TEST(ModuleContext, AsksAnImportOnceForEachName) {
+TEST(ModuleContext, SearchesAnImportOnceForEachName) {
   HostWorld world(2);
   Journal journal;
   const auto node = world.load(fixture("packed.so"));
@@ -253,7 +253,7 @@ TEST(ModuleContext, ExplainsModulesThatAreNotBound) {
   EXPECT_EQ(call_named(node, "call_by_name", {text_value("kernel")})->get().i, 5);
 }
 
-TEST(ModuleContext, LetsEverythingGoWithTheModule) {
+TEST(ModuleContext, ReleasesEverythingWithTheModule) {
   HostWorld world(2);
   Journal journal;
   auto node = world.load(fixture("packed.so"));
@@ -267,8 +267,8 @@ TEST(ModuleContext, LetsEverythingGoWithTheModule) {
               ElementsAre("device asked kernel", "device.kernel destroyed", "device destroyed"));
 }
 
-// A global that is a function of the library itself must not keep it.
-TEST(ModuleContext, KeepsNoGlobals) {
+// A global that is a function of the library itself must not keep the library alive.
+TEST(ModuleContext, DoesNotRetainGlobals) {
   Journal journal;
   {
     HostWorld world(2);
@@ -288,7 +288,7 @@ TEST(ModuleContext, KeepsNoGlobals) {
 //   library    sibling -> deep
 //      |
 //   device
-TEST(ModuleContext, OfOldGenerationsReachesWhatTheRootReachesButForAncestors) {
+TEST(ModuleContext, SearchesEverythingBelowTheRootExceptAncestorsInOldGenerations) {
   HostWorld world(2);
   Journal journal;
   {
@@ -309,26 +309,26 @@ TEST(ModuleContext, OfOldGenerationsReachesWhatTheRootReachesButForAncestors) {
                     .ok());
   }
 
-  // Nothing keeps itself alive.
+  // There is no reference cycle.
   for (const char* gone :
        {"root destroyed", "sibling destroyed", "deep destroyed", "device destroyed"}) {
     EXPECT_THAT(journal, ::testing::Contains(gone));
   }
 }
 
-TEST(ModuleContext, BelongsToLibraryModulesOnly) {
+TEST(ModuleContext, RequiresALibraryModule) {
   const auto node = fake_node("other");
 
   const Status status = set_module_context(*node, nullptr);
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::invalid);
-  EXPECT_EQ(status.error().message, "module \"other\" is no library module");
+  EXPECT_EQ(status.error().message, "module \"other\" is not a library module");
 }
 
 // --- host code that imports its runtime by name ---
 
-TEST(ImportedSymbols, GiveWhatThePointersGive) {
+TEST(ImportedSymbols, HaveTheEffectOfTheContextPointers) {
   HostWorld world(3);
   const auto node = world.load(fixture("imports_tvm.so"));
   node->imports = {fake_node("device", {{"kernel", 11}})};
@@ -341,7 +341,7 @@ TEST(ImportedSymbols, GiveWhatThePointersGive) {
   EXPECT_EQ(call_named(node, "run_once")->get().i, 1);
   const auto refused = call_named(node, "parallel", {int_value(-1)});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("a parallel launch asks for -1 tasks at once"));
+  EXPECT_THAT(refused.error().message, HasSubstr("a parallel launch requires -1 concurrent tasks"));
 }
 
 void expect_softmax(const Ref<ModuleNode>& node, const char* name) {
@@ -368,7 +368,7 @@ TEST(ImportedSymbols, RunTheObjectsOfAModelLibraryArchive) {
   EXPECT_THAT(refused.error().message, HasSubstr("ndim"));
 }
 
-TEST(ImportedSymbols, RunCodeThatCameFromC) {
+TEST(ImportedSymbols, RunCodeCompiledFromC) {
   HostWorld world(3);
   expect_softmax(world.load_whole(golden("tvm-0.12/resnet20_c.so")),
                  "tvmgen_default_fused_nn_softmax");

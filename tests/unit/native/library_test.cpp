@@ -27,12 +27,12 @@ class HostLibraryTest : public ::testing::Test {
   HostWorld world{2};
   TempDir directory;
 
-  Error refusal_of(const std::filesystem::path& path) {
+  Error error_of(const std::filesystem::path& path) {
     auto library = world.open(path);
     EXPECT_FALSE(library.ok()) << path;
     return library.ok() ? Error{} : library.error();
   }
-  // axpy2_llvm.so with some bytes changed.
+  // Returns the path of a copy of axpy2_llvm.so with some bytes replaced.
   std::filesystem::path patched(std::size_t at, std::vector<std::uint8_t> bytes) {
     auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
     std::copy(bytes.begin(), bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(at));
@@ -41,9 +41,9 @@ class HostLibraryTest : public ::testing::Test {
   }
 };
 
-TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
+TEST_F(HostLibraryTest, RejectsAnotherCpuWithBothNames) {
   // e_machine
-  const Error error = refusal_of(patched(18, {183, 0}));
+  const Error error = error_of(patched(18, {183, 0}));
 
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "BLOB_ARCH");
@@ -51,33 +51,33 @@ TEST_F(HostLibraryTest, NamesTheFileAndTheHostWhereTheCpuIsAnother) {
             (directory / "patched.so").native() + " is aarch64, this host is x86-64");
 }
 
-TEST_F(HostLibraryTest, RefusesAProgram) {
+TEST_F(HostLibraryTest, RejectsAProgram) {
   // e_type
-  const Error error = refusal_of(patched(16, {2, 0}));
+  const Error error = error_of(patched(16, {2, 0}));
 
   EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.message, (directory / "patched.so").native() + " is no shared library");
+  EXPECT_EQ(error.message, (directory / "patched.so").native() + " is not a shared library");
 }
 
-// The system's loader would map a cut file and die on first touch.
-TEST_F(HostLibraryTest, RefusesEveryCutBeforeTheSystemSeesIt) {
+// The system's loader maps a truncated file, and the first access beyond its end raises SIGBUS.
+TEST_F(HostLibraryTest, RejectsEveryTruncationBeforeItIsOpened) {
   const auto whole = test::read_file(golden("tvm-0.12/axpy2_llvm.so"));
   for (std::size_t size = 1; size < whole.size(); size += 997) {
     test::write_file(directory / "cut.so", std::span(whole).first(size));
-    EXPECT_EQ(refusal_of(directory / "cut.so").code, Code::malformed) << size;
+    EXPECT_EQ(error_of(directory / "cut.so").code, Code::malformed) << size;
   }
   test::write_file(directory / "cut.so", std::span(whole).first(whole.size() - 1));
-  EXPECT_EQ(refusal_of(directory / "cut.so").code, Code::malformed);
+  EXPECT_EQ(error_of(directory / "cut.so").code, Code::malformed);
 }
 
-TEST_F(HostLibraryTest, RefusesTheFfiDialectAndSaysWhoWroteIt) {
+TEST_F(HostLibraryTest, RejectsTheFfiDialectWithItsWriter) {
   const std::pair<const char*, const char*> cases[] = {
       {"tvm-0.25/axpy2_llvm.so", "\"__tvm_ffi_main\": written by TVM 0.22 or newer"},
       {"tvm-0.25/axpy2_c.so", "written by TVM 0.22 or newer"},
       {"tvm-0.25/digits_mlp_relax_llvm.so",
        "\"__tvm_ffi__library_bin\": written by TVM 0.22 or newer"}};
   for (const auto& [name, text] : cases) {
-    const Error error = refusal_of(golden(name));
+    const Error error = error_of(golden(name));
 
     EXPECT_EQ(error.code, Code::unsupported);
     EXPECT_EQ(error.reason, "DIALECT_FFI");
@@ -89,19 +89,19 @@ TEST_F(HostLibraryTest, RefusesTheFfiDialectAndSaysWhoWroteIt) {
   }
 }
 
-TEST_F(HostLibraryTest, NamesEveryTvmSymbolThatItCannotGiveAtOnce) {
-  const Error error = refusal_of(fixture("imports_unknown_tvm.so"));
+TEST_F(HostLibraryTest, ListsAllUnsupportedTvmSymbols) {
+  const Error error = error_of(fixture("imports_unknown_tvm.so"));
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "TVM_SYMBOLS");
   EXPECT_THAT(error.message, HasSubstr("\"TVMBackendAnyListResetItem\""));
   EXPECT_THAT(error.message, HasSubstr("\"TVMBackendRegisterEnvCAPI\""));
   EXPECT_THAT(error.message, ::testing::Not(HasSubstr("TVMSomethingOptional")));
-  EXPECT_THAT(error.message, HasSubstr(" from its runtime, which gantry does not give"));
+  EXPECT_THAT(error.message, HasSubstr(" from its runtime, which gantry does not provide"));
 }
 
-TEST_F(HostLibraryTest, SaysWhatOnlyTvmsOwnLibraryCanRun) {
-  const Error error = refusal_of(fixture("imports_tvm_cpp.so"));
+TEST_F(HostLibraryTest, RejectsImportsOfTheTvmCppRuntime) {
+  const Error error = error_of(fixture("imports_tvm_cpp.so"));
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "TVM_CPP");
@@ -111,18 +111,19 @@ TEST_F(HostLibraryTest, SaysWhatOnlyTvmsOwnLibraryCanRun) {
                                "built with can run it");
 }
 
-TEST_F(HostLibraryTest, NamesTheSymbolThatNothingGives) {
-  const Error error = refusal_of(fixture("imports_nothing_known.so"));
+TEST_F(HostLibraryTest, NamesAnUndefinedSymbol) {
+  const Error error = error_of(fixture("imports_nothing_known.so"));
 
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "LIBRARY_SYMBOLS");
-  EXPECT_EQ(error.message,
-            fixture("imports_nothing_known.so").native() +
-                " imports \"a_function_that_nothing_gives\", which nothing on this host gives");
+  EXPECT_EQ(
+      error.message,
+      fixture("imports_nothing_known.so").native() +
+          " imports \"a_function_that_nothing_gives\", which no library on this host provides");
 }
 
-TEST_F(HostLibraryTest, NamesTheNeededLibraryThatTheHostLacks) {
-  const Error error = refusal_of(fixture("needs_absent.so"));
+TEST_F(HostLibraryTest, NamesAMissingNeededLibrary) {
+  const Error error = error_of(fixture("needs_absent.so"));
 
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
@@ -130,26 +131,27 @@ TEST_F(HostLibraryTest, NamesTheNeededLibraryThatTheHostLacks) {
                                " needs \"libgantry_absent.so\", which this host does not have");
 }
 
-TEST_F(HostLibraryTest, SaysThatItIsNotToldWhereItsSymbolsAre) {
+TEST_F(HostLibraryTest, ReportsAMissingLibgantryTvm) {
   world.services.tvm_symbols.clear();
-  Error error = refusal_of(fixture("imports_tvm.so"));
+  Error error = error_of(fixture("imports_tvm.so"));
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
   EXPECT_THAT(error.message,
-              HasSubstr("this runtime is not told where libgantry_tvm.so is\n  while opening "));
+              HasSubstr(" from libgantry_tvm.so, whose path is not configured in this runtime\n"
+                        "  while opening "));
 
   world.services.tvm_symbols = directory / "none.so";
-  error = refusal_of(fixture("imports_tvm.so"));
+  error = error_of(fixture("imports_tvm.so"));
   EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("what gives it is not there: "));
+  EXPECT_THAT(error.message, HasSubstr(" from libgantry_tvm.so, which cannot be read: "));
 
   world.services.tvm_symbols = fixture("packed.so");
-  error = refusal_of(fixture("imports_tvm.so"));
+  error = error_of(fixture("imports_tvm.so"));
   EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("packed.so is no libgantry_tvm.so of this version"));
+  EXPECT_THAT(error.message, HasSubstr("packed.so is not a libgantry_tvm.so of this version"));
 }
 
-TEST_F(HostLibraryTest, GivesOnlyItsOwnFunctions) {
+TEST_F(HostLibraryTest, FindsOnlyItsOwnFunctions) {
   const auto library = *world.open(golden("tvm-0.12/resnet20_llvm.so"));
 
   EXPECT_NE(library->function("tvmgen_default_fused_nn_softmax"), nullptr);
@@ -161,7 +163,7 @@ TEST_F(HostLibraryTest, GivesOnlyItsOwnFunctions) {
   EXPECT_EQ(library->function(std::string_view("tvmgen_default_fused_nn_softmax\0x", 33)), nullptr);
 }
 
-TEST_F(HostLibraryTest, GivesOnlyPointerVariablesThatMayBeWritten) {
+TEST_F(HostLibraryTest, FindsOnlyWritablePointerVariables) {
   const auto packed = *world.open(fixture("packed.so"));
   const auto constant = *world.open(fixture("main_dangling.so"));
 
@@ -173,7 +175,7 @@ TEST_F(HostLibraryTest, GivesOnlyPointerVariablesThatMayBeWritten) {
   EXPECT_EQ(constant->pointer_variable("__TVMFuncCall"), nullptr);
 }
 
-TEST_F(HostLibraryTest, ServesOneModule) {
+TEST_F(HostLibraryTest, BelongsToOneModule) {
   const auto library = *world.open(fixture("packed.so"));
   const auto node = test::node_of(test::artifact_of({"_lib"}), 0);
   const auto first = new_library_module(library, &world.services, *node);
@@ -185,10 +187,10 @@ TEST_F(HostLibraryTest, ServesOneModule) {
   EXPECT_EQ(second.error().code, Code::invalid);
   EXPECT_EQ(second.error().message,
             "entry 0 \"_lib\" of model.so: " + fixture("packed.so").native() +
-                " serves another module already");
+                " already belongs to another module");
 }
 
-TEST_F(HostLibraryTest, SecondOneOnTheSameFileHasVariablesOfItsOwn) {
+TEST_F(HostLibraryTest, HasItsOwnVariablesIfTheFileIsAlreadyOpen) {
   auto first = world.load_whole(fixture("packed.so"));
   const auto second = world.load_whole(fixture("packed.so"));
 
@@ -197,7 +199,7 @@ TEST_F(HostLibraryTest, SecondOneOnTheSameFileHasVariablesOfItsOwn) {
   EXPECT_EQ(call_named(second, "count_calls")->get().i, 1);
 }
 
-TEST_F(HostLibraryTest, SecondRuntimeRunsOnWhereTheFirstIsGone) {
+TEST_F(HostLibraryTest, OfASecondRuntimeWorksAfterTheFirstIsDestroyed) {
   auto first = std::make_unique<HostWorld>(2);
   HostWorld second(3);
   auto in_first = first->load_whole(fixture("packed.so"));
@@ -214,7 +216,7 @@ TEST_F(HostLibraryTest, SecondRuntimeRunsOnWhereTheFirstIsGone) {
       call_named(in_second, "use_workspace", {test::int_value(1), test::int_value(64)}).ok());
 }
 
-TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainWhenItWasClosed) {
+TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainAfterItWasClosed) {
   for (int i = 0; i < 3; ++i) {
     const auto first = *world.open(fixture("packed.so"));
     const auto second = *world.open(fixture("packed.so"));
@@ -225,7 +227,7 @@ TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainWhenItWasClosed) {
   }
 }
 
-TEST_F(HostLibraryTest, TellsTheLogOfACopy) {
+TEST_F(HostLibraryTest, LogsAPrivateCopy) {
   std::vector<std::string> lines;
   const Log log(LogLevel::debug,
                 [&](LogLevel, std::string_view text) { lines.emplace_back(text); });
@@ -235,7 +237,7 @@ TEST_F(HostLibraryTest, TellsTheLogOfACopy) {
 
   const auto second = *world.open(fixture("packed.so"));
 
-  EXPECT_THAT(lines, ::testing::ElementsAre(HasSubstr("is open in this process already")));
+  EXPECT_THAT(lines, ::testing::ElementsAre(HasSubstr("is already open in this process")));
 }
 
 TEST_F(HostLibraryTest, OpensOneFileOnManyThreads) {
@@ -265,14 +267,14 @@ class ReplacedHostLibrary : public HostLibraryTest {
     unsetenv("GANTRY_TEST_RENAME");
     unsetenv("GANTRY_TEST_RENAME_TO");
   }
-  // `name` as model.so, judged; `next` as next.so.
+  // Copies `name` to model.so and reads it; copies `next` to next.so.
   void read(const char* name, const char* next) {
     std::filesystem::copy_file(fixture(name), path);
     std::filesystem::copy_file(fixture(next), other);
     file = *MappedFile::open(path);
     elf = std::make_shared<const ElfFile>(*ElfFile::parse(file));
   }
-  // What renames_when_opened.so does when it is opened.
+  // Makes renames_when_opened.so rename `from` to `to` when it is opened.
   void let_it_rename(const std::filesystem::path& from, const std::filesystem::path& to) {
     setenv("GANTRY_TEST_RENAME", from.c_str(), 1);
     setenv("GANTRY_TEST_RENAME_TO", to.c_str(), 1);
@@ -289,10 +291,10 @@ class ReplacedHostLibrary : public HostLibraryTest {
   std::shared_ptr<const MappedFile> file;
   std::shared_ptr<const ElfFile> elf;
   static constexpr char kReplaced[] =
-      " is another file than the one that was read: it was replaced meanwhile; load it again";
+      " is another file than the one that was read: it was replaced during the load; load it again";
 };
 
-TEST_F(ReplacedHostLibrary, RunsNothingOfTheNewFile) {
+TEST_F(ReplacedHostLibrary, DoesNotRunTheNewFile) {
   read("packed.so", "renames_when_opened.so");
   test::write_file(directory / "untouched", "");
   let_it_rename(directory / "untouched", directory / "it has run");
@@ -303,7 +305,7 @@ TEST_F(ReplacedHostLibrary, RunsNothingOfTheNewFile) {
   EXPECT_TRUE(std::filesystem::exists(directory / "untouched"));
 }
 
-TEST_F(ReplacedHostLibrary, IsRefusedWhereItHappensWhileItIsOpened) {
+TEST_F(ReplacedHostLibrary, IsRejectedIfItIsReplacedDuringTheOpening) {
   read("renames_when_opened.so", "packed.so");
   let_it_rename(other, path);
 
@@ -312,15 +314,15 @@ TEST_F(ReplacedHostLibrary, IsRefusedWhereItHappensWhileItIsOpened) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
-TEST_F(ReplacedHostLibrary, IsRefusedWhereItIsGone) {
+TEST_F(ReplacedHostLibrary, IsRejectedIfItIsRemoved) {
   read("packed.so", "packed.so");
   std::filesystem::remove(path);
 
-  expect_refused(" was there and is not any more: No such file or directory");
+  expect_refused(" is no longer accessible: No such file or directory");
 }
 
-// The one that was read runs, as a copy of what was read.
-TEST_F(ReplacedHostLibrary, RunsAsACopyWhereItIsOpenAlready) {
+// The file that was read runs, as a private copy of its bytes.
+TEST_F(ReplacedHostLibrary, RunsAsACopyIfItIsAlreadyOpen) {
   read("packed.so", "system_library.so");
   const auto first = world.load_whole(path);
   std::filesystem::rename(other, path);

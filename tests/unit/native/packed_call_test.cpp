@@ -45,7 +45,7 @@ gantry_value value_of_kind(std::int32_t kind) {
   return value;
 }
 
-TEST_F(PackedCall, GivesEachKindItsTypeCode) {
+TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
   gantry_tensor tensor{};
   const gantry_bytes bytes{"abc", 3};
   gantry_value bytes_ref = value_of_kind(GANTRY_BYTES_REF);
@@ -66,7 +66,7 @@ TEST_F(PackedCall, GivesEachKindItsTypeCode) {
   EXPECT_EQ(static_cast<std::uint64_t>(result->get().i), 0x00234567BBCCBCA9u);
 }
 
-TEST_F(PackedCall, TakesATensorByObject) {
+TEST_F(PackedCall, AcceptsATensorObject) {
   gantry_tensor like{};
   like.device = {kCpu, 0};
   like.dtype = {2, 32, 1};
@@ -161,9 +161,9 @@ struct BadArgument {
   gantry_value value;
   std::string message;
 };
-class PackedCallRefuses : public PackedCall, public ::testing::WithParamInterface<BadArgument> {};
+class PackedCallRejects : public PackedCall, public ::testing::WithParamInterface<BadArgument> {};
 
-TEST_P(PackedCallRefuses, AtTheWrongArgument) {
+TEST_P(PackedCallRejects, AtTheWrongArgument) {
   const auto result = call_named(node, "echo", {int_value(1), GetParam().value});
 
   ASSERT_FALSE(result.ok());
@@ -181,7 +181,7 @@ gantry_value small(std::int32_t kind, std::uint32_t size, const char* text) {
 constexpr char kTakes[] =
     "; host code takes numbers, texts, tensors, pointers, devices, dtypes, functions and modules";
 INSTANTIATE_TEST_SUITE_P(
-    Arguments, PackedCallRefuses,
+    Arguments, PackedCallRejects,
     ::testing::Values(
         BadArgument{"Map", value_of_kind(GANTRY_MAP), std::string("a map") + kTakes},
         BadArgument{"Shape", value_of_kind(GANTRY_SHAPE), std::string("a shape") + kTakes},
@@ -201,16 +201,16 @@ INSTANTIATE_TEST_SUITE_P(
                     "a string with a NUL inside, which host code cannot take"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(PackedCall, RefusesResultsThatNobodyCouldOwn) {
+TEST_F(PackedCall, RejectsResultsThatHaveNoOwner) {
   constexpr std::pair<int, const char*> cases[] = {
-      {7, " (a tensor), which only the runtime that made it could own"},
-      {13, " (a tensor), which only the runtime that made it could own"},
-      {8, ", which does not cross to callers"},
-      {14, ", which does not cross to callers"},
-      {16, ", which does not cross to callers"},
-      {-1, ", which does not cross to callers"},
-      {9, ", but not one of ours"},
-      {10, ", but not one of ours"},
+      {7, " (a tensor), which only the runtime that created it can own"},
+      {13, " (a tensor), which only the runtime that created it can own"},
+      {8, ", which cannot be passed to callers"},
+      {14, ", which cannot be passed to callers"},
+      {16, ", which cannot be passed to callers"},
+      {-1, ", which cannot be passed to callers"},
+      {9, ", but the object is not one of this runtime"},
+      {10, ", but the object is not one of this runtime"},
       {11, " (a string) at address 0"},
       {12, " (bytes) at address 0"},
   };
@@ -225,7 +225,7 @@ TEST_F(PackedCall, RefusesResultsThatNobodyCouldOwn) {
   }
 }
 
-TEST_F(PackedCall, CarriesTheTextThatHostCodeSets) {
+TEST_F(PackedCall, ReportsTheErrorTextOfHostCode) {
   const auto result = call_named(node, "raise_text", {text_value("ndim is 2, 1 expected")});
 
   ASSERT_FALSE(result.ok());
@@ -234,24 +234,24 @@ TEST_F(PackedCall, CarriesTheTextThatHostCodeSets) {
   EXPECT_EQ(result.error().message, refused_in("ndim is 2, 1 expected", "raise_text"));
 }
 
-TEST_F(PackedCall, CarriesALongTextWhole) {
+TEST_F(PackedCall, ReportsALongTextCompletely) {
   const std::string text(1500, 'x');
 
   EXPECT_EQ(message_of(call_named(node, "raise_text", {text_value(text.c_str())})),
             refused_in(text, "raise_text"));
 }
 
-TEST_F(PackedCall, DoesNotTakeAnOldTextForTheCause) {
+TEST_F(PackedCall, DoesNotReportTheTextOfAnEarlierCall) {
   ASSERT_FALSE(call_named(node, "raise_text", {text_value("of another call")}).ok());
 
   EXPECT_EQ(
       message_of(call_named(node, "fail_mute")),
-      refused_in("it fails and says nothing: it was compiled without error texts", "fail_mute"));
+      refused_in("it fails without an error text: it was compiled without them", "fail_mute"));
   EXPECT_EQ(message_of(call_named(node, "raise_text", {text_value("")})),
-            refused_in("it fails with an empty text", "raise_text"));
+            refused_in("it fails with an empty error text", "raise_text"));
 }
 
-// A plugin's function beneath host code.
+// A plugin's function that host code calls.
 gantry_code refuse(void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                    gantry_status* status) {
   gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "the device is full");
@@ -259,7 +259,7 @@ gantry_code refuse(void*, const gantry_env*, const gantry_value*, std::int32_t, 
 }
 constexpr gantry_function_table refuse_table{sizeof(gantry_function_table), 0, nullptr, refuse};
 
-TEST_F(PackedCall, KeepsCodeReasonAndTextOfWhatHostCodeCalled) {
+TEST_F(PackedCall, KeepsCodeReasonAndTextOfACalleesError) {
   const auto inner = std::move(new_function({nullptr, &refuse_table}, {}, 0)).value();
 
   const auto result = call_named(node, "length_of_result", {value_of(inner.base())});
@@ -323,7 +323,7 @@ class CallFromHost : public PackedCall {
   }
 };
 
-TEST_F(CallFromHost, GivesEachTypeCodeItsKind) {
+TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
   gantry_tensor tensor{};
   const gantry_bytes bytes{"abc", 3};
   const auto address = [](const void* p) {
@@ -347,18 +347,18 @@ TEST_F(CallFromHost, GivesEachTypeCodeItsKind) {
   EXPECT_THAT(kinds_for(12, address(&bytes)), ElementsAre(GANTRY_BYTES_REF));
 }
 
-TEST_F(CallFromHost, RefusesWhatCannotCross) {
+TEST_F(CallFromHost, RejectsArgumentsThatCannotBePassed) {
   const auto in_place = [&](const std::string& text) { return refused_in(text, "call_with_code"); };
 
   for (const int code : {8, 14, 16, -1}) {
     EXPECT_EQ(refusal_of(code, 0), in_place(concat("argument 0 has type code ", code,
-                                                   ", which does not cross to plugins")));
+                                                   ", which cannot be passed to plugins")));
   }
   EXPECT_EQ(refusal_of(7, 0), in_place("argument 0 is a tensor at address 0"));
   EXPECT_EQ(refusal_of(11, 0), in_place("argument 0 is a string at address 0"));
   EXPECT_EQ(refusal_of(12, 0), in_place("argument 0 is bytes at address 0"));
-  EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is no module of ours"));
-  EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is no function of ours"));
+  EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is not a module of this runtime"));
+  EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is not a function of this runtime"));
 }
 
 TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
@@ -387,8 +387,9 @@ TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
   }
 }
 
-// A module that a thread kept would keep its runtime, and on a thread of that runtime's pool for ever.
-TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
+// A module retained by a thread would keep its runtime alive, on a thread of that runtime's pool
+// forever.
+TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
   const Ref<ModuleNode> module = test::named_node("other");
   const auto references = [&] { return module->header.counts & UINT32_MAX; };
   seen.answer = value_of(module.base());
@@ -405,7 +406,7 @@ TEST_F(CallFromHost, KeepsNothingWhenTheOutermostCallHasReturned) {
   EXPECT_EQ(references(), 1u);
 }
 
-TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
+TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
   const HostScope call_of_host_code(&world.services, node.get(), kFirstCpu);
   here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
@@ -419,14 +420,14 @@ TEST_F(CallFromHost, KeepsWhatHostCodeGotWhileATaskOfItsOwnRunsOnItsThread) {
   here().kept = {};
 }
 
-TEST_F(CallFromHost, RefusesAResultThatHostCodeCannotTake) {
+TEST_F(CallFromHost, RejectsAResultThatHostCodeCannotReceive) {
   seen.answer = OwnedValue(std::move(new_shape({})).value()).take();
   const OwnedValue keeper = OwnedValue::adopt(seen.answer);
 
   EXPECT_EQ(
       refusal_of(0, 0),
       refused_in(
-          "a function that host code calls returns a shape, which does not cross to host code",
+          "a function called by host code returns a shape, which cannot be passed to host code",
           "call_with_code"));
 }
 
@@ -443,8 +444,9 @@ TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {
   EXPECT_EQ(seen.env.stream, &stream);
 }
 
-// A device's function runs on the device that the host code has set, in the call's stream only if it is that one's.
-TEST_F(CallFromHost, FollowsTheCurrentDevice) {
+// A function of a device runs on the device that host code has set, and in the call's stream only
+// if the stream is one of that device.
+TEST_F(CallFromHost, UsesTheCurrentDevice) {
   int stream = 0;
   const auto kernel = std::move(new_function({&seen, &look_table}, {}, 4)).value();
   const gantry_env env{{4, 2}, &stream, nullptr};
@@ -463,7 +465,7 @@ TEST_F(CallFromHost, FollowsTheCurrentDevice) {
   EXPECT_EQ(seen.env.stream, nullptr);
 }
 
-TEST_F(CallFromHost, SetsDevicesByTheArtifactsNumbers) {
+TEST_F(CallFromHost, TranslatesTheDeviceNumberOfSetDevice) {
   test::artifact_of(*node).device_numbers = {{14, 16}};
   const auto kernel = std::move(new_function({&seen, &look_table}, {}, 16)).value();
 
@@ -478,7 +480,7 @@ TEST_F(CallFromHost, SetsDevicesByTheArtifactsNumbers) {
   EXPECT_EQ(seen.env.device.index, 3);
 }
 
-TEST_F(CallFromHost, RefusesADeviceThatCannotBe) {
+TEST_F(CallFromHost, RejectsInvalidDeviceNumbers) {
   for (const std::int64_t type : {std::int64_t{128}, std::int64_t{-1}, std::int64_t{1} << 32}) {
     EXPECT_THAT(
         message_of(call_named(node, "call_by_name",
@@ -490,8 +492,9 @@ TEST_F(CallFromHost, RefusesADeviceThatCannotBe) {
       HasSubstr("__tvm_set_device takes two numbers"));
 }
 
-// The stream that a call's env names comes first; a stream of another device is none of this one's business.
-TEST_F(CallFromHost, FollowsTheCurrentStream) {
+// The stream in the env of the call takes precedence. A stream set for another device has no
+// effect.
+TEST_F(CallFromHost, UsesTheCurrentStream) {
   int mine = 0, theirs = 0;
   const auto pointer = [](void* stream) {
     gantry_value value = int_value(0);
@@ -525,7 +528,7 @@ TEST_F(CallFromHost, FollowsTheCurrentStream) {
   EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr);
 }
 
-TEST_F(CallFromHost, RefusesAStreamOfNoDevice) {
+TEST_F(CallFromHost, RejectsAStreamOfAnInvalidDevice) {
   const gantry_value none{};
   for (const auto& [type, index] : {std::pair{128, 0}, {-1, 0}, {4, -1}}) {
     EXPECT_THAT(message_of(call_named(
@@ -540,21 +543,21 @@ TEST_F(CallFromHost, RefusesAStreamOfNoDevice) {
                         "stream"));
 }
 
-TEST(HostThreadState, FailsSoftlyOnAThreadThatNoCallHasEntered) {
+TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
   EXPECT_EQ(tvm_functions().alloc_workspace(1, 0, 64, 2, 32), nullptr);
   EXPECT_EQ(here().error.message,
             "TVMBackendAllocWorkspace is called on a thread that no gantry call has entered");
   EXPECT_EQ(tvm_functions().free_workspace(1, 0, nullptr), -1);
   EXPECT_EQ(tvm_functions().parallel_launch(nullptr, nullptr, 0), -1);
   EXPECT_EQ(tvm_functions().func_call(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
-  EXPECT_EQ(here().error.message, "TVMFuncCall is given a handle that is no function");
+  EXPECT_EQ(here().error.message, "TVMFuncCall receives a handle that is not a function");
   void* function = nullptr;
   EXPECT_EQ(tvm_functions().get_func_from_env(nullptr, "f", &function), -1);
   EXPECT_EQ(here().error.message,
             "function \"f\" is looked up by host code whose module context is not set");
 }
 
-TEST(HostThreadState, CarriesAMessageOfAnyLength) {
+TEST(HostThreadState, KeepsAMessageOfAnyLength) {
   const std::string text(100'000, 'x');
   tvm_functions().set_last_error(text.c_str());
   EXPECT_EQ(here().error.message, text);

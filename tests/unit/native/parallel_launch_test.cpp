@@ -22,7 +22,7 @@ std::string in_function(const std::string& text, const std::string& function) {
   return text + "\n  in host function \"" + function + "\" of entry 0 \"_lib\" of packed.so";
 }
 
-TEST(ParallelLaunch, MeetsAtBarriersWithAsManyTasksAsThePoolHasThreads) {
+TEST(ParallelLaunch, SynchronizesAsManyTasksAsThePoolHasThreads) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
 
@@ -31,14 +31,14 @@ TEST(ParallelLaunch, MeetsAtBarriersWithAsManyTasksAsThePoolHasThreads) {
   EXPECT_EQ(call_named(node, "meet_often", {int_value(1), int_value(5)})->get().i, 1);
 }
 
-TEST(ParallelLaunch, RunsAloneOnAPoolOfOne) {
+TEST(ParallelLaunch, RunsOneTaskOnAPoolOfOneThread) {
   HostWorld world(1);
   const auto node = world.load_whole(fixture("packed.so"));
 
   EXPECT_EQ(call_named(node, "meet_often", {int_value(0), int_value(5)})->get().i, 1);
 }
 
-TEST(ParallelLaunch, RefusesMoreTasksThanThreads) {
+TEST(ParallelLaunch, RejectsMoreTasksThanThreads) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
 
@@ -47,13 +47,14 @@ TEST(ParallelLaunch, RefusesMoreTasksThanThreads) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
   EXPECT_EQ(result.error().reason, "POOL_SIZE");
-  EXPECT_EQ(result.error().message,
-            in_function("a parallel launch asks for 5 tasks at once, the thread pool has 4 threads",
-                        "meet_often"));
+  EXPECT_EQ(
+      result.error().message,
+      in_function("a parallel launch requires 5 concurrent tasks, the thread pool has 4 threads",
+                  "meet_often"));
   EXPECT_FALSE(call_named(node, "meet_often", {int_value(-1), int_value(1)}).ok());
 }
 
-TEST(ParallelLaunch, JoinsTheTextsOfTasksThatFailWhileOthersWaitForThem) {
+TEST(ParallelLaunch, JoinsTheErrorsOfTasksThatFailBeforeABarrier) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
 
@@ -62,11 +63,11 @@ TEST(ParallelLaunch, JoinsTheTextsOfTasksThatFailWhileOthersWaitForThem) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
   EXPECT_EQ(result.error().message,
-            in_function("task 1: one\ntask 3: fails and says nothing", "fail_in_parallel"));
+            in_function("task 1: one\ntask 3: fails without an error text", "fail_in_parallel"));
 }
 
-// What a worker kept would live until its pool ends, which the module that was kept would never let happen.
-TEST(ParallelLaunch, LeavesNothingThatTasksGotWithTheWorkers) {
+// A module retained by a worker would keep the pool, and with it the worker, alive forever.
+TEST(ParallelLaunch, ReleasesObjectsThatWorkersReceived) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
   const Ref<ModuleNode> module = test::named_node("other");
@@ -86,14 +87,14 @@ TEST(ParallelLaunch, LeavesNothingThatTasksGotWithTheWorkers) {
   EXPECT_EQ(module->header.counts & UINT32_MAX, 1u);
 }
 
-TEST(ParallelLaunch, KeepsTheErrorOfATaskThatRunsAlone) {
+TEST(ParallelLaunch, KeepsTheErrorOfASingleTask) {
   HostWorld world(1);
   const auto node = world.load_whole(fixture("packed.so"));
   static constexpr gantry_function_table refuse{
       sizeof refuse, 0, nullptr,
       [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
          gantry_status* status) {
-        return gantry_fail(status, GANTRY_EXHAUSTED, "FULL", "no room");
+        return gantry_fail(status, GANTRY_EXHAUSTED, "FULL", "no memory");
       }};
   const auto inner = std::move(new_function({nullptr, &refuse}, {}, 0)).value();
 
@@ -102,7 +103,7 @@ TEST(ParallelLaunch, KeepsTheErrorOfATaskThatRunsAlone) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::exhausted);
   EXPECT_EQ(result.error().reason, "FULL");
-  EXPECT_EQ(result.error().message, in_function("task 0: no room", "call_in_parallel"));
+  EXPECT_EQ(result.error().message, in_function("task 0: no memory", "call_in_parallel"));
 }
 
 TEST(ParallelLaunch, RunsALaunchFromWithinATaskOnItsOwnThread) {
@@ -112,8 +113,8 @@ TEST(ParallelLaunch, RunsALaunchFromWithinATaskOnItsOwnThread) {
   EXPECT_EQ(call_named(node, "nest", {int_value(0)})->get().i, 4);
 }
 
-// Tasks run in the env of the launch: what they call sees its stream and its task.
-TEST(ParallelLaunch, CarriesTheEnvToItsTasks) {
+// Tasks run in the env of the launch; the functions that they call receive its stream and its task.
+TEST(ParallelLaunch, PassesTheEnvToItsTasks) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
   struct Seen {

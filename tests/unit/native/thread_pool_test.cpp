@@ -21,7 +21,7 @@ namespace {
 struct Tasks {
   std::atomic<int> begun{0};
   std::atomic<std::int32_t> tasks{0};
-  // bit of each task
+  // one bit for each task
   std::atomic<std::uint64_t> seen{0};
 
   static void run(void* data, std::int32_t task, std::int32_t tasks) {
@@ -29,7 +29,7 @@ struct Tasks {
     self.seen |= std::uint64_t{1} << task;
     self.tasks = tasks;
     ++self.begun;
-    // ends only if all run at the same time
+    // returns only if all tasks run concurrently
     while (self.begun < tasks) std::this_thread::yield();
   }
 };
@@ -47,7 +47,7 @@ TEST(ThreadPool, RunsAllTasksAtTheSameTime) {
   EXPECT_EQ(three.seen, 0x7u);
 }
 
-TEST(ThreadPool, LeavesToTheCallerWhatNeedsNoOtherThread) {
+TEST(ThreadPool, RunsNothingForInvalidTaskCountsOrWithOneThread) {
   ThreadPool one(1), four(4);
   Tasks tasks;
 
@@ -73,7 +73,7 @@ TEST(ThreadPool, HasOneThreadForEachUsableCpuByDefault) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-TEST(ThreadPool, LeavesTheAffinityOfItsCallerAlone) {
+TEST(ThreadPool, DoesNotChangeTheAffinityOfItsCaller) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   ThreadPool pool(2);
@@ -93,7 +93,7 @@ TEST(ThreadPool, WakesWorkersThatHaveGoneToSleep) {
   }
 }
 
-TEST(ThreadPool, DoesNotNestAndDoesNotServeTwoAtOnce) {
+TEST(ThreadPool, RejectsANestedLaunch) {
   struct Inner {
     ThreadPool* pool;
     std::atomic<int> refused{0};
@@ -129,7 +129,7 @@ struct Meeting {
   }
 };
 
-TEST(ThreadPool, KeepsTasksTogetherAtBarriers) {
+TEST(ThreadPool, SynchronizesTasksAtBarriers) {
   ThreadPool pool(6);
   for (const std::int32_t tasks : {6, 2, 5, 6}) {
     Meeting meeting{&pool, 300};
@@ -190,7 +190,7 @@ TEST(ThreadPool, RunsNothingInAForkedChild) {
 }
 #endif
 
-TEST(Barrier, DoesNotWaitForThoseWhoLeft) {
+TEST(Barrier, DoesNotWaitForMembersThatHaveLeft) {
   Barrier barrier;
   barrier.reset(3, 10);
   std::thread waiting([&] { barrier.arrive(); });
@@ -202,15 +202,16 @@ TEST(Barrier, DoesNotWaitForThoseWhoLeft) {
 
 // --- parallel_for ---
 
-TEST(ThreadPool, TellsOfAPieceThatThrowsOnAWorker) {
+TEST(ThreadPool, ReportsAPieceThatThrows) {
   ThreadPool pool(4);
-  StatusBuffer said;
+  StatusBuffer buffer;
 
   const gantry_code code = pool.parallel_for(
-      64, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr, said.get());
+      64, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr,
+      buffer.get());
 
   EXPECT_EQ(code, GANTRY_BUG);
-  EXPECT_EQ(said.error(code, "pool").message,
+  EXPECT_EQ(buffer.error(code, "pool").message,
             "piece 0 of 64 throws: exception that is no std::exception");
 }
 
@@ -245,18 +246,18 @@ TEST(ParallelFor, DoesNothingForNoPieces) {
   EXPECT_EQ(pool.parallel_for(-5, nullptr, nullptr, nullptr), GANTRY_OK);
 }
 
-TEST(ParallelFor, TellsOfTheFirstPieceThatFails) {
+TEST(ParallelFor, ReportsTheFirstFailedPiece) {
   for (const std::int32_t threads : {1, 4}) {
     ThreadPool pool(threads);
     Pieces pieces(100);
     pieces.failing = {7, 8, 50};
-    StatusBuffer said;
+    StatusBuffer buffer;
 
-    const gantry_code code = pool.parallel_for(100, Pieces::run, &pieces, said.get());
+    const gantry_code code = pool.parallel_for(100, Pieces::run, &pieces, buffer.get());
 
     EXPECT_EQ(code, GANTRY_CANCELLED);
-    EXPECT_EQ(said.error(code, "").message, "piece 7");
-    EXPECT_EQ(said.error(code, "").reason, "PIECE");
+    EXPECT_EQ(buffer.error(code, "").message, "piece 7");
+    EXPECT_EQ(buffer.error(code, "").reason, "PIECE");
   }
 }
 

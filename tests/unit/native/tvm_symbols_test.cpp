@@ -11,7 +11,8 @@
 #include <cstring>
 
 #if defined(__SANITIZE_ADDRESS__)
-// These tests open a library twice on purpose; the sanitizer takes its variables for one defined twice.
+// These tests open a library twice, which the sanitizer would report as a violation of the
+// one-definition rule.
 extern "C" GANTRY_EXPORT const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_odr_violation=0"; }
 #endif
@@ -19,7 +20,7 @@ extern "C" const char* __asan_default_options() { return "detect_odr_violation=0
 namespace gantry {
 namespace {
 
-// libgantry_tvm.so as nobody has filled it: a copy of its own.
+// A private copy of libgantry_tvm.so, whose slot is not filled.
 class TvmSymbols : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -43,7 +44,7 @@ class TvmSymbols : public ::testing::Test {
   void* library = nullptr;
 };
 
-TEST_F(TvmSymbols, GivesEveryNameThatArtifactsAreToldOf) {
+TEST_F(TvmSymbols, ExportsEveryListedName) {
   for (const std::string_view name : names_of_tvm_symbols()) get<void>(std::string(name).c_str());
   EXPECT_EQ(static_cast<TvmFunctions*>(dlsym(library, kTvmFunctionsSymbol))->struct_size, 0u);
 }
@@ -58,7 +59,7 @@ TEST_F(TvmSymbols, ImportsNothingOfTheCore) {
   }
 }
 
-TEST_F(TvmSymbols, FailsSoftlyBeforeItIsFilled) {
+TEST_F(TvmSymbols, ReturnsFailuresBeforeItIsFilled) {
   EXPECT_EQ(get<int(void*, PackedValue*, int*, int, PackedValue*, int*)>("TVMFuncCall")(
                 nullptr, nullptr, nullptr, 0, nullptr, nullptr),
             -1);
@@ -76,7 +77,7 @@ TEST_F(TvmSymbols, FailsSoftlyBeforeItIsFilled) {
   EXPECT_EQ(get<int(int, ParallelEnv*)>("TVMBackendParallelBarrier")(0, nullptr), -1);
 }
 
-TEST_F(TvmSymbols, RunsOnceUnlessItFails) {
+TEST_F(TvmSymbols, RunsOnceUnlessTheRunFails) {
   auto* run_once = get<int(void**, int (*)(void*), void*, int)>("TVMBackendRunOnce");
   struct State {
     int runs = 0;
@@ -123,7 +124,7 @@ TEST_F(TvmSymbols, RoundsToNearestAndTiesToEvenInOneStep) {
   EXPECT_EQ(to_half(1.0 + 1.0 / 2048), 0x3c00);
   // a tie, up to even
   EXPECT_EQ(to_half(1.0 + 3.0 / 2048), 0x3c02);
-  // by way of float: a tie
+  // a tie after a conversion to float
   EXPECT_EQ(to_half(1.0 + 1.0 / 2048 + std::ldexp(1, -40)), 0x3c01);
   EXPECT_EQ(to_half(65519.999), 0x7bff);
   EXPECT_EQ(to_half(65520.0), 0x7c00);
@@ -133,7 +134,7 @@ TEST_F(TvmSymbols, RoundsToNearestAndTiesToEvenInOneStep) {
   EXPECT_EQ(to_half(std::ldexp(1.001, -25)), 0x0001);
   EXPECT_EQ(to_half(std::ldexp(1, -26)), 0x0000);
   EXPECT_EQ(to_half(-0.0), 0x8000);
-  // carries out of the small range
+  // carries out of the subnormal range
   EXPECT_EQ(to_half(std::ldexp(2047, -25)), 0x0400);
 }
 
@@ -165,7 +166,7 @@ TEST(PrivateCopy, HasAPathThatNoOpenLibraryHas) {
     path = copy->path();
     first = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(first, nullptr);
-    // the descriptor is free again, the library is still open under its path
+    // The descriptor is closed; the library is still open under its path.
   }
 
   const auto next = PrivateCopy::make("two", bytes);

@@ -23,16 +23,16 @@ using ::testing::ElementsAre;
 
 constexpr gantry_device_id kFirstCpu{kCpu, 0};
 
-// A device that counts what it has handed out.
+// A device that records its allocations.
 struct FakeDevice {
   std::mutex mutex;
   std::map<void*, std::uint64_t> live;
   std::vector<std::uint64_t> allocated;
   std::uint64_t min_alignment = UINT64_MAX;
   bool full = false;
-  // says that there is memory, and gives none
+  // alloc succeeds without memory
   bool absent = false;
-  // whoever still asks has kept it too long
+  // A later free is an error.
   bool gone = false;
 };
 const gantry_device_table* fake_table() {
@@ -74,7 +74,7 @@ class WorkspacesTest : public ::testing::Test {
   std::optional<Workspaces> workspaces{std::in_place, devices};
 };
 
-TEST_F(WorkspacesTest, RefusesMemoryThatIsNotThere) {
+TEST_F(WorkspacesTest, RejectsAnAllocationWithoutMemory) {
   fake.absent = true;
 
   const auto refused = workspaces->alloc(id, 4096);
@@ -94,7 +94,7 @@ TEST_F(WorkspacesTest, RoundsUpToPagesOfFullAlignment) {
   EXPECT_EQ(fake.min_alignment, kTensorAlignment);
 }
 
-TEST_F(WorkspacesTest, GivesABlockAgainWithoutAskingTheDevice) {
+TEST_F(WorkspacesTest, ReusesBlocksWithoutAllocatingOnTheDevice) {
   for (int round = 0; round < 3; ++round) {
     void* outer = *workspaces->alloc(id, 5000);
     void* inner = *workspaces->alloc(id, 100);
@@ -115,7 +115,7 @@ TEST_F(WorkspacesTest, TakesTheSmallestBlockThatIsLargeEnough) {
   EXPECT_EQ(*workspaces->alloc(id, 5000), large);
 }
 
-TEST_F(WorkspacesTest, ReplacesTheLargestBlockWhereNoneIsLargeEnough) {
+TEST_F(WorkspacesTest, ReplacesTheLargestBlockIfNoneIsLargeEnough) {
   void* a = *workspaces->alloc(id, 4096);
   void* b = *workspaces->alloc(id, 8192);
   ASSERT_TRUE(workspaces->free(id, a).ok());
@@ -128,7 +128,7 @@ TEST_F(WorkspacesTest, ReplacesTheLargestBlockWhereNoneIsLargeEnough) {
                            [](const auto& e) { return e.second == 8192; }));
 }
 
-TEST_F(WorkspacesTest, TakesBlocksBackOutOfOrder) {
+TEST_F(WorkspacesTest, FreesBlocksInAnyOrder) {
   void* a = *workspaces->alloc(id, 1);
   void* b = *workspaces->alloc(id, 1);
   void* c = *workspaces->alloc(id, 1);
@@ -137,7 +137,7 @@ TEST_F(WorkspacesTest, TakesBlocksBackOutOfOrder) {
   EXPECT_TRUE(workspaces->free(id, b).ok());
 }
 
-TEST_F(WorkspacesTest, RefusesABlockThatIsNotInUseHere) {
+TEST_F(WorkspacesTest, RejectsABlockThatIsNotInUseOnThisThread) {
   void* block = *workspaces->alloc(id, 1);
   std::thread([&] { EXPECT_FALSE(workspaces->free(id, block).ok()); }).join();
   ASSERT_TRUE(workspaces->free(id, block).ok());
@@ -148,10 +148,10 @@ TEST_F(WorkspacesTest, RefusesABlockThatIsNotInUseHere) {
   EXPECT_EQ(again.error().code, Code::invalid);
   EXPECT_EQ(again.error().message,
             concat("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(block)},
-                   " is not one that this thread has in use"));
+                   " is not in use by this thread"));
 }
 
-TEST_F(WorkspacesTest, SaysWhatTheDeviceSays) {
+TEST_F(WorkspacesTest, ReportsTheErrorOfTheDevice) {
   fake.full = true;
 
   const auto block = workspaces->alloc(id, 5000);
@@ -162,28 +162,29 @@ TEST_F(WorkspacesTest, SaysWhatTheDeviceSays) {
             "the fake device is full\n  while allocating a workspace of 8192 bytes on fake:0");
 }
 
-TEST_F(WorkspacesTest, RefusesASizeThatCannotBe) {
+TEST_F(WorkspacesTest, RejectsASizeBeyondTheAddressSpace) {
   const auto block = workspaces->alloc(id, UINT64_MAX - 5);
 
   ASSERT_FALSE(block.ok());
   EXPECT_EQ(block.error().code, Code::exhausted);
-  EXPECT_EQ(block.error().message, "a workspace of 18446744073709551610 bytes is asked for");
+  EXPECT_EQ(block.error().message,
+            "a workspace of 18446744073709551610 bytes exceeds the address space");
 }
 
-TEST_F(WorkspacesTest, RefusesADeviceThatIsNotThere) {
+TEST_F(WorkspacesTest, RejectsAnUnknownDevice) {
   const auto block = workspaces->alloc({90, 0}, 1);
 
   ASSERT_FALSE(block.ok());
   EXPECT_EQ(block.error().code, Code::not_found);
 }
 
-TEST_F(WorkspacesTest, KeepsDevicesOfOneKindApart) {
+TEST_F(WorkspacesTest, SeparatesDevicesOfOneType) {
   void* on_first = *workspaces->alloc(id, 1);
   EXPECT_FALSE(workspaces->free({id.type, 1}, on_first).ok());
 }
 
-// Work that uses a block may still be to run in the stream in which it was taken.
-TEST_F(WorkspacesTest, AreGivenAgainInTheirOwnStreamOnly) {
+// Work that uses a freed block may still be queued in the stream of the block.
+TEST_F(WorkspacesTest, AreReusedInTheSameStreamOnly) {
   int first = 0, second = 0;
   void* const block = *workspaces->alloc(id, 1, &first);
   ASSERT_TRUE(workspaces->free(id, block).ok());
@@ -193,8 +194,8 @@ TEST_F(WorkspacesTest, AreGivenAgainInTheirOwnStreamOnly) {
   EXPECT_EQ(*workspaces->alloc(id, 1, &first), block);
 }
 
-// Nobody tells when a stream is gone.
-TEST_F(WorkspacesTest, OfStreamsThatComeAndGoDoNotPileUp) {
+// The end of a stream is not reported to the workspaces.
+TEST_F(WorkspacesTest, AreBoundedForManyStreams) {
   char streams[1000];
   for (char& stream : streams) {
     void* const block = *workspaces->alloc(id, 1, &stream);
@@ -204,7 +205,7 @@ TEST_F(WorkspacesTest, OfStreamsThatComeAndGoDoNotPileUp) {
   EXPECT_LE(fake.live.size(), 8u);
 }
 
-TEST_F(WorkspacesTest, InUseStayWhateverStreamsCome) {
+TEST_F(WorkspacesTest, AreKeptWhileInUseWithManyStreams) {
   char streams[20];
   std::vector<void*> blocks;
   for (char& stream : streams) blocks.push_back(*workspaces->alloc(id, 1, &stream));
@@ -215,11 +216,11 @@ TEST_F(WorkspacesTest, InUseStayWhateverStreamsCome) {
   }
 }
 
-TEST_F(WorkspacesTest, GoWithTheThread) {
+TEST_F(WorkspacesTest, AreFreedWhenTheThreadEnds) {
   std::thread([&] {
     void* block = *workspaces->alloc(id, 1);
     ASSERT_TRUE(workspaces->free(id, block).ok());
-    // still in use at the end
+    // still in use when the thread ends
     ASSERT_TRUE(workspaces->alloc(id, 1).ok());
     EXPECT_EQ(fake.live.size(), 1u);
   }).join();
@@ -227,7 +228,7 @@ TEST_F(WorkspacesTest, GoWithTheThread) {
   EXPECT_EQ(fake.live.size(), 0u);
 }
 
-TEST_F(WorkspacesTest, GoWithTheRuntimeOnEveryThread) {
+TEST_F(WorkspacesTest, AreFreedWithTheRuntimeOnEveryThread) {
   std::atomic<int> step{0};
   std::thread other([&] {
     ASSERT_TRUE(workspaces->alloc(id, 1).ok());
@@ -245,8 +246,9 @@ TEST_F(WorkspacesTest, GoWithTheRuntimeOnEveryThread) {
   other.join();
 }
 
-// A plugin's device must be free of them before the plugin goes, which may be long before threads end.
-TEST_F(WorkspacesTest, CloseBeforeTheirDeviceGoesAndThreadsThatHadSomeEndLater) {
+// All blocks of a plugin's device must be freed before the plugin is destroyed, which may be long
+// before threads end.
+TEST_F(WorkspacesTest, AreFreedByCloseBeforeTheirDeviceAndThreadsEnd) {
   std::atomic<int> step{0};
   std::thread other([&] {
     void* block = *workspaces->alloc(id, 1);
@@ -267,7 +269,7 @@ TEST_F(WorkspacesTest, CloseBeforeTheirDeviceGoesAndThreadsThatHadSomeEndLater) 
   workspaces.reset();
 }
 
-TEST_F(WorkspacesTest, CloseWhileThreadsThatHaveSomeEnd) {
+TEST_F(WorkspacesTest, MayBeClosedWhileThreadsEnd) {
   constexpr int kThreads = 8;
   for (int round = 0; round < 20; ++round) {
     Workspaces next(devices);
@@ -288,7 +290,7 @@ TEST_F(WorkspacesTest, CloseWhileThreadsThatHaveSomeEnd) {
   }
 }
 
-TEST_F(WorkspacesTest, GiveNothingWhenTheyAreClosed) {
+TEST_F(WorkspacesTest, CannotBeAllocatedAfterClose) {
   ASSERT_TRUE(workspaces->alloc(id, 1).ok());
   workspaces->close();
 
@@ -297,11 +299,11 @@ TEST_F(WorkspacesTest, GiveNothingWhenTheyAreClosed) {
   ASSERT_FALSE(here.ok());
   EXPECT_EQ(here.error().code, Code::unavailable);
   EXPECT_EQ(here.error().reason, "RUNTIME_ENDS");
-  EXPECT_EQ(here.error().message, "no workspace is given any more, the runtime ends");
+  EXPECT_EQ(here.error().message, "workspaces cannot be allocated while the runtime shuts down");
   std::thread([&] { EXPECT_FALSE(workspaces->alloc(id, 1).ok()); }).join();
 }
 
-TEST_F(WorkspacesTest, ServeOneRuntimeAfterTheOtherOnOneThread) {
+TEST_F(WorkspacesTest, WorkWithSeveralRuntimesOnOneThread) {
   for (int i = 0; i < 3; ++i) {
     Workspaces next(devices);
     ASSERT_TRUE(next.alloc(id, 1).ok());
@@ -322,10 +324,10 @@ TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
   EXPECT_EQ(first->get().p, second->get().p);
 }
 
-// What calls of host code leave, on a device that counts.
+// Workspaces that calls of host code do not free.
 class LeftWorkspaces : public ::testing::Test {
  protected:
-  // outlives the world, which frees what is left on it
+  // outlives the world, which frees the remaining memory of the device
   FakeDevice fake;
   HostWorld world{4};
   std::int64_t type = *world.devices.add("fake", &fake, fake_table());
@@ -337,7 +339,7 @@ class LeftWorkspaces : public ::testing::Test {
         call_named(node, "leave_workspace", {int_value(type), int_value(64), int_value(code)});
     ASSERT_EQ(left.ok(), code == 0);
   }
-  // Calls a function that leaves one and returns `inner`, then returns `outer`.
+  // Calls a function that leaves one workspace and returns `inner`, then returns `outer`.
   void leave_one_within(int outer, int inner) {
     const auto left = call_named(node, "call_and_return",
                                  {int_value(outer), value_of(leave.base()), int_value(type),
@@ -346,25 +348,25 @@ class LeftWorkspaces : public ::testing::Test {
   }
 };
 
-TEST_F(LeftWorkspaces, AreTakenBackFromACallThatFails) {
+TEST_F(LeftWorkspaces, AreFreedAfterAFailedCall) {
   for (int i = 0; i < 500; ++i) leave_one(-1);
 
   EXPECT_EQ(fake.allocated.size(), 1u);
 }
 
-TEST_F(LeftWorkspaces, AreTakenBackFromACallWithinOneThatSucceeds) {
+TEST_F(LeftWorkspaces, AreFreedAfterAFailedInnerCall) {
   for (int i = 0; i < 5; ++i) leave_one_within(0, -1);
 
   EXPECT_EQ(fake.allocated.size(), 1u);
 }
 
-TEST_F(LeftWorkspaces, AreTakenBackFromACallThatSucceedsWithinOneThatFails) {
+TEST_F(LeftWorkspaces, AreFreedAfterAFailedOuterCall) {
   for (int i = 0; i < 5; ++i) leave_one_within(-1, 0);
 
   EXPECT_EQ(fake.allocated.size(), 1u);
 }
 
-TEST_F(LeftWorkspaces, StayWithACallThatSucceedsWhateverFailsLater) {
+TEST_F(LeftWorkspaces, AreKeptAfterASuccessfulCall) {
   leave_one(0);
   leave_one_within(0, 0);
   ASSERT_EQ(fake.allocated.size(), 2u);
@@ -375,7 +377,7 @@ TEST_F(LeftWorkspaces, StayWithACallThatSucceedsWhateverFailsLater) {
   EXPECT_EQ(fake.allocated.size(), 3u);
 }
 
-TEST_F(LeftWorkspaces, AreTakenBackFromTasksThatFail) {
+TEST_F(LeftWorkspaces, AreFreedAfterFailedTasks) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_FALSE(call_named(node, "leave_in_parallel", {int_value(type), int_value(4)}).ok());
   }
@@ -384,7 +386,7 @@ TEST_F(LeftWorkspaces, AreTakenBackFromTasksThatFail) {
   EXPECT_EQ(fake.allocated.size(), 4u);
 }
 
-TEST(HostWorkspace, TellsHostCodeWhyItFails) {
+TEST(HostWorkspace, ReportsErrorsToHostCode) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("packed.so"));
 
@@ -395,8 +397,7 @@ TEST(HostWorkspace, TellsHostCodeWhyItFails) {
   EXPECT_EQ(missing.error().code, Code::not_found);
   EXPECT_THAT(missing.error().message, ::testing::HasSubstr("77"));
   ASSERT_FALSE(stranger.ok());
-  EXPECT_THAT(stranger.error().message,
-              ::testing::HasSubstr("is not one that this thread has in use"));
+  EXPECT_THAT(stranger.error().message, ::testing::HasSubstr("is not in use by this thread"));
 }
 
 TEST(HostWorkspace, TranslatesTheArtifactsDeviceNumbers) {

@@ -239,7 +239,7 @@ TEST_F(PluginInUse, IsNotGivenADeviceForANumberThatMayBeTwo) {
 
   EXPECT_EQ(code, GANTRY_UNSUPPORTED);
   EXPECT_THAT(status.error(code, "device_type_in").message,
-              HasSubstr("device type 12, ext_dev, in its code may be either"));
+              HasSubstr("device type 12, ext_dev, in its code is ambiguous"));
   EXPECT_EQ(type, npu) << "written although it fails";
 }
 
