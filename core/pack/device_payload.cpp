@@ -13,7 +13,7 @@ constexpr std::string_view spirv_magic("\x03\x02\x23\x07", 4);
 
 void write_kernel(const KernelSource& kernel, Pieces& out) {
   out.write_text(kernel.name);
-  // FunctionInfo's own name
+  // the name in FunctionInfo
   out.write_text("");
   out.Write<std::uint64_t>(kernel.arguments.size());
   for (const gantry_dtype& dtype : kernel.arguments) {
@@ -28,7 +28,7 @@ std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-// Loaders cut the text at its markers, and look for the kernel in the part that has its name.
+// Loaders split the text at its markers and search the kernel in the part with its name.
 Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFile> file,
                       Pieces& out) {
   const std::string_view text = text_of(*file);
@@ -37,7 +37,7 @@ Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFi
   }
   if (text.starts_with(marker) || text.find(concat("\n", marker)) != std::string_view::npos) {
     return invalid(quoted(kernel.source), " has a line that begins with \"", marker,
-                   "\", which loaders take for the next kernel");
+                   "\", which loaders interpret as the start of the next kernel");
   }
   const std::string line = concat(marker, kernel.name, "\n");
   out.Write(line.data(), line.size());
@@ -46,7 +46,7 @@ Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFi
   return {};
 }
 
-// Compilers name the entry point like the kernel, so it is called so here; in GLSL all are main.
+// Loaders require an entry point with the kernel's name, so `main` is renamed.
 Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Pieces& out) {
   const std::filesystem::path made = tools.scratch / concat(kernel.name, ".spv");
   std::vector<std::string> words = tools.glslang;
@@ -55,18 +55,18 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
   if (Status run = run_compiler("GLSL compiler", words, tools.directory); !run.ok()) {
     Error error = std::move(run).error();
     if (error.native_code == ENOENT) {
-      error.at("GLSL needs glslang: Debian's package glslang-tools, or what GLSLANG names");
+      error.at("GLSL requires glslang: install Debian's package glslang-tools or set GLSLANG");
     }
     return error;
   }
   GANTRY_TRY(auto file, MappedFile::open(made));
   const std::string_view spirv = text_of(*file);
   if (!spirv.starts_with(spirv_magic) || spirv.size() % 4 != 0) {
-    return unavailable("GLSL compiler ", quoted(words.front()), " made ", spirv.size(),
-                       " bytes that are no SPIR-V");
+    return unavailable("GLSL compiler ", quoted(words.front()), " produces ", spirv.size(),
+                       " bytes that are not SPIR-V");
   }
   out.write_text(kernel.name);
-  // scalars are push constants
+  // flags: 0, scalars are push constants
   out.Write<std::uint32_t>(0);
   out.Write<std::uint64_t>(spirv.size() / 4);
   out.append(FileRange{std::move(file), 0, spirv.size()});

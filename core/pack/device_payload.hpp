@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payloads that device loaders read: "cuda", "opencl", "hip" and their like, and "vulkan".
+// Writer of the payloads that device loaders read: "cuda", "opencl", "hip", "vulkan" and similar
+// ones.
 //
 //     str format | u64 n | n times: str kernel, FunctionInfo | str data
 //     FunctionInfo: str "" | vec<dtype> arguments | vec<str> launch tags
@@ -14,23 +15,23 @@
 
 namespace gantry {
 
-// What compiles GLSL.
+// The compiler of GLSL.
 struct ShaderTools {
-  // a program, looked up in PATH, and words to give it first
+  // a program, searched in PATH, and its first arguments
   std::vector<std::string> glslang;
-  // sources are relative to it
+  // base of relative paths of sources
   std::filesystem::path directory;
-  // where SPIR-V is written; stays out of the bytes
+  // directory for SPIR-V files; its path does not affect the payload
   std::filesystem::path scratch;
 };
 
-// Appends the payload of one device module; data stay in their files until the pieces are written. A module
-// without a format is its file.
+// Appends the payload of one device module. Data are read from their files when the pieces are
+// written. The payload of a module without a format is its data file.
 //
-// returns  not_found, unavailable: the data file, a source
-//          invalid      an OpenCL program that is not its kernel's; COMPILE_FAILED with glslang's diagnostics
-//          unavailable  glslang cannot run, or makes no SPIR-V
-//          all that concern a source, with its kernel's place in the recipe
+// returns  not_found    a data file or source does not exist
+//          unavailable  a file cannot be read, or glslang cannot run or produces no SPIR-V
+//          invalid      an OpenCL program without its kernel; COMPILE_FAILED with diagnostics
+//          errors of a source include its kernel's location in the recipe
 // source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.20), where FunctionInfo's name is empty;
 //          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h (v0.8 to v0.23)
 Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools,

@@ -11,12 +11,12 @@ namespace {
 
 Status check_parameter(const Parameter& parameter) {
   if (is_filler(parameter.name)) {
-    return invalid("parameter ", quoted(parameter.name), " begins as the names of fillers do, \"",
-                   filler_prefix, "\"");
+    return invalid("parameter ", quoted(parameter.name), " begins with \"", filler_prefix,
+                   "\", which is reserved for fillers");
   }
   if (parameter.dtype.lanes != 1) {
     return invalid("parameter ", quoted(parameter.name), " is ", dtype_text(parameter.dtype),
-                   ", an array record has room for one lane");
+                   ", an array record supports one lane");
   }
   if (parameter.shape.size() > max_array_dimensions) {
     return invalid("parameter ", quoted(parameter.name), " has ", parameter.shape.size(),
@@ -25,7 +25,7 @@ Status check_parameter(const Parameter& parameter) {
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(parameter.shape, parameter.dtype));
   if (data_bytes(parameter) != bytes) {
     return invalid("parameter ", quoted(parameter.name), " has ", data_bytes(parameter),
-                   " bytes of data, its shape and dtype make ", bytes);
+                   " bytes of data, its shape and dtype require ", bytes);
   }
   return {};
 }
@@ -35,7 +35,7 @@ Status check_names(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
     GANTRY_CHECK(check_parameter(parameter));
     if (!taken.insert(parameter.name).second) {
-      return invalid("parameter ", quoted(parameter.name), " is given twice");
+      return invalid("parameter ", quoted(parameter.name), " is defined twice");
     }
   }
   return {};

@@ -22,12 +22,12 @@ Status check_parameters(const Graph& graph, std::span<const GraphTensor> paramet
         names.append(names.empty() ? "" : ", ").append(graph.nodes[node].name);
       }
       return not_found("parameter ", quoted(parameter.name),
-                       " is no argument of the graph, its arguments are ", names);
+                       " is not an argument of the graph, its arguments are ", names);
     }
     const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
     if (!same_type(parameter.type, {entry.dtype, entry.shape})) {
       return invalid("parameter ", quoted(parameter.name), " is ", type_text(parameter.type),
-                     ", the graph wants ", type_text(entry));
+                     ", the graph requires ", type_text(entry));
     }
   }
   return {};

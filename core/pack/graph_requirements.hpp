@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a graph requires of the parts that are packed with it: parameters of its arguments' types,
-// functions by name.
+// Checks of the parts that are packed with a graph: its parameters and the functions that it calls.
 #pragma once
 
 #include "core/format/graph_json.hpp"
@@ -9,13 +8,13 @@
 
 namespace gantry {
 
-// Returns the functions that the graph calls, each once, sorted; without "__nop" and "__copy",
-// which executors implement.
+// Returns the names of the functions that the graph calls, sorted and unique, without "__nop" and
+// "__copy", which executors implement.
 std::vector<std::string> called_functions(const Graph& graph);
 
-// Checks that every parameter is an argument of the graph with the same name and type.
+// Checks that every parameter has the name and the type of an argument of the graph.
 //
-// returns  not_found with the graph's arguments, or invalid with both types
+// returns  not_found with the names of the graph's arguments, or invalid with both types
 Status check_parameters(const Graph& graph, std::span<const GraphTensor> parameters);
 
 }  // namespace gantry

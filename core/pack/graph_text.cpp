@@ -9,7 +9,7 @@
 namespace gantry {
 namespace {
 
-// One output of one node: what the attributes of a graph are listed by.
+// One output of one node. The attributes of a graph are listed by entry.
 struct Entry {
   std::size_t node;
   std::size_t output;
@@ -21,7 +21,7 @@ struct Entry {
 
 struct Node {
   std::string name;
-  // borrowed; NULL: an argument
+  // borrowed; NULL for an argument
   const GraphOperator* call = nullptr;
   std::vector<std::vector<std::size_t>> inputs = {};
 };
@@ -57,7 +57,7 @@ class GraphWriter {
 
   Status add_output(const std::string& name) {
     GANTRY_TRY(Entry* const entry, find(name, "outputs"));
-    // a later operator must not write over it
+    // A later operator must not overwrite an output.
     entry->life.shared = false;
     heads_.push_back(entry->location());
     return {};
@@ -135,12 +135,12 @@ class GraphWriter {
   }
   void end_node() { row_ptr_.push_back(entries_.size()); }
 
-  Result<Entry*> find(const std::string& name, std::string_view who) {
+  Result<Entry*> find(const std::string& name, std::string_view subject) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &entries_[found->second];
     std::string known;
     for (const auto& [other, entry] : by_name_) known += (known.empty() ? "" : ", ") + other;
-    return not_found(who, " names tensor ", quoted(name), ", defined before it are ", known);
+    return not_found(subject, " names tensor ", quoted(name), ", defined before it are ", known);
   }
 
   std::vector<Node> nodes_;

@@ -19,13 +19,14 @@ Status check_imports(std::span<const IndexNode> modules) {
   return {};
 }
 
-// The walk that numbers the entries. A module is marked when it is pushed, so that it is pushed once.
+// The traversal that numbers the entries. A module is marked when it is pushed, so that it is
+// pushed once.
 class Walk {
  public:
   explicit Walk(std::span<const IndexNode> modules) : modules_(modules), seen_(modules.size()) {}
 
   ModuleIndex number() {
-    // First what lies above the host code; the host code found on the way is kept for later, unexpanded.
+    // First the modules above the host code. Host modules found here are stored and expanded below.
     std::vector<std::size_t> boundary;
     seen_[0] = true;
     std::vector<std::size_t> stack = {0};
@@ -40,7 +41,7 @@ class Walk {
     }
     if (boundary.empty()) return std::move(index_);
 
-    // Then one entry for all host code, and what lies below it.
+    // Then one entry for all host code and the modules below it.
     const std::size_t library = index_.entries.size();
     index_.library = library;
     index_.entries.emplace_back();
@@ -76,7 +77,7 @@ class Walk {
   ModuleIndex index_;
 };
 
-// The entry of each module that is reachable from the root.
+// Returns the entry of each module that is reachable from the root.
 std::vector<std::size_t> entry_of_each(const ModuleIndex& index, std::size_t module_count) {
   std::vector<std::size_t> entry_of(module_count);
   for (std::size_t e = 0; e < index.entries.size(); ++e) {

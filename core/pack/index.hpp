@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From modules and their imports to the order and the import tree of a container, as the exporters of
-// generations G3 to G5 number them: all host code becomes one entry, `_lib`.
+// Numbers modules and their imports as entries and import tree of a container, like the exporters
+// of generations G3 to G5: all host code becomes one entry, `_lib`.
 //
 //     modules                     entries           row_ptr    child
 //     0 graph   -> 1, 2           0 graph           0          1
@@ -24,25 +24,25 @@ namespace gantry {
 struct IndexNode {
   // compiled into the shared library itself
   bool host_code = false;
-  // places in the list, in import order; may repeat
+  // indices in the list, in import order; may repeat
   std::vector<std::size_t> imports;
 };
 
-// The order in which a container lists its modules, and who imports whom, by that order.
+// The order of a container's entries and the import tree in that order.
 struct ModuleIndex {
-  // modules behind each entry; several only for `_lib`
+  // the modules of each entry; only `_lib` may have several
   std::vector<std::vector<std::size_t>> entries;
-  // the entry of the host code, where there is any
+  // the entry of the host code, if there is any
   std::optional<std::size_t> library;
   // entries.size() + 1
   std::vector<std::uint64_t> row_ptr;
-  // sorted and unique for each entry, never itself
+  // sorted and unique for each entry, never the entry itself
   std::vector<std::uint64_t> child;
 };
 
 // modules  [in]   at least the root; every import < modules.size()
-// returns  invalid where an import is out of range, and where a child would not come after its parent: readers
-//          demand that order, and this numbering cannot give it for every graph, not even for every acyclic one
+// returns  invalid if an import is out of range, or if a child would precede its parent: readers
+//          require that order, which this numbering does not achieve for every acyclic graph
 // costs    O(modules + imports * log imports)
 // source   apache/tvm src/target/codegen.cc ModuleSerializer (v0.8 to v0.26)
 Result<ModuleIndex> index_modules(std::span<const IndexNode> modules);

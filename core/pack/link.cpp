@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t max_diagnostics = 16 * 1024;
 
-// Adds the compiler's own lines below ours.  They come from outside: control characters do not pass.
+// Appends the compiler's diagnostics to the error. Control characters are replaced, because the
+// text is external.
 Error with_diagnostics(Error error, const ProgramEnd& end) {
   std::string_view left = end.output;
   while (!left.empty()) {
@@ -34,10 +35,11 @@ Status run_compiler(std::string_view what, const std::vector<std::string>& words
   GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics));
   if (end.signal != 0) {
     return with_diagnostics(
-        unavailable(what, " ", quoted(words.front()), " is ended by signal ", end.signal), end);
+        unavailable(what, " ", quoted(words.front()), " is terminated by signal ", end.signal),
+        end);
   }
   if (end.exit_status != 0) {
-    return with_diagnostics(invalid(what, " ", quoted(words.front()), " ends with status ",
+    return with_diagnostics(invalid(what, " ", quoted(words.front()), " exits with status ",
                                     end.exit_status, ", expected 0")
                                 .with_reason("COMPILE_FAILED"),
                             end);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs compilers, without a shell: the system's C compiler, to make a shared library of sources and a container.
+// Runs compilers without a shell, and builds a shared library from sources and a container with the
+// system's C compiler.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -12,37 +13,37 @@
 namespace gantry {
 
 struct LinkJob {
-  std::vector<std::string> compiler = {
-      // a program, looked up in PATH, and words to give it first
-      "cc"};
-  // where it works: paths in `sources` and `flags` are relative to it
+  // a program, searched in PATH, and its first arguments
+  std::vector<std::string> compiler = {"cc"};
+  // the compiler's working directory: base of relative paths in `sources` and `flags`
   std::filesystem::path directory;
-  // where its own files are; stays out of the bytes, as does `directory`
+  // directory of temporary files; neither its path nor `directory` affects the output
   std::filesystem::path scratch;
-  // whatever the compiler knows by suffix
+  // files of any language that the compiler recognizes by suffix
   std::vector<std::string> sources;
-  // before the sources, after ours: they win
+  // placed before the sources and after the default flags, which they override
   std::vector<std::string> flags;
-  // after the sources: "-lm"
+  // placed after the sources: "-lm"
   std::vector<std::string> libraries;
   std::filesystem::path output;
 };
 
-// Runs a compiler to its end.
+// Runs a compiler and waits for it.
 //
-// what     [in]   for messages: "C compiler"
-// words    [in]   the program and its arguments
-// directory   [in]   where it works
-// returns  as link_library()
+// what       [in]   for messages: "C compiler"
+// words      [in]   the program and its arguments
+// directory  [in]   its working directory
+// returns    the failures of link_library()
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
                     const std::filesystem::path& directory);
 
-// Compiles and links in one run: -shared -fPIC -O2. The same input gives the same bytes.
+// Compiles and links in one run with -shared -fPIC -O2. Equal input produces equal bytes. The
+// compiler inherits the environment of the process.
 //
-// returns  unavailable  the compiler cannot be started, or is ended by a signal
-//          invalid      COMPILE_FAILED: it ends with another status than 0; its diagnostics, up to 16 KiB, follow
-//                       line by line
-// costs    seconds; the compiler inherits the process' environment as it is
+// returns  unavailable  the compiler cannot be started, or is terminated by a signal
+//          invalid      COMPILE_FAILED: it exits with a status other than 0; the text contains up
+//                       to 16 KiB of its diagnostics
+// costs    seconds
 Status link_library(const LinkJob& job);
 
 }  // namespace gantry

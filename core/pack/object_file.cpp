@@ -6,7 +6,7 @@
 namespace gantry {
 namespace {
 
-// A file name in quotes, as assemblers read it: what is no plain character goes by its octal number.
+// Returns a file name in the assembler's quotes. Special characters are written as octal escapes.
 std::string quoted_path(std::string_view path) {
   std::string text = "\"";
   for (const char c : path) {
@@ -28,7 +28,8 @@ std::string quoted_path(std::string_view path) {
 std::string container_assembly(std::string_view file, std::uint64_t size) {
   constexpr std::uint64_t largest_small_data = std::uint64_t{1} << 30;
   const std::string_view plain = "\t.section .rodata, \"a\", %progbits\n";
-  // The assembler within clang 14 does not know the flag "l"; up to 2 GiB it links without.
+  // The assembler of clang 14 does not support the flag "l"; up to 2 GiB the library links without
+  // it.
   const std::string_view large =
       "#if defined(__x86_64__) && !defined(__clang__)\n"
       "\t.section .lrodata, \"al\", %progbits\n"

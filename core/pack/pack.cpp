@@ -34,7 +34,7 @@ Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTens
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
 }
 
-// The graph's payload, and the functions it calls.
+// The payload of the graph and the functions that it calls.
 struct GraphPart {
   GraphPayload payload;
   std::vector<std::string> functions;
@@ -63,9 +63,9 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   return part;
 }
 
-// The module graph: the graph, where there is one, imports the host code, which imports what runs
-// on devices. A container lists the imports of a module from the last to the first: the last here
-// is the recipe's first.
+// Returns the module graph: the graph, if there is one, imports the host code, which imports the
+// device modules. A container lists the imports of a module from the last to the first, so they are
+// reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
                                           const ShaderTools& tools) {
   std::vector<ContainerModule> modules;
@@ -89,7 +89,7 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
 Status write_file(const fs::path& path, const Pieces& pieces) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) {
-    return unavailable(path.native(), ": ", std::strerror(errno), " while making it")
+    return unavailable(path.native(), ": ", std::strerror(errno), " while creating it")
         .native("errno", errno);
   }
   DescriptorStream stream(descriptor, path.native());
@@ -99,7 +99,7 @@ Status write_file(const fs::path& path, const Pieces& pieces) {
   return stream.status();
 }
 
-// Writes the container and the assembler text that includes it; adds the latter to the sources.
+// Writes the container and the assembler text that includes it, and adds the latter to the sources.
 Status write_container_source(const Pieces& container, const TempDirectory& directory,
                               LinkJob& job) {
   const fs::path bytes = directory / "container.bin";
@@ -113,18 +113,19 @@ Status write_container_source(const Pieces& container, const TempDirectory& dire
   return {};
 }
 
-// Every function that the graph calls is there: the linker does not know of these calls.
+// Checks that the library has every function that the graph calls, because the linker does not see
+// these calls.
 Status check_functions(const ElfFile& library, const std::vector<std::string>& functions) {
   for (const std::string& function : functions) {
     const ElfSymbol* symbol = library.find(function);
     if (symbol != nullptr && symbol->defined()) continue;
-    std::string there;
+    std::string defined;
     for (const ElfSymbol& other : library.symbols()) {
       if (!other.defined() || other.name.starts_with('_')) continue;
-      there.append(there.empty() ? "" : ", ").append(other.name);
+      defined.append(defined.empty() ? "" : ", ").append(other.name);
     }
     return not_found("graph calls function ", quoted(function), ", the host code has ",
-                     there.empty() ? "none" : there);
+                     defined.empty() ? "none" : defined);
   }
   return {};
 }
@@ -135,12 +136,12 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
   GANTRY_TRY(const ElfFile library, ElfFile::parse(mapped));
   const ElfSymbol* container = library.find(container_symbol);
   if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
-    return unavailable("C compiler made a library with ",
-                       container == nullptr ? 0 : container->size, " bytes of container, ",
-                       container_bytes, " were given to it");
+    return unavailable("C compiler produces a library with a container of ",
+                       container == nullptr ? 0 : container->size, " bytes, expected ",
+                       container_bytes);
   }
   if (graph == nullptr) return {};
-  // A ready payload may answer for functions of its own: only its plugin knows.
+  // A payload without a format may define functions that only its plugin can list.
   for (const DeviceModuleSource& module : recipe.device_modules) {
     if (module.format.empty()) return {};
   }
@@ -151,13 +152,13 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
 
 Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& options) {
   return guard([&]() -> Status {
-    const auto tell = [&](const auto&... words) {
+    const auto report = [&](const auto&... words) {
       if (options.progress) options.progress(concat(words...));
     };
     GANTRY_CHECK(check_replaceable(output));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
-      tell("reading the graph and ", recipe.parameters.size(), " parameters");
+      report("reading the graph and ", recipe.parameters.size(), " parameters");
       GANTRY_TRY(graph, build_graph(recipe));
     }
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
@@ -169,14 +170,14 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     LinkJob job{options.compiler, recipe.directory, directory.path(), recipe.sources,
                 recipe.flags,     recipe.libraries, library.native()};
     std::uint64_t container_bytes = 0;
-    // host code alone needs no container
+    // Host code alone needs no container.
     if (modules.size() > 1) {
       GANTRY_TRY(const Pieces container, write_container(modules));
       container_bytes = container.size();
-      tell("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
+      report("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
       GANTRY_CHECK(write_container_source(container, directory, job));
     }
-    tell("compiling ", recipe.sources.size(), " sources");
+    report("compiling ", recipe.sources.size(), " sources");
     GANTRY_CHECK(link_library(job));
     GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
     return move_into_place(library, output);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a recipe to an artifact that this project's runtime, and TVM v0.8 to v0.19, can load.
+// Builds an artifact from a recipe. This project's runtime can load it, and so can TVM v0.8 to
+// v0.19.
 //
 //     recipe -> graph and parameters -> container -> object file --+
-//               host code sources ---------------------------------+--> shared library -> its place
+//               host code sources ---------------------------------+--> shared library -> output
 //
-// The container is of generation G3, the host code of the packed dialect.
+// The container has generation G3, the host code has the packed dialect.
 #pragma once
 
 #include "core/pack/recipe.hpp"
@@ -15,23 +16,24 @@
 namespace gantry {
 
 struct PackOptions {
-  std::vector<std::string> compiler = {
-      // a program, looked up in PATH, and words to give it first
-      "cc"};
-  // likewise
+  // a program, searched in PATH, and its first arguments
+  std::vector<std::string> compiler = {"cc"};
+  // the same for GLSL
   std::vector<std::string> glslang = {"glslangValidator"};
-  // What happens next, in the words of a progress line: "compiling 3 sources".
+  // Receives a line at the start of each step: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
 };
 
-// Writes `output`, which appears whole or stays as it was; nothing else is left behind.
+// Writes `output`. After a failure the output is unchanged; temporary files are always removed. The
+// same recipe and files produce the same bytes with the same compilers, in any directory.
 //
-// returns  not_found    a file, a member, the output's directory, or a function that the graph calls
-//          invalid      parts that do not fit together; COMPILE_FAILED with a compiler's diagnostics
-//          malformed    a file that is not what it should be
-//          unavailable  a compiler cannot run, the disk cannot be written
-// note     the same recipe and files give the same bytes, wherever they lie, with the same compilers
-// costs    seconds, the compilers'; memory O(graph) and one compressed parameter here, the container in the assembler
+// returns  not_found    a file, a member, the output's directory or a function that the graph
+//                       calls does not exist
+//          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics
+//          malformed    a file has a wrong format
+//          unavailable  a compiler cannot run, the output cannot be written
+// costs    seconds for the compilers; memory O(graph) and one compressed parameter in this process,
+//          the container in the assembler
 Status pack(const Recipe& recipe, const std::filesystem::path& output,
             const PackOptions& options = {});
 

@@ -27,7 +27,7 @@ Bytes transposed(std::span<const std::uint8_t> from, std::size_t rows, std::size
   return to;
 }
 
-// Returns a copy of the data.
+// Returns a copy of the data in memory.
 Result<Bytes> bytes_of(const Data& data) {
   if (const auto* made = std::get_if<MadeBytes>(&data)) return made->make();
   if (const auto* range = std::get_if<FileRange>(&data)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the arrays that a recipe names and describes them. Their data stay in the files.
+// Finds the arrays of a recipe in their files and describes them. Their data stay in the files.
 #pragma once
 
 #include "core/pack/graph_payload.hpp"
@@ -10,15 +10,15 @@
 
 namespace gantry {
 
-// Opens each file once, for any number of parameters.
+// Opens each file once, also for several parameters.
 class ParameterFiles {
  public:
-  // returns  not_found    no such file, or no such member; the text lists the members
-  //          malformed    as ArrayFile
-  //          invalid      the array has another type than the recipe requires, or is to be
-  //                       transposed and is no matrix
-  // costs    reads headers, and stored members of .npz files for their checksum. Compressed members
-  //          are unpacked when they are written
+  // returns  not_found    no such file, or no such member: then with the names of the members
+  //          malformed    the file is damaged, or is none of .npy, .npz, .params
+  //          invalid      the array does not have the type that the recipe requires, or is to be
+  //                       transposed and is not a matrix
+  // costs    reads headers; a compressed member is inflated twice, to be described and to be
+  //          written
   Result<Parameter> find(const ParameterSource& source);
 
  private:

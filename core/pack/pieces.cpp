@@ -37,7 +37,7 @@ Status write_range(const FileRange& range, dmlc::Stream& out) {
 Status write_made(const MadeBytes& made, dmlc::Stream& out) {
   GANTRY_TRY(const std::vector<std::uint8_t> bytes, made.make());
   if (bytes.size() != made.size) {
-    return malformed(0, "made piece has ", bytes.size(), " bytes, ", made.size, " were promised");
+    return malformed(0, "generated piece has ", bytes.size(), " bytes, expected ", made.size);
   }
   out.Write(bytes.data(), bytes.size());
   return {};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that are described before they are written: what is small lies in memory, what is large stays in the file
-// it comes from, or is made at the moment it is wanted, one piece at a time.
+// A description of bytes to be written. Small pieces are in memory; large pieces stay in their file
+// or are generated one at a time when they are written.
 //
-//     | header, names, record header | file range: 64 MiB | record header | file range: 64 MiB | tree |
+//     | header, names, record header | file range: 64 MiB | record header | file range: 64 MiB |
+//     tree |
 //
-// Pieces is a dmlc::Stream, so whatever has a wire form is written by dmlc-core's serializer.
+// Pieces is a dmlc::Stream, so that values can be written with the serializer of dmlc-core.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -22,14 +23,14 @@
 
 namespace gantry {
 
-// size bytes of a file from `at` on; read by pread, never through the mapping.
+// `size` bytes of a file from offset `at`. Read with pread(), never through the mapping.
 struct FileRange {
   std::shared_ptr<const MappedFile> file;
   std::uint64_t at = 0;
   std::uint64_t size = 0;
 };
 
-// size bytes that make() gives when they are written, and that are dropped right after.
+// `size` bytes that make() returns when they are written; freed immediately afterwards.
 struct MadeBytes {
   std::uint64_t size = 0;
   std::function<Result<std::vector<std::uint8_t>>()> make;
@@ -37,7 +38,7 @@ struct MadeBytes {
 
 class Pieces : public dmlc::Stream {
  public:
-  // base     what offset() says at the first byte
+  // base     [in]   offset() of the first byte
   explicit Pieces(std::uint64_t base = 0) : base_(base) {}
 
   using dmlc::Stream::Write;
@@ -45,23 +46,25 @@ class Pieces : public dmlc::Stream {
   // write-only
   std::size_t Read(void*, std::size_t) override { return 0; }
 
-  // u64 length, then the characters.
+  // Writes the length as u64, then the characters.
   void write_text(std::string_view text) { Write(std::string(text)); }
   void append(FileRange range);
   void append(MadeBytes made);
   void append(Pieces&& other);
 
-  // bytes so far
+  // number of bytes
   std::uint64_t size() const { return size_; }
-  // of the next byte
+  // offset of the next byte
   std::uint64_t offset() const { return base_ + size_; }
-  // how many of them are held here
+  // number of bytes that are in memory
   std::uint64_t memory_bytes() const;
 
-  // Writes all bytes in order to `out`, holding at most one made piece, and 1 MiB of a file, at a time.
+  // Writes all bytes in order to `out`, with at most one generated piece or 1 MiB of a file in
+  // memory.
   //
-  // returns  malformed where a file ends before its range does, or a made piece has another size than promised;
-  //          unavailable where the machine cannot read; whatever make() refuses.  Errors of `out` are its own
+  // returns  malformed    a file ends before its range, or a generated piece has another size
+  //          unavailable  a file cannot be read
+  //          the failures of make(); errors of `out` are not reported here
   Status write_to(dmlc::Stream& out) const;
 
  private:
@@ -70,17 +73,18 @@ class Pieces : public dmlc::Stream {
   std::uint64_t size_ = 0;
 };
 
-// Writes to an open descriptor, which it does not own, and keeps the first failure: dmlc's Write cannot report one.
+// Writes to an open descriptor, which it does not own. The first failure is stored, because dmlc's
+// Write() cannot report it.
 class DescriptorStream : public dmlc::Stream {
  public:
-  // what     the file's name, for the message
+  // what     [in]   the file's name, for messages
   DescriptorStream(int descriptor, std::string what)
       : descriptor_(descriptor), what_(std::move(what)) {}
 
   void Write(const void* data, std::size_t size) override;
   std::size_t Read(void*, std::size_t) override { return 0; }
 
-  // unavailable, with errno, once a write has failed; later writes do nothing.
+  // unavailable, with errno, after a write has failed; later writes have no effect
   const Status& status() const { return status_; }
 
  private:

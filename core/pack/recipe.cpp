@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Fields with a tensor type, "float32[1, 64]", are read by tensor_type() below: only there the place is known.
+// Fields with a tensor type, "float32[1, 64]", are texts here; tensor_type() below parses them and
+// reports their location.
 constexpr YamlField operator_fields[] = {
     {.name = "function", .type = YamlType::text, .required = true},
     {.name = "inputs", .type = YamlType::list, .required = true, .items = YamlType::text},
@@ -60,7 +61,7 @@ constexpr YamlField all_fields[] = {
      .fields = device_module_fields},
 };
 
-// A recipe may hold the graph of a large model.
+// A recipe may contain the graph of a large model.
 constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
 
 bool is_identifier(std::string_view name) {
@@ -92,7 +93,7 @@ class RecipeReader {
     GANTRY_CHECK(read_parameters(root, recipe));
     GANTRY_CHECK(read_device_modules(root, recipe));
     if (!recipe.parameters.empty() && std::holds_alternative<std::monostate>(recipe.graph)) {
-      return root.error("parameters", "parameters belong to a graph, and there is no graph");
+      return root.error("parameters", "parameters require a graph, and there is no graph");
     }
     if (recipe.sources.empty() && recipe.device_modules.empty() &&
         std::holds_alternative<std::monostate>(recipe.graph)) {
@@ -109,7 +110,7 @@ class RecipeReader {
     return type;
   }
 
-  // A map of names to types.
+  // Reads a map of names to types.
   Result<std::vector<GraphTensor>> tensors(const YamlRecord& record, std::string_view key) const {
     std::vector<GraphTensor> all;
     for (const YamlEntry& entry : record.entries(key)) {
@@ -125,7 +126,7 @@ class RecipeReader {
     if (!graph) return GraphSource();
     const bool written = graph.has("inputs") || graph.has("operators") || graph.has("outputs");
     if (graph.has("file") == written) {
-      return root.error("graph", "a graph is either a file, or inputs, operators and outputs");
+      return root.error("graph", "a graph requires either file, or inputs, operators and outputs");
     }
     if (!written) return GraphSource(directory_ / graph.text("file"));
     GraphDescription description;
@@ -168,15 +169,17 @@ class RecipeReader {
         module.data = directory_ / fields.text("data");
         if (module.format.empty() != !fields.has("kernels")) {
           return fields.error(
-              "kernels", "kernels and format come together: without both, data is the payload");
+              "kernels",
+              "kernels and format require each other; without both, data is the whole payload");
         }
       } else {
         if (!module.format.empty() || fields.entries("kernels").empty()) {
-          return fields.error("data", "without data, kernels have a source each and no format");
+          return fields.error(
+              "data", "without data, each kernel requires a source and format must be absent");
         }
         module.format = module.type_key == "opencl" ? "cl" : module.type_key;
         if (module.type_key != "opencl" && module.type_key != "vulkan") {
-          return fields.error("type_key", "kernels with a source are for opencl and vulkan");
+          return fields.error("type_key", "kernels with a source require opencl or vulkan");
         }
       }
       for (const YamlEntry& entry : fields.entries("kernels")) {
@@ -185,17 +188,19 @@ class RecipeReader {
         KernelSource source{
             entry.key, {}, kernel.texts("launch"), kernel.text("source"), location(entry, path)};
         if (source.source.empty() != has_data) {
-          return kernel.error("source", "a kernel has a source where its module has no data");
+          return kernel.error("source",
+                              "a kernel requires a source exactly if its module has no data");
         }
         if (!has_data && !is_identifier(entry.key)) {
-          return kernel.error("source", "a kernel with a source is called as C calls functions");
+          return kernel.error("source",
+                              "the name of a kernel with a source must be a C identifier");
         }
         for (const std::string& argument : kernel.texts("arguments")) {
           const Result<gantry_dtype> dtype = parse_dtype(argument);
           if (!dtype.ok()) return kernel.error("arguments", dtype.error().message);
           source.arguments.push_back(*dtype);
         }
-        // Host code looks kernels up in all modules, and gets the first.
+        // Host code searches all modules for a kernel and uses the first one found.
         if (!names.insert(entry.key).second) {
           return yaml_error(document_.file, entry.location, path, "another module has this kernel");
         }
@@ -229,7 +234,8 @@ Result<Recipe> read_recipe(const fs::path& file) {
   const auto* text = reinterpret_cast<const char*>(mapped->bytes().data());
   std::error_code failed;
   fs::path directory = fs::absolute(file, failed).parent_path();
-  if (failed) return unavailable(file.native(), ": its directory is not known: ", failed.message());
+  if (failed)
+    return unavailable(file.native(), ": its directory cannot be determined: ", failed.message());
   return parse_recipe({text, mapped->bytes().size()}, file.native(), directory);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an artifact is made of, as its author writes it: RECIPE.md.
+// The description from which an artifact is built, see RECIPE.md.
 //
 //     YAML text -> Recipe -> pack() (pack.hpp)
 #pragma once
@@ -15,16 +15,16 @@
 
 namespace gantry {
 
-// Where a parameter comes from.
+// The source of a parameter's data.
 struct ParameterSource {
   std::string name;
   // .npy, .npz or .params
   std::filesystem::path file;
-  // of an .npz or .params file
+  // of a .npz or .params file
   std::string member;
   // swap the two axes of a matrix
   bool transpose = false;
-  // what it must be, after that; none: whatever it is
+  // the required type after a transposition; none: any type
   std::optional<TensorType> type;
   // "digits.yaml:20:3: parameters.w0", for messages
   std::string location;
@@ -34,15 +34,15 @@ struct ParameterSource {
 struct KernelSource {
   std::string name;
   std::vector<gantry_dtype> arguments;
-  // tags, one packed argument each: "blockIdx.x"
+  // launch tags, one packed argument each: "blockIdx.x"
   std::vector<std::string> launch;
-  // OpenCL C or GLSL, as written; empty: the module has its code
+  // file of OpenCL C or GLSL, as written in the recipe; empty: the code is in the module's data
   std::string source;
   // "digits.yaml:40:7: device_modules[0].kernels.dense"
   std::string location;
 };
 
-// A module for a device's loader: its kernels' table and code, or, without a format, a ready payload.
+// A module for a device loader: a kernel table and code, or, without a format, a complete payload.
 struct DeviceModuleSource {
   std::string type_key;
   // "ptx", "cl", "vulkan"; empty: `data` is the whole payload
@@ -52,11 +52,11 @@ struct DeviceModuleSource {
   std::vector<KernelSource> kernels;
 };
 
-// A graph written in the recipe, or a file of graph JSON; neither: a library of functions.
+// A graph described in the recipe, a file of graph JSON, or no graph: a library of functions.
 using GraphSource = std::variant<std::monostate, GraphDescription, std::filesystem::path>;
 
 struct Recipe {
-  // of the recipe; the compiler works there
+  // of the recipe; the compiler's working directory
   std::filesystem::path directory;
   std::string module_name = "default";
   std::vector<std::string> sources;
@@ -67,16 +67,16 @@ struct Recipe {
   std::vector<DeviceModuleSource> device_modules;
 };
 
-// The fields of a recipe. configs/schema/recipe.schema.json says the same.
+// The fields of a recipe, equal to those in configs/schema/recipe.schema.json.
 std::span<const YamlField> recipe_fields();
 
 // Reads and checks a recipe; opens no other file.
 //
-// returns  malformed with file, line, column and key path; not_found, unavailable as the file system says;
-//          unsupported for a schema that is not 1.x
+// returns  malformed with file, line, column and key path; not_found or unavailable if the file
+//          cannot be read; unsupported for a schema other than 1.x
 Result<Recipe> read_recipe(const std::filesystem::path& file);
 
-// The same from a text. Files are relative to `directory`.
+// As read_recipe(), from a text. Paths are relative to `directory`.
 Result<Recipe> parse_recipe(std::string_view text, std::string file_name,
                             const std::filesystem::path& directory);
 

@@ -8,14 +8,15 @@ namespace {
 
 struct Slot {
   std::uint64_t bytes;
-  // last operator that needs it
+  // the last operator that uses it
   std::size_t busy_until;
   bool shared;
 };
 
 bool is_free(const Slot& slot, std::size_t at) { return slot.shared && slot.busy_until < at; }
 
-// The smallest free slot that is large enough; else the largest, which then has to grow least.
+// Returns the smallest free slot that is large enough, else the largest free slot, which has to
+// grow least; NULL if no slot is free.
 Slot* best_free(std::vector<Slot>& slots, const TensorLife& tensor) {
   Slot* best = nullptr;
   for (Slot& slot : slots) {

@@ -17,7 +17,7 @@ Result<std::int64_t> parse_extent(std::string_view text) {
   std::int64_t extent = 0;
   const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
   if (wrong != std::errc() || end != digits.data() + digits.size() || extent < 0) {
-    return malformed(no_offset, "extent ", quoted(digits), " is no number from 0 on");
+    return malformed(no_offset, "extent ", quoted(digits), " is not an integer of at least 0");
   }
   return extent;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a tensor is, as recipes write it: "float32[1, 64]", "int64[]".
+// The type of a tensor in the notation of recipes: "float32[1, 64]", "int64[]".
 #pragma once
 
 #include <gantry/dtype_text.hpp>
@@ -20,7 +20,7 @@ bool same_type(const TensorType& a, const TensorType& b);
 // "float32[1, 64]".
 std::string type_text(const TensorType& type);
 
-// returns  malformed for anything else than a dtype and, in brackets, up to 32 extents >= 0
+// returns  malformed unless the text is a dtype and, in brackets, up to 32 extents >= 0
 Result<TensorType> parse_type(std::string_view text);
 
 }  // namespace gantry

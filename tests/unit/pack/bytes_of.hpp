@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces as the bytes they stand for.
+// Writes Pieces to memory.
 #pragma once
 
 #include "core/pack/pieces.hpp"

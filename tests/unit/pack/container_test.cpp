@@ -25,12 +25,12 @@ std::function<Status(Pieces&)> payload(std::string bytes) {
   };
 }
 
-// Host code that imports a module of this key.
+// Returns host code that imports a module with this type key.
 std::vector<ContainerModule> importing(std::string key) {
   return {{"", {1}, nullptr}, {std::move(key), {}, payload("p")}};
 }
 
-// Worked example A.1 of the format: host code, one cuda child with the kernel add_kernel0(handle, handle, int32).
+// A container of host code and one cuda child with the kernel add_kernel0(handle, handle, int32).
 constexpr std::string_view worked_example =
     "e0000000000000000300000000000000"
     "04000000000000005f6c696204000000"
@@ -68,7 +68,7 @@ std::vector<std::uint8_t> from_hex(std::string_view hex) {
   return bytes;
 }
 
-TEST(Container, IsTheWorkedExampleByteForByte) {
+TEST(Container, EqualsTheExampleByteForByte) {
   const TempDir directory;
   test::write_file(directory / "add.ptx", "//ptx");
   const gantry_dtype handle{3, 64, 1};
@@ -96,7 +96,7 @@ TEST(Container, OfHostCodeAloneIsEmpty) {
   EXPECT_THAT(bytes_of(*container), ElementsAreArray(Words().u64(8).u64(0).bytes()));
 }
 
-TEST(Container, TellsAPayloadWhereItStands) {
+TEST(Container, GivesAPayloadItsOffset) {
   std::uint64_t at = 0;
   std::vector<ContainerModule> modules = importing("cuda");
   modules[1].write_payload = [&](Pieces& out) -> Status {
@@ -110,8 +110,8 @@ TEST(Container, TellsAPayloadWhereItStands) {
   EXPECT_EQ(at, 8u + 8 + 12 + 12);
 }
 
-// Many random graphs: what we write, our reader finds, down to the payloads' bytes.
-TEST(Container, IsReadBackAsItWasWritten) {
+// Random graphs are read back with equal entries, import trees and payloads.
+TEST(Container, IsReadBackEqual) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   std::mt19937 random(7);
   int written = 0;
@@ -123,7 +123,7 @@ TEST(Container, IsReadBackAsItWasWritten) {
         if (random() % 2 == 0) modules[m].imports.push_back(child);
       }
       const bool host_code = random() % 3 == 0;
-      // a payload that is one text
+      // a type key whose payload is one text
       if (!host_code) modules[m].type_key = "VMExecutable";
       modules[m].write_payload = [m](Pieces& out) -> Status {
         out.write_text(std::string(m * m, static_cast<char>('a' + m)));
@@ -160,9 +160,9 @@ struct BadKey {
   std::string key;
   std::string message;
 };
-class ContainerRefuses : public ::testing::TestWithParam<BadKey> {};
+class ContainerRejects : public ::testing::TestWithParam<BadKey> {};
 
-TEST_P(ContainerRefuses, TheKey) {
+TEST_P(ContainerRejects, TheKey) {
   const Result<Pieces> container = write_container(importing(GetParam().key));
 
   ASSERT_FALSE(container.ok());
@@ -171,7 +171,7 @@ TEST_P(ContainerRefuses, TheKey) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Keys, ContainerRefuses,
+    Keys, ContainerRejects,
     ::testing::Values(
         BadKey{"Library", "_lib", "type key \"_lib\" is reserved by the container"},
         BadKey{"Tree", "_import_tree", "type key \"_import_tree\" is reserved by the container"},
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadKey{"Control", "cu\nda", "type key has byte 0xa, it must be printable ASCII"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Container, SaysWhichEntryFailed) {
+TEST(Container, NamesTheEntryThatFailed) {
   std::vector<ContainerModule> modules = importing("cuda");
   modules[1].write_payload = [](Pieces&) -> Status { return invalid("no kernels"); };
 

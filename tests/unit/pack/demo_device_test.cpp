@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the demo's host code calls kernels of devices; what those compute is tested where drivers are: tools/demo.
+// How the demo's host code calls kernels of devices. Their results are tested in tools/demo, which
+// requires drivers.
 #include "tests/unit/pack/demo_kernels.hpp"
 
 namespace gantry::test {
@@ -15,7 +16,7 @@ std::int64_t handle_of(const Matrix& matrix) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(matrix.values.data()));
 }
 
-TEST_F(DemoKernels, OnADeviceCallItsKernelThere) {
+TEST_F(DemoKernels, CallTheKernelOfTheirTensorsDevice) {
   for (const auto& [type, name] : {std::pair{4, "dense_opencl"}, {7, "dense_vulkan"}}) {
     launched.clear();
     Matrix x({2, 3}), weight({5, 3}), bias({5}), out({2, 5});
@@ -38,21 +39,21 @@ TEST_F(DemoKernels, LookAKernelUpOnce) {
   Matrix x({1, 1}), weight({1, 1}), bias({1}), out({1, 1});
   put_on({4, 0}, {&x, &weight, &bias, &out});
   ASSERT_EQ(call("dense", {&x, &weight, &bias, &out}), 0) << last_error;
-  const std::size_t before = lent.size();
+  const std::size_t before = found_names.size();
 
   ASSERT_EQ(call("dense", {&x, &weight, &bias, &out}), 0) << last_error;
 
-  EXPECT_EQ(lent.size(), before);
+  EXPECT_EQ(found_names.size(), before);
 }
 
-TEST_F(DemoKernels, FailAsTheirKernelOrTheLookUpDoes) {
+TEST_F(DemoKernels, FailIfTheKernelOrTheLookUpFails) {
   Matrix x({1, 2}), weight({2, 2}), bias({2}), out({1, 2});
   put_on({7, 0}, {&x, &weight, &bias, &out});
   launch_result = -1;
 
   EXPECT_EQ(call("dense", {&x, &weight, &bias, &out}), -1);
   EXPECT_EQ(call("softmax", {&x, &out}), -1);
-  EXPECT_EQ(last_error, "not there");
+  EXPECT_EQ(last_error, "not found");
   *pointer<void*>("__TVMBackendGetFuncFromEnv") = nullptr;
   EXPECT_EQ(call("softmax", {&x, &out}), -1);
   EXPECT_EQ(last_error, "softmax_vulkan: the runtime lends no functions");
@@ -67,7 +68,7 @@ TEST_F(DemoKernels, LaunchNothingForNoElements) {
   EXPECT_TRUE(launched.empty());
 }
 
-TEST_F(DemoKernels, RefuseWhatTheirDevicesCannotDo) {
+TEST_F(DemoKernels, RejectUnknownDevicesAndByteOffsetsOnDevices) {
   Matrix x({1, 2}), out({1, 2});
   put_on({2, 0}, {&x, &out});
   EXPECT_EQ(call("softmax", {&x, &out}), -1);

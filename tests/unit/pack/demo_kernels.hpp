@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's kernels, called as a runtime calls them, through the library that the demo's recipe makes.
+// Calls the demo's kernels like a runtime, in the library that is packed from the demo's recipe.
 #pragma once
 
 #include "core/pack/pack.hpp"
@@ -20,7 +20,7 @@ union Argument {
 using Packed = int (*)(Argument*, int*, int, Argument*, int*, void*);
 constexpr int tensor_code = 7;
 
-// Where the library's own context pointers lead in this test.
+// The functions to which the library's context pointers are set in this test.
 inline std::string last_error;
 inline void set_last_error(const char* text) { last_error = text; }
 
@@ -38,7 +38,7 @@ inline int launch_three(int (*task)(int, Group*, void*), void* closure, int) {
   return 0;
 }
 
-// The other way: kernels of devices, which write down how they are called.
+// Kernels of devices, which record their calls.
 struct Launched {
   std::string function;
   std::vector<std::int64_t> args;
@@ -46,26 +46,26 @@ struct Launched {
 };
 inline std::vector<Launched> launched;
 inline int launch_result = 0;
-// names, in the order in which they were asked for
-inline std::vector<std::string> lent;
-inline int lend(void* context, const char* name, void** function) {
+// names, in the order of the look-ups
+inline std::vector<std::string> found_names;
+inline int look_up(void* context, const char* name, void** function) {
   EXPECT_EQ(context, &launched);
   if (std::string_view(name).starts_with("softmax")) {
-    last_error = "not there";
+    last_error = "not found";
     return -1;
   }
-  lent.emplace_back(name);
-  // NULL is none
-  *function = reinterpret_cast<void*>(lent.size());
+  found_names.emplace_back(name);
+  // a handle other than NULL: the index plus one
+  *function = reinterpret_cast<void*>(found_names.size());
   return 0;
 }
-inline int call_lent(void* function, Argument* args, int* codes, int n, Argument* ret,
-                     int* ret_code) {
+inline int call_found(void* function, Argument* args, int* codes, int n, Argument* ret,
+                      int* ret_code) {
   EXPECT_NE(ret, nullptr);
-  // nothing is returned
+  // type code of null: the call returns nothing
   EXPECT_EQ(*ret_code, 4);
   Launched& call = launched.emplace_back();
-  call.function = lent.at(reinterpret_cast<std::uintptr_t>(function) - 1);
+  call.function = found_names.at(reinterpret_cast<std::uintptr_t>(function) - 1);
   for (int i = 0; i < n; ++i) call.args.push_back(args[i].integer);
   call.codes.assign(codes, codes + n);
   return call.function.starts_with("__") ? 0 : launch_result;
@@ -96,7 +96,7 @@ class DemoKernels : public ::testing::Test {
   static void SetUpTestSuite() {
     directory_ = new TempDir;
     Recipe recipe = read_recipe(golden("../../../tools/demo/digits.yaml")).value();
-    // the host code does not know the difference
+    // Host code is independent of the device modules.
     recipe.device_modules.clear();
     const Status packed = pack(recipe, *directory_ / "digits.so");
     ASSERT_TRUE(packed.ok()) << packed.error().message;
@@ -114,8 +114,8 @@ class DemoKernels : public ::testing::Test {
     launched.clear();
     launch_result = 0;
     *pointer<void*>("__tvm_module_ctx") = &launched;
-    *pointer<decltype(&lend)>("__TVMBackendGetFuncFromEnv") = lend;
-    *pointer<decltype(&call_lent)>("__TVMFuncCall") = call_lent;
+    *pointer<decltype(&look_up)>("__TVMBackendGetFuncFromEnv") = look_up;
+    *pointer<decltype(&call_found)>("__TVMFuncCall") = call_found;
     *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = nullptr;
   }
 

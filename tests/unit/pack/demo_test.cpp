@@ -26,7 +26,7 @@ TEST_F(DemoKernels, DenseMultipliesAndAdds) {
   EXPECT_THAT(out.values, ElementsAre(6.5, -4, 0.5, -2));
 }
 
-TEST_F(DemoKernels, DenseReluCutsOffNegatives) {
+TEST_F(DemoKernels, DenseReluReplacesNegativesByZero) {
   Matrix x({1, 2}, {1, 2});
   Matrix weight({2, 2}, {1, 1, -1, -1});
   Matrix bias({2}, {0, 0});
@@ -37,8 +37,8 @@ TEST_F(DemoKernels, DenseReluCutsOffNegatives) {
   EXPECT_THAT(out.values, ElementsAre(3, 0));
 }
 
-// Nine, so that both the eight side by side and the one left over count.
-TEST_F(DemoKernels, DenseCountsEveryElementOfARow) {
+// 17 elements: two vectors of eight and a remainder of one.
+TEST_F(DemoKernels, DenseAddsEveryElementOfARow) {
   Matrix x({1, 17}, std::vector<float>(17, 1));
   Matrix weight({1, 17});
   for (int k = 0; k < 17; ++k)
@@ -51,7 +51,7 @@ TEST_F(DemoKernels, DenseCountsEveryElementOfARow) {
   EXPECT_THAT(out.values, ElementsAre((1 << 17) - 1));
 }
 
-TEST_F(DemoKernels, SoftmaxMakesProbabilitiesOfAnyScores) {
+TEST_F(DemoKernels, SoftmaxReturnsProbabilitiesForAnyScores) {
   Matrix x({2, 2}, {1000, 1000, 0, std::log(3.0f)});
   Matrix out({2, 2});
 
@@ -60,7 +60,7 @@ TEST_F(DemoKernels, SoftmaxMakesProbabilitiesOfAnyScores) {
   EXPECT_THAT(out.values, Pointwise(FloatNear(1e-6f), {0.5f, 0.5f, 0.25f, 0.75f}));
 }
 
-TEST_F(DemoKernels, ALargeLayerIsSharedAmongWorkersWithTheSameResult) {
+TEST_F(DemoKernels, ALargeLayerRunsInParallelWithTheSameResult) {
   constexpr std::int64_t size = 64;
   Matrix x({size, size}), weight({size, size}), bias({size}), alone({size, size}),
       shared({size, size});
@@ -77,7 +77,7 @@ TEST_F(DemoKernels, ALargeLayerIsSharedAmongWorkersWithTheSameResult) {
   EXPECT_EQ(shared.values, alone.values);
 }
 
-TEST_F(DemoKernels, ASmallLayerIsNot) {
+TEST_F(DemoKernels, ASmallLayerRunsOnOneThread) {
   *pointer<decltype(&launch_three)>("__TVMBackendParallelLaunch") = launch_three;
   Matrix x({1, 64}), weight({64, 64}), bias({64}), out({1, 64});
 
@@ -100,14 +100,14 @@ TEST_F(DemoKernels, StartAtTheByteOffset) {
   EXPECT_EQ(from_shifted.values, out.values);
 }
 
-// One wrong thing about the second argument of softmax(x, out), or about a dense layer that fits otherwise.
+// One invalid property of the second argument of softmax(x, out).
 struct Refused {
   std::string name;
   void (*spoil)(gantry_tensor&);
   std::string message;
 };
 
-TEST_F(DemoKernels, RefuseATensorOfAnotherKind) {
+TEST_F(DemoKernels, RejectTensorsWithOtherProperties) {
   static std::int64_t rank3[] = {1, 1, 2}, other[] = {1, 3}, strides[] = {1, 2};
   for (const Refused& refused : {
            Refused{"Device",
@@ -136,7 +136,7 @@ TEST_F(DemoKernels, RefuseATensorOfAnotherKind) {
   }
 }
 
-TEST_F(DemoKernels, RefuseArgumentsThatAreNoTensorsOrTooFew) {
+TEST_F(DemoKernels, RejectMissingArgumentsAndOtherTypes) {
   Matrix x({1, 2}), out({1, 2});
 
   EXPECT_EQ(call("softmax", {&x}), -1);
@@ -145,7 +145,7 @@ TEST_F(DemoKernels, RefuseArgumentsThatAreNoTensorsOrTooFew) {
   EXPECT_EQ(last_error, "softmax: argument 0 has type code 0, expected 7 (tensor)");
 }
 
-TEST_F(DemoKernels, RefuseLayersThatDoNotFitTogether) {
+TEST_F(DemoKernels, RejectLayersWithDifferentShapes) {
   Matrix x({2, 3}), weight({4, 3}), narrow({4, 2}), bias({4}), short_bias({3}), out({2, 4}),
       low({1, 4});
 

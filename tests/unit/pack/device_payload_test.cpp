@@ -17,7 +17,7 @@ using ::testing::EndsWith;
 
 constexpr std::string_view spirv = "\x03\x02\x23\x07 a shader...";
 
-// Stands for glslang: writes what it was called with behind SPIR-V's first word.
+// A substitute for glslang that writes the first word of SPIR-V and its own arguments.
 const std::vector<std::string> echoing = {"sh", "-c",
                                           R"(while [ "$1" != -o ]; do all="$all$1 "; shift; done
 printf '\003\002#\007%s%s.....' "$all" "$3" > "$2")",
@@ -38,7 +38,7 @@ class DevicePayload : public ::testing::Test {
   ShaderTools tools(std::vector<std::string> glslang = good) const {
     return {std::move(glslang), directory_.path(), directory_.path()};
   }
-  // A module of one kernel with one tensor.
+  // Returns a module of one kernel with one tensor argument.
   static DeviceModuleSource module(std::string type_key, std::string source) {
     const std::string format = type_key == "opencl" ? "cl" : type_key;
     return {std::move(type_key),
@@ -79,7 +79,7 @@ TEST_F(DevicePayload, WithoutAFormatIsTheFile) {
   EXPECT_THAT(test::bytes_of(out), ElementsAreArray(Words().text("whole payload").bytes()));
 }
 
-TEST_F(DevicePayload, OfOpenclHasEachKernelsProgramBehindItsName) {
+TEST_F(DevicePayload, OfOpenclHasEachProgramAfterItsKernelsName) {
   Pieces out;
 
   ASSERT_TRUE(write_device_payload(module("opencl", "add.cl"), tools(), out).ok());
@@ -88,7 +88,7 @@ TEST_F(DevicePayload, OfOpenclHasEachKernelsProgramBehindItsName) {
               ElementsAreArray(table("cl").str("// Function: add\nvoid add() {}\n\n").bytes()));
 }
 
-TEST_F(DevicePayload, OfVulkanHasEachKernelsWords) {
+TEST_F(DevicePayload, OfVulkanHasTheSpirvOfEachKernel) {
   Pieces out;
 
   ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(), out).ok());
@@ -99,7 +99,7 @@ TEST_F(DevicePayload, OfVulkanHasEachKernelsWords) {
           table("vulkan").u64(1).str("add").u32(0).u64(spirv.size() / 4).text(spirv).bytes()));
 }
 
-TEST_F(DevicePayload, AsksForAnEntryPointOfTheKernelsName) {
+TEST_F(DevicePayload, RenamesTheEntryPointToTheKernelsName) {
   Pieces out;
 
   ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(echoing), out).ok());
@@ -109,7 +109,7 @@ TEST_F(DevicePayload, AsksForAnEntryPointOfTheKernelsName) {
               EndsWith("-V -S comp -e add --source-entrypoint main add.comp....."));
 }
 
-TEST_F(DevicePayload, RefusesAProgramWithoutTheKernel) {
+TEST_F(DevicePayload, RejectsAProgramWithoutTheKernel) {
   file("sub.cl", "void sub() {}\n");
 
   const Error error = refused(module("opencl", "sub.cl"), tools());
@@ -119,7 +119,7 @@ TEST_F(DevicePayload, RefusesAProgramWithoutTheKernel) {
             "\"sub.cl\" has no function of the kernel's name\n  r.yaml:4:7: kernels.add");
 }
 
-TEST_F(DevicePayload, RefusesAProgramThatLoadersWouldCut) {
+TEST_F(DevicePayload, RejectsAProgramThatContainsAMarker) {
   for (const char* text :
        {"// Function: add\nvoid add() {}\n", "void add() {}\n// Function: b\n"}) {
     file("cut.cl", text);
@@ -129,12 +129,12 @@ TEST_F(DevicePayload, RefusesAProgramThatLoadersWouldCut) {
     EXPECT_EQ(error.code, Code::invalid);
     EXPECT_EQ(
         error.message,
-        "\"cut.cl\" has a line that begins with \"// Function: \", which loaders take for the "
-        "next kernel\n  r.yaml:4:7: kernels.add");
+        "\"cut.cl\" has a line that begins with \"// Function: \", which loaders interpret as the "
+        "start of the next kernel\n  r.yaml:4:7: kernels.add");
   }
 }
 
-TEST_F(DevicePayload, SaysWhichSourceIsMissing) {
+TEST_F(DevicePayload, NamesAMissingSource) {
   for (const char* key : {"opencl", "vulkan"}) {
     const Error error = refused(module(key, "none"), tools());
 
@@ -144,29 +144,29 @@ TEST_F(DevicePayload, SaysWhichSourceIsMissing) {
   }
 }
 
-TEST_F(DevicePayload, ShowsWhatGlslangSaysAndWhere) {
+TEST_F(DevicePayload, ReportsTheDiagnosticsOfGlslangWithTheLocation) {
   const Error error = refused(module("vulkan", "add.comp"),
                               tools({"sh", "-c", "echo 'ERROR: add.comp:1: no'; exit 2"}));
 
   EXPECT_EQ(error.code, Code::invalid);
   EXPECT_EQ(error.reason, "COMPILE_FAILED");
   EXPECT_EQ(error.message,
-            "GLSL compiler \"sh\" ends with status 2, expected 0\n  ERROR: add.comp:1: no\n"
+            "GLSL compiler \"sh\" exits with status 2, expected 0\n  ERROR: add.comp:1: no\n"
             "  r.yaml:4:7: kernels.add");
 }
 
-TEST_F(DevicePayload, SaysWhereToGetGlslang) {
+TEST_F(DevicePayload, ReportsHowToInstallGlslang) {
   const Error error = refused(module("vulkan", "add.comp"), tools({"no-glslang"}));
 
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.native_code, ENOENT);
   EXPECT_EQ(error.message,
             "program \"no-glslang\" cannot be started: No such file or directory\n"
-            "  GLSL needs glslang: Debian's package glslang-tools, or what GLSLANG names\n"
+            "  GLSL requires glslang: install Debian's package glslang-tools or set GLSLANG\n"
             "  r.yaml:4:7: kernels.add");
 }
 
-TEST_F(DevicePayload, RefusesWhatIsNoSpirv) {
+TEST_F(DevicePayload, RejectsOutputThatIsNotSpirv) {
   const std::string to = R"(while [ "$1" != -o ]; do shift; done; printf )";
   for (const auto& [bytes, size] :
        {std::pair{"'no shader..'", 11}, {"'no shader...'", 12}, {R"('\003\002#\007...')", 7}}) {
@@ -174,12 +174,12 @@ TEST_F(DevicePayload, RefusesWhatIsNoSpirv) {
                                 tools({"sh", "-c", concat(to, bytes, " > \"$2\""), "sh"}));
 
     EXPECT_EQ(error.code, Code::unavailable);
-    EXPECT_EQ(error.message, concat("GLSL compiler \"sh\" made ", size,
-                                    " bytes that are no SPIR-V\n  r.yaml:4:7: kernels.add"));
+    EXPECT_EQ(error.message, concat("GLSL compiler \"sh\" produces ", size,
+                                    " bytes that are not SPIR-V\n  r.yaml:4:7: kernels.add"));
   }
 }
 
-TEST_F(DevicePayload, RefusesACompilerThatMakesNothing) {
+TEST_F(DevicePayload, RejectsACompilerWithoutOutput) {
   const Error error = refused(module("vulkan", "add.comp"), tools({"true"}));
 
   EXPECT_EQ(error.code, Code::not_found);

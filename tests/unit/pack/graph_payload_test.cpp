@@ -30,8 +30,8 @@ Words record(gantry_dtype dtype, const std::vector<std::int64_t>& shape, std::st
   return words.i64(static_cast<std::int64_t>(data.size())).text(data);
 }
 
-// Names before records, a filler before each parameter, the module's name last. Up to the filler's data: 2 + 8 of
-// "{}", count, names (8 + 8 + 15 + 8 + 1), 48 of its header; 48 of the parameter's header follow. 154 + n + 0 = 256.
+// Names precede records, a filler precedes each parameter, the module's name is last. The filler's
+// size makes the parameter's data begin at offset 256.
 TEST(GraphPayload, IsWrittenFieldByField) {
   Pieces out;
   const GraphPayload payload{"{}", {parameter("w", {2}, uint8)}, "default"};
@@ -51,7 +51,7 @@ TEST(GraphPayload, IsWrittenFieldByField) {
   EXPECT_THAT(bytes_of(out), ElementsAreArray(expected.bytes()));
 }
 
-// What the reader of records finds in a payload that begins `base` bytes into the container.
+// Returns the array records of a payload that begins at offset `base` of the container.
 std::vector<ArrayRecord> read_back(std::span<const std::uint8_t> bytes, std::uint64_t base) {
   ByteReader in(bytes, base);
   EXPECT_TRUE(in.read_string("json").ok());
@@ -72,7 +72,7 @@ std::vector<ArrayRecord> read_back(std::span<const std::uint8_t> bytes, std::uin
   return records;
 }
 
-TEST(GraphPayload, PutsEveryParameterOnTheBoundaryWhereverItBegins) {
+TEST(GraphPayload, AlignsEveryParameterAtAnyOffset) {
   for (std::uint64_t base = 0; base < 2 * record_data_alignment; ++base) {
     GraphPayload payload{std::string(base % 7, ' '), {}, "default"};
     for (std::int64_t n = 0; n < 12; ++n) {
@@ -105,9 +105,9 @@ struct Refused {
   std::vector<Parameter> parameters;
   std::string message;
 };
-class GraphPayloadRefuses : public ::testing::TestWithParam<Refused> {};
+class GraphPayloadRejects : public ::testing::TestWithParam<Refused> {};
 
-TEST_P(GraphPayloadRefuses, TheParameters) {
+TEST_P(GraphPayloadRejects, TheParameters) {
   Pieces out;
 
   const Status written = write_graph_payload({"{}", GetParam().parameters, "default"}, out);
@@ -119,24 +119,25 @@ TEST_P(GraphPayloadRefuses, TheParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Cases, GraphPayloadRefuses,
+    Cases, GraphPayloadRejects,
     ::testing::Values(
         Refused{"TakenTwice",
                 {parameter("w", {1}), parameter("w", {1})},
-                "parameter \"w\" is given twice"},
+                "parameter \"w\" is defined twice"},
         Refused{
             "FillersName",
             {parameter("__gantry_fill_9", {1})},
-            "parameter \"__gantry_fill_9\" begins as the names of fillers do, \"__gantry_fill_\""},
+            "parameter \"__gantry_fill_9\" begins with \"__gantry_fill_\", which is reserved for "
+            "fillers"},
         Refused{"Lanes",
                 {Parameter{"w", {2, 32, 4}, {1}, std::string(16, 'd')}},
-                "parameter \"w\" is float32x4, an array record has room for one lane"},
+                "parameter \"w\" is float32x4, an array record supports one lane"},
         Refused{"Dimensions",
                 {parameter("w", std::vector<std::int64_t>(33, 1))},
                 "parameter \"w\" has 33 dimensions, maximum is 32"},
         Refused{"WrongSize",
                 {Parameter{"w", float32, {3}, std::string(13, 'd')}},
-                "parameter \"w\" has 13 bytes of data, its shape and dtype make 12"}),
+                "parameter \"w\" has 13 bytes of data, its shape and dtype require 12"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

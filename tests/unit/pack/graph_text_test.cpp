@@ -31,7 +31,7 @@ Json written(const GraphDescription& graph) {
   return Json::parse(*text);
 }
 
-TEST(GraphText, ListsNodesInTheOrderTheyRun) {
+TEST(GraphText, ListsNodesInExecutionOrder) {
   const Json graph = written(diamond());
 
   const Json expected = Json::parse(R"([
@@ -57,11 +57,11 @@ TEST(GraphText, ListsAttributesByEntry) {
             Json::parse(R"(["list_shape", [[1,4], [8,4], [1,8], [1,4], [1,4], [1,4]]])"));
   EXPECT_EQ(graph["attrs"]["dltype"][1].size(), 6u);
   EXPECT_EQ(graph["attrs"]["dltype"][1][0], "float32");
-  // d is an output: it keeps a slot of its own, although a's is free.
+  // d is an output: it has its own slot, although the slot of a is free.
   EXPECT_EQ(graph["attrs"]["storage_id"], Json::parse(R"(["list_int", [0, 1, 2, 3, 4, 5]])"));
 }
 
-TEST(GraphText, ReusesTheMemoryOfWhatIsNoLongerRead) {
+TEST(GraphText, ReusesTheMemoryOfTensorsThatAreNoLongerRead) {
   GraphDescription graph = diamond();
   graph.operators.push_back({"halve", {"d"}, {tensor("e", {1, 4})}});
   graph.outputs = {"e"};
@@ -69,8 +69,8 @@ TEST(GraphText, ReusesTheMemoryOfWhatIsNoLongerRead) {
   EXPECT_EQ(written(graph)["attrs"]["storage_id"][1], Json({0, 1, 2, 3, 4, 2, 5}));
 }
 
-// Byte for byte: what compilers write, two blanks a level and every item on a line of its own.
-TEST(GraphText, IsWrittenAsCompilersWriteIt) {
+// The text equals that of compilers byte for byte: two blanks for each level and one item per line.
+TEST(GraphText, EqualsTheTextOfCompilers) {
   const GraphDescription graph = {
       {tensor("x", {1, 4})}, {{"re\"lu", {"x"}, {tensor("caf\xe9", {})}}}, {"x"}};
 
@@ -79,7 +79,8 @@ TEST(GraphText, IsWrittenAsCompilersWriteIt) {
   const auto expected = nlohmann::ordered_json::parse(R"(
     {"nodes": [{"op": "null", "name": "x", "inputs": []},
                {"op": "tvm_op", "name": "caf\ufffd",
-                "attrs": {"func_name": "re\"lu", "flatten_data": "0", "num_inputs": "1", "num_outputs": "1"},
+                "attrs": {"func_name": "re\"lu", "flatten_data": "0", "num_inputs": "1",
+                          "num_outputs": "1"},
                 "inputs": [[0, 0, 0]]}],
      "arg_nodes": [0],
      "heads": [[0, 0, 0]],
@@ -96,9 +97,9 @@ struct Refused {
   Code code;
   std::string message;
 };
-class GraphTextRefuses : public ::testing::TestWithParam<Refused> {};
+class GraphTextRejects : public ::testing::TestWithParam<Refused> {};
 
-TEST_P(GraphTextRefuses, TheGraph) {
+TEST_P(GraphTextRejects, TheGraph) {
   GraphDescription graph = diamond();
   GetParam().spoil(graph);
 
@@ -110,7 +111,7 @@ TEST_P(GraphTextRefuses, TheGraph) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Cases, GraphTextRefuses,
+    Cases, GraphTextRejects,
     ::testing::Values(
         Refused{"NoOutputs", [](GraphDescription& g) { g.outputs.clear(); }, Code::invalid,
                 "graph has no outputs, minimum is 1"},
@@ -134,7 +135,7 @@ Graph read(const Json& graph) {
   return read.value();
 }
 
-TEST(GraphText, IsReadAsItWasDescribed) {
+TEST(GraphText, IsReadBackEqual) {
   const Graph graph = read(written(diamond()));
 
   ASSERT_EQ(graph.inputs.size(), 2u);
@@ -151,7 +152,7 @@ TEST(CalledFunctions, AreSortedAndListedOnce) {
 }
 
 // Executors implement these two.
-TEST(CalledFunctions, LeaveOutReshapesAndCopies) {
+TEST(CalledFunctions, OmitReshapesAndCopies) {
   Json graph = written(diamond());
   graph["nodes"][2]["attrs"]["func_name"] = "__nop";
   graph["attrs"]["storage_id"][1][2] = 0;
@@ -169,7 +170,7 @@ TEST(CheckParameters, RequiresAnArgumentOfThatName) {
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::not_found);
   EXPECT_EQ(checked.error().message,
-            "parameter \"v\" is no argument of the graph, its arguments are x, w");
+            "parameter \"v\" is not an argument of the graph, its arguments are x, w");
 }
 
 TEST(CheckParameters, RequiresTheSameType) {
@@ -179,7 +180,7 @@ TEST(CheckParameters, RequiresTheSameType) {
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::invalid);
   EXPECT_EQ(checked.error().message,
-            "parameter \"w\" is float32[4, 8], the graph wants float32[8, 4]");
+            "parameter \"w\" is float32[4, 8], the graph requires float32[8, 4]");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace {
 using Entries = std::vector<std::vector<std::size_t>>;
 using Numbers = std::vector<std::uint64_t>;
 
-// Worked by hand from the exporter's algorithm: a stack, so the last import is numbered first; host code is found on
-// the way, kept back, and numbered as one entry after all that lies above it.
+// Expected results of the exporter's algorithm, computed by hand. It uses a stack, so the last
+// import is numbered first; all host code is numbered as one entry after the modules above it.
 struct Worked {
   std::string name;
   std::vector<IndexNode> modules;
@@ -25,7 +25,7 @@ constexpr bool device = false;
 
 class Index : public ::testing::TestWithParam<Worked> {};
 
-TEST_P(Index, IsTheExporters) {
+TEST_P(Index, EqualsTheExporters) {
   const Worked& worked = GetParam();
 
   const Result<ModuleIndex> index = index_modules(worked.modules);
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                1,
                {0, 1, 2, 2},
                {1, 2}},
-        // Two host modules below a root: one entry; the second imports the first, which is no edge of an entry.
+        // Two host modules become one entry; the import of one by the other is not an edge.
         Worked{"HostCodeMerges",
                {{device, {1, 2}}, {host, {3}}, {host, {3, 1}}, {device, {}}},
                {{0}, {1, 2}, {3}},
@@ -71,9 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         Worked{"NotReachable", {{host, {}}, {device, {}}}, {{0}}, 0, {0, 0}, {}}),
     [](const auto& test) { return test.param.name; });
 
-// The smallest acyclic graph that the exporter refuses: root R imports L (host) and K; L imports K. K gets 1 on the
-// way to L, which is kept back and gets 2; then L's child comes before it.
-TEST(Index, RefusesAChildThatWouldComeFirst) {
+// The smallest acyclic graph that the exporter rejects: root R imports L (host) and K; L imports K.
+// K is numbered 1, then L is numbered 2, so that L's child precedes it.
+TEST(Index, RejectsAChildBeforeItsParent) {
   const std::vector<IndexNode> modules = {{device, {1, 2}}, {host, {2}}, {device, {}}};
 
   const Result<ModuleIndex> index = index_modules(modules);
@@ -86,7 +86,7 @@ TEST(Index, RefusesAChildThatWouldComeFirst) {
       "entry 2 (module 1) imports entry 1 (module 2), an import must come after its importer");
 }
 
-TEST(Index, RefusesACircle) {
+TEST(Index, RejectsACycle) {
   const std::vector<IndexNode> modules = {{device, {1}}, {device, {0}}};
 
   const Result<ModuleIndex> index = index_modules(modules);
@@ -97,7 +97,7 @@ TEST(Index, RefusesACircle) {
       "entry 1 (module 1) imports entry 0 (module 0), an import must come after its importer");
 }
 
-TEST(Index, RefusesAnImportOfNoModule) {
+TEST(Index, RejectsAnImportOutOfRange) {
   const std::vector<IndexNode> modules = {{host, {1}}};
 
   const Result<ModuleIndex> index = index_modules(modules);
@@ -107,7 +107,7 @@ TEST(Index, RefusesAnImportOfNoModule) {
   EXPECT_EQ(index.error().message, "module 0 imports module 1, module count is 1");
 }
 
-TEST(Index, RefusesNoModules) {
+TEST(Index, RejectsAnEmptyGraph) {
   const Result<ModuleIndex> index = index_modules({});
 
   ASSERT_FALSE(index.ok());

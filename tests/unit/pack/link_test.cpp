@@ -14,10 +14,10 @@ using test::TempDir;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A shell stands in for programs that misbehave.
+// A shell script replaces a program.
 std::vector<std::string> shell(std::string script) { return {"sh", "-c", std::move(script)}; }
 
-TEST(Program, RunsInItsDirectoryWithNothingToRead) {
+TEST(Program, RunsInItsDirectoryWithEmptyInput) {
   const TempDir directory;
   const Result<ProgramEnd> end =
       run_program(shell("pwd; cat; echo said >&2"), directory.path(), 1000);
@@ -45,13 +45,13 @@ TEST(Program, KeepsTheBeginningOfALongOutputAndDoesNotHang) {
   EXPECT_EQ(end.value().dropped_bytes, 3000u * 41 - 100);
 }
 
-TEST(Program, TellsStatusAndSignalApart) {
+TEST(Program, DistinguishesStatusAndSignal) {
   const TempDir directory;
   EXPECT_EQ(run_program(shell("exit 3"), directory.path(), 10).value().exit_status, 3);
   EXPECT_EQ(run_program(shell("kill -9 $$"), directory.path(), 10).value().signal, 9);
 }
 
-TEST(Program, SaysThatItIsNotThere) {
+TEST(Program, ReportsAMissingProgram) {
   const TempDir directory;
   const Result<ProgramEnd> end = run_program({"no-such-compiler"}, directory.path(), 10);
 
@@ -66,7 +66,7 @@ TEST(Program, NeedsAName) {
   EXPECT_EQ(run_program({}, ".", 10).error().message, "program name is empty");
 }
 
-TEST(Link, ShowsWhatTheCompilerSays) {
+TEST(Link, ReportsTheDiagnosticsOfTheCompiler) {
   const TempDir directory;
   test::write_file(directory / "bad.c", "int f(void) { return missing; }\n");
   LinkJob job;
@@ -81,12 +81,12 @@ TEST(Link, ShowsWhatTheCompilerSays) {
   EXPECT_EQ(linked.error().code, Code::invalid);
   EXPECT_EQ(linked.error().reason, "COMPILE_FAILED");
   EXPECT_THAT(linked.error().message,
-              StartsWith("C compiler \"cc\" ends with status 1, expected 0\n"));
+              StartsWith("C compiler \"cc\" exits with status 1, expected 0\n"));
   EXPECT_THAT(linked.error().message, HasSubstr("\n  bad.c:1:22: error: "));
   EXPECT_FALSE(std::filesystem::exists(job.output));
 }
 
-TEST(Link, LetsNoControlCharacterThrough) {
+TEST(Link, ReplacesControlCharacters) {
   const TempDir directory;
   LinkJob job;
   job.compiler = shell("printf 'a\\033[2Jb\\n\\nc'; exit 4");
@@ -96,10 +96,10 @@ TEST(Link, LetsNoControlCharacterThrough) {
 
   ASSERT_FALSE(linked.ok());
   EXPECT_EQ(linked.error().message,
-            "C compiler \"sh\" ends with status 4, expected 0\n  a [2Jb\n  c");
+            "C compiler \"sh\" exits with status 4, expected 0\n  a [2Jb\n  c");
 }
 
-TEST(Link, SaysWhichSignalEndedTheCompiler) {
+TEST(Link, ReportsTheSignalThatTerminatedTheCompiler) {
   const TempDir directory;
   LinkJob job;
   job.compiler = shell("kill -11 $$");
@@ -109,10 +109,10 @@ TEST(Link, SaysWhichSignalEndedTheCompiler) {
 
   ASSERT_FALSE(linked.ok());
   EXPECT_EQ(linked.error().code, Code::unavailable);
-  EXPECT_EQ(linked.error().message, "C compiler \"sh\" is ended by signal 11");
+  EXPECT_EQ(linked.error().message, "C compiler \"sh\" is terminated by signal 11");
 }
 
-TEST(TempDirectory, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
+TEST(TempDirectory, IsCreatedBesideTheTargetAndRemovedWithItsContent) {
   const TempDir directory;
   std::filesystem::path path;
   {
@@ -126,7 +126,7 @@ TEST(TempDirectory, LiesBesideTheTargetAndGoesAwayWithAllInIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(TempDirectory, GoesAwayWithMoreFilesThanOneReadLists) {
+TEST(TempDirectory, IsRemovedWithMoreFilesThanOneReadLists) {
   const test::TempDir directory;
   {
     const Result<TempDirectory> made = TempDirectory::beside(directory / "model.so");

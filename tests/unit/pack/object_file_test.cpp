@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ObjectFile, IncludesTheBytesAndNamesThem) {
+TEST(ObjectFile, IncludesTheBytesUnderASymbol) {
   EXPECT_EQ(container_assembly("/tmp/container.bin", 100),
             "\t.section .rodata, \"a\", %progbits\n"
             "\t.globl __tvm_dev_mblob\n"
@@ -20,14 +20,14 @@ TEST(ObjectFile, IncludesTheBytesAndNamesThem) {
             "\t.section .note.GNU-stack, \"\", %progbits\n");
 }
 
-TEST(ObjectFile, PutsMoreThanAGibibyteAmongTheLargeData) {
+TEST(ObjectFile, PutsMoreThanAGibibyteIntoTheLargeDataSection) {
   constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
   EXPECT_THAT(container_assembly("c", gibibyte + 1), HasSubstr(".section .lrodata, \"al\""));
   EXPECT_THAT(container_assembly("c", gibibyte), Not(HasSubstr(".lrodata")));
 }
 
-TEST(ObjectFile, WritesOddPathsByTheirNumbers) {
+TEST(ObjectFile, EscapesSpecialCharactersInPaths) {
   EXPECT_THAT(container_assembly("a \"b\\\xc3", 1),
               HasSubstr(".incbin \"a\\040\\042b\\134\\303\"\n"));
 }

@@ -45,7 +45,7 @@ TEST_F(PackDevices, KeepsTheirOrderBelowTheHostCode) {
   EXPECT_THAT(container.tree.edges(), ElementsAre(1, 2));
 }
 
-TEST_F(PackDevices, GiveTheSameBytesAgainAndElsewhere) {
+TEST_F(PackDevices, ProduceEqualBytesInAnotherDirectory) {
   ASSERT_TRUE(pack_text(device_text).ok());
   const std::vector<std::uint8_t> first = read_file(target());
   const TempDir elsewhere;
@@ -57,7 +57,7 @@ TEST_F(PackDevices, GiveTheSameBytesAgainAndElsewhere) {
   EXPECT_EQ(read_file(elsewhere / "other.so"), first);
 }
 
-TEST_F(PackDevices, ShowWhatGlslangSaysAndWhere) {
+TEST_F(PackDevices, ReportTheDiagnosticsOfGlslangWithTheLocation) {
   write_file(in() / "twice.comp", "#version 450\nvoid main() { missing = 1; }\n");
 
   const Status packed = pack_text(device_text);
@@ -65,7 +65,7 @@ TEST_F(PackDevices, ShowWhatGlslangSaysAndWhere) {
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().reason, "COMPILE_FAILED");
   EXPECT_THAT(packed.error().message,
-              StartsWith("GLSL compiler \"glslangValidator\" ends with status 2, expected 0\n"));
+              StartsWith("GLSL compiler \"glslangValidator\" exits with status 2, expected 0\n"));
   EXPECT_THAT(packed.error().message,
               HasSubstr("\n  ERROR: twice.comp:2: 'missing' : undeclared identifier"));
   EXPECT_THAT(packed.error().message,
@@ -74,8 +74,9 @@ TEST_F(PackDevices, ShowWhatGlslangSaysAndWhere) {
   EXPECT_TRUE(files_out().empty());
 }
 
-// What the graph calls must be host code, unless a payload is there that nobody looks into.
-TEST_F(PackDevices, AnswerForTheGraphOnlyWithAPayloadOfTheirOwn) {
+// Functions that the graph calls must be host code, unless there is a payload whose functions are
+// unknown.
+TEST_F(PackDevices, DefineFunctionsOfTheGraphOnlyInUnknownPayloads) {
   std::string text(recipe_text);
   text.replace(text.find("function: twice"), 15, "function: thrice");
   const std::size_t modules = device_text.find("device_modules");

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
-// A library that this process has opened.
+// Opens a library for the lifetime of the object.
 class Opened {
  public:
   explicit Opened(const fs::path& path) : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -42,7 +42,7 @@ class Opened {
   void* handle_;
 };
 
-TEST_F(Pack, MakesALibraryThatOpensWithItsFunctionAndItsContainer) {
+TEST_F(Pack, ProducesALibraryWithItsFunctionAndItsContainer) {
   const Status packed = pack_text(recipe_text);
 
   ASSERT_TRUE(packed.ok()) << packed.error().message;
@@ -60,8 +60,8 @@ TEST_F(Pack, MakesALibraryThatOpensWithItsFunctionAndItsContainer) {
   EXPECT_EQ(file.find(container_symbol)->type, SymbolType::object);
 }
 
-// In memory, where an executor wants it, not only counted from the container's first byte.
-TEST_F(Pack, LaysParametersOnTheBoundary) {
+// The data are aligned in memory, not only relative to the container's first byte.
+TEST_F(Pack, AlignsParameters) {
   ASSERT_TRUE(pack_text(recipe_text).ok());
 
   const Opened library(target());
@@ -85,13 +85,13 @@ TEST_F(Pack, LaysParametersOnTheBoundary) {
   EXPECT_THAT(values, ElementsAre(1, 2, 3));
 }
 
-TEST_F(Pack, LeavesNothingButTheTarget) {
+TEST_F(Pack, LeavesOnlyTheTarget) {
   ASSERT_TRUE(pack_text(recipe_text).ok());
 
   EXPECT_THAT(files_out(), ElementsAre("model.so"));
 }
 
-TEST_F(Pack, GivesTheSameBytesAgainAndElsewhere) {
+TEST_F(Pack, ProducesEqualBytesInAnotherDirectory) {
   const std::string text = with("sources: [twice.c]", "sources: [twice.c]\nflags: [-g]");
   ASSERT_TRUE(pack_text(text).ok());
   const std::vector<std::uint8_t> first = test::read_file(target());
@@ -104,7 +104,7 @@ TEST_F(Pack, GivesTheSameBytesAgainAndElsewhere) {
   EXPECT_EQ(test::read_file(elsewhere / "other.so"), first);
 }
 
-TEST_F(Pack, TellsWhatItDoes) {
+TEST_F(Pack, ReportsItsProgress) {
   std::vector<std::string> lines;
   PackOptions options;
   options.progress = [&](std::string_view line) { lines.emplace_back(line); };
@@ -123,7 +123,7 @@ TEST_F(Pack, OfSourcesAloneHasNoContainer) {
   EXPECT_NE(file.find("twice"), nullptr);
 }
 
-TEST_F(Pack, CarriesDeviceModulesBelowTheHostCode) {
+TEST_F(Pack, PacksDeviceModulesBelowTheHostCode) {
   test::write_file(in() / "k.ptx", "//ptx");
 
   const Status packed = pack_text(
@@ -141,7 +141,7 @@ TEST_F(Pack, CarriesDeviceModulesBelowTheHostCode) {
   EXPECT_EQ(in.read_string("key").value(), "cuda");
 }
 
-TEST_F(Pack, TakesAReadyGraph) {
+TEST_F(Pack, AcceptsAFileOfGraphJson) {
   const std::string graph = R"({"nodes": [{"op": "null", "name": "w", "inputs": []}],
     "arg_nodes": [0], "heads": [[0, 0, 0]], "node_row_ptr": [0, 1],
     "attrs": {"dltype": ["list_str", ["float32"]], "shape": ["list_shape", [[3]]],
@@ -156,7 +156,7 @@ TEST_F(Pack, TakesAReadyGraph) {
   EXPECT_THAT(std::string(bytes.begin(), bytes.end()), HasSubstr(graph));
 }
 
-// Every failure leaves the target as it was and nothing beside it.
+// After a failure the target is unchanged and no other file exists in its directory.
 struct Failure {
   std::string name;
   // in the recipe
@@ -169,7 +169,7 @@ struct Failure {
 };
 class PackFails : public Pack, public ::testing::WithParamInterface<Failure> {};
 
-TEST_P(PackFails, AndLeavesNothingBehind) {
+TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
   const Failure& failure = GetParam();
   test::write_file(in() / "bad.c", "int f(void) { return missing; }\n");
   test::write_file(target(), "old");
@@ -228,11 +228,11 @@ INSTANTIATE_TEST_SUITE_P(
             {"sh", "-c",
              "while [ \"$1\" != -o ]; do shift; done; cc -shared -x c -o \"$2\" /dev/null", "sh"},
             Code::unavailable,
-            "C compiler made a library with 0 bytes of container, "},
+            "C compiler produces a library with a container of 0 bytes, expected "},
         Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Pack, RefusesAFileThatIsNotAGraph) {
+TEST_F(Pack, RejectsAFileThatIsNotAGraph) {
   test::write_file(in() / "g.json", R"({"nodes": [}])");
 
   const Status packed = pack_text("schema: \"1.0\"\ngraph: {file: g.json}\n");
@@ -247,8 +247,8 @@ TEST_F(Pack, RefusesAFileThatIsNotAGraph) {
   EXPECT_TRUE(files_out().empty());
 }
 
-// The graph is a file, so its shapes are not made from the parameters.
-TEST_F(Pack, RefusesAParameterThatIsNotWhatTheGraphWants) {
+// The graph is a file, so its shapes do not come from the parameters.
+TEST_F(Pack, RejectsAParameterOfAnotherTypeThanTheGraph) {
   test::write_file(in() / "g.json", R"({"nodes": [{"op": "null", "name": "w", "inputs": []}],
     "arg_nodes": [0], "heads": [[0, 0, 0]], "node_row_ptr": [0, 1],
     "attrs": {"dltype": ["list_str", ["float32"]], "shape": ["list_shape", [[4]]],
@@ -259,11 +259,11 @@ TEST_F(Pack, RefusesAParameterThatIsNotWhatTheGraphWants) {
 
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::invalid);
-  EXPECT_EQ(packed.error().message, "parameter \"w\" is float32[3], the graph wants float32[4]");
+  EXPECT_EQ(packed.error().message, "parameter \"w\" is float32[3], the graph requires float32[4]");
   EXPECT_TRUE(files_out().empty());
 }
 
-TEST_F(Pack, SaysThatTheDirectoryOfTheTargetIsMissing) {
+TEST_F(Pack, ReportsThatTheDirectoryOfTheTargetIsMissing) {
   const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
 
   const Status packed = pack(recipe, out() / "none" / "model.so");
@@ -273,8 +273,8 @@ TEST_F(Pack, SaysThatTheDirectoryOfTheTargetIsMissing) {
   EXPECT_FALSE(fs::exists(out() / "none"));
 }
 
-// A directory that nobody can write to, root included.
-TEST_F(Pack, SaysThatTheDiskCannotBeWritten) {
+// A directory that no user can write to, root included.
+TEST_F(Pack, ReportsThatTheTargetCannotBeWritten) {
   const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
 
   const Status packed = pack(recipe, "/proc/model.so");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small model, packed.
+// A small model and a fixture that packs it.
 #pragma once
 
 #include "core/arrays/npz_write.hpp"
@@ -13,7 +13,7 @@
 
 namespace gantry::test {
 
-// A model of one operator, twice(x, w) -> out, as small as one can be.
+// A minimal model of one operator, twice(x, w) -> out.
 constexpr std::string_view recipe_text = R"(schema: "1.0"
 sources: [twice.c]
 graph:
@@ -25,7 +25,7 @@ parameters:
   w: {file: w.npz, member: w}
 )";
 
-// Packs that recipe, or another, in a directory of its own.
+// Packs that recipe or another one in a temporary directory.
 class PackTest : public ::testing::Test {
  protected:
   PackTest() {

@@ -23,7 +23,7 @@ using ::testing::StartsWith;
 
 constexpr gantry_dtype int16{0, 16, 1};
 
-// A matrix int16[2, 3] with the elements 1 to 6, in every kind of file.
+// A matrix int16[2, 3] with the elements 1 to 6 in a file of each format.
 class ParameterFile : public ::testing::Test {
  protected:
   ParameterFile() {
@@ -59,7 +59,7 @@ class ParameterFile : public ::testing::Test {
     return "\n  in " + (directory / file).native() + "\n  for r.yaml:1:1: parameters.w";
   }
 
-  // The elements that would be written.
+  // Returns the elements that are written.
   static std::vector<std::int16_t> elements(const Parameter& parameter) {
     Pieces pieces;
     if (const auto* range = std::get_if<FileRange>(&parameter.data)) pieces.append(*range);
@@ -85,7 +85,7 @@ TEST_F(ParameterFile, IsTheSameArrayInEveryKind) {
   }
 }
 
-// Data that are not compressed are not copied before they are written.
+// Data of uncompressed files are not read before they are written.
 TEST_F(ParameterFile, StaysInItsFile) {
   EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.npz", "m").value().data));
   EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.npy", "").value().data));
@@ -124,7 +124,7 @@ TEST_F(ParameterFile, IsTransposedOnRequest) {
   }
 }
 
-TEST_F(ParameterFile, MustBeOfTheTypeThatTheRecipeSays) {
+TEST_F(ParameterFile, MustHaveTheTypeThatTheRecipeRequires) {
   ParameterSource source{"w",   directory / "m.npy", "", true, parse_type("int16[2, 3]").value(),
                          "here"};
 
@@ -136,7 +136,7 @@ TEST_F(ParameterFile, MustBeOfTheTypeThatTheRecipeSays) {
                                        source.file.native() + "\n  for here");
 }
 
-TEST_F(ParameterFile, SaysWhichMembersThereAre) {
+TEST_F(ParameterFile, ListsTheMembersOfTheFile) {
   EXPECT_EQ(find("m.params", "n").error().code, Code::not_found);
   EXPECT_EQ(error_of("m.params", "n"),
             "file has no member \"n\"; members: \"m\"" + below("m.params"));
@@ -152,7 +152,7 @@ TEST_F(ParameterFile, HasNoMembersAsNpy) {
             "member \"m\" is named, an .npy file has no members" + below("m.npy"));
 }
 
-TEST_F(ParameterFile, IsRecognisedByItsBytes) {
+TEST_F(ParameterFile, IsRecognizedByItsBytes) {
   EXPECT_EQ(find("text", "").error().code, Code::malformed);
   EXPECT_EQ(error_of("text", ""),
             "file begins with \"not an a\", expected a file in the format .npy, .npz or .params" +
@@ -168,9 +168,7 @@ TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {
             "array is int16[6], only a matrix can be transposed" + below("v.npy"));
 }
 
-TEST_F(ParameterFile, MustBeThere) {
-  EXPECT_EQ(find("none.npy", "").error().code, Code::not_found);
-}
+TEST_F(ParameterFile, MustExist) { EXPECT_EQ(find("none.npy", "").error().code, Code::not_found); }
 
 }  // namespace
 }  // namespace gantry

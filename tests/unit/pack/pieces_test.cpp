@@ -44,7 +44,7 @@ TEST(Pieces, KeepsMemoryFilesAndMadeBytesInOrder) {
   EXPECT_THAT(bytes_of(pieces), ElementsAreArray(Words().u64(0).text("234xy!").bytes()));
 }
 
-TEST(Pieces, HoldsNothingOfAFile) {
+TEST(Pieces, KeepsNoBytesOfAFileInMemory) {
   const TempDir directory;
   test::write_file(directory / "f", std::string(3'000'000, 'f'));
   Pieces pieces;
@@ -64,7 +64,7 @@ TEST(Pieces, CountsItsOffsetFromTheBase) {
   EXPECT_EQ(outer.offset(), 11u);
 }
 
-TEST(Pieces, SaysWhereAFileEndsTooEarly) {
+TEST(Pieces, ReportsTheOffsetWhereAFileEnds) {
   const TempDir directory;
   const std::string path = (directory / "f").native();
   test::write_file(path, "0123");
@@ -81,7 +81,7 @@ TEST(Pieces, SaysWhereAFileEndsTooEarly) {
   EXPECT_EQ(written.error().message, path + ": ends at 4, needs 7 bytes");
 }
 
-TEST(Pieces, RefusesMadeBytesOfAnotherSize) {
+TEST(Pieces, RejectsGeneratedBytesOfAnotherSize) {
   Pieces pieces;
   pieces.append(MadeBytes{3, [] { return Result(std::vector<std::uint8_t>{1}); }});
   std::string out;
@@ -90,10 +90,10 @@ TEST(Pieces, RefusesMadeBytesOfAnotherSize) {
   const Status written = pieces.write_to(stream);
 
   ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message, "made piece has 1 bytes, 3 were promised");
+  EXPECT_EQ(written.error().message, "generated piece has 1 bytes, expected 3");
 }
 
-TEST(Pieces, PassesOnWhyBytesCannotBeMade) {
+TEST(Pieces, ReportsTheErrorOfTheGenerator) {
   Pieces pieces;
   pieces.append(
       MadeBytes{3, []() -> Result<std::vector<std::uint8_t>> { return not_found("gone"); }});
@@ -122,7 +122,7 @@ TEST(DescriptorStream, KeepsTheFirstFailure) {
   DescriptorStream stream(descriptor, "the disk");
   stream.Write("abc", 3);
   ::close(descriptor);
-  // now the descriptor is bad as well
+  // fails with EBADF, which must not replace the first error
   stream.Write("abc", 3);
 
   ASSERT_FALSE(stream.status().ok());

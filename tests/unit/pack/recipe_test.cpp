@@ -11,7 +11,7 @@ namespace {
 using test::TempDir;
 using ::testing::ElementsAre;
 
-// The example of RECIPE.md, so that it stays right.
+// Returns the example of RECIPE.md, so that the page is tested.
 std::string example() {
   const std::vector<std::uint8_t> bytes =
       test::read_file(test::golden("../../../core/pack/RECIPE.md"));
@@ -47,7 +47,7 @@ TEST(Recipe, ReadsTheGraph) {
   EXPECT_THAT(graph.outputs, ElementsAre("digits"));
 }
 
-TEST(Recipe, ReadsParametersInOrderAndFindsTheirFilesBesideIt) {
+TEST(Recipe, ReadsParametersInOrderWithPathsRelativeToIt) {
   const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
   ASSERT_EQ(recipe.parameters.size(), 2u);
@@ -90,7 +90,7 @@ TEST(Recipe, ReadsKernelsThatHaveASource) {
   EXPECT_EQ(recipe.device_modules[1].format, "vulkan");
 }
 
-TEST(Recipe, TakesAFileOfGraphJson) {
+TEST(Recipe, AcceptsAFileOfGraphJson) {
   const Recipe recipe =
       parse_recipe("schema: \"1.0\"\ngraph: {file: sub/graph.json}\n", "r.yaml", "/models").value();
 
@@ -105,7 +105,7 @@ TEST(Recipe, FindsItsDirectoryByItsPath) {
   EXPECT_EQ(read_recipe(directory / "r.yaml").value().directory, directory.path());
 }
 
-TEST(Recipe, SaysThatItIsNotThere) {
+TEST(Recipe, ReportsAMissingFile) {
   const TempDir directory;
 
   EXPECT_EQ(read_recipe(directory / "r.yaml").error().code, Code::not_found);
@@ -113,13 +113,13 @@ TEST(Recipe, SaysThatItIsNotThere) {
 
 struct Refused {
   std::string name;
-  // behind the schema's line
+  // follows the line with the schema
   std::string text;
   std::string message;
 };
-class RecipeRefuses : public ::testing::TestWithParam<Refused> {};
+class RecipeRejects : public ::testing::TestWithParam<Refused> {};
 
-TEST_P(RecipeRefuses, TheText) {
+TEST_P(RecipeRejects, TheText) {
   const Result<Recipe> recipe =
       parse_recipe("schema: \"1.0\"\n" + GetParam().text, "r.yaml", "/models");
 
@@ -129,7 +129,7 @@ TEST_P(RecipeRefuses, TheText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Cases, RecipeRefuses,
+    Cases, RecipeRejects,
     ::testing::Values(
         Refused{"Nothing", "name: a\n",
                 "r.yaml:1:1: sources: there is nothing to pack: no sources, no graph, no device "
@@ -137,11 +137,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"UnknownKey", "sources: [a.c]\nsource: b.c\n",
                 "r.yaml:3:1: source: unknown key, did you mean \"sources\""},
         Refused{"ParametersWithoutGraph", "sources: [a.c]\nparameters: {w: {file: w.npy}}\n",
-                "r.yaml:3:13: parameters: parameters belong to a graph, and there is no graph"},
+                "r.yaml:3:13: parameters: parameters require a graph, and there is no graph"},
         Refused{"GraphBothWays", "graph: {file: g.json, outputs: [a]}\n",
-                "r.yaml:2:8: graph: a graph is either a file, or inputs, operators and outputs"},
+                "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
+                "outputs"},
         Refused{"GraphNeitherWay", "graph: {}\n",
-                "r.yaml:2:8: graph: a graph is either a file, or inputs, operators and outputs"},
+                "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
+                "outputs"},
         Refused{"TypeOfInput", "graph: {inputs: {x: float32}, outputs: [x]}\n",
                 "r.yaml:2:21: graph.inputs.x: tensor type \"float32\" is not like float32[1, 64]"},
         Refused{
@@ -152,47 +154,47 @@ INSTANTIATE_TEST_SUITE_P(
             "comes in"},
         Refused{"TypeOfParameter",
                 "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
-                "r.yaml:3:37: parameters.w.type: extent \"x\" is no number from 0 on"},
+                "r.yaml:3:37: parameters.w.type: extent \"x\" is not an integer of at least 0"},
         Refused{"KernelsWithoutFormat",
                 "device_modules: [{type_key: cuda, data: k, kernels: {}}]\n",
-                "r.yaml:2:53: device_modules[0].kernels: kernels and format come together: without "
-                "both, data is the payload"},
+                "r.yaml:2:53: device_modules[0].kernels: kernels and format require each other; "
+                "without both, data is the whole payload"},
         Refused{"FormatWithoutKernels",
                 "device_modules: [{type_key: cuda, data: k, format: ptx}]\n",
-                "r.yaml:2:18: device_modules[0].kernels: kernels and format come together: without "
-                "both, data is the payload"},
+                "r.yaml:2:18: device_modules[0].kernels: kernels and format require each other; "
+                "without both, data is the whole payload"},
         Refused{"NeitherDataNorKernels", "device_modules: [{type_key: opencl}]\n",
-                "r.yaml:2:18: device_modules[0].data: without data, kernels have a source each and "
-                "no format"},
+                "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
+                "and format must be absent"},
         Refused{"FormatWithoutData",
                 "device_modules: [{type_key: opencl, format: cl, kernels: {k: {source: k.cl, "
                 "arguments: [], launch: []}}}]\n",
-                "r.yaml:2:18: device_modules[0].data: without data, kernels have a source each and "
-                "no format"},
+                "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
+                "and format must be absent"},
         Refused{"SourceForAnotherLoader",
                 "device_modules: [{type_key: cuda, kernels: {k: {source: k.cu, arguments: [], "
                 "launch: []}}}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: kernels with a source are for opencl and "
+                "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
                 "vulkan"},
         Refused{"SourceBesideData",
                 "device_modules: [{type_key: opencl, data: k, format: cl, kernels: {k: {source: "
                 "k.cl, arguments: [], launch: []}}}]\n",
-                "r.yaml:2:80: device_modules[0].kernels.k.source: a kernel has a source where its "
-                "module has no data"},
+                "r.yaml:2:80: device_modules[0].kernels.k.source: a kernel requires a source "
+                "exactly if its module has no data"},
         Refused{"NeitherSourceNorData",
                 "device_modules: [{type_key: opencl, kernels: {k: {arguments: [], launch: []}}}]\n",
-                "r.yaml:2:50: device_modules[0].kernels.k.source: a kernel has a source where its "
-                "module has no data"},
+                "r.yaml:2:50: device_modules[0].kernels.k.source: a kernel requires a source "
+                "exactly if its module has no data"},
         Refused{"NameThatNoFunctionHas",
                 "device_modules: [{type_key: vulkan, kernels: {a/b: {source: k.comp, arguments: "
                 "[], launch: []}}}]\n",
-                "r.yaml:2:61: device_modules[0].kernels.a/b.source: a kernel with a source is "
-                "called as C calls functions"},
+                "r.yaml:2:61: device_modules[0].kernels.a/b.source: the name of a kernel with a "
+                "source must be a C identifier"},
         Refused{"NameThatBeginsWithADigit",
                 "device_modules: [{type_key: vulkan, kernels: {2d: {source: k.comp, arguments: [], "
                 "launch: []}}}]\n",
-                "r.yaml:2:60: device_modules[0].kernels.2d.source: a kernel with a source is "
-                "called as C calls functions"},
+                "r.yaml:2:60: device_modules[0].kernels.2d.source: the name of a kernel with a "
+                "source must be a C identifier"},
         Refused{"KernelInTwoModules",
                 "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
                 "launch: []}}},\n{type_key: vulkan, kernels: {k: {source: k.comp, arguments: [], "
@@ -206,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
             "are int, uint, float, bfloat, complex, bool, handle and the names of small floats"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Recipe, RefusesANewerSchema) {
+TEST(Recipe, RejectsANewerSchema) {
   const Result<Recipe> recipe =
       parse_recipe("schema: \"2.0\"\nsources: [a.c]\n", "r.yaml", "/models");
 
@@ -215,7 +217,7 @@ TEST(Recipe, RefusesANewerSchema) {
   EXPECT_EQ(recipe.error().message, "r.yaml: schema is \"2.0\", this version reads 1.x");
 }
 
-TEST(RecipeSchema, SaysWhatTheReaderDoes) {
+TEST(RecipeSchema, EqualsTheReadersFields) {
   const auto schema = test::Json::parse(test::text_of(test::config("schema/recipe.schema.json")));
 
   test::expect_same(recipe_fields(), schema, "");

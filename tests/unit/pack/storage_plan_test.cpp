@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(StoragePlan, GivesAFreedSlotToTheNextTensor) {
+TEST(StoragePlan, ReusesAFreedSlot) {
   const std::vector<TensorLife> tensors = {{.bytes = 8, .first = 0, .last = 1},
                                            {.bytes = 8, .first = 1, .last = 2},
                                            {.bytes = 8, .first = 2, .last = 3},
@@ -19,8 +19,8 @@ TEST(StoragePlan, GivesAFreedSlotToTheNextTensor) {
   EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 1, 0, 1));
 }
 
-// The last reader of a tensor writes its own output at the same time.
-TEST(StoragePlan, NeverPutsAnOutputOverItsInput) {
+// The last reader of a tensor writes its own output while it reads.
+TEST(StoragePlan, SeparatesAnOutputFromItsInput) {
   const std::vector<TensorLife> tensors = {{.bytes = 8, .first = 0, .last = 1},
                                            {.bytes = 8, .first = 1, .last = 1}};
 
@@ -35,7 +35,7 @@ TEST(StoragePlan, TakesTheSmallestSlotThatFits) {
   EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 1, 1));
 }
 
-TEST(StoragePlan, GrowsTheLargestSlotWhereNoneFits) {
+TEST(StoragePlan, GrowsTheLargestSlotIfNoneFits) {
   const std::vector<TensorLife> tensors = {{.bytes = 10, .first = 0, .last = 0},
                                            {.bytes = 100, .first = 0, .last = 0},
                                            {.bytes = 200, .first = 1, .last = 1}};
@@ -43,7 +43,7 @@ TEST(StoragePlan, GrowsTheLargestSlotWhereNoneFits) {
   EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 1, 1));
 }
 
-TEST(StoragePlan, SharesNothingThatMustStay) {
+TEST(StoragePlan, SharesNoMemoryOfPreservedTensors) {
   const std::vector<TensorLife> tensors = {{.bytes = 8, .first = 0, .last = 0, .shared = false},
                                            {.bytes = 8, .first = 1, .last = 1},
                                            {.bytes = 8, .first = 2, .last = 2, .shared = false},
@@ -52,8 +52,8 @@ TEST(StoragePlan, SharesNothingThatMustStay) {
   EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 1, 2, 1));
 }
 
-// The one promise, over many random graphs: whoever shares a slot is never alive together.
-TEST(StoragePlan, KeepsApartWhoeverLivesTogether) {
+// In random graphs, tensors that share a slot are never alive together.
+TEST(StoragePlan, SeparatesTensorsThatAreAliveTogether) {
   std::mt19937 random(42);
   for (int graph = 0; graph < 200; ++graph) {
     std::vector<TensorLife> tensors;

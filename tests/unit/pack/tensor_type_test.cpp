@@ -11,7 +11,7 @@ struct Read {
   std::string_view canonical;
 };
 
-TEST(TensorType, ReadsWhatPeopleWrite) {
+TEST(TensorType, ReadsEveryNotation) {
   for (const Read& read :
        {Read{"float32[1, 64]", "float32[1, 64]"}, Read{"float32[1,64]", "float32[1, 64]"},
         Read{"int64[]", "int64[]"}, Read{"uint8 [ 3 ]", "uint8[3]"},
@@ -27,7 +27,7 @@ struct Refused {
   std::string message;
 };
 
-TEST(TensorType, RefusesTheRest) {
+TEST(TensorType, RejectsOtherTexts) {
   std::string many = "int8[1";
   for (int i = 0; i < 32; ++i) many += ",1";
   for (const Refused& refused : {
@@ -35,11 +35,11 @@ TEST(TensorType, RefusesTheRest) {
            Refused{"float32[1", "tensor type \"float32[1\" is not like float32[1, 64]"},
            Refused{"float32[1] ", "tensor type \"float32[1] \" is not like float32[1, 64]"},
            Refused{"float32[1,]", "tensor type \"float32[1,]\" ends in a comma"},
-           Refused{"float32[a]", "extent \"a\" is no number from 0 on"},
-           Refused{"float32[-1]", "extent \"-1\" is no number from 0 on"},
-           Refused{"float32[1 2]", "extent \"1 2\" is no number from 0 on"},
+           Refused{"float32[a]", "extent \"a\" is not an integer of at least 0"},
+           Refused{"float32[-1]", "extent \"-1\" is not an integer of at least 0"},
+           Refused{"float32[1 2]", "extent \"1 2\" is not an integer of at least 0"},
            Refused{"float32[99999999999999999999]",
-                   "extent \"99999999999999999999\" is no number from 0 on"},
+                   "extent \"99999999999999999999\" is not an integer of at least 0"},
            Refused{many + "]", "tensor type has 33 dimensions, maximum is 32"},
        }) {
     const Result<TensorType> type = parse_type(refused.text);
@@ -49,7 +49,7 @@ TEST(TensorType, RefusesTheRest) {
   }
 }
 
-TEST(TensorType, RefusesMoreBytesThanThereCanBe) {
+TEST(TensorType, RejectsASizeBeyondTheAddressSpace) {
   EXPECT_FALSE(parse_type("float32[4611686018427387904, 2]").ok());
 }
 

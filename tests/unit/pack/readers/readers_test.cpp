@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's device modules, as the plugins that load them read them.
+// Reads the demo's device modules with the payload readers of their plugins.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/pack/pack.hpp"
@@ -50,7 +50,7 @@ class DemoPayloads : public ::testing::Test {
   inline static Container container_;
 };
 
-TEST_F(DemoPayloads, OfOpenclAreAProgramForEachKernel) {
+TEST_F(DemoPayloads, OfOpenclHaveAProgramForEachKernel) {
   const std::span<const std::uint8_t> bytes = payload(2, "opencl");
   std::uint64_t consumed = 0;
 
@@ -75,7 +75,7 @@ TEST_F(DemoPayloads, OfOpenclAreAProgramForEachKernel) {
   }
 }
 
-TEST_F(DemoPayloads, OfVulkanAreShadersThatFitTheirKernels) {
+TEST_F(DemoPayloads, OfVulkanHaveShadersThatMatchTheirKernels) {
   const std::span<const std::uint8_t> bytes = payload(3, "vulkan");
   gantry_blob blob{};
   blob.struct_size = sizeof blob;
@@ -98,7 +98,7 @@ TEST_F(DemoPayloads, OfVulkanAreShadersThatFitTheirKernels) {
     EXPECT_EQ(shader->flags, 0u);
     const auto kernel = vulkan::make_kernel(*read->table.find(wanted.name), *shader);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    // any device takes it
+    // SPIR-V 1.0, which every device supports
     EXPECT_EQ(kernel->shader.version, 0x00010000u);
     EXPECT_EQ(kernel->shader.entry_point, wanted.name);
     EXPECT_THAT(kernel->shader.local_size, ElementsAre(32, 1, 1));
