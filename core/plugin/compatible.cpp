@@ -22,13 +22,13 @@ Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range
 
   const bool newer =
       theirs.major != ours.major ? theirs.major > ours.major : theirs.min_minor > ours.max_minor;
-  const std::string cure =
+  const std::string advice =
       newer ? concat("the plugin is newer, update the core to one with ABI ", theirs.major, ".",
                      theirs.min_minor, " or install an older ", plugin.id)
             : concat("the plugin is older, install a newer ", plugin.id, " or use a core with ABI ",
                      theirs.major, ".", theirs.max_minor);
-  return unsupported("plugin ", plugin.id, " ", plugin.version, " speaks ABI ", describe(theirs),
-                     ", this core speaks ", describe(ours), ": ", cure)
+  return unsupported("plugin ", plugin.id, " ", plugin.version, " supports ABI ", describe(theirs),
+                     ", this core supports ", describe(ours), ": ", advice)
       .with_reason("ABI_RANGE");
 }
 

@@ -44,60 +44,60 @@ ExplainedCandidate explained(const Candidate& candidate) {
   return out;
 }
 
-// What stands in a candidate's way is its own line, wherever an advice is shown.
-std::string advice_for_override(const ExplainedRequirement& told,
+// The reason of a candidate is not repeated, because it is always shown beside the advice.
+std::string advice_for_override(const ExplainedRequirement& entry,
                                 const std::vector<Candidate>& candidates) {
-  const std::string is_override = concat("its override is plugin ", told.override_id);
-  std::string_view cure = ": install that one";
+  const std::string is_override = concat("its override is plugin ", entry.override_id);
+  std::string_view advice = ": install that plugin";
   for (const Candidate& candidate : candidates) {
-    if (candidate.manifest && candidate.manifest->id == told.override_id) {
-      cure = ", which does not offer it: install a version that does";
+    if (candidate.manifest && candidate.manifest->id == entry.override_id) {
+      advice = ", which does not offer it: install a version that does";
     }
   }
   // in order of precedence
-  for (const ExplainedCandidate& one : told.candidates) {
-    if (one.id != told.override_id) continue;
+  for (const ExplainedCandidate& one : entry.candidates) {
+    if (one.id != entry.override_id) continue;
     if (one.verdict == Verdict::refused) {
-      cure = ", which cannot be used: repair that one";
+      advice = ", which cannot be used: repair that plugin";
       break;
     }
     if (one.verdict == Verdict::skipped) {
-      cure = ", which is switched off: switch that one on again";
+      advice = ", which is disabled: enable that plugin";
       break;
     }
   }
-  return concat(is_override, cure, ", or change plugins.overrides");
+  return concat(is_override, advice, ", or change plugins.overrides");
 }
 
-std::string advice_for(const Requirement& requirement, const ExplainedRequirement& told,
+std::string advice_for(const Requirement& requirement, const ExplainedRequirement& entry,
                        const std::vector<Candidate>& candidates) {
-  if (!told.override_id.empty()) return advice_for_override(told, candidates);
-  // Where a candidate is there but cannot, its own reason is the advice.
+  if (!entry.override_id.empty()) return advice_for_override(entry, candidates);
+  // The reason of a candidate that cannot serve it is the advice.
   const auto refused = [](const ExplainedCandidate& one) {
     return one.verdict == Verdict::refused;
   };
-  if (std::any_of(told.candidates.begin(), told.candidates.end(), refused)) return "";
-  if (!told.candidates.empty()) {
-    const ExplainedCandidate& first = told.candidates.front();
-    return concat("plugin ", first.title, " is installed: ",
-                  first.verdict == Verdict::shadowed ? "take away what stands before it"
-                                                     : "switch it on again");
+  if (std::any_of(entry.candidates.begin(), entry.candidates.end(), refused)) return "";
+  if (!entry.candidates.empty()) {
+    const ExplainedCandidate& first = entry.candidates.front();
+    return concat(
+        "plugin ", first.title, " is installed: ",
+        first.verdict == Verdict::shadowed ? "remove the manifest that shadows it" : "enable it");
   }
   if (requirement.device) return "install a plugin for the device";
   const KnownKey* known = find_known_key(requirement.what);
-  for (const std::string& near : told.near) {
+  for (const std::string& near : entry.near) {
     if (known && known->renamed == near) {
-      return concat("the artifact was made by an older compiler, newer ones write \"", near,
-                    "\" for it");
+      return concat("the artifact was built by an older compiler, newer ones use the key \"", near,
+                    "\"");
     }
   }
-  if (!known) return "no plugin is known for it: ask who made the artifact which one loads it";
+  if (!known) return "no known plugin serves it: obtain one from the producer of the artifact";
   if (known->plugin.empty())
     return concat("no plugin of this version serves it (", known->what, ")");
   return concat("install plugin ", known->plugin, " (", known->what, ")");
 }
 
-// The chosen one first, then those that would follow, then the rest in order of precedence.
+// Lists the chosen candidate first, then the next ones, then the others in order of precedence.
 ExplainedRequirement explain_requirement(const PluginSet& plugins,
                                          const std::vector<Candidate>& candidates,
                                          const std::vector<std::string>& served,
@@ -108,9 +108,9 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
   const std::vector<Choice> choices = requirement.device
                                           ? plugins.choices_for_device(requirement.what)
                                           : plugins.choices_for_key(requirement.what);
-  std::set<std::size_t> told;
+  std::set<std::size_t> listed;
   for (const Choice& choice : choices) {
-    // it came after they were listed
+    // added after `candidates` was created
     if (choice.candidate >= candidates.size()) continue;
     const Candidate& candidate = candidates[choice.candidate];
     ExplainedCandidate one = explained(candidate);
@@ -118,12 +118,12 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
     }
-    told.insert(choice.candidate);
+    listed.insert(choice.candidate);
     out.candidates.push_back(std::move(one));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    if (told.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
+    if (listed.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
       continue;
     ExplainedCandidate one = explained(candidate);
     if (!candidate.stopped()) {
@@ -166,7 +166,7 @@ std::string pad(std::string text, std::size_t width) {
   return text;
 }
 
-// Lines after the first stand under the text's column.
+// Indents the lines after the first.
 std::string indent(std::string_view text, std::string_view by) {
   std::string out;
   for (const char c : text) {
@@ -194,20 +194,20 @@ std::string candidate_line(const ExplainedCandidate& one) {
   return line;
 }
 
-std::string requirement_text(const ExplainedRequirement& told) {
-  const Requirement& requirement = told.requirement;
+std::string requirement_text(const ExplainedRequirement& entry) {
+  const Requirement& requirement = entry.requirement;
   std::string text = concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
                             requirement.required_by.empty()
                                 ? "not required"
                                 : concat("required by ", join(requirement.required_by)));
-  if (told.candidates.empty()) text += "; no candidate";
-  if (!told.override_id.empty()) text += concat("; override: ", told.override_id);
+  if (entry.candidates.empty()) text += "; no candidate";
+  if (!entry.override_id.empty()) text += concat("; override: ", entry.override_id);
   text += "\n";
-  for (const ExplainedCandidate& one : told.candidates) text += candidate_line(one);
-  if (!told.tie.empty()) text += concat("  tie: ", told.tie, "\n");
-  if (!told.near.empty()) text += concat("  near: ", join(told.near), "\n");
-  if (!told.advice.empty()) text += concat("  advice: ", told.advice, "\n");
-  if (!told.served && !requirement.required_by.empty()) text += "  => loading would FAIL\n";
+  for (const ExplainedCandidate& one : entry.candidates) text += candidate_line(one);
+  if (!entry.tie.empty()) text += concat("  tie: ", entry.tie, "\n");
+  if (!entry.near.empty()) text += concat("  near: ", join(entry.near), "\n");
+  if (!entry.advice.empty()) text += concat("  advice: ", entry.advice, "\n");
+  if (!entry.served && !requirement.required_by.empty()) text += "  => loading would FAIL\n";
   return text;
 }
 
@@ -217,16 +217,16 @@ std::string candidate_clause(const ExplainedCandidate& one) {
                 indent(one.text, "    "));
 }
 
-std::string unserved_text(const ExplainedRequirement& told) {
+std::string unserved_text(const ExplainedRequirement& entry) {
   std::string text =
-      concat(told.requirement.device ? "device \"" : "\"", told.requirement.what, "\"");
-  if (!told.requirement.required_by.empty())
-    text += concat(", required by ", join(told.requirement.required_by));
-  if (told.candidates.empty()) text += ": no plugin offers it";
-  for (const ExplainedCandidate& one : told.candidates)
+      concat(entry.requirement.device ? "device \"" : "\"", entry.requirement.what, "\"");
+  if (!entry.requirement.required_by.empty())
+    text += concat(", required by ", join(entry.requirement.required_by));
+  if (entry.candidates.empty()) text += ": no plugin offers it";
+  for (const ExplainedCandidate& one : entry.candidates)
     text += concat("\n    ", candidate_clause(one));
-  if (!told.near.empty()) text += concat("\n    served keys with a near name: ", join(told.near));
-  if (!told.advice.empty()) text += concat("\n    ", told.advice);
+  if (!entry.near.empty()) text += concat("\n    served keys with a near name: ", join(entry.near));
+  if (!entry.advice.empty()) text += concat("\n    ", entry.advice);
   return text;
 }
 
@@ -239,8 +239,8 @@ std::string_view name_of(Verdict verdict) {
 
 bool Explanation::all_served() const {
   return std::all_of(requirements.begin(), requirements.end(),
-                     [](const ExplainedRequirement& told) {
-                       return told.served || told.requirement.required_by.empty();
+                     [](const ExplainedRequirement& entry) {
+                       return entry.served || entry.requirement.required_by.empty();
                      });
 }
 
@@ -275,11 +275,11 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
     for (const ManifestDevice& device : candidate.manifest->devices) add(device.name, true);
   }
   for (Requirement& requirement : wanted) {
-    Requirement& told = all.emplace(std::pair(requirement.device, requirement.what),
-                                    Requirement{requirement.what, requirement.device, {}})
-                            .first->second;
-    told.required_by.insert(told.required_by.end(), requirement.required_by.begin(),
-                            requirement.required_by.end());
+    Requirement& entry = all.emplace(std::pair(requirement.device, requirement.what),
+                                     Requirement{requirement.what, requirement.device, {}})
+                             .first->second;
+    entry.required_by.insert(entry.required_by.end(), requirement.required_by.begin(),
+                             requirement.required_by.end());
   }
   std::vector<Requirement> out;
   for (auto& [what, requirement] : all) out.push_back(std::move(requirement));
@@ -289,8 +289,8 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
 std::string to_text(const Explanation& explanation) {
   std::string text =
       concat(explanation.core, "\nsearch: ", search_line(explanation.locations), "\n");
-  for (const ExplainedRequirement& told : explanation.requirements)
-    text += concat("\n", requirement_text(told));
+  for (const ExplainedRequirement& entry : explanation.requirements)
+    text += concat("\n", requirement_text(entry));
   if (!explanation.unreadable.empty()) text += "\nmanifests that offer nothing:\n";
   for (const ExplainedCandidate& one : explanation.unreadable) {
     text += concat("  ", pad(upper(name_of(one.verdict)), 9), one.file, "\n           ",
@@ -302,16 +302,16 @@ std::string to_text(const Explanation& explanation) {
 
 Error unserved_error(const Explanation& explanation, std::string_view subject) {
   std::vector<std::string> keys;
-  for (const ExplainedRequirement& told : explanation.requirements) {
-    if (!told.served) keys.push_back(concat("\"", told.requirement.what, "\""));
+  for (const ExplainedRequirement& entry : explanation.requirements) {
+    if (!entry.served) keys.push_back(concat("\"", entry.requirement.what, "\""));
   }
   Error error =
       unavailable(subject,
                   keys.size() == 1 ? " needs " : concat(" needs ", keys.size(), " things: "),
                   join(keys), ", served by no plugin")
           .with_reason(reason::no_plugin.tag);
-  for (const ExplainedRequirement& told : explanation.requirements) {
-    if (!told.served) error.at(unserved_text(told));
+  for (const ExplainedRequirement& entry : explanation.requirements) {
+    if (!entry.served) error.at(unserved_text(entry));
   }
   for (const ExplainedCandidate& one : explanation.unreadable) {
     if (one.verdict == Verdict::refused)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a plugin is chosen and others are not: one object for the error of a failed load, for `gantry
-// plugins doctor` and for the embedder.
+// Explains why a plugin is chosen and others are not: one object for the error of a failed load,
+// for `gantry plugins doctor` and for the embedder.
 #pragma once
 
 #include "core/plugin/plugin_set.hpp"
@@ -17,20 +17,20 @@ struct Requirement {
   // type key, or device name
   std::string what;
   bool device = false;
-  // `entry 2 "cuda" of model.so`; empty: shown for completeness
+  // `entry 2 "cuda" of model.so`; empty: not required, only listed
   std::vector<std::string> required_by;
 };
 
 enum class Verdict {
-  // serves it, or would
+  // serves the requirement, or would serve it
   chosen,
-  // would serve it if those above failed
+  // would serve it if the candidates above failed
   next,
-  // cannot: broken, too old, something missing
+  // cannot serve it: broken, too old, or a dependency is missing
   refused,
-  // another manifest of the same id or file name counts
+  // another manifest with the same id or file name takes precedence
   shadowed,
-  // switched off: filtered, disabled, masked
+  // filtered, disabled or masked
   skipped,
 };
 std::string_view name_of(Verdict verdict);
@@ -50,11 +50,11 @@ struct ExplainedRequirement {
   bool served = false;
   // plugin id; empty: none
   std::string override_id;
-  // in the order of choice, then those that do not count
+  // in the order of choice, followed by the candidates that are not choices
   std::vector<ExplainedCandidate> candidates;
-  // keys that are served and may have been meant
+  // served keys with a similar name
   std::vector<std::string> near;
-  // what to install, repair or change; empty: a candidate's reason says it
+  // what to install, repair or change; empty if the reason of a candidate states it
   std::string advice;
   // see PluginSet::tie_for
   std::string tie;
@@ -65,7 +65,7 @@ struct Explanation {
   std::string core;
   std::vector<SearchLocation> locations;
   std::vector<ExplainedRequirement> requirements;
-  // manifests that cannot be read: they may have offered anything
+  // manifests that cannot be read, whose keys are unknown
   std::vector<ExplainedCandidate> unreadable;
   std::vector<std::string> served_keys;
   std::vector<std::string> warnings;
@@ -73,23 +73,22 @@ struct Explanation {
   bool all_served() const;
 };
 
-// wishes   [in]   in the order in which they are to be told
+// requirements  [in]   in the order of the result
 Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements);
 
-// One wish for each key and device that somebody offers or an artifact wants, bytewise: what doctor
-// shows.
+// Returns one requirement for each key and device that a candidate offers or that `wanted`
+// contains, sorted bytewise, for `gantry plugins doctor`.
 std::vector<Requirement> all_requirements(const PluginSet& plugins,
                                           std::vector<Requirement> wanted);
 
-// The text form of doctor.
+// Returns the text output of `gantry plugins doctor`.
 std::string to_text(const Explanation& explanation);
 
-// One error for all wishes that are not served.
+// Returns one error for all requirements that are not served: unavailable, reason NO_PLUGIN. The
+// text lists every unserved key with its candidates and their reasons, similar keys and advice,
+// then the served keys and all searched locations.
 //
 // subject  [in]   "model.so"
-// returns  unavailable, reason NO_PLUGIN: every unserved key with its candidates and their reasons,
-//          near keys, what to install; then the keys that are served and everything that was
-//          searched
 Error unserved_error(const Explanation& explanation, std::string_view subject);
 
 }  // namespace gantry

@@ -22,7 +22,7 @@ constexpr std::uint64_t kStaticTlsReserve = 1664;
 // listed in a message
 constexpr std::size_t kMaxNames = 5;
 
-// An error of core/elf with the reason of a candidate.
+// Replaces the reason of an error of core/elf or MappedFile by that of a candidate.
 Error library_error(Error error, const Manifest& manifest) {
   constexpr std::pair<std::string_view, const Reason*> reasons[] = {
       {"FILE_NOT_FOUND", &reason::library_missing},
@@ -43,7 +43,7 @@ Error library_error(Error error, const Manifest& manifest) {
   return error;
 }
 
-// Also refuses the running program itself, which Boost.DLL would open with success.
+// Also rejects the running program itself, which Boost.DLL would open successfully.
 Status check_kind(const ElfFile& elf, const MappedFile& file) {
   struct stat self {};
   const bool is_self = ::stat("/proc/self/exe", &self) == 0 &&
@@ -64,7 +64,7 @@ Status check_kind(const ElfFile& elf, const MappedFile& file) {
 
 Status check_host(const ElfFile& elf, const std::string& path) {
   if (elf.machine() != host_machine()) {
-    return unsupported(path, " is made for ", name_of(elf.machine()), ", this host is ",
+    return unsupported(path, " is built for ", name_of(elf.machine()), ", this host is ",
                        name_of(host_machine()))
         .with_reason(reason::wrong_machine.tag);
   }
@@ -72,8 +72,8 @@ Status check_host(const ElfFile& elf, const std::string& path) {
   const bool by_default = !elf.flags().stack_header && host_machine() == ElfMachine::x86_64;
   if (elf.flags().executable_stack || by_default) {
     return unsupported(
-               path, by_default ? " has no PT_GNU_STACK header, which asks for" : " asks for",
-               " an executable stack, which newer systems refuse; link it with -Wl,-z,noexecstack")
+               path, by_default ? " has no PT_GNU_STACK header, which implies" : " requires",
+               " an executable stack, which newer systems reject; link it with -Wl,-z,noexecstack")
         .with_reason(reason::exec_stack.tag);
   }
   return {};
@@ -91,9 +91,8 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (!symbol.defined()) {
       if (symbol.binding != SymbolBinding::global || !is_of_core(symbol.name)) continue;
-      return unsupported(
-                 path, " imports ", symbol.name,
-                 ": plugins must not import core symbols, everything comes through the host table")
+      return unsupported(path, " imports ", symbol.name,
+                         ": plugins must not import core symbols, use the host table instead")
           .with_reason(reason::symbol_missing.tag);
     }
     if (!symbol.exported()) continue;
@@ -103,11 +102,13 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
   if (has_query) return {};
   if (count > kMaxNames) exported += concat(" and ", count - kMaxNames, " more");
   return malformed(no_offset, path, " does not export ", kQuery, ", found ",
-                   exported.empty() ? "no symbol" : exported, ": it is no gantry plugin of ABI 1")
+                   exported.empty() ? "no symbol" : exported,
+                   ": it is not a gantry plugin of ABI 1")
       .with_reason(reason::query_missing.tag);
 }
 
-// The version in a library's real name: "535.104.05" for libcuda.so.1 -> libcuda.so.535.104.05.
+// Returns the version in a library's real name: "535.104.05" for libcuda.so.1 ->
+// libcuda.so.535.104.05.
 std::string version_in_name(const std::string& path) {
   std::error_code failed;
   const fs::path real = fs::canonical(path, failed);
@@ -121,13 +122,13 @@ Status check_requires(const ManifestRequires& needs, const ElfFile& elf, const s
   for (const std::string& node : needs.device_nodes) {
     if (fs::exists(node, ignored)) continue;
     return unavailable("device node ", node,
-                       " is not there: the driver is not loaded or the device absent; in a ",
+                       " does not exist: the driver is not loaded or the device is absent; in a ",
                        "container it must be passed in")
         .with_reason(reason::no_device_node.tag);
   }
   for (const std::string& file : needs.files) {
     if (fs::exists(file, ignored)) continue;
-    return unavailable("required file ", file, " is not there; in a container it must be mounted")
+    return unavailable("required file ", file, " does not exist; in a container it must be mounted")
         .with_reason(reason::file_missing.tag);
   }
   if (needs.libraries.empty()) return {};
@@ -154,9 +155,9 @@ Status check_dependencies(const ElfFile& elf, const std::string& path) {
   GANTRY_CHECK(check_needed(elf, path, Linker()));
   if (!elf.flags().static_tls || elf.tls_size() <= kStaticTlsReserve) return {};
   return unsupported(
-             path, " wants ", elf.tls_size(), " bytes of static thread-local storage, ",
+             path, " requires ", elf.tls_size(), " bytes of static thread-local storage, ",
              kStaticTlsReserve,
-             " are kept for libraries opened later; build it with -ftls-model=global-dynamic")
+             " are reserved for libraries opened later; build it with -ftls-model=global-dynamic")
       .with_reason(reason::static_tls.tag);
 }
 
@@ -186,7 +187,7 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));
   if (elf.flags().text_relocations) {
     inspection.warnings.push_back(concat(
-        path, " has text relocations, which hardened systems refuse; build it with ", "-fPIC"));
+        path, " has text relocations, which hardened systems reject; build it with ", "-fPIC"));
   }
   return inspection;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that can be found out about a plugin without running its code.
+// Checks of a plugin without running its code.
 //
-// The system's linker reports it badly or not at all: a library for another CPU is "No such file or
-// directory", a missing dependency is named without the library that needs it, a FIFO blocks it and
-// a truncated file kills the process. So the file is checked here before the linker maps it.
+// The system's linker reports defects imprecisely or not at all: a library for another CPU is "No
+// such file or directory", a missing dependency is named without the library that needs it, opening
+// a FIFO blocks, and a truncated file kills the process. The file is therefore checked before the
+// linker maps it.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -20,10 +21,11 @@
 namespace gantry {
 
 enum class Depth {
-  // The manifest, and the library's own headers, symbols and dynamic tables: before every opening.
+  // The manifest and the library's own headers, symbols and dynamic tables. Used before every
+  // opening.
   library,
-  // Also the libraries that it needs, directly or not, and their symbol versions: where the plugin
-  // is not opened (doctor), and after dlopen has failed, to explain why.
+  // Also the libraries that it needs, directly or not, and their symbol versions. Used if the
+  // plugin is not opened (doctor), and to explain a failure of dlopen().
   dependencies,
 };
 
@@ -33,7 +35,7 @@ struct Inspection {
   std::vector<std::string> warnings;
 };
 
-// Checks, in this order, and stops at the first that fails. Every refusal has a reason of D2xx or
+// Runs these checks in order and returns the first failure. Every failure has a reason of D2xx or
 // D3xx.
 //
 //   manifest's `abi` against the core's           ABI_RANGE
@@ -49,7 +51,7 @@ struct Inspection {
 //   needed libraries and their symbol versions    LIB_NEEDED_MISSING VERSION_NEEDED
 //   static TLS that fits                          STATIC_TLS
 //
-// costs    one mapping of the library; dependencies: also of all libraries that it needs
+// costs    one mapping of the library; with dependencies also of all libraries that it needs
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
                                   Depth depth);
 

@@ -19,13 +19,13 @@
 namespace gantry {
 namespace {
 
-// Boost's handles close their library when they are destroyed, so they are kept where nothing destroys them: on the
-// heap, reachable, until the process is gone.
+// Boost's handles close their library when they are destroyed. They are stored on the heap,
+// reachable and never destroyed.
 void keep(boost::dll::shared_library library) {
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::vector<boost::dll::shared_library>;
   const std::lock_guard lock(mutex);
-  // one of each is enough, however many runtimes open it
+  // One handle of each library suffices for all runtimes.
   for (const auto& other : kept) {
     if (other.native() == library.native()) return;
   }
@@ -39,7 +39,8 @@ std::string demangle(const std::string& symbol) {
   return failed == 0 && name ? concat(symbol, " (", name.get(), ")") : symbol;
 }
 
-// Device and inode of the mapping around an address, as /proc/self/maps prints them.
+// Returns device and inode of the mapping that contains an address, in the format of
+// /proc/self/maps.
 std::string mapping_of(const void* address) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/maps");
@@ -62,31 +63,31 @@ std::string mapping_of(const void* address) {
 
 }  // namespace
 
-Failure linker_error(const std::string& path, std::string_view said) {
+Failure linker_error(const std::string& path, std::string_view message) {
   const auto contains = [&](std::string_view words) {
-    return said.find(words) != std::string_view::npos;
+    return message.find(words) != std::string_view::npos;
   };
-  const std::string_view subject = said.substr(0, said.find(':'));
+  const std::string_view subject = message.substr(0, message.find(':'));
   if (contains("undefined symbol: ")) {
-    const std::size_t at = said.find("undefined symbol: ") + 18;
-    const std::string symbol(said.substr(at, said.find_first_of(" ,\n", at) - at));
+    const std::size_t at = message.find("undefined symbol: ") + 18;
+    const std::string symbol(message.substr(at, message.find_first_of(" ,\n", at) - at));
     return unavailable(path, ": no library defines ", demangle(symbol), ", which ", subject,
                        " needs: it was built against another version of one of its libraries")
         .with_reason(reason::symbol_missing.tag);
   }
   if (contains("version `") && contains("not found")) {
-    return unavailable(path, ": ", said).with_reason(reason::version_needed.tag);
+    return unavailable(path, ": ", message).with_reason(reason::version_needed.tag);
   }
   if (contains("static TLS")) {
-    return unavailable(path, ": ", said, ": build it with -ftls-model=global-dynamic")
+    return unavailable(path, ": ", message, ": build it with -ftls-model=global-dynamic")
         .with_reason(reason::static_tls.tag);
   }
   if (contains("executable stack"))
-    return unsupported(path, ": ", said).with_reason(reason::exec_stack.tag);
+    return unsupported(path, ": ", message).with_reason(reason::exec_stack.tag);
   if (contains("cannot open shared object file")) {
-    return unavailable(path, ": ", said).with_reason(reason::lib_needed_missing.tag);
+    return unavailable(path, ": ", message).with_reason(reason::lib_needed_missing.tag);
   }
-  return unavailable(path, ": ", said).with_reason(reason::linker.tag);
+  return unavailable(path, ": ", message).with_reason(reason::linker.tag);
 }
 
 Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
@@ -97,13 +98,13 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
   try {
     library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
   } catch (...) {
-    // Boost's own, for want of memory: what a constructor throws ends the process
-    return exhausted(path, ": no memory to open it").with_reason(reason::linker.tag);
+    // std::bad_alloc of Boost: an exception of a library's constructor terminates the process.
+    return exhausted(path, ": out of memory while opening it").with_reason(reason::linker.tag);
   }
   if (failed || !library.is_loaded()) {
-    // Boost says "bad file descriptor" whatever it was: the linker's words are read before anything else is called.
-    const char* said = dlerror();
-    return linker_error(path, said ? said : "the linker refuses it and does not say why");
+    // Boost reports "bad file descriptor" for every failure, so the linker's message is read first.
+    const char* message = dlerror();
+    return linker_error(path, message ? message : "the linker rejects it without a message");
   }
   void* const handle = library.native();
   keep(std::move(library));
@@ -115,15 +116,14 @@ void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
   link_map* map = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map) {
-    return bug(path_, ": the linker does not tell where it is mapped")
-        .with_reason(reason::linker.tag);
+    return bug(path_, ": the linker does not report its mapping").with_reason(reason::linker.tag);
   }
   const std::string mapped = mapping_of(map->l_ld);
-  const std::string looked_at = mapping_of(inspected.bytes().data());
-  if (!mapped.empty() && mapped == looked_at) return {};
+  const std::string inspected_mapping = mapping_of(inspected.bytes().data());
+  if (!mapped.empty() && mapped == inspected_mapping) return {};
   return unavailable(path_, ": the mapped library is another file (", mapped,
-                     ") than the inspected one (", looked_at,
-                     "): it was replaced since it was first opened or meanwhile; restart the "
+                     ") than the inspected one (", inspected_mapping,
+                     "): it was replaced after it was inspected or first opened; restart the "
                      "program to use it")
       .with_reason(reason::replaced_during_load.tag);
 }

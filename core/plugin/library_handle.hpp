@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin's library in the process, for good.
+// A plugin's library, opened for the life of the process.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -13,21 +13,23 @@ namespace gantry {
 
 class LibraryHandle {
  public:
-  // Opens with RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE through Boost.DLL and never closes: threads, thread-local
-  // destructors and objects of a plugin may outlive every user of it.
+  // Opens with RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE through Boost.DLL. The library is never
+  // closed, because threads, thread-local destructors and objects of a plugin may outlive every
+  // user of it. A constructor of the library that throws terminates the process, because the linker
+  // cannot be unwound.
   //
-  // path     absolute
-  // returns  unavailable or unsupported with the linker's own words and a reason: LIB_NEEDED_MISSING, SYMBOL_MISSING,
-  //          VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; exhausted, reason LINKER. A constructor that throws ends
-  //          the process: the linker cannot be unwound
+  // path     [in]   absolute
+  // returns  unavailable or unsupported with the linker's message and a reason: LIB_NEEDED_MISSING,
+  //          SYMBOL_MISSING, VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; exhausted, reason
+  //          LINKER
   // thread   one at a time for each runtime
   static Result<LibraryHandle> open(const std::string& path);
 
-  // NULL: no such symbol.
+  // Returns NULL if there is no such symbol.
   void* symbol(const char* name) const;
 
-  // Is the mapped library the file that was inspected? Compared by what the kernel says about both mappings, so that
-  // file systems which report other device numbers to stat do not matter.
+  // Checks that the mapped library is the file that was inspected. Compares the kernel's entries of
+  // both mappings, because some file systems report other device numbers to stat().
   //
   // returns  unavailable, reason REPLACED_DURING_LOAD
   Status confirm(const MappedFile& inspected) const;
@@ -40,7 +42,7 @@ class LibraryHandle {
   std::string path_;
 };
 
-// The linker's words with the reason that they mean.
-Failure linker_error(const std::string& path, std::string_view said);
+// Returns an error with the linker's message and the reason that corresponds to it.
+Failure linker_error(const std::string& path, std::string_view message);
 
 }  // namespace gantry

@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCacheFile = "/etc/ld.so.cache";
 
-// Calls visit(soname, path) for each library of this machine in /etc/ld.so.cache: 48 bytes of
-// header, entries of 24, strings at offsets from the file's start. Ends at the first byte that does
-// not fit this format.
+// Calls visit(soname, path) for each library of this machine in /etc/ld.so.cache: a header of 48
+// bytes, entries of 24 bytes, strings at offsets from the file's start. Stops at the first byte
+// that does not match this format.
 //
-// source   sysdeps/generic/dl-cache.h of glibc (2.2 on): struct cache_file_new, struct
+// source   glibc (2.2 and newer) sysdeps/generic/dl-cache.h: struct cache_file_new, struct
 //          file_entry_new
 template <class Visit>
 Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
@@ -58,7 +58,8 @@ Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   return {};
 }
 
-// LD_LIBRARY_PATH as of the start, then the defaults, from the linker rather than the environment.
+// Returns the directories of LD_LIBRARY_PATH as of the start of the process, then the default
+// directories. Both come from the linker, not from the environment.
 std::vector<std::string> linker_directories() {
   std::vector<std::string> directories;
   void* self = dlopen(nullptr, RTLD_LAZY);
@@ -79,7 +80,7 @@ std::vector<std::string> linker_directories() {
   return directories;
 }
 
-// The path of a library that is in the process, by its soname. Loads nothing.
+// Returns the path of a library that is in the process. Loads nothing.
 std::optional<std::string> find_loaded(const std::string& soname) {
   void* handle = dlopen(soname.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) {
@@ -93,7 +94,7 @@ std::optional<std::string> find_loaded(const std::string& soname) {
   return path;
 }
 
-// The linker skips files of another class or machine.
+// True if the linker accepts the file; it skips files of another class or machine.
 bool is_library(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
@@ -150,7 +151,7 @@ std::vector<Linker::Location> Linker::locations_of(const ElfFile* wanted_by,
     list.remove_prefix(std::min(colon + 1, list.size()));
     const std::string plain =
         replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
-    // relative to the working directory: not searched
+    // Directories relative to the working directory are not searched.
     if (!plain.starts_with('/')) continue;
     locations.push_back({plain == written ? plain : concat(written, "=", plain), plain});
   }
@@ -202,10 +203,10 @@ std::string Linker::describe_search(std::string_view soname, const ElfFile* want
     if (name != soname && name.starts_with(stem)) near.emplace(name);
   });
   std::string text = "searched";
-  std::set<std::string> told;
+  std::set<std::string> listed;
   for (const Location& location : locations) {
-    if (!told.insert(location.shown).second) continue;
-    text += concat(told.size() == 1 ? " " : ", ", location.shown);
+    if (!listed.insert(location.shown).second) continue;
+    text += concat(listed.size() == 1 ? " " : ", ", location.shown);
     std::error_code failed;
     for (const std::string& name : names_in(location.directory, failed)) {
       if (name != soname && name.starts_with(stem)) near.insert(name);

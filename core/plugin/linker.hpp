@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the system's linker would find a library, without opening it.
+// Finds libraries where the system's linker would find them, without opening them.
 //
-// In the linker's order: already in the process; DT_RPATH (only without DT_RUNPATH);
-// LD_LIBRARY_PATH as of the start of the process; DT_RUNPATH; /etc/ld.so.cache; the default
-// directories. $ORIGIN is the directory of the library that needs it. The result only serves error
-// messages: what dlopen does is decided by the linker itself.
+// The order is the linker's: libraries that are already in the process; DT_RPATH (only without
+// DT_RUNPATH); LD_LIBRARY_PATH as of the start of the process; DT_RUNPATH; /etc/ld.so.cache; the
+// default directories. $ORIGIN is the directory of the library that needs the other one. The
+// results are only used for error messages; they do not affect dlopen().
 #pragma once
 
 #include "core/elf/elf_file.hpp"
@@ -20,13 +20,14 @@ namespace gantry {
 
 class Linker {
  public:
-  // Reads the linker's search list and maps its cache; the cache is searched when needed.
+  // Reads the linker's search list and maps its cache.
   Linker();
 
-  // returns  the library's path; empty: it is in the process without a path; nullopt: not found
+  // Returns the library's path; an empty path if it is in the process without a path; nullopt if it
+  // is not found.
   std::optional<std::string> find(std::string_view soname, const ElfFile& wanted_by,
                                   const std::string& wanted_by_path) const;
-  // For a library that a program opens by itself: no library needs it.
+  // As above, for a library that a program opens directly.
   std::optional<std::string> find(std::string_view soname) const;
 
   // "searched $ORIGIN=/opt/acme/lib, the linker's cache, /usr/lib; found libacme.so.3 there"
@@ -44,16 +45,17 @@ class Linker {
   template <class Visit>
   void each_cached(Visit&& visit) const;
 
-  // NULL: there is none
+  // NULL if there is none
   std::shared_ptr<const MappedFile> cache_;
   // LD_LIBRARY_PATH and the defaults
   std::vector<std::string> directories_;
 };
 
-// Checks that every library that `file` needs, directly or not, is there and has the symbol
-// versions that are needed of it.
+// Checks that every library that `file` needs, directly or not, exists and has the required symbol
+// versions.
 //
-// returns  LIB_NEEDED_MISSING or VERSION_NEEDED, with the chain of libraries that leads to it
+// returns  unavailable, reason LIB_NEEDED_MISSING or VERSION_NEEDED, with the chain of libraries
+//          that leads to it
 // costs    one mapping for each library
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// check_needed(): visits needed libraries breadth first, each once.
+// check_needed(): visits the needed libraries breadth first, each of them once.
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/linker.hpp"
 
@@ -13,7 +13,7 @@
 namespace gantry {
 namespace {
 
-// of one walk; real ones stay under a hundred
+// Max libraries of one traversal; real plugins have fewer than a hundred.
 constexpr std::size_t kMaxLibraries = 512;
 
 struct Visit {
@@ -25,7 +25,7 @@ struct Visit {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// "GLIBCXX_3.4.30" is number "3.4.30" of family "GLIBCXX_".
+// Returns "GLIBCXX_" for "GLIBCXX_3.4.30".
 std::string_view family_of(std::string_view version) {
   const std::size_t digit = version.find_first_of("0123456789");
   return version.substr(0, std::min(digit, version.size()));
@@ -39,7 +39,7 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
       .with_reason("VERSION_NEEDED");
 }
 
-// glibc names its versions after its releases, so no file is read.
+// Compares a version of glibc with the release in use: glibc names its versions after releases.
 Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   const std::string_view family = "GLIBC_";
   if (!need.version.starts_with(family) || need.weak) return {};
@@ -49,8 +49,8 @@ Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   return version_error(need, wanted_by, concat("this host has glibc ", gnu_get_libc_version()));
 }
 
-// The version nodes of a library that GNU ld linked are absolute symbols of their names. A library
-// without any of the family passes.
+// Checks that the providing library has a version. In libraries linked with GNU ld, versions are
+// absolute symbols with their names. A library without any version of the family passes.
 Status check_provider(const ElfVersionNeed& need, std::string_view wanted_by,
                       const ElfFile& provider, const std::string& path) {
   if (need.weak || provider.find(need.version)) return {};
@@ -79,11 +79,11 @@ Status check_needed(const ElfFile& file, const std::string& path, const Linker& 
     for (const std::string_view soname : elf.needed()) {
       const std::optional<std::string> found = linker.find(soname, elf, elf_path);
       if (!found) {
-        return unavailable(soname, " is not found, wanted by ", chain, "; ",
+        return unavailable(soname, " is not found, needed by ", chain, "; ",
                            linker.describe_search(soname, &elf, elf_path))
             .with_reason("LIB_NEEDED_MISSING");
       }
-      // in the process without a path, or not readable: left to the linker
+      // A library without a path or one that cannot be read is not checked.
       auto mapped = MappedFile::open(*found);
       if (!mapped.ok()) continue;
       auto provider = ElfFile::parse(std::move(*mapped));

@@ -16,18 +16,18 @@ namespace {
 
 using Query = decltype(&gantry_plugin_query_v1);
 
-// The query is pure and cheap by contract; an exception breaks it and must not end the process.
-Result<const gantry_plugin_table*> ask(Query query, const gantry_host_info& core,
-                                       std::string_view subject) {
-  StatusBuffer said;
+// Calls the query. An exception violates its contract and must not terminate the process.
+Result<const gantry_plugin_table*> run_query(Query query, const gantry_host_info& core,
+                                             std::string_view subject) {
+  StatusBuffer buffer;
   const gantry_plugin_table* table = nullptr;
-  const gantry_code code = said.call([&](gantry_status* status) -> gantry_code {
+  const gantry_code code = buffer.call([&](gantry_status* status) -> gantry_code {
     table = query(&core, status);
     if (table != nullptr) return GANTRY_OK;
     return status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
   });
   if (code == GANTRY_OK) return table;
-  Error error = said.error(code, concat(subject, ": gantry_plugin_query_v1"));
+  Error error = buffer.error(code, concat(subject, ": gantry_plugin_query_v1"));
   if (!reason_of(error)) error.reason = reason::query_failed.tag;
   return error;
 }
@@ -38,7 +38,7 @@ Failure limit_error(std::string_view subject, std::string_view count_name, std::
       .with_reason(reason::table_limit.tag);
 }
 
-// A list of pointers to tables, each copied.
+// Copies a list of tables.
 template <class Table>
 Result<std::vector<Table>> copy_list(const Table* const* list, std::uint32_t count,
                                      std::uint32_t limit, std::string_view noun,
@@ -91,7 +91,7 @@ Status check_names(const LoadedPlugin& plugin, std::string_view subject) {
 
 Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_info& core,
                                                  std::string_view subject) {
-  GANTRY_TRY(const gantry_plugin_table* const theirs, ask(query, core, subject));
+  GANTRY_TRY(const gantry_plugin_table* const theirs, run_query(query, core, subject));
   auto plugin = std::make_shared<LoadedPlugin>();
   GANTRY_TRY(plugin->table, copy_table(theirs, subject));
   const gantry_plugin_table& table = plugin->table;
@@ -117,12 +117,12 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
   return plugin;
 }
 
-// Compares what the manifest claims with what the library offers.
+// Compares the claims of the manifest with the tables of the library.
 Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   const auto mismatch = [&](const Reason& why, std::string_view what, std::string_view claimed,
                             std::string_view found) {
-    return malformed(no_offset, manifest.file, " says ", what, " ", claimed, ", ",
-                     manifest.library_path, " says ", found,
+    return malformed(no_offset, manifest.file, " declares ", what, " ", claimed, ", ",
+                     manifest.library_path, " declares ", found,
                      ": the two belong to different installations")
         .with_reason(why.tag);
   };
@@ -138,8 +138,8 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
     return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(built));
   }
   if (describe(claimed) != describe(built)) {
-    plugin.warnings.push_back(concat(manifest.file, " says ABI ", describe(claimed), ", ",
-                                     manifest.library_path, " says ", describe(built),
+    plugin.warnings.push_back(concat(manifest.file, " declares ABI ", describe(claimed), ", ",
+                                     manifest.library_path, " declares ", describe(built),
                                      ": build the manifest from the same template"));
   }
   for (const ManifestKey& key : manifest.keys) {
@@ -157,7 +157,7 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   for (const gantry_loader_table& loader : plugin.loaders) {
     if (manifest.key_for(loader.type_key)) continue;
     plugin.warnings.push_back(concat(manifest.file, " does not offer type key \"", loader.type_key,
-                                     "\", which the library could load"));
+                                     "\", which the library can load"));
   }
   return {};
 }
@@ -193,7 +193,7 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
     const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);
     if (explained.ok()) return std::move(handle).error();
     Error error = explained.error();
-    return std::move(error.at("the linker says: ", handle.error().message));
+    return std::move(error.at("linker message: ", handle.error().message));
   }
   GANTRY_CHECK(handle->confirm(*inspection.file));
   const auto query = reinterpret_cast<Query>(handle->symbol("gantry_plugin_query_v1"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One plugin, opened: inspected, mapped for good, queried, negotiated with, its tables copied.
+// An opened plugin: inspected, mapped for the life of the process, queried, its ABI negotiated and
+// its tables copied.
 //
 //     manifest  ->  inspect.hpp (no code runs)  ->  dlopen  ->  gantry_plugin_query_v1  ->  tables
 //
@@ -22,19 +23,18 @@
 
 namespace gantry {
 
-// More than any plugin has; a larger count is refused.
+// Limits of a plugin's tables; larger counts are rejected.
 constexpr std::uint32_t kMaxLoaders = 256;
 constexpr std::uint32_t kMaxDevices = 64;
 constexpr std::size_t kMaxLengthTypeKey = 256;
 
-// What a plugin offers, complete and checked. Immutable; its pointers are valid as long as the
-// process lives.
+// The checked tables of a plugin. Immutable; its pointers are valid as long as the process.
 struct LoadedPlugin {
   std::string id;
   Version version;
-  // path; empty: a table that the program passed
+  // path; empty for a plugin of the program
   std::string library;
-  // of the mapped file; zero for the program's
+  // of the mapped file; zero for a plugin of the program
   FileIdentity identity;
   // negotiated
   std::uint32_t abi_minor = 0;
@@ -44,24 +44,23 @@ struct LoadedPlugin {
   std::vector<gantry_device_table> devices;
   std::vector<std::string> warnings;
 
-  // The loader of a type key as the plugin names it (aliases: Manifest::key_for), or NULL.
+  // Returns the loader of a type key, or NULL. Aliases are resolved by Manifest::key_for().
   const gantry_loader_table* loader(std::string_view type_key) const;
   const gantry_device_table* device(std::string_view name) const;
 };
 
-// Opens the library of a manifest, which has passed inspect_plugin(). It is never unmapped. Where
-// dlopen fails, the dependencies are inspected to explain why.
+// Opens the library of a manifest that has passed inspect_plugin(). The library is never unmapped.
+// If dlopen() fails, the dependencies are inspected to explain the failure. dlopen() runs the
+// library's constructors, which must not throw, because the linker cannot be unwound.
 //
-// inspection [in] of that manifest; the file that is mapped must be the one that was inspected
+// inspection [in] of that manifest; the mapped file must be the inspected one
 // core       [in] ABI range and version of this core; passed to the plugin
 // returns  an Error with a reason of D2xx or D3xx: those of inspect_plugin(); LINKER,
-//          SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (the linker's own message, classified),
+//          SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (from the linker's message),
 //          REPLACED_DURING_LOAD, QUERY_FAILED, STRUCT_SIZE, FUNCTION_MISSING, ABI_RANGE,
 //          ID_MISMATCH, VERSION_MISMATCH, ABI_MISMATCH, TABLE_LIMIT, KEY_DUPLICATE,
 //          KEY_NOT_OFFERED
 // thread   one at a time for each runtime (the load lock); different runtimes in parallel
-// costs    dlopen runs the library's constructors, which must not throw: the linker cannot be
-//          unwound
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,
                                                         const gantry_host_info& core);
@@ -75,7 +74,7 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
 Result<std::shared_ptr<const LoadedPlugin>> adopt_plugin(decltype(&gantry_plugin_query_v1) query,
                                                          const gantry_host_info& core);
 
-// The table of a program's plugin as a manifest, so that it can be a candidate.
+// Returns a manifest for the table of a program's plugin, so that it can be a candidate.
 Manifest manifest_of(const LoadedPlugin& plugin);
 
 }  // namespace gantry

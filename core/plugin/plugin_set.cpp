@@ -17,7 +17,7 @@ bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
                      [&](const ManifestDevice& offered) { return offered.name == what; });
 }
 
-// priority -> version -> id, each the higher (the id: bytewise lower) first.
+// Orders by priority and version, the higher first, then by id, the bytewise lower first.
 bool comes_first(const Manifest& a, const Manifest& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.version != b.version) return a.version > b.version;
@@ -55,10 +55,10 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   for (Slot& other : state_->slots) {
     Candidate& candidate = other.candidate;
     if (!candidate.manifest || is_out(candidate) || candidate.manifest->id != plugin->id) continue;
-    if (other.query) return invalid("plugin ", plugin->id, " is part of the program already");
+    if (other.query) return invalid("plugin ", plugin->id, " is already part of the program");
     if (other.opening || other.active) {
       return invalid("plugin ", candidate.title(),
-                     " is in use already, the program's comes too late");
+                     " is already in use and cannot be replaced by a plugin of the program");
     }
     candidate.state = CandidateState::parsed;
     candidate.stop(reason::shadowed_by,
@@ -147,7 +147,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     const std::string override_id = override_of(what);
     if (!override_id.empty()) {
       return unavailable(noun, " \"", what, "\" is overridden to plugin ", override_id,
-                         ", which is not there or does not offer it")
+                         ", which is not installed or does not offer it")
           .with_reason(reason::pin_unserved.tag);
     }
     return unavailable("no plugin offers ", noun, " \"", what, "\"")
@@ -162,7 +162,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     {
       std::unique_lock lock(state_->mutex);
       const Candidate& failed = state_->slots[all[i].candidate].candidate;
-      // the program has added one of that id meanwhile
+      // The program has added a plugin with that id in the meantime.
       if (is_out(failed)) {
         lock.unlock();
         return serve(what, offer);
@@ -187,12 +187,12 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     std::unique_lock lock(state_->mutex);
     slot = &state_->slots[index];
     if (slot->opening && slot->opener == std::this_thread::get_id()) {
-      return bug("plugin ", slot->candidate.title(), " asks for itself while it is created")
+      return bug("plugin ", slot->candidate.title(), " requests itself while it is being created")
           .with_reason("CREATE_FAILED");
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
-    // shadowed since it was chosen
+    // It was shadowed after it was chosen.
     if (is_out(slot->candidate)) {
       return unavailable(slot->candidate.text).with_reason(slot->candidate.reason.tag);
     }

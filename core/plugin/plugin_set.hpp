@@ -4,9 +4,9 @@
 // tried, and the state of each.
 //
 // Every manifest is parsed when the set is created. A plugin is opened when something that it
-// serves is requested. No choice is silent: if a plugin that was named (by an override or its id)
-// fails, so does the request; if one that was chosen fails, the next is tried and one warning is
-// logged.
+// serves is requested. If a plugin that was selected by an override or by its id fails, the request
+// fails; if one that was selected by the order of choice fails, the next is tried and one warning
+// is logged.
 #pragma once
 
 #include "core/base/log.hpp"
@@ -30,7 +30,7 @@ namespace gantry {
 struct ActivePlugin {
   std::shared_ptr<const LoadedPlugin> plugin;
   Manifest manifest;
-  // core/runtime's: host table and self; its deleter destroys the plugin
+  // owned by core/runtime: host table and self; its deleter destroys the plugin
   std::shared_ptr<void> instance;
 };
 
@@ -71,26 +71,27 @@ class PluginSet {
   // Adds a plugin that is part of the program. It shadows a candidate of the same id, as tier 1
   // does.
   //
-  // returns  invalid where one of that id was added before or is in use; the errors of adopt_plugin()
+  // returns  invalid if a plugin with that id was added before or is in use; the errors of
+  //          adopt_plugin()
   // thread   any
   Status add_program_plugin(decltype(&gantry_plugin_query_v1) query);
 
-  // The plugin that serves a type key or a kind of device, opened and created if it was not. Tries
-  // the choices in order.
+  // Returns the plugin that serves a type key or a kind of device; opens and creates it if
+  // necessary. Tries the choices in order.
   //
-  // returns  unavailable, reason NO_PLUGIN, where no plugin offers it; else the error of the last
-  //          one tried. explain() (explain.hpp) reports all of them
+  // returns  unavailable, reason NO_PLUGIN, if no plugin offers it; else the error of the last one
+  //          tried. explain() (explain.hpp) reports all of them
   // thread   any; waits while another thread opens the same plugin
   Result<std::shared_ptr<const ActivePlugin>> for_key(std::string_view type_key);
   Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
-  // The plugin with that id, or of that choice; no other is tried.
+  // As above, for the plugin with that id. No other plugin is tried.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
   Result<std::shared_ptr<const ActivePlugin>> open(const Choice& choice);
 
-  // The candidates that offer it, in order: override, priority, version, id. An override excludes
-  // all others; if no candidate matches it, the list is empty. Stopped candidates are left out,
-  // except those that failed when they were inspected or opened: these are tried again, because
-  // the cause may be gone.
+  // Returns the candidates that offer it, in order: override, priority, version, id. An override
+  // excludes all others; if no candidate matches it, the list is empty. Stopped candidates are
+  // omitted, except those that failed when they were inspected or opened: these are tried again,
+  // because the cause may be gone.
   std::vector<Choice> choices_for_key(std::string_view type_key) const;
   std::vector<Choice> choices_for_device(std::string_view name) const;
   std::vector<Choice> choices_for_global(std::string_view name) const;
@@ -98,27 +99,27 @@ class PluginSet {
   // order is unambiguous.
   std::string tie_for(const std::vector<Choice>& choices) const;
 
-  // The first choice for a type key against which nothing is known without running its code.
-  // Candidates that are in use or part of the program are accepted as they are; others are
-  // inspected, and the result is stored as their state. One that failed when its code ran is
-  // accepted, because the cause may be gone.
+  // Returns the first choice for a type key that is usable as far as can be determined without
+  // running its code. Candidates that are in use or part of the program are accepted; others are
+  // inspected, and the result is stored as their state. A candidate that failed when its code ran
+  // is accepted, because the cause may be gone.
   //
-  // depth    [in]   library: before a plugin is opened; dependencies: after one could not be
+  // depth    [in]   library: before a plugin is opened; dependencies: after an opening has failed
   // thread   any
   // costs    one inspection for each candidate up to the first that passes
   std::optional<Choice> usable_for_key(std::string_view type_key, Depth depth);
 
-  // Type keys and aliases that candidates serve, as far as is known: without those of stopped
-  // candidates, and those overridden to another plugin. Bytewise, each once.
+  // Returns the type keys and aliases that candidates serve, without those of stopped candidates
+  // and without those that are overridden to another plugin. Sorted bytewise and unique.
   std::vector<std::string> served_keys() const;
-  // Devices that eligible candidates offer, including candidates that failed: these are tried
-  // again. Bytewise, each once.
+  // Returns the devices that eligible candidates offer, including candidates that have failed,
+  // because these are tried again. Sorted bytewise and unique.
   std::vector<std::string> served_devices() const;
 
-  // Snapshots: first the candidates that were found, then the program's in the order in which they
-  // were added.
+  // Snapshots. The candidates that were found precede those of the program, which are in the order
+  // in which they were added.
   std::vector<Candidate> candidates() const;
-  // precondition: `index` comes from a Choice
+  // Precondition: `index` comes from a Choice.
   Candidate candidate(std::size_t index) const;
   std::vector<Candidate> in_use() const;
   const SearchResult& found() const { return found_; }
@@ -127,13 +128,13 @@ class PluginSet {
   const PluginSetOptions& options() const { return options_; }
   // The override of a type key, device or global, or empty.
   std::string override_of(std::string_view what) const;
-  // How often a chosen plugin failed and the next was tried.
+  // The number of times that a chosen plugin failed and the next was tried.
   std::size_t fallback_count() const;
 
   // Checks every plugin whose manifest or drop-in says `required: true`, without running its code.
-  // Shadowed and disabled ones are left out.
+  // Shadowed and disabled plugins are omitted.
   //
-  // returns  unavailable with the candidate's own reason: "plugin acme.npu 2.3.1 is required by
+  // returns  unavailable with the candidate's reason: "plugin acme.npu 2.3.1 is required by
   //          <file> and ..."
   Status check_required();
 

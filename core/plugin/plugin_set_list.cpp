@@ -94,7 +94,7 @@ Status PluginSet::check_required() {
 // Inspects a candidate and stores the result as its state. A failure to open it stays stored: an
 // inspection does not show whether its cause is gone.
 //
-// returns  true where nothing is known against opening it
+// returns  true if nothing prevents opening it as far as is known
 bool PluginSet::inspect(std::size_t index, Depth depth) {
   Slot* slot = nullptr;
   Manifest manifest;

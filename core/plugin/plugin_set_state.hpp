@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What plugin_set.cpp (choosing and opening) and plugin_set_list.cpp (listing and inspecting)
-// share.
+// The state that plugin_set.cpp (choosing and opening) and plugin_set_list.cpp (listing and
+// inspecting) share.
 #pragma once
 
 #include "core/plugin/plugin_set.hpp"
@@ -20,7 +20,7 @@ inline bool is_out(const Candidate& candidate) {
   return candidate.stopped() && candidate.state < CandidateState::eligible;
 }
 
-// One candidate and what became of it.
+// One candidate and its plugin, if it is in use.
 struct Slot {
   Candidate candidate;
   // of a plugin that is part of the program
@@ -33,7 +33,7 @@ struct Slot {
 struct PluginSet::State {
   // guards all but load_mutex; never held while a plugin's code runs
   mutable std::mutex mutex;
-  // an opening ended
+  // notified when an opening ends
   std::condition_variable settled;
   // held during dlopen and query
   std::mutex load_mutex;

@@ -88,7 +88,7 @@ devices: [{name: fake_device}]
           "gantry: warning: device \"fake_device\" needs \"fake_device\", served by no plugin\n"
           "  device \"fake_device\"\n"
           "    test.fake 1.0.0 is refused, GANTRY-D330 LIB_NEEDED_MISSING: "
-          "libfake_dependency.so.4 is not found, wanted by libfake.so; searched $ORIGIN="));
+          "libfake_dependency.so.4 is not found, needed by libfake.so; searched $ORIGIN="));
   EXPECT_THAT(devices.err, HasSubstr("the linker's cache"));
 }
 

@@ -36,11 +36,11 @@ void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.plugin; }
 
 constexpr Driver drivers[] = {
     {"opencl", "libOpenCL.so.1", "libOpenCL.so.9", "tvm-0.12/axpy2_opencl.so",
-     "GANTRY-D330 LIB_NEEDED_MISSING: libOpenCL.so.9 is not found, wanted by libgantry_opencl.so; "
+     "GANTRY-D330 LIB_NEEDED_MISSING: libOpenCL.so.9 is not found, needed by libgantry_opencl.so; "
      "searched $ORIGIN=",
      true},
     {"vulkan", "libvulkan.so.1", "libvulkan.so.9", "tvm-0.12/axpy2_vulkan.so",
-     "GANTRY-D330 LIB_NEEDED_MISSING: libvulkan.so.9 is not found, wanted by libgantry_vulkan.so; "
+     "GANTRY-D330 LIB_NEEDED_MISSING: libvulkan.so.9 is not found, needed by libgantry_vulkan.so; "
      "searched $ORIGIN=",
      true},
     {"cuda", "libcuda.so.1", "libcuda.so.9", "tvm-0.12/axpy2_cuda_ptx75.so",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Versions of the ABI: of the core, of a library, and of the manifest beside it.
+// The ABI ranges of the core, of a library and of its manifest.
 #include "core/plugin/plugin.hpp"
 #include "tests/unit/plugin/world.hpp"
 
@@ -42,7 +42,7 @@ TEST(AbiRange, OfAnOlderSdkIsKept) {
   EXPECT_EQ((*plugin)->abi_minor, 0u);
 }
 
-TEST(AbiRange, ThatBothSidesHaveIsTheNewestCommonOne) {
+TEST(AbiRange, IsTheHighestCommonMinor) {
   World world;
   world.add("newer", "wider_abi", fake_manifest().abi("{major: 1, min_minor: 0, max_minor: 9}"));
 
@@ -52,7 +52,7 @@ TEST(AbiRange, ThatBothSidesHaveIsTheNewestCommonOne) {
   EXPECT_EQ((*plugin)->abi_minor, 3u);
 }
 
-// A library that was rebuilt with a newer SDK beside the manifest of before.
+// A library that was rebuilt with a newer SDK, with the previous manifest.
 TEST(AbiRange, ThatTheManifestSaysOtherwiseIsAWarning) {
   World world;
   world.add("rebuilt", "wider_abi");
@@ -60,10 +60,11 @@ TEST(AbiRange, ThatTheManifestSaysOtherwiseIsAWarning) {
   const auto plugin = open_plugin(world.manifest("rebuilt"), core_of(0));
 
   ASSERT_TRUE(plugin.ok()) << plugin.error().message;
-  EXPECT_THAT((*plugin)->warnings,
-              ElementsAre(AllOf(HasSubstr("rebuilt.yaml says ABI 1.0, "),
-                                HasSubstr("libfake.so says 1.0-1.9: build the manifest from the "
-                                          "same template"))));
+  EXPECT_THAT(
+      (*plugin)->warnings,
+      ElementsAre(AllOf(HasSubstr("rebuilt.yaml declares ABI 1.0, "),
+                        HasSubstr("libfake.so declares 1.0-1.9: build the manifest from the "
+                                  "same template"))));
 }
 
 TEST(AbiRange, DisjointIsRefused) {
@@ -75,8 +76,8 @@ TEST(AbiRange, DisjointIsRefused) {
   ASSERT_FALSE(plugin.ok());
   EXPECT_EQ(plugin.error().code, Code::malformed);
   EXPECT_EQ(plugin.error().reason, "ABI_MISMATCH");
-  EXPECT_THAT(plugin.error().message, HasSubstr("other.yaml says ABI 1.0, "));
-  EXPECT_THAT(plugin.error().message, HasSubstr("libfake.so says 1.4-1.6: the two belong to "
+  EXPECT_THAT(plugin.error().message, HasSubstr("other.yaml declares ABI 1.0, "));
+  EXPECT_THAT(plugin.error().message, HasSubstr("libfake.so declares 1.4-1.6: the two belong to "
                                                 "different installations"));
 }
 

@@ -11,7 +11,7 @@ struct Pair {
   std::uint32_t minor;
 };
 
-TEST(Negotiate, TakesTheHighestCommonMinor) {
+TEST(Negotiate, ReturnsTheHighestCommonMinor) {
   const Pair pairs[] = {{{1, 0, 0, 0}, {1, 0, 0, 0}, 0},  {{1, 0, 9, 0}, {1, 0, 3, 0}, 3},
                         {{1, 0, 2, 0}, {1, 0, 12, 0}, 2}, {{1, 3, 9, 0}, {1, 0, 3, 0}, 3},
                         {{1, 0, 3, 0}, {1, 3, 9, 0}, 3},  {{1, 4, 6, 0}, {1, 5, 5, 0}, 5}};
@@ -27,27 +27,28 @@ struct Clash {
   std::string message;
 };
 
-TEST(Negotiate, SaysBothRangesWhichSideIsOlderAndWhatToInstall) {
-  const Clash clashes[] = {{{1, 4, 6, 0},
-                            {1, 0, 3, 0},
-                            "plugin acme.npu 2.3.1 speaks ABI 1.4-1.6, this core speaks 1.0-1.3: "
-                            "the plugin is newer, update the core to "
-                            "one with ABI 1.4 or install an older acme.npu"},
-                           {{1, 0, 0, 0},
-                            {1, 1, 3, 0},
-                            "plugin acme.npu 2.3.1 speaks ABI 1.0, this core speaks 1.1-1.3: the "
-                            "plugin is older, install a newer acme.npu "
-                            "or use a core with ABI 1.0"},
-                           {{2, 0, 1, 0},
-                            {1, 0, 0, 0},
-                            "plugin acme.npu 2.3.1 speaks ABI 2.0-2.1, this core speaks 1.0: the "
-                            "plugin is newer, update the core to one "
-                            "with ABI 2.0 or install an older acme.npu"},
-                           {{1, 0, 9, 0},
-                            {2, 0, 9, 0},
-                            "plugin acme.npu 2.3.1 speaks ABI 1.0-1.9, this core speaks 2.0-2.9: "
-                            "the plugin is older, install a newer "
-                            "acme.npu or use a core with ABI 1.9"}};
+TEST(Negotiate, ReportsBothRangesAndWhatToInstall) {
+  const Clash clashes[] = {
+      {{1, 4, 6, 0},
+       {1, 0, 3, 0},
+       "plugin acme.npu 2.3.1 supports ABI 1.4-1.6, this core supports 1.0-1.3: "
+       "the plugin is newer, update the core to "
+       "one with ABI 1.4 or install an older acme.npu"},
+      {{1, 0, 0, 0},
+       {1, 1, 3, 0},
+       "plugin acme.npu 2.3.1 supports ABI 1.0, this core supports 1.1-1.3: the "
+       "plugin is older, install a newer acme.npu "
+       "or use a core with ABI 1.0"},
+      {{2, 0, 1, 0},
+       {1, 0, 0, 0},
+       "plugin acme.npu 2.3.1 supports ABI 2.0-2.1, this core supports 1.0: the "
+       "plugin is newer, update the core to one "
+       "with ABI 2.0 or install an older acme.npu"},
+      {{1, 0, 9, 0},
+       {2, 0, 9, 0},
+       "plugin acme.npu 2.3.1 supports ABI 1.0-1.9, this core supports 2.0-2.9: "
+       "the plugin is older, install a newer "
+       "acme.npu or use a core with ABI 1.9"}};
   for (const Clash& clash : clashes) {
     const Result<std::uint32_t> minor = negotiate({"acme.npu", "2.3.1"}, clash.plugin, clash.core);
     ASSERT_FALSE(minor.ok());

@@ -29,19 +29,19 @@ Requirement wanted(std::string key, std::string by = "model.so[1]") {
   return {std::move(key), false, {std::move(by)}};
 }
 
-TEST(Explain, TellsWhoServesAKeyAndWhoWouldFollow) {
+TEST(Explain, ListsTheChosenAndTheNextPluginOfAKey) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
   world.add("b", "", fake_manifest().id("test.b").line("priority: 5"));
   const auto plugins = set_of(world);
 
-  const Explanation told = explain(*plugins, {wanted("fake")});
+  const Explanation explanation = explain(*plugins, {wanted("fake")});
 
-  EXPECT_TRUE(told.all_served());
-  ASSERT_EQ(told.requirements[0].candidates.size(), 2u);
-  EXPECT_EQ(told.requirements[0].candidates[0].id, "test.b");
-  EXPECT_EQ(told.requirements[0].candidates[0].verdict, Verdict::chosen);
-  EXPECT_EQ(told.requirements[0].candidates[1].verdict, Verdict::next);
+  EXPECT_TRUE(explanation.all_served());
+  ASSERT_EQ(explanation.requirements[0].candidates.size(), 2u);
+  EXPECT_EQ(explanation.requirements[0].candidates[0].id, "test.b");
+  EXPECT_EQ(explanation.requirements[0].candidates[0].verdict, Verdict::chosen);
+  EXPECT_EQ(explanation.requirements[0].candidates[1].verdict, Verdict::next);
 }
 
 TEST(Explain, KeepsEveryCandidateWithItsReason) {
@@ -53,11 +53,11 @@ TEST(Explain, KeepsEveryCandidateWithItsReason) {
   const auto plugins = set_of(world);
   plugins->inspect_all();
 
-  const Explanation told = explain(*plugins, {wanted("fake")});
+  const Explanation explanation = explain(*plugins, {wanted("fake")});
 
-  EXPECT_FALSE(told.all_served());
+  EXPECT_FALSE(explanation.all_served());
   std::vector<std::string> seen;
-  for (const ExplainedCandidate& one : told.requirements[0].candidates) {
+  for (const ExplainedCandidate& one : explanation.requirements[0].candidates) {
     seen.push_back(concat(one.title, " ", name_of(one.verdict), " ", name_of(one.reason)));
   }
   EXPECT_THAT(seen, ElementsAre("test.a 1.0.0 refused GANTRY-D305 LIBRARY_MISSING",
@@ -66,36 +66,37 @@ TEST(Explain, KeepsEveryCandidateWithItsReason) {
                                 "test.a 0.9.0 shadowed GANTRY-D120 SHADOWED_BY"));
 }
 
-TEST(Explain, AdvisesWhatWouldServeAKey) {
+TEST(Explain, AdvisesHowToServeAKey) {
   World world;
   world.add("a", "", ManifestBuilder().key("relax.VMExecutable").key("cudb"));
   const auto plugins = set_of(world, {{"acme", "acme.npu"}});
 
-  const Explanation told = explain(*plugins, {wanted("cuda"),
-                                              wanted("relax.Executable"),
-                                              wanted("hexagon"),
-                                              wanted("acme_json"),
-                                              wanted("acme"),
-                                              {"npu", true, {"--device"}}});
+  const Explanation explanation = explain(*plugins, {wanted("cuda"),
+                                                     wanted("relax.Executable"),
+                                                     wanted("hexagon"),
+                                                     wanted("acme_json"),
+                                                     wanted("acme"),
+                                                     {"npu", true, {"--device"}}});
 
   std::vector<std::string> advice;
-  for (const ExplainedRequirement& requirement : told.requirements)
+  for (const ExplainedRequirement& requirement : explanation.requirements)
     advice.push_back(requirement.advice);
   EXPECT_THAT(
       advice,
-      ElementsAre("install plugin gantry.cuda (CUDA kernels)",
-                  "the artifact was made by an older compiler, newer ones write "
-                  "\"relax.VMExecutable\" for it",
-                  "no plugin of this version serves it (Hexagon kernels)",
-                  "no plugin is known for it: ask who made the artifact which one loads it",
-                  "its override is plugin acme.npu: install that one, or change plugins.overrides",
-                  "install a plugin for the device"));
-  EXPECT_THAT(told.requirements[0].near, ElementsAre("cudb"));
-  EXPECT_THAT(told.requirements[1].near, ElementsAre("relax.VMExecutable"));
+      ElementsAre(
+          "install plugin gantry.cuda (CUDA kernels)",
+          "the artifact was built by an older compiler, newer ones use the key "
+          "\"relax.VMExecutable\"",
+          "no plugin of this version serves it (Hexagon kernels)",
+          "no known plugin serves it: obtain one from the producer of the artifact",
+          "its override is plugin acme.npu: install that plugin, or change plugins.overrides",
+          "install a plugin for the device"));
+  EXPECT_THAT(explanation.requirements[0].near, ElementsAre("cudb"));
+  EXPECT_THAT(explanation.requirements[1].near, ElementsAre("relax.VMExecutable"));
 }
 
-// What is installed needs no installing.
-TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
+// An installed plugin is not advised to be installed.
+TEST(Explain, AdvisesToEnableADisabledPlugin) {
   World world;
   world.add("graph", "", ManifestBuilder().id("gantry.graph").key("GraphExecutorFactory"));
   std::filesystem::create_directory(world.path() / "graph.yaml.d");
@@ -103,10 +104,10 @@ TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
   world.add("b", "", fake_manifest().id("test.b"));
   const auto plugins = set_of(world, {}, {{"test.b", false, "GANTRY_DISABLE"}});
 
-  const Explanation told =
+  const Explanation explanation =
       explain(*plugins, {wanted("GraphExecutorFactory"), {"fake_device", true, {"--device"}}});
 
-  const ExplainedRequirement& graph = told.requirements[0];
+  const ExplainedRequirement& graph = explanation.requirements[0];
   EXPECT_EQ(graph.candidates[0].reason, reason::disabled);
   EXPECT_EQ(graph.candidates[0].text,
             "disabled by enabled: false in " + (world.path() / "graph.yaml.d/off.yaml").string());
@@ -114,32 +115,32 @@ TEST(Explain, AdvisesToSwitchOnWhatIsSwitchedOff) {
   EXPECT_EQ(told.requirements[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
 }
 
-TEST(Explain, AdvisesToUncoverWhatIsShadowedByOneThatDoesNotOfferTheKey) {
+TEST(Explain, AdvisesToRemoveAManifestThatShadowsTheKey) {
   World world;
   world.add("new", "", ManifestBuilder().version("2.0.0").key("other"));
   world.add("old", "", fake_manifest());
   const auto plugins = set_of(world);
 
-  const Explanation told = explain(*plugins, {wanted("fake")});
+  const Explanation explanation = explain(*plugins, {wanted("fake")});
 
-  EXPECT_EQ(told.requirements[0].advice,
-            "plugin test.fake 1.0.0 is installed: take away what stands before it");
+  EXPECT_EQ(explanation.requirements[0].advice,
+            "plugin test.fake 1.0.0 is installed: remove the manifest that shadows it");
 }
 
-TEST(Explain, AdvisesWhatAPinNeeds) {
+TEST(Explain, AdvisesHowToSatisfyAnOverride) {
   World world;
   world.add("broken", "no_query", fake_manifest().id("test.broken"));
   world.add("off", "", fake_manifest().id("test.off").line("enabled: false"));
   world.add("good", "", fake_manifest().id("test.good"));
   const std::pair<std::string, std::string> advice[] = {
       {"test.absent",
-       "its override is plugin test.absent: install that one, or change plugins.overrides"},
+       "its override is plugin test.absent: install that plugin, or change plugins.overrides"},
       {"test.broken",
-       "its override is plugin test.broken, which cannot be used: repair that one, or "
+       "its override is plugin test.broken, which cannot be used: repair that plugin, or "
        "change plugins.overrides"},
       {"test.off",
-       "its override is plugin test.off, which is switched off: switch that one on "
-       "again, or change plugins.overrides"}};
+       "its override is plugin test.off, which is disabled: enable that plugin, or change "
+       "plugins.overrides"}};
   for (const auto& [id, text] : advice) {
     const auto plugins = set_of(world, {{"fake", id}});
     EXPECT_FALSE(id == "test.broken" && plugins->usable_for_key("fake", Depth::library));
@@ -153,8 +154,8 @@ TEST(Explain, AdvisesWhatAPinNeeds) {
       "or change plugins.overrides");
 }
 
-// What the same text says is not served must not stand there as served or near.
-TEST(UnservedError, NeverContradictsItself) {
+// A key that is not served must not be listed as served or as a near name in the same text.
+TEST(UnservedError, DoesNotListUnservedKeysAsServed) {
   World world;
   world.add("graph", "no_query",
             ManifestBuilder()
@@ -164,8 +165,9 @@ TEST(UnservedError, NeverContradictsItself) {
   const auto plugins = set_of(world, {{"fake", "test.absent"}});
   EXPECT_FALSE(plugins->usable_for_key("GraphExecutorFactory", Depth::library));
 
-  const Explanation told = explain(*plugins, {wanted("GraphExecutorFactory"), wanted("fake")});
-  const Error error = unserved_error(told, "model.so");
+  const Explanation explanation =
+      explain(*plugins, {wanted("GraphExecutorFactory"), wanted("fake")});
+  const Error error = unserved_error(explanation, "model.so");
 
   EXPECT_THAT(error.message,
               StartsWith("model.so needs 2 things: \"GraphExecutorFactory\", \"fake\", served by "
@@ -174,7 +176,7 @@ TEST(UnservedError, NeverContradictsItself) {
   EXPECT_THAT(error.message, testing::Not(HasSubstr("near name")));
 }
 
-TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
+TEST(UnservedError, ListsAllKeysReasonsNearNamesAndLocations) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
   world.add("b", "", ManifestBuilder().id("test.b").key("opencl"));
@@ -206,8 +208,8 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndWhereItLooked) {
                 "GANTRY_ADD_PLUGIN_FILES (unset)");
 }
 
-// Case 25 of the catalogue: no plugin at all must not be silence.
-TEST(UnservedError, SaysWhereItLookedWhenThereIsNothing) {
+// The searched locations are listed even if there is no plugin at all.
+TEST(UnservedError, ListsTheLocationsIfThereIsNoPlugin) {
   const World world;
   const auto plugins = set_of(world);
 

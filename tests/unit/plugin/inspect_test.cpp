@@ -30,7 +30,7 @@ Error refusal(const World& world, Depth depth = Depth::library) {
   return inspection.ok() ? Error{} : inspection.error();
 }
 
-// A library of nothing but what is asked for: it is inspected, never opened.
+// Builds a minimal library, which is inspected and never opened.
 ElfBuilder plugin_elf() { return ElfBuilder().function("gantry_plugin_query_v1"); }
 
 Error refusal_of(const ElfBuilder& elf, const ManifestBuilder& manifest = fake_manifest(),
@@ -41,7 +41,7 @@ Error refusal_of(const ElfBuilder& elf, const ManifestBuilder& manifest = fake_m
   return refusal(world, depth);
 }
 
-TEST(InspectPlugin, FindsNothingWrongWithAGoodPlugin) {
+TEST(InspectPlugin, AcceptsAGoodPlugin) {
   World world;
   world.add("x", "good");
 
@@ -52,14 +52,14 @@ TEST(InspectPlugin, FindsNothingWrongWithAGoodPlugin) {
   EXPECT_EQ(refusal_of(plugin_elf()).message, "");
 }
 
-TEST(InspectPlugin, JudgesTheManifestsRangeBeforeTheFile) {
+TEST(InspectPlugin, ChecksTheManifestsRangeBeforeTheFile) {
   World world;
   world.add("x", "", fake_manifest().abi("{major: 1, min_minor: 7, max_minor: 9}"));
 
   EXPECT_EQ(refusal(world).reason, "ABI_RANGE");
 }
 
-TEST(InspectPlugin, SaysWhichPartOfAMissingLibrarysPathIsMissing) {
+TEST(InspectPlugin, NamesTheMissingPartOfAPath) {
   World world;
   world.add("x", "", fake_manifest().library("sub/libfake.so"));
 
@@ -75,7 +75,7 @@ TEST(InspectPlugin, SaysWhichPartOfAMissingLibrarysPathIsMissing) {
                                        "/x.yaml, resolved to " + directory + "/sub/libfake.so"));
 }
 
-TEST(InspectPlugin, SaysThatALinkLeadsNowhere) {
+TEST(InspectPlugin, ReportsADanglingLink) {
   World world;
   world.add("x", "");
   std::filesystem::create_symlink("/nowhere/lib.so", world.library("x"));
@@ -84,7 +84,7 @@ TEST(InspectPlugin, SaysThatALinkLeadsNowhere) {
   EXPECT_THAT(refusal(world).message, HasSubstr("is a dangling symbolic link"));
 }
 
-TEST(InspectPlugin, RefusesWhatIsNoFileWithoutTouchingIt) {
+TEST(InspectPlugin, RejectsOtherKindsOfFilesWithoutOpeningThem) {
   const auto expect = [](const World& world, std::string_view kind) {
     const Error error = refusal(world);
     EXPECT_EQ(error.code, Code::malformed);
@@ -117,7 +117,7 @@ TEST(InspectPlugin, RefusesWhatIsNoFileWithoutTouchingIt) {
   ::close(listener);
 }
 
-TEST(InspectPlugin, RefusesTextAndEmptyFilesWithTheirFirstBytes) {
+TEST(InspectPlugin, RejectsTextAndEmptyFilesWithTheirFirstBytes) {
   for (const std::string_view content : {"", "hello", "#!/bin/sh\nexit 0\n"}) {
     World world;
     world.add("x", "");
@@ -130,8 +130,8 @@ TEST(InspectPlugin, RefusesTextAndEmptyFilesWithTheirFirstBytes) {
   }
 }
 
-// The system's linker would map each of these and die on the first page that is not there.
-TEST(InspectPlugin, RefusesALibraryCutAnywhere) {
+// The system's linker maps a truncated file, and the first access to a missing page raises SIGBUS.
+TEST(InspectPlugin, RejectsEveryTruncation) {
   const std::vector<std::uint8_t> whole = test::read_file(test::fake_library("good"));
   for (std::size_t i = 0; i < 64; ++i) {
     const std::size_t size = whole.size() * i / 64;
@@ -148,18 +148,18 @@ TEST(InspectPlugin, RefusesALibraryCutAnywhere) {
   EXPECT_EQ(refusal(world).reason, "TRUNCATED");
 }
 
-TEST(InspectPlugin, NamesTheMachineThatALibraryIsMadeFor) {
+TEST(InspectPlugin, NamesTheMachineOfALibrary) {
   const bool here_is_arm = host_machine() == ElfMachine::aarch64;
   const Error error = refusal_of(plugin_elf().machine(here_is_arm ? 62 : 183));
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "WRONG_MACHINE");
   EXPECT_THAT(error.message,
-              HasSubstr(here_is_arm ? "libfake.so is made for x86-64, this host is aarch64"
-                                    : "libfake.so is made for aarch64, this host is x86-64"));
+              HasSubstr(here_is_arm ? "libfake.so is built for x86-64, this host is aarch64"
+                                    : "libfake.so is built for aarch64, this host is x86-64"));
 }
 
-TEST(InspectPlugin, RefusesThirtyTwoBitsAndBigEndian) {
+TEST(InspectPlugin, RejectsThirtyTwoBitsAndBigEndian) {
   for (const auto& [at, value, text] :
        {std::tuple(4, 1, "is 32-bit"), std::tuple(5, 2, "is big-endian")}) {
     std::vector<std::uint8_t> bytes = plugin_elf().build();
@@ -174,7 +174,7 @@ TEST(InspectPlugin, RefusesThirtyTwoBitsAndBigEndian) {
   }
 }
 
-TEST(InspectPlugin, RefusesProgramsAndTheProgramItself) {
+TEST(InspectPlugin, RejectsProgramsAndTheProgramItself) {
   for (const char* program : {"fake_program", "fake_fixed_program"}) {
     World world;
     world.add("x", "");
@@ -192,7 +192,7 @@ TEST(InspectPlugin, RefusesProgramsAndTheProgramItself) {
   EXPECT_THAT(refusal(world).message, HasSubstr("is this program itself"));
 }
 
-TEST(InspectPlugin, RefusesAnObjectFile) {
+TEST(InspectPlugin, RejectsAnObjectFile) {
   World world;
   world.add("x", "");
   const std::vector<std::uint8_t> content = {1, 2, 3};
@@ -206,7 +206,7 @@ TEST(InspectPlugin, RefusesAnObjectFile) {
             world.library("x").string() + " is ELF type 1, expected a shared library");
 }
 
-TEST(InspectPlugin, RefusesAnExecutableStackOnEveryHost) {
+TEST(InspectPlugin, RejectsAnExecutableStackOnEveryHost) {
   World world;
   world.add("x", "");
   test::write_file(world.library("x"), plugin_elf().executable_stack().build());
@@ -216,12 +216,12 @@ TEST(InspectPlugin, RefusesAnExecutableStackOnEveryHost) {
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "EXEC_STACK");
   EXPECT_EQ(error.message, world.library("x").string() +
-                               " asks for an executable stack, which newer systems refuse; link it "
+                               " requires an executable stack, which newer systems reject; link it "
                                "with -Wl,-z,noexecstack");
 }
 
-// Old assemblers leave the header out, and the kernel's default is executable on x86-64.
-TEST(InspectPlugin, RefusesALibraryThatSaysNothingOfItsStack) {
+// Old assemblers omit the header, and the kernel's default is executable on x86-64.
+TEST(InspectPlugin, RejectsALibraryWithoutAStackHeader) {
   if (host_machine() != ElfMachine::x86_64) GTEST_SKIP() << "the default differs on this machine";
   std::vector<std::uint8_t> bytes = plugin_elf().build();
   // PT_GNU_STACK
@@ -239,11 +239,11 @@ TEST(InspectPlugin, RefusesALibraryThatSaysNothingOfItsStack) {
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "EXEC_STACK");
   EXPECT_EQ(error.message, world.library("x").string() +
-                               " has no PT_GNU_STACK header, which asks for an executable stack, "
-                               "which newer systems refuse; link it with -Wl,-z,noexecstack");
+                               " has no PT_GNU_STACK header, which implies an executable stack, "
+                               "which newer systems reject; link it with -Wl,-z,noexecstack");
 }
 
-TEST(InspectPlugin, ListsWhatALibraryExportsInsteadOfTheQuery) {
+TEST(InspectPlugin, ListsExportedSymbolsIfTheQueryIsMissing) {
   ElfBuilder elf;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) elf.function(name);
 
@@ -253,7 +253,7 @@ TEST(InspectPlugin, ListsWhatALibraryExportsInsteadOfTheQuery) {
   EXPECT_THAT(refusal_of(ElfBuilder()).message, HasSubstr("found no symbol"));
 }
 
-TEST(InspectPlugin, RefusesImportsOfTheCoreBeforeTheLinkerSeesThem) {
+TEST(InspectPlugin, RejectsImportsOfTheCoreBeforeOpening) {
   for (const char* symbol :
        {"gantry_runtime_create", "_ZN6gantry7Runtime6createEv", "_ZNK6gantry6Tensor5dtypeEv"}) {
     const Error error = refusal_of(plugin_elf().undefined(symbol));
@@ -264,7 +264,7 @@ TEST(InspectPlugin, RefusesImportsOfTheCoreBeforeTheLinkerSeesThem) {
   EXPECT_EQ(refusal_of(plugin_elf().undefined("malloc")).message, "");
 }
 
-TEST(InspectPlugin, LooksForWhatTheManifestRequires) {
+TEST(InspectPlugin, ChecksTheRequirementsOfTheManifest) {
   const auto needs = [](std::string_view what) { return fake_manifest().set("requires", what); };
 
   EXPECT_EQ(refusal_of(plugin_elf(),
@@ -275,10 +275,10 @@ TEST(InspectPlugin, LooksForWhatTheManifestRequires) {
   const Error node = refusal_of(plugin_elf(), needs("{device_nodes: [/dev/acme0]}"));
   EXPECT_EQ(node.code, Code::unavailable);
   EXPECT_EQ(node.reason, "NO_DEVICE_NODE");
-  EXPECT_THAT(node.message, StartsWith("device node /dev/acme0 is not there"));
+  EXPECT_THAT(node.message, StartsWith("device node /dev/acme0 does not exist"));
   const Error file = refusal_of(plugin_elf(), needs("{files: [/opt/acme/firmware]}"));
   EXPECT_EQ(file.reason, "FILE_MISSING");
-  EXPECT_THAT(file.message, StartsWith("required file /opt/acme/firmware is not there"));
+  EXPECT_THAT(file.message, StartsWith("required file /opt/acme/firmware does not exist"));
   const Error driver =
       refusal_of(plugin_elf(), needs("{libraries: [{soname: libacme_driver.so.1}]}"));
   EXPECT_EQ(driver.reason, "DRIVER_MISSING");
@@ -301,8 +301,8 @@ TEST(InspectPlugin, ReadsADriversVersionFromItsRealName) {
   EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, minimum is 7.1"));
 }
 
-// dlopen searches for them itself; where nothing is opened, or dlopen has failed, they are searched
-// for here.
+// dlopen() searches for them itself; they are inspected only if nothing is opened or dlopen() has
+// failed.
 TEST(InspectPlugin, SearchesForNeededLibrariesOnlyWithDependencies) {
   World world;
   world.add("x", "missing_dependency");
@@ -312,7 +312,7 @@ TEST(InspectPlugin, SearchesForNeededLibrariesOnlyWithDependencies) {
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "LIB_NEEDED_MISSING");
   EXPECT_THAT(error.message,
-              StartsWith("libfake_dependency.so.4 is not found, wanted by libfake.so; searched "));
+              StartsWith("libfake_dependency.so.4 is not found, needed by libfake.so; searched "));
 }
 
 TEST(InspectPlugin, ComparesSymbolVersionsOnlyWithDependencies) {
@@ -325,14 +325,14 @@ TEST(InspectPlugin, ComparesSymbolVersionsOnlyWithDependencies) {
   EXPECT_THAT(error.message, StartsWith("libfake.so needs GLIBC_2.99 of libc.so.6, this host has"));
 }
 
-TEST(InspectPlugin, MeasuresStaticStorageOnlyWithDependencies) {
+TEST(InspectPlugin, ChecksStaticTlsOnlyWithDependencies) {
   const std::uint64_t df_static_tls = 0x10, dt_flags = 30;
   const ElfBuilder elf = plugin_elf().tls(1 << 20).dynamic(dt_flags, df_static_tls);
 
   EXPECT_EQ(refusal_of(elf, fake_manifest(), Depth::library).message, "");
   const Error error = refusal_of(elf, fake_manifest(), Depth::dependencies);
   EXPECT_EQ(error.reason, "STATIC_TLS");
-  EXPECT_THAT(error.message, HasSubstr("wants 1048576 bytes of static thread-local storage"));
+  EXPECT_THAT(error.message, HasSubstr("requires 1048576 bytes of static thread-local storage"));
 }
 
 }  // namespace

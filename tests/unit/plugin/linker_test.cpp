@@ -14,7 +14,7 @@ using test::ElfBuilder;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A file on disk with what core/elf reads of it.
+// A library file and its parsed ELF structures.
 struct Library {
   std::string path;
   ElfFile elf;
@@ -29,21 +29,22 @@ TEST(Linker, FindsLibrariesOfTheSystemAndOfTheProcess) {
 
   EXPECT_TRUE(linker.find("libc.so.6").has_value());
   EXPECT_TRUE(linker.find("libstdc++.so.6").has_value());
-  EXPECT_FALSE(linker.find("libgantry_nobody.so.1").has_value());
+  EXPECT_FALSE(linker.find("libgantry_absent.so.1").has_value());
 }
 
-TEST(Linker, LooksBesideTheLibraryThatAsksWhenItsRunpathSaysSo) {
+TEST(Linker, SearchesTheRunpathOfTheLibrary) {
   const test::TempDir dir;
   library(dir / "libnear.so.1", ElfBuilder());
-  const Library asks = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
-  const Library silent = library(dir / "b.so", ElfBuilder());
+  const Library with_runpath = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  const Library without_runpath = library(dir / "b.so", ElfBuilder());
   const Linker linker;
 
-  EXPECT_EQ(linker.find("libnear.so.1", asks.elf, asks.path), (dir / "libnear.so.1").string());
-  EXPECT_EQ(linker.find("libnear.so.1", silent.elf, silent.path), std::nullopt);
+  EXPECT_EQ(linker.find("libnear.so.1", with_runpath.elf, with_runpath.path),
+            (dir / "libnear.so.1").string());
+  EXPECT_EQ(linker.find("libnear.so.1", without_runpath.elf, without_runpath.path), std::nullopt);
 }
 
-TEST(Linker, TakesRunpathForRpathWhereThereAreBoth) {
+TEST(Linker, PrefersRunpathToRpath) {
   const test::TempDir dir;
   std::filesystem::create_directory(dir / "run");
   library(dir / "libnear.so.1", ElfBuilder());
@@ -56,19 +57,19 @@ TEST(Linker, TakesRunpathForRpathWhereThereAreBoth) {
   EXPECT_EQ(linker.find("libnear.so.1", old.elf, old.path), (dir / "libnear.so.1").string());
 }
 
-TEST(Linker, PassesOverFilesOfAnotherMachineAndFilesThatAreNone) {
+TEST(Linker, SkipsFilesOfAnotherMachineAndOtherFiles) {
   const test::TempDir dir;
   library(dir / "libnear.so.1",
           ElfBuilder().machine(host_machine() == ElfMachine::aarch64 ? 62 : 183));
   test::write_file(dir / "libtext.so.1", std::string_view("hello, this is no library"));
-  const Library asks = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  const Library with_runpath = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
   const Linker linker;
 
-  EXPECT_EQ(linker.find("libnear.so.1", asks.elf, asks.path), std::nullopt);
-  EXPECT_EQ(linker.find("libtext.so.1", asks.elf, asks.path), std::nullopt);
+  EXPECT_EQ(linker.find("libnear.so.1", with_runpath.elf, with_runpath.path), std::nullopt);
+  EXPECT_EQ(linker.find("libtext.so.1", with_runpath.elf, with_runpath.path), std::nullopt);
 }
 
-TEST(CheckNeeded, NamesTheChainThatLeadsToWhatIsMissing) {
+TEST(CheckNeeded, NamesTheChainThatLeadsToAMissingLibrary) {
   const test::TempDir dir;
   library(dir / "libmiddle.so.1", ElfBuilder().runpath("$ORIGIN").needed("libnowhere.so.2"));
   test::write_file(dir / "libnowhere.so.1", std::string_view("older"));
@@ -83,13 +84,13 @@ TEST(CheckNeeded, NamesTheChainThatLeadsToWhatIsMissing) {
   EXPECT_EQ(whole.error().reason, "LIB_NEEDED_MISSING");
   EXPECT_THAT(whole.error().message,
               StartsWith(concat(
-                  "libnowhere.so.2 is not found, wanted by outer.so -> libmiddle.so.1; searched "
+                  "libnowhere.so.2 is not found, needed by outer.so -> libmiddle.so.1; searched "
                   "$ORIGIN=",
                   dir.path().string(), ", the linker's cache, ")));
   EXPECT_THAT(whole.error().message, HasSubstr("; found libnowhere.so.1 there"));
 }
 
-TEST(CheckNeeded, EndsWhereLibrariesNeedEachOther) {
+TEST(CheckNeeded, EndsIfLibrariesNeedEachOther) {
   const test::TempDir dir;
   library(dir / "libb.so", ElfBuilder().runpath("$ORIGIN").needed("liba.so"));
   const Library a = library(dir / "liba.so", ElfBuilder().runpath("$ORIGIN").needed("libb.so"));
@@ -134,8 +135,8 @@ TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
   EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
 }
 
-// What glibc says, word for word, and what it means.
-TEST(LinkerError, IsClassifiedByItsWords) {
+// The messages of glibc and the reasons that they correspond to.
+TEST(LinkerError, IsClassifiedByItsText) {
   const std::tuple<std::string, std::string, Code> cases[] = {
       {"libacme.so.4: cannot open shared object file: No such file or directory",
        "LIB_NEEDED_MISSING", Code::unavailable},
@@ -145,11 +146,11 @@ TEST(LinkerError, IsClassifiedByItsWords) {
       {"/p/a.so: cannot allocate memory in static TLS block", "STATIC_TLS", Code::unavailable},
       {"a.so: cannot enable executable stack as shared object requires: Invalid argument",
        "EXEC_STACK", Code::unsupported},
-      {"/p/a.so: something that nobody has seen yet", "LINKER", Code::unavailable}};
-  for (const auto& [said, reason, code] : cases) {
-    const Error error = linker_error("/p/a.so", said);
-    EXPECT_EQ(error.reason, reason) << said;
-    EXPECT_EQ(error.code, code) << said;
+      {"/p/a.so: an unknown message", "LINKER", Code::unavailable}};
+  for (const auto& [message, reason, code] : cases) {
+    const Error error = linker_error("/p/a.so", message);
+    EXPECT_EQ(error.reason, reason) << message;
+    EXPECT_EQ(error.code, code) << message;
     EXPECT_THAT(error.message, StartsWith("/p/a.so: "));
   }
 }

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 ManifestBuilder second() { return fake_manifest().id("test.second").version("2.0.0"); }
 
-// A set over a world, with what it logs and whom it creates.
+// A set of a world's plugins, with the logged lines and the ids of the created plugins.
 struct Fixture {
   explicit Fixture(const World& world,
                    std::vector<std::pair<std::string, std::string>> overrides = {},
@@ -59,7 +59,7 @@ std::vector<std::string> ids(const PluginSet& plugins, const std::vector<Choice>
   return all;
 }
 
-TEST(PluginSet, OpensNothingUntilItIsAskedFor) {
+TEST(PluginSet, OpensPluginsOnRequestOnly) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -93,8 +93,8 @@ TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
   EXPECT_EQ(fixture.lines.size(), 2u);
 }
 
-// It is listed with its reason; nothing else is concerned.
-TEST(PluginSet, ServesWhatOthersOfferBesideABrokenManifest) {
+// The broken manifest is listed with its reason and does not affect other plugins.
+TEST(PluginSet, ServesOtherPluginsBesideABrokenManifest) {
   World world;
   world.add("good", "good");
   test::write_file(world.path() / "broken.yaml", std::string_view("keys: [{key: fake"));
@@ -107,7 +107,7 @@ TEST(PluginSet, ServesWhatOthersOfferBesideABrokenManifest) {
   EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::yaml_syntax);
 }
 
-TEST(PluginSet, CreatesAPluginOnceForAllThatItServes) {
+TEST(PluginSet, CreatesAPluginOnceForAllRequests) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -147,7 +147,7 @@ TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
   EXPECT_EQ(fixture.plugins.tie_for(choices), "");
 }
 
-TEST(PluginSet, ReportsARealTie) {
+TEST(PluginSet, ReportsATie) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
   world.add("b", "", fake_manifest().id("test.b"));
@@ -158,7 +158,7 @@ TEST(PluginSet, ReportsARealTie) {
             "set a priority or an override");
 }
 
-TEST(PluginSet, TakesThePinnedOneAndNoOther) {
+TEST(PluginSet, UsesOnlyThePluginOfAnOverride) {
   World world;
   world.add("good", "good");
   world.add("second", "second", second());
@@ -172,7 +172,7 @@ TEST(PluginSet, TakesThePinnedOneAndNoOther) {
   EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
 }
 
-TEST(PluginSet, GoesOnToTheNextWithOneWarning) {
+TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
   World world;
   world.add("good", "good");
   world.add("second", "create_fails", second());
@@ -192,8 +192,8 @@ TEST(PluginSet, GoesOnToTheNextWithOneWarning) {
   EXPECT_EQ(failed.reason, reason::create_failed);
 }
 
-// A named backend that is missing must not become another one.
-TEST(PluginSet, FailsWhereAPinnedPluginFails) {
+// A missing plugin that is selected by an override must not be replaced by another one.
+TEST(PluginSet, FailsIfThePluginOfAnOverrideFails) {
   World world;
   world.add("good", "good");
   world.add("second", "create_fails", second());
@@ -213,7 +213,7 @@ TEST(PluginSet, FailsWhereAPinnedPluginFails) {
   EXPECT_EQ(fixture.plugins.fallback_count(), 0u);
 }
 
-TEST(PluginSet, SaysThatAPinNamesNobody) {
+TEST(PluginSet, ReportsAnOverrideThatMatchesNoPlugin) {
   World world;
   world.add("good", "good");
   Fixture fixture(world, {{"fake", "test.absent"}});
@@ -222,12 +222,13 @@ TEST(PluginSet, SaysThatAPinNamesNobody) {
 
   ASSERT_FALSE(active.ok());
   EXPECT_EQ(active.error().reason, "PIN_UNSERVED");
-  EXPECT_EQ(active.error().message,
-            "type key \"fake\" is overridden to plugin test.absent, which is not there or does not "
-            "offer it");
+  EXPECT_EQ(
+      active.error().message,
+      "type key \"fake\" is overridden to plugin test.absent, which is not installed or does not "
+      "offer it");
 }
 
-TEST(PluginSet, SaysThatNobodyOffersAKey) {
+TEST(PluginSet, ReportsThatNoPluginOffersAKey) {
   Fixture fixture{World()};
 
   const auto active = fixture.plugins.for_key("fake");
@@ -240,7 +241,7 @@ TEST(PluginSet, SaysThatNobodyOffersAKey) {
             "no usable plugin has the id test.fake");
 }
 
-// What was missing may be there now: nothing is remembered against a plugin.
+// A failed plugin is tried again, because the cause of the failure may be gone.
 TEST(PluginSet, TriesAFailedPluginAgain) {
   World world;
   world.add("good", "", fake_manifest());
@@ -254,7 +255,7 @@ TEST(PluginSet, TriesAFailedPluginAgain) {
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 }
 
-// Only the linker resolves what a library needs before it is opened; the error names the library
+// The dependencies of a library are not inspected before it is opened. The error names the library
 // that needs the missing one and the directories that were searched.
 TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
   World world;
@@ -268,10 +269,10 @@ TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
   ASSERT_FALSE(active.ok());
   EXPECT_EQ(active.error().reason, "LIB_NEEDED_MISSING");
   EXPECT_THAT(active.error().message,
-              testing::StartsWith(concat("libfake_dependency.so.4 is not found, wanted by "
+              testing::StartsWith(concat("libfake_dependency.so.4 is not found, needed by "
                                          "libfake.so; searched $ORIGIN=",
                                          (world.path() / "x").string(), ", the linker's cache, ")));
-  EXPECT_THAT(active.error().message, HasSubstr("\n  the linker says: "));
+  EXPECT_THAT(active.error().message, HasSubstr("\n  linker message: "));
   EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::lib_needed_missing);
   EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
 }
@@ -290,7 +291,7 @@ TEST(PluginSet, FindsMissingDependenciesWithoutOpening) {
   }
 }
 
-TEST(PluginSet, LeavesOutWhatAFilterTookAway) {
+TEST(PluginSet, OmitsFilteredPlugins) {
   World world;
   world.add("good", "good");
   Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
@@ -315,7 +316,7 @@ TEST(PluginSet, InspectsWithoutOpening) {
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
-TEST(PluginSet, FindsTheFirstThatCouldBeOpenedWithoutOpeningIt) {
+TEST(PluginSet, FindsTheFirstUsablePluginWithoutOpeningIt) {
   World world;
   world.add("a", "no_query", fake_manifest().id("test.a").line("priority: 2"));
   world.add("b", "", fake_manifest().id("test.b").line("priority: 1"));
@@ -334,7 +335,7 @@ TEST(PluginSet, FindsTheFirstThatCouldBeOpenedWithoutOpeningIt) {
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
-TEST(PluginSet, LooksAgainAtWhatCouldNotBeOpened) {
+TEST(PluginSet, InspectsAFailedPluginAgain) {
   World world;
   world.add("good", "", fake_manifest());
   Fixture fixture(world);
@@ -348,25 +349,26 @@ TEST(PluginSet, LooksAgainAtWhatCouldNotBeOpened) {
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 }
 
-// Its file says nothing of why it failed: it may be tried again, and until then it serves nothing.
+// An inspection cannot show why the plugin's code failed: the plugin may be tried again, and until
+// then it serves no key.
 TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
-  for (const char* way : {"create_fails", "query_fails"}) {
+  for (const char* variant : {"create_fails", "query_fails"}) {
     World world;
-    world.add("second", way, second());
+    world.add("second", variant, second());
     Fixture fixture(world);
     ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
     const Candidate failed = fixture.plugins.candidates()[0];
 
-    EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value()) << way;
+    EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value()) << variant;
 
-    EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << way;
-    EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << way;
-    EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty()) << way;
-    EXPECT_THAT(fixture.plugins.served_devices(), ElementsAre("fake_device")) << way;
+    EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << variant;
+    EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << variant;
+    EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty()) << variant;
+    EXPECT_THAT(fixture.plugins.served_devices(), ElementsAre("fake_device")) << variant;
   }
 }
 
-TEST(PluginSet, TakesAPluginInUseForUsableWhateverBecameOfItsFile) {
+TEST(PluginSet, TreatsAPluginInUseAsUsableWithoutItsFile) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -378,7 +380,7 @@ TEST(PluginSet, TakesAPluginInUseForUsableWhateverBecameOfItsFile) {
   EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
 }
 
-TEST(PluginSet, DoesNotServeAKeyThatIsPinnedToAnother) {
+TEST(PluginSet, DoesNotServeAKeyThatIsOverriddenToAnotherPlugin) {
   World world;
   world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
   Fixture fixture(world, {{"fake", "test.absent"}});
@@ -387,7 +389,7 @@ TEST(PluginSet, DoesNotServeAKeyThatIsPinnedToAnother) {
   EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
 }
 
-TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
+TEST(PluginSet, NamesARequiredPluginThatCannotBeUsed) {
   World world;
   world.add("a", "good", fake_manifest().line("required: true"));
   world.add("b", "no_query", second());
@@ -408,7 +410,7 @@ TEST(PluginSet, SaysWhichRequiredPluginCannotBeUsed) {
   EXPECT_THAT(fixture.created, IsEmpty());
 }
 
-TEST(PluginSet, RequiresThatTheDependenciesOfARequiredPluginAreThere) {
+TEST(PluginSet, ChecksTheDependenciesOfARequiredPlugin) {
   World world;
   world.add("x", "missing_dependency", fake_manifest().line("required: true"));
   Fixture fixture(world);
@@ -419,7 +421,7 @@ TEST(PluginSet, RequiresThatTheDependenciesOfARequiredPluginAreThere) {
   EXPECT_EQ(status.error().reason, "LIB_NEEDED_MISSING");
 }
 
-TEST(PluginSet, RequiresWhatADropInRequires) {
+TEST(PluginSet, AppliesRequiredOfADropIn) {
   World world;
   world.add("x", "no_query");
   std::filesystem::create_directories(world.path() / "x.yaml.d");
@@ -435,7 +437,7 @@ TEST(PluginSet, RequiresWhatADropInRequires) {
                                          " and cannot be used, ")));
 }
 
-TEST(PluginSet, DoesNotTakeAFilteredPluginForAPresentOne) {
+TEST(PluginSet, ReportsAFilteredRequiredPlugin) {
   World world;
   world.add("a", "good", fake_manifest().line("required: true"));
   Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
@@ -446,7 +448,7 @@ TEST(PluginSet, DoesNotTakeAFilteredPluginForAPresentOne) {
   EXPECT_EQ(status.error().reason, "FILTERED");
 }
 
-TEST(PluginSet, GivesEveryThreadTheOneInstance) {
+TEST(PluginSet, ReturnsOneInstanceToAllThreads) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -462,7 +464,7 @@ TEST(PluginSet, GivesEveryThreadTheOneInstance) {
   EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
 }
 
-TEST(PluginSet, RefusesAPluginThatNeedsItselfToBeCreated) {
+TEST(PluginSet, RejectsAPluginThatRequestsItselfDuringCreation) {
   World world;
   world.add("good", "good");
   const SearchResult found = world.search();
@@ -482,10 +484,10 @@ TEST(PluginSet, RefusesAPluginThatNeedsItselfToBeCreated) {
   ASSERT_FALSE(active.ok());
   EXPECT_EQ(active.error().code, Code::bug);
   EXPECT_THAT(active.error().message,
-              HasSubstr("plugin test.fake 1.0.0 asks for itself while it is created"));
+              HasSubstr("plugin test.fake 1.0.0 requests itself while it is being created"));
 }
 
-// A plugin that is part of the program, with a table that is right.
+// A plugin that is part of the program, with a valid table.
 gantry_code create(const gantry_host*, void** self, gantry_status*) {
   *self = nullptr;
   return GANTRY_OK;
@@ -519,7 +521,7 @@ const gantry_plugin_table* program_plugin(const gantry_host_info*, gantry_status
   return &table;
 }
 
-TEST(PluginSet, PrefersThePluginsOfTheProgram) {
+TEST(PluginSet, PrefersPluginsOfTheProgram) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -534,7 +536,7 @@ TEST(PluginSet, PrefersThePluginsOfTheProgram) {
   EXPECT_EQ(fixture.plugins.candidates()[1].file, "(program)");
   const Status again = fixture.plugins.add_program_plugin(program_plugin);
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().message, "plugin test.fake is part of the program already");
+  EXPECT_EQ(again.error().message, "plugin test.fake is already part of the program");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(OpenPlugin, GivesCompleteTablesOfAGoodPlugin) {
+TEST(OpenPlugin, ReturnsTheTablesOfAGoodPlugin) {
   World world;
   world.add("good", "good");
 
@@ -48,7 +48,7 @@ TEST(OpenPlugin, OpensTheSamePluginTwiceAsOneLibrary) {
   EXPECT_EQ((*first)->table.create, (*second)->table.create);
 }
 
-TEST(OpenPlugin, TakesALongerTableAndAWiderRange) {
+TEST(OpenPlugin, AcceptsALongerTableAndAWiderRange) {
   World world;
   world.add("long", "long_table");
   world.add("wide", "wider_abi", fake_manifest().abi("{major: 1, min_minor: 0, max_minor: 9}"));
@@ -59,7 +59,7 @@ TEST(OpenPlugin, TakesALongerTableAndAWiderRange) {
   EXPECT_EQ((*wide)->abi_minor, 0u);
 }
 
-TEST(OpenPlugin, WarnsOfALoaderThatTheManifestKeepsSilentAbout) {
+TEST(OpenPlugin, WarnsAboutALoaderThatTheManifestOmits) {
   World world;
   world.add("good", "good", ManifestBuilder().device("fake_device"));
 
@@ -71,7 +71,7 @@ TEST(OpenPlugin, WarnsOfALoaderThatTheManifestKeepsSilentAbout) {
 }
 
 struct Broken {
-  std::string way;
+  std::string variant;
   ManifestBuilder manifest;
   Code code;
   std::uint16_t number;
@@ -80,12 +80,12 @@ struct Broken {
   std::string text;
 };
 
-class OpenPluginRefuses : public ::testing::TestWithParam<Broken> {};
+class OpenPluginRejects : public ::testing::TestWithParam<Broken> {};
 
-TEST_P(OpenPluginRefuses, WithCodeReasonAndText) {
+TEST_P(OpenPluginRejects, WithCodeReasonAndText) {
   const Broken& broken = GetParam();
   World world;
-  world.add("broken", broken.way, broken.manifest);
+  world.add("broken", broken.variant, broken.manifest);
 
   const auto plugin = open_plugin(world.manifest("broken"), core_info());
 
@@ -98,28 +98,28 @@ TEST_P(OpenPluginRefuses, WithCodeReasonAndText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Fakes, OpenPluginRefuses,
+    Fakes, OpenPluginRejects,
     ::testing::Values(
         Broken{"wrong_id", fake_manifest(), Code::malformed, 230, "ID_MISMATCH",
-               "broken.yaml says id test.fake, "},
+               "broken.yaml declares id test.fake, "},
         Broken{"wrong_version", fake_manifest(), Code::malformed, 230, "VERSION_MISMATCH",
-               "libfake.so says 1.0.1: the two belong to different installations"},
+               "libfake.so declares 1.0.1: the two belong to different installations"},
         Broken{"odd_version", fake_manifest(), Code::malformed, 230, "VERSION_MISMATCH",
                "version \"one\" has 1 numbers"},
         Broken{"newer_abi", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
-               "plugin test.fake 1.0.0 speaks ABI 1.4-1.6, this core speaks 1.0"},
+               "plugin test.fake 1.0.0 supports ABI 1.4-1.6, this core supports 1.0"},
         Broken{"other_key", fake_manifest(), Code::malformed, 224, "KEY_NOT_OFFERED",
                "offers type key \"fake\", "},
         Broken{"good", fake_manifest().device("second_device"), Code::malformed, 224,
                "KEY_NOT_OFFERED", "offers device \"second_device\", "},
-        Broken{
-            "newer_abi", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
-            "plugin test.fake 1.0.0 speaks ABI 1.4-1.6, this core speaks 1.0: the plugin is newer"},
+        Broken{"newer_abi", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
+               "plugin test.fake 1.0.0 supports ABI 1.4-1.6, this core supports 1.0: the plugin is "
+               "newer"},
         Broken{"newer_major", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
-               "speaks ABI 2.0-2.1, this core speaks 1.0"},
+               "supports ABI 2.0-2.1, this core supports 1.0"},
         Broken{"good", fake_manifest().abi("{major: 1, min_minor: 3, max_minor: 5}"),
                Code::unsupported, 210, "ABI_RANGE",
-               "plugin test.fake 1.0.0 speaks ABI 1.3-1.5, this core speaks 1.0"},
+               "plugin test.fake 1.0.0 supports ABI 1.3-1.5, this core supports 1.0"},
         Broken{"short_table", fake_manifest(), Code::malformed, 212, "STRUCT_SIZE",
                "gantry_plugin_table says its size is 104, minimum is 112 (ABI 1.0)"},
         Broken{"null_create", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
@@ -142,9 +142,10 @@ INSTANTIATE_TEST_SUITE_P(
                "device name \"Fake Device\", expected [a-z][a-z0-9_]*"},
         Broken{"twice_the_same_key", fake_manifest(), Code::malformed, 223, "KEY_DUPLICATE",
                "type key \"fake\" is offered twice"},
-        Broken{"no_query", fake_manifest(), Code::malformed, 220, "QUERY_MISSING",
-               "does not export gantry_plugin_query_v1, found fake_entry: it is no gantry plugin "
-               "of ABI 1"},
+        Broken{
+            "no_query", fake_manifest(), Code::malformed, 220, "QUERY_MISSING",
+            "does not export gantry_plugin_query_v1, found fake_entry: it is not a gantry plugin "
+            "of ABI 1"},
         Broken{"query_fails", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
                "fake: this core is too old"},
         Broken{"query_says_nothing", fake_manifest(), Code::unsupported, 225, "QUERY_FAILED",
@@ -157,13 +158,13 @@ INSTANTIATE_TEST_SUITE_P(
                "no library defines _ZN7sibling21removed_by_an_upgradeEi "
                "(sibling::removed_by_an_upgrade(int))"},
         Broken{"missing_dependency", fake_manifest(), Code::unavailable, 330, "LIB_NEEDED_MISSING",
-               "libfake_dependency.so.4 is not found, wanted by libfake.so; searched $ORIGIN="},
+               "libfake_dependency.so.4 is not found, needed by libfake.so; searched $ORIGIN="},
         Broken{"static_tls", fake_manifest(), Code::unsupported, 321, "STATIC_TLS",
                "bytes of static thread-local storage"},
         Broken{"exec_stack", fake_manifest(), Code::unsupported, 320, "EXEC_STACK",
-               "asks for an executable stack, which newer systems refuse; link it with "
+               "requires an executable stack, which newer systems reject; link it with "
                "-Wl,-z,noexecstack"}),
-    [](const auto& test) { return concat(test.param.way, "_", test.index); });
+    [](const auto& test) { return concat(test.param.variant, "_", test.index); });
 
 TEST(OpenPlugin, NamesNearSonamesOfAMissingDependency) {
   World world;
@@ -176,8 +177,9 @@ TEST(OpenPlugin, NamesNearSonamesOfAMissingDependency) {
   EXPECT_THAT(plugin.error().message, HasSubstr("; found libfake_dependency.so.3 there"));
 }
 
-// After an atomic replacement the linker hands out what it has: old code under a new file's name.
-TEST(OpenPlugin, RefusesAFileThatReplacedALoadedOne) {
+// After an atomic replacement the linker returns the library that is already open: old code with
+// the path of the new file.
+TEST(OpenPlugin, RejectsAFileThatReplacedALoadedOne) {
   World world;
   world.add("good", "good");
   ASSERT_TRUE(open_plugin(world.manifest("good"), core_info()).ok());
@@ -192,7 +194,7 @@ TEST(OpenPlugin, RefusesAFileThatReplacedALoadedOne) {
   EXPECT_THAT(plugin.error().message, HasSubstr("restart the program to use it"));
 }
 
-TEST(OpenPlugin, WorksRenamedAndThroughALink) {
+TEST(OpenPlugin, OpensARenamedLibraryAndALink) {
   World world;
   world.add("good", "good", fake_manifest().library("other_name.so"));
   std::filesystem::rename(world.library("good"), world.path() / "good/other_name.so");
@@ -205,7 +207,7 @@ TEST(OpenPlugin, WorksRenamedAndThroughALink) {
 
 const gantry_plugin_table* nothing(const gantry_host_info*, gantry_status*) { return nullptr; }
 
-TEST(AdoptPlugin, AsksTheProgramsPluginLikeAnyOther) {
+TEST(AdoptPlugin, RunsTheQueryOfTheProgramsPlugin) {
   const auto plugin = adopt_plugin(nothing, core_info());
 
   ASSERT_FALSE(plugin.ok());
@@ -213,7 +215,7 @@ TEST(AdoptPlugin, AsksTheProgramsPluginLikeAnyOther) {
   EXPECT_THAT(plugin.error().message, StartsWith("the program's plugin: gantry_plugin_query_v1"));
 }
 
-// A table as it should be, for tests to spoil; its query gives the newest.
+// A valid table, which tests modify. query() returns the table that was created last.
 struct ProgramTable {
   ProgramTable() {
     loader.struct_size = sizeof loader;
@@ -258,7 +260,7 @@ struct ProgramTable {
   gantry_plugin_table table{};
 };
 
-TEST(AdoptPlugin, TakesATypeKeyAsLongAsAContainersMayBe) {
+TEST(AdoptPlugin, AcceptsATypeKeyOfTheMaximalLength) {
   ProgramTable program;
   const std::string key(256, 'k');
   program.loader.type_key = key.c_str();
@@ -269,7 +271,7 @@ TEST(AdoptPlugin, TakesATypeKeyAsLongAsAContainersMayBe) {
   EXPECT_NE((*plugin)->loader(key), nullptr);
 }
 
-TEST(AdoptPlugin, RefusesNamesThatNoManifestCouldHave) {
+TEST(AdoptPlugin, RejectsNamesThatAManifestCannotHave) {
   const std::string long_key(257, 'k');
   struct Bad {
     std::string what;
@@ -301,7 +303,7 @@ TEST(AdoptPlugin, RefusesNamesThatNoManifestCouldHave) {
   }
 }
 
-TEST(ManifestOf, SaysWhatTheTableOffers) {
+TEST(ManifestOf, ListsTheKeysAndDevicesOfTheTable) {
   World world;
   world.add("good", "good");
   const auto plugin = open_plugin(world.manifest("good"), core_info());

@@ -65,7 +65,7 @@ constexpr std::array<Query, kTables> all_queries(std::index_sequence<N...>) {
 }
 constexpr std::array<Query, kTables> kQueries = all_queries(std::make_index_sequence<kTables>());
 
-// A set whose plugins fail to be created where `fails` says so.
+// A set in which the creation of the plugin with the id `fails` fails.
 struct Fixture {
   explicit Fixture(const World& world)
       : log(LogLevel::warning, [this](LogLevel, std::string_view) { on_warning(); }),
@@ -90,8 +90,8 @@ struct Fixture {
   PluginSet plugins;
 };
 
-// The log is told between two attempts, when the set is not locked.
-TEST(ProgramPlugins, DoNotChangeWhoComesNextWhenTheyAreAddedBetween) {
+// The warning is logged between two attempts, while the set is not locked.
+TEST(ProgramPlugins, DoNotChangeTheNextChoiceIfAddedBetweenAttempts) {
   World world;
   world.add("bystander", "", ManifestBuilder().id("test.bystander").key("other"));
   world.add("good", "good");
@@ -107,7 +107,7 @@ TEST(ProgramPlugins, DoNotChangeWhoComesNextWhenTheyAreAddedBetween) {
   EXPECT_EQ((*active)->plugin->version.text, "1.0.0");
 }
 
-TEST(ProgramPlugins, TakeThePlaceOfTheOneThatWasToComeNext) {
+TEST(ProgramPlugins, ReplaceTheNextChoiceOfTheSameId) {
   World world;
   world.add("good", "good");
   world.add("second", "second", fake_manifest().id("test.second").version("2.0.0"));
@@ -123,7 +123,7 @@ TEST(ProgramPlugins, TakeThePlaceOfTheOneThatWasToComeNext) {
   EXPECT_EQ((*active)->plugin->version.text, "9.0.0");
 }
 
-TEST(ProgramPlugins, ComeTooLateForAnIdThatIsInUse) {
+TEST(ProgramPlugins, AreRejectedIfTheirIdIsInUse) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -137,11 +137,12 @@ TEST(ProgramPlugins, ComeTooLateForAnIdThatIsInUse) {
     ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code, Code::invalid);
     EXPECT_EQ(late.error().message,
-              "plugin test.fake 1.0.0 is in use already, the program's comes too late");
+              "plugin test.fake 1.0.0 is already in use and cannot be replaced by a plugin of the "
+              "program");
   }
 }
 
-TEST(ProgramPlugins, TakeThePlaceOfOneThatFailedWhenItWasOpened) {
+TEST(ProgramPlugins, ReplaceAPluginThatFailedToOpen) {
   World world;
   world.add("good", "good");
   Fixture fixture(world);
@@ -155,8 +156,8 @@ TEST(ProgramPlugins, TakeThePlaceOfOneThatFailedWhenItWasOpened) {
   EXPECT_EQ((*fixture.plugins.for_key("fake"))->plugin->version.text, "9.0.0");
 }
 
-// Whoever asks gets what serves the key, from the file or from the program, and everybody the same.
-TEST(ProgramPlugins, AreAddedWhileOtherThreadsAsk) {
+// All threads receive the same plugin for the key, that of the file or that of the program.
+TEST(ProgramPlugins, MayBeAddedWhileOtherThreadsRequestPlugins) {
   for (int round = 0; round < 10; ++round) {
     World world;
     world.add("a", "", ManifestBuilder().id("test.a").key("other"));
@@ -182,7 +183,7 @@ TEST(ProgramPlugins, AreAddedWhileOtherThreadsAsk) {
     });
     for (std::thread& thread : threads) thread.join();
 
-    // only that of the id in use
+    // only the plugin whose id is in use
     EXPECT_LE(refused, 1);
     for (const auto& mine : active) {
       ASSERT_TRUE(mine.ok()) << mine.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A temporary tree of plugin directories made of fake plugins.
+// A temporary tree of directories with fake plugins.
 #pragma once
 
 #include "core/manifest/merge.hpp"
@@ -12,26 +12,28 @@
 
 namespace gantry::test {
 
-inline std::filesystem::path fake_library(std::string_view way) {
-  return build_tree() / "tests/fake_plugins" / concat("libfake_", way, ".so");
+inline std::filesystem::path fake_library(std::string_view variant) {
+  return build_tree() / "tests/fake_plugins" / concat("libfake_", variant, ".so");
 }
 
 inline gantry_host_info core_info() { return {sizeof(gantry_host_info), 0, {1, 0, 0, 0}, "0.1.0"}; }
 
-// What every fake claims unless it is told otherwise.
+// The manifest that matches the fake plugins by default.
 inline ManifestBuilder fake_manifest() {
   return ManifestBuilder().key("fake").device("fake_device");
 }
 
 class World {
  public:
-  // A directory <name> with <name>.yaml and a copy of libfake_<way>.so as libfake.so. A copy is a file of its own: the
-  // linker keeps libraries of one file together.
-  std::string add(std::string_view name, std::string_view way,
+  // Adds a directory <name> with <name>.yaml and a copy of libfake_<variant>.so as libfake.so. A
+  // copy is necessary because the linker opens each file only once.
+  std::string add(std::string_view name, std::string_view variant,
                   const ManifestBuilder& manifest = fake_manifest()) {
     const auto directory = dir_ / name;
     std::filesystem::create_directories(directory);
-    if (!way.empty()) std::filesystem::copy_file(fake_library(way), directory / "libfake.so");
+    if (!variant.empty()) {
+      std::filesystem::copy_file(fake_library(variant), directory / "libfake.so");
+    }
     return manifest.write_to(directory / concat(name, ".yaml")).string();
   }
   Manifest manifest(std::string_view name) const {
@@ -43,7 +45,7 @@ class World {
     PluginLocations locations;
     locations.directories = {dir_.path().string()};
     locations.exclusive = true;
-    // whatever this host has
+    // ignores the plugins that are installed on this host
     locations.admin_directory.clear();
     return search_plugins(locations);
   }

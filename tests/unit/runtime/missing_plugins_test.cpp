@@ -96,7 +96,7 @@ TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
                        "    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: "),
             HasSubstr("\n  \"foo.bar\", required by entry 2 \"foo.bar\" of model.so\n"
                       "    foo.off 1.0.0 is skipped, GANTRY-D411 DISABLED: "),
-            HasSubstr("\n    plugin foo.off 1.0.0 is installed: switch it on again\n"),
+            HasSubstr("\n    plugin foo.off 1.0.0 is installed: enable it\n"),
             HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
             Not(HasSubstr("near name"))));
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
@@ -118,7 +118,7 @@ TEST_F(MissingPlugins, AreToldOfTogetherWithPluginsThatLackALibrary) {
       AllOf(StartsWith("model.so needs 2 things: \"fake\", \"acme.npu\", served by no plugin\n"
                        "  \"fake\", required by entry 1 \"fake\" of model.so\n"
                        "    test.fake 1.0.0 is refused, GANTRY-D330 LIB_NEEDED_MISSING: "
-                       "libfake_dependency.so.4 is not found, wanted by libfake.so; searched "),
+                       "libfake_dependency.so.4 is not found, needed by libfake.so; searched "),
             HasSubstr("    acme.npu 1.0.0 is refused, GANTRY-D305 LIBRARY_MISSING: ")));
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
@@ -136,7 +136,7 @@ TEST_F(MissingPlugins, ThatLackALibraryAreToldOfAlsoWhereTheirPayloadHasNoLayout
   EXPECT_THAT(model.error().message,
               AllOf(StartsWith("model.so needs \"fake\", served by no plugin\n"),
                     HasSubstr("GANTRY-D330 LIB_NEEDED_MISSING: libfake_dependency.so.4 is not "
-                              "found, wanted by libfake.so; searched ")));
+                              "found, needed by libfake.so; searched ")));
   ASSERT_TRUE(partial.ok()) << partial.error().message;
   EXPECT_EQ(partial->missing().size(), 1u);
 }
@@ -177,7 +177,7 @@ TEST_F(MissingPlugins, OfAPinAreNotServedByAnother) {
   EXPECT_EQ(model.error().reason, "NO_PLUGIN");
   EXPECT_THAT(
       model.error().message,
-      AllOf(HasSubstr("\n    its override is plugin acme.absent: install that one, or change "
+      AllOf(HasSubstr("\n    its override is plugin acme.absent: install that plugin, or change "
                       "plugins.overrides\n"),
             HasSubstr("\n  type keys that are served: test.broken\n"),
             Not(HasSubstr("near name"))));
