@@ -39,8 +39,8 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47;
 // usable sizes of blocks, which alloc and free can both query without a header or a map.
 std::atomic<std::int64_t> allocated_bytes{0};
 
-gantry_code check_flags(std::uint32_t flags, gantry_status* status) {
-  if (flags == 0) return GANTRY_OK;
+gantry_code check_flags(std::uint32_t flags, std::uint32_t known, gantry_status* status) {
+  if ((flags & ~known) == 0) return GANTRY_OK;
   char text[96];
   std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", this version supports none",
                 flags);
@@ -174,6 +174,10 @@ gantry_code check_location(const gantry_location& location, const char* side, st
 
 gantry_code copy(void*, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
+  if (const gantry_code code = check_flags(what->flags, GANTRY_COPY_BLOCKING, status);
+      code != GANTRY_OK) {
+    return code;
+  }
   if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
   for (const bool source : {true, false}) {
     const gantry_code code =
@@ -194,7 +198,7 @@ gantry_code synchronize(void*, std::int32_t i, void* stream, gantry_status* stat
 gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
                           gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
-  if (const gantry_code code = check_flags(flags, status); code != GANTRY_OK) return code;
+  if (const gantry_code code = check_flags(flags, 0, status); code != GANTRY_OK) return code;
   *stream = nullptr;
   return GANTRY_OK;
 }
@@ -208,7 +212,7 @@ using Event = std::atomic<Clock::time_point>;
 gantry_code event_create(void*, std::int32_t i, std::uint32_t flags, void** event,
                          gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
-  if (const gantry_code code = check_flags(flags, status); code != GANTRY_OK) return code;
+  if (const gantry_code code = check_flags(flags, 0, status); code != GANTRY_OK) return code;
   auto* const fresh = new (std::nothrow) Event{};
   if (fresh == nullptr) return refuse(status, GANTRY_EXHAUSTED, "cpu: no memory for an event");
   *event = fresh;
