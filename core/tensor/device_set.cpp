@@ -8,7 +8,6 @@
 #include <gantry/quoted.hpp>
 
 #include <charconv>
-#include <iterator>
 #include <utility>
 
 namespace gantry {
@@ -63,13 +62,6 @@ Result<DeviceName> parse_device_name(std::string_view text) {
                    " is not a number from 0 to 2147483647");
   }
   return name;
-}
-
-std::string_view dlpack_name(std::int32_t type) {
-  for (const Numbered& device : kDlpack) {
-    if (device.type == type) return device.name;
-  }
-  return {};
 }
 
 DeviceSet::DeviceSet() {

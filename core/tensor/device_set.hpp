@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gantry/device.h>
+#include <gantry/device_name.hpp>
 #include <gantry/result.hpp>
 
 #include <array>

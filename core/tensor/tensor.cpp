@@ -178,17 +178,7 @@ bool is_compact(const gantry_tensor& tensor) {
 }
 
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
-  constexpr std::int32_t max_shown = 16;
-  std::string text = concat(dtype_text(tensor.dtype), "[");
-  for (std::int32_t axis = 0; axis < tensor.ndim && tensor.shape != nullptr; ++axis) {
-    if (axis != 0) text.append(", ");
-    if (axis == max_shown) {
-      text.append("...");
-      break;
-    }
-    text.append(concat(tensor.shape[axis]));
-  }
-  text.append("] on ");
+  std::string text = tensor_text(tensor) + " on ";
   if (const auto* device = devices.find(tensor.device.type)) {
     text.append((*device)->name);
   } else if (const auto known = dlpack_name(tensor.device.type); !known.empty()) {

@@ -10,6 +10,7 @@
 
 #include <gantry/function.h>
 #include <gantry/tensor.h>
+#include <gantry/tensor_text.hpp>
 
 namespace gantry {
 

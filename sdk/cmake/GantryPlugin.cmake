@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-# gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in] [MIN_MINOR n])
+# gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in] [MIN_MINOR n]
+#   [NO_INSTALL])
 #
-# Builds libgantry_<name>.so the way the core wants a plugin: one exported symbol, nothing unresolved, no
-# executable stack, bound at load; and places it with its manifest in a directory of its own,
-# <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}, so that removing the directory removes the plugin.
-# The manifest is configured: @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and @GANTRY_PLUGIN_ABI@ are replaced.
-# MIN_MINOR is the oldest minor of the ABI that the plugin works with, 0 if it is not given. The newest is that of the SDK.
-# Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
+# Builds libgantry_<name>.so with the linker options that the core requires of a plugin: one exported
+# symbol, nothing unresolved, no executable stack, bound at load. Library and manifest are placed in a
+# directory of their own, <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}: removing the directory
+# removes the plugin. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
+# @GANTRY_PLUGIN_ABI@ are replaced.
+#
+# MIN_MINOR is the oldest minor of the ABI with which the plugin works; default 0. The newest is that
+# of the SDK. Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
+# The version reaches the code as GANTRY_PLUGIN_VERSION.
 set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
-# The ABI of this SDK: beside this file in the source tree, in <prefix>/include once it is installed.
+# The ABI of this SDK: beside this file in the source tree, in <prefix>/include where it is installed.
 find_file(GANTRY_ABI_HEADER gantry/abi.h PATHS "${CMAKE_CURRENT_LIST_DIR}/../include"
   "${CMAKE_CURRENT_LIST_DIR}/../../../include" NO_DEFAULT_PATH NO_CACHE REQUIRED)
 foreach(number MAJOR MINOR)
   file(STRINGS "${GANTRY_ABI_HEADER}" line REGEX "^#define GANTRY_ABI_${number} [0-9]+u$")
   string(REGEX MATCH "[0-9]+" GANTRY_ABI_${number} "${line}")
 endforeach()
+
+# gantry_plugin_definitions(<target> [MIN_MINOR n]): what gantry_add_plugin() defines, for a library
+# that is compiled into a plugin, and for what links it.
+function(gantry_plugin_definitions target)
+  cmake_parse_arguments(plugin "" "MIN_MINOR" "" ${ARGN})
+  if(NOT plugin_MIN_MINOR)
+    set(plugin_MIN_MINOR 0)
+  endif()
+  target_compile_definitions(${target} PUBLIC GANTRY_PLUGIN_MIN_MINOR=${plugin_MIN_MINOR}u
+    GANTRY_PLUGIN_VERSION="${PROJECT_VERSION}")
+endfunction()
 
 function(gantry_add_plugin name)
   cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR" "SOURCES;LIBRARIES" ${ARGN})
@@ -31,13 +46,13 @@ function(gantry_add_plugin name)
   if(NOT plugin_MIN_MINOR)
     set(plugin_MIN_MINOR 0)
   endif()
-  target_compile_definitions(${target} PRIVATE GANTRY_PLUGIN_MIN_MINOR=${plugin_MIN_MINOR}u)
+  gantry_plugin_definitions(${target} MIN_MINOR ${plugin_MIN_MINOR})
   set(GANTRY_PLUGIN_ABI "{major: ${GANTRY_ABI_MAJOR}, min_minor: ${plugin_MIN_MINOR}, max_minor: ${GANTRY_ABI_MINOR}}")
   set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${directory}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
-  # A vendor's project may be C alone, so the SDK's target itself asks for no C++.
+  # A vendor's project may be C alone, so the SDK's target itself requires no C++.
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if("C" IN_LIST languages)
     target_compile_features(${target} PRIVATE c_std_11)
@@ -57,7 +72,7 @@ function(gantry_add_plugin name)
   set(exports "${GANTRY_PLUGIN_CMAKE_DIR}/plugin_exports.map")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" -Wl,-Bsymbolic-functions
     -Wl,--exclude-libs,ALL -Wl,-z,now,-z,noexecstack,-z,relro)
-  # clang's sanitizer runtime is resolved from the executable: -z defs cannot hold there.
+  # clang's sanitizer runtime is resolved from the executable, which -z defs refuses.
   if(NOT GANTRY_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()

@@ -1,139 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/handle.hpp - what the host lends, as C++ objects that give it back.
+// gantry/handle.hpp - the functions of the host, with results instead of codes.
 //
-//     const gantry::Host host(raw);                                   // the plugin's, for its whole life
-//     GANTRY_TRY(gantry::Value name, host.text("axpy"));              // one reference, released with the scope
+//     const gantry::Host host(raw);                         // valid as long as the plugin
+//     GANTRY_TRY(gantry::Value name, host.text("axpy"));    // one reference, released with it
 //     GANTRY_TRY(gantry::Value info, host.map({{name, shape}}));
-//     *result = info.take();                                          // now it is the caller's
-//
-// Everything here is two or three words; copying a Value or an ObjectRef costs one atomic addition.
+//     *result = info.take();                                // the caller's from now on
 #pragma once
 
 #include <gantry/host.h>
 #include <gantry/abi_boundary.hpp>
 #include <gantry/result.hpp>
+#include <gantry/value.hpp>
 
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace gantry {
 
-// Values that hold no object, for arguments and results.
-inline gantry_value int_value(std::int64_t number) {
-  gantry_value value{};
-  value.kind = GANTRY_INT;
-  value.i = number;
-  return value;
-}
-inline gantry_value bool_value(bool truth) {
-  gantry_value value = int_value(truth);
-  value.kind = GANTRY_BOOL;
-  return value;
-}
-inline gantry_value float_value(double number) {
-  gantry_value value{};
-  value.kind = GANTRY_FLOAT;
-  value.f = number;
-  return value;
-}
-inline gantry_value device_value(gantry_device_id device) {
-  gantry_value value{};
-  value.kind = GANTRY_DEVICE;
-  value.device = device;
-  return value;
-}
-inline gantry_value dtype_value(gantry_dtype dtype) {
-  gantry_value value{};
-  value.kind = GANTRY_DTYPE;
-  value.dtype = dtype;
-  return value;
-}
-// Borrowed: `tensor` outlives the call that the value is an argument of.
-inline gantry_value tensor_ref_value(gantry_tensor* tensor) {
-  gantry_value value{};
-  value.kind = GANTRY_TENSOR_REF;
-  value.tensor = tensor;
-  return value;
-}
-// Borrowed likewise.
-inline gantry_value bytes_ref_value(const gantry_bytes* bytes) {
-  gantry_value value{};
-  value.kind = GANTRY_BYTES_REF;
-  value.bytes = bytes;
-  return value;
-}
-
-// What an argument holds, in any of the forms it may come in; nullopt: something else. Views live as long as the
-// argument; a short string lives inside the gantry_value itself.
-inline std::optional<std::string_view> value_text(const gantry_value& value) {
-  gantry_bytes bytes;
-  if (!gantry_value_bytes(&value, &bytes)) return std::nullopt;
-  return std::string_view(bytes.data, bytes.size);
-}
-// would view a value that is gone
-std::optional<std::string_view> value_text(const gantry_value&&) = delete;
-inline std::optional<std::int64_t> value_int(const gantry_value& value) {
-  if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL) return std::nullopt;
-  return value.i;
-}
-inline std::optional<std::span<const std::int64_t>> value_shape(const gantry_value& value) {
-  gantry_shape shape;
-  if (!gantry_value_shape(&value, &shape)) return std::nullopt;
-  return std::span(shape.dims, shape.count);
-}
-
-constexpr std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
-constexpr gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
-
-// A value that owns the object it holds, if it holds one.
-class Value {
- public:
-  Value() = default;
-  Value(const Value& other) : value_(other.value_) {
-    if (object() != nullptr) gantry_retain(value_.object);
-  }
-  Value(Value&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
-  Value& operator=(Value other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Value() {
-    if (object() != nullptr) gantry_release(value_.object);
-  }
-
-  // Takes over the reference that `value` holds. A borrowed form (C string, bytes, tensor by
-  // reference) stays borrowed: Host::keep() makes one that lasts.
-  static Value adopt(const gantry_value& value) {
-    Value owned;
-    owned.value_ = value;
-    return owned;
-  }
-
-  const gantry_value& get() const { return value_; }
-  std::int32_t kind() const { return value_.kind; }
-  // NULL where it holds none.
-  gantry_object* object() const { return value_.kind >= GANTRY_OBJECT ? value_.object : nullptr; }
-  gantry_tensor* tensor() const { return gantry_value_tensor(&value_); }
-  // Gives the reference to the caller: *result = value.take().
-  [[nodiscard]] gantry_value take() { return std::exchange(value_, gantry_value{}); }
-
- private:
-  gantry_value value_{};
-};
-
-// The host table with results instead of codes. Copies freely: one pointer.
+// The host table with results instead of codes. One pointer. Errors contain the host's own text.
 //
-// Errors carry the host's own text.
 // thread   any
 class Host {
  public:
-  // table    [in]   lent for the life of the plugin
+  // table    [in]   valid as long as the plugin
   explicit Host(const gantry_host* table) : table_(table) {}
   const gantry_host* table() const { return table_; }
 
@@ -141,6 +37,26 @@ class Host {
     table_->log(table_, level, bytes_of(text));
   }
   bool is_cancelled(const gantry_env* env) const { return table_->is_cancelled(table_, env) != 0; }
+
+  // Returns an option of the plugin, or "threads", "cache_directory"; nullopt: it has no value.
+  //
+  // lifetime the text in it: as long as the host
+  std::optional<gantry_value> option(std::string_view key) const {
+    gantry_value value{};
+    if (table_->config_get(table_, bytes_of(key), &value, nullptr) != GANTRY_OK) return {};
+    return value;
+  }
+  // returns  "" where the option has no value or is no text
+  std::string option_text(std::string_view key) const {
+    const auto value = option(key);
+    return std::string(value ? value_text(*value).value_or("") : "");
+  }
+
+  // Returns a table of functions by its name; NULL: this host does not have it.
+  template <class Table>
+  const Table* extension(const char* id) const {
+    return static_cast<const Table*>(table_->get_extension(table_, id));
+  }
 
   // Copies of what is given.
   Result<Value> text(std::string_view text) const { return new_text(GANTRY_STRING, text); }
@@ -174,8 +90,8 @@ class Host {
     return map(std::span(entries.begin(), entries.size()));
   }
 
-  // like     [in]   device, dtype and shape; the rest is not looked at
-  // scope    [in]   memory scope of the device, empty: "global"
+  // like     [in]   device, dtype and shape; the rest is ignored
+  // scope    [in]   memory scope of the device; empty: "global"
   Result<Value> tensor_new(const gantry_tensor& like, std::string_view scope = {}) const {
     return made("tensor_new", [&](gantry_value* out, gantry_status* status) {
       return table_->tensor_new(table_, &like, bytes_of(scope), 0, out, status);
@@ -236,8 +152,10 @@ class Host {
     return info;
   }
 
-  // A value that outlives the call whose argument `borrowed` is: objects are retained, borrowed texts copied.
-  // returns  INVALID  a tensor by reference: nobody can keep it
+  // Returns a value that outlives the call whose argument `borrowed` is: objects are retained,
+  // borrowed texts copied.
+  //
+  // returns  INVALID  a tensor by reference, which cannot be kept (ARGUMENT_KIND)
   Result<Value> keep(const gantry_value& borrowed) const {
     if (borrowed.kind == GANTRY_TENSOR_REF) {
       return invalid("value is a tensor by reference, which cannot be kept")
@@ -276,6 +194,31 @@ class Host {
       return table_->call(table_, function, env, args.data(),
                           static_cast<std::int32_t>(args.size()), out, status);
     });
+  }
+
+  // Returns the number of a kind of device: "cuda".
+  Result<std::int32_t> device_type(std::string_view name) const {
+    StatusBuffer status;
+    std::int32_t type = 0;
+    GANTRY_CHECK(checked("device_type",
+                         table_->device_type(table_, bytes_of(name), &type, status.get()), status));
+    return type;
+  }
+  // Translates a device number of the module's artifact.
+  Result<std::int32_t> device_type_in(gantry_object* module, std::int32_t number) const {
+    StatusBuffer status;
+    std::int32_t type = 0;
+    GANTRY_CHECK(checked("device_type_in",
+                         table_->device_type_in(table_, module, number, &type, status.get()),
+                         status));
+    return type;
+  }
+  // Returns a device of any plugin, valid as long as the host.
+  Result<gantry_device> device(gantry_device_id id) const {
+    StatusBuffer status;
+    gantry_device out{};
+    GANTRY_CHECK(checked("device_get", table_->device_get(table_, id, &out, status.get()), status));
+    return out;
   }
 
  private:

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kernel_table.hpp - the kernels of a device payload: what cuda, opencl, vulkan, hip and metal
-// payloads share.
+// gantry/kernel_table.hpp - the kernels of a device payload, as cuda, opencl, vulkan, hip and metal
+// payloads store them.
 //
 //   u64  kernel count, then for each
 //     str       kernel name
 //     str       name again, or empty (up to v0.23): never used, kept for writing
 //     u64 n     then n times u8 code, u8 bits, u16 lanes: the parameters' types
 //     vec<str>  launch tags (launch_tags.hpp)
-//     vec<i32>  argument tags, 0 none, 1 tensor map; as many as parameters, or none.  Only since v0.21
+//     vec<i32>  argument tags, 0 none, 1 tensor map; as many as parameters, or none. Only since
+//               v0.21
 //
-// The field itself does not show whether the last one exists. gantry_blob.argument_tags does; where it is
-// unknown, the reading is right that makes the rest of the payload fit.
+// The field itself does not show whether the last one exists. gantry_blob.argument_tags does; where
+// it is unknown, the reading is right that makes the rest of the payload fit.
 #pragma once
 
-#include <gantry/loader.h>
+#include <gantry/blob.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
@@ -29,18 +30,6 @@
 #include <vector>
 
 namespace gantry {
-
-// Whether the file contains the field of argument tags.
-enum class ArgumentTags : std::uint32_t {
-  unknown = GANTRY_ARGUMENT_TAGS_UNKNOWN,
-  no = GANTRY_ARGUMENT_TAGS_NO,
-  yes = GANTRY_ARGUMENT_TAGS_YES,
-};
-
-constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
-  return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
-                                                       : ArgumentTags{blob.argument_tags};
-}
 
 struct KernelInfo {
   std::string name;
@@ -59,16 +48,27 @@ class KernelTable {
  public:
   KernelTable() = default;
 
-  // In the order of the file, which is the order they are written in again.
+  // In the order of the file.
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   std::size_t size() const { return kernels_.size(); }
+  // Index in kernels(); nullopt: there is none of that name.
+  std::optional<std::size_t> index_of(std::string_view name) const {
+    const auto found = index_.find(name);
+    return found == index_.end() ? std::nullopt : std::optional(found->second);
+  }
   // NULL where there is none.
   const KernelInfo* find(std::string_view name) const {
-    const auto found = index_.find(name);
-    return found == index_.end() ? nullptr : &kernels_[found->second];
+    const auto index = index_of(name);
+    return index ? &kernels_[*index] : nullptr;
+  }
+  // Views, valid as long as the table.
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (const KernelInfo& kernel : kernels_) names.push_back(kernel.name);
+    return names;
   }
 
-  // Adds a kernel; false where the name is taken.
+  // Adds a kernel; false: another one has the name.
   bool add(KernelInfo kernel) {
     if (!index_.emplace(kernel.name, kernels_.size()).second) return false;
     kernels_.push_back(std::move(kernel));
@@ -143,12 +143,13 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
 
 // Reads one table.
 //
-// in       at the count on entry, behind the last kernel on success, anywhere on failure
-// tags     [in]   argument_tags_of(*blob)
-// rest     [in]   Status rest(ByteReader&): reads what follows in the payload, to the end that it must have. Called
-//                 with a copy of the reader, at most twice, and only where `tags` is unknown
-// returns  MALFORMED  at the first wrong field; with `unknown` also where both readings fit, and where none
-//                     does the error of the one that came further
+// in       [in, out] at the count on entry, behind the last kernel on success, anywhere on failure
+// tags     [in]   blob.argument_tags()
+// rest     [in]   Status rest(ByteReader&): reads what follows in the payload, to the end that it
+//                 must have. Called with a copy of the reader, at most twice, and only where `tags`
+//                 is unknown
+// returns  MALFORMED  at the first wrong field; with `unknown` also where both readings fit, and
+//                     where neither does the error of the one that read further
 // costs    time and memory O(bytes)
 // source   apache/tvm src/runtime/meta_data.h (up to v0.23), metadata.h (later)
 template <class Rest>
@@ -178,9 +179,20 @@ Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& 
   return with.error().offset >= without.error().offset ? std::move(with) : std::move(without);
 }
 
-// Writes a table in the layout that it was read in.
+// The same for a payload that is loaded: where the blob is EXACT, `rest` reads to its end.
 //
-// out      a dmlc::Stream, or anything with its Write
+// rest     [in]   Status or any Result of rest(ByteReader&)
+template <class Rest>
+Result<KernelTable> read_kernel_table(Blob& blob, Rest&& rest) {
+  return read_kernel_table(blob.reader(), blob.argument_tags(), [&](ByteReader& in) -> Status {
+    GANTRY_CHECK(rest(in));
+    return blob.check_end(in);
+  });
+}
+
+// Writes a table in the layout in which it was read.
+//
+// out      [in]   a dmlc::Stream, or anything with its Write
 template <class Stream>
 void write_kernel_table(Stream& out, const KernelTable& table) {
   out.Write(static_cast<std::uint64_t>(table.size()));

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/call.hpp - one call of a function: its arguments, and errors that name them.
+//
+//     Result<Value> set_input(const Call& call) {             // usage "set_input(name, tensor)"
+//       GANTRY_CHECK(call.count_is(2));
+//       GANTRY_TRY(const std::string_view name, call.text(0));
+//       GANTRY_TRY(const gantry_tensor* const from, call.tensor(1));
+//       ...
+//
+// Errors are INVALID and begin with the usage:
+// set_input(name, tensor): argument 1 (tensor) is an integer, expected a tensor
+#pragma once
+
+#include <gantry/function.h>
+#include <gantry/kind_text.hpp>
+#include <gantry/result.hpp>
+#include <gantry/tensor_spec.hpp>
+#include <gantry/value.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+namespace detail {
+// Returns the i-th name in "f(a, b[, c], ...)" without brackets; empty: there is none.
+inline std::string_view argument_name(std::string_view usage, std::size_t i) {
+  const std::size_t open = usage.find('(');
+  if (open == std::string_view::npos || !usage.ends_with(')')) return {};
+  std::string_view names = usage.substr(open + 1, usage.size() - open - 2);
+  for (; i != 0; --i) {
+    const std::size_t comma = names.find(',');
+    if (comma == std::string_view::npos) return {};
+    names.remove_prefix(comma + 1);
+  }
+  names = names.substr(0, names.find(','));
+  while (!names.empty() && (names.front() == ' ' || names.front() == '[')) names.remove_prefix(1);
+  while (!names.empty() && (names.back() == ' ' || names.back() == '[' || names.back() == ']'))
+    names.remove_suffix(1);
+  return names == "..." ? std::string_view() : names;
+}
+}  // namespace detail
+
+// Reading an argument allocates nothing unless it is refused.
+struct Call {
+  // "set_input(name, tensor)"; empty: errors do not begin with it.
+  std::string_view usage;
+  // Never NULL in a call that the host makes.
+  const gantry_env* env;
+  // Borrowed for the call.
+  std::span<const gantry_value> args;
+
+  // returns  INVALID  another number of arguments (ARGUMENT_COUNT)
+  Status count_is(std::size_t count) const { return count_is(count, count); }
+  Status count_is(std::size_t min, std::size_t max) const {
+    if (args.size() >= min && args.size() <= max) return {};
+    return refuse("argument count is ", args.size(), ", expected ", min,
+                  min == max ? std::string() : concat(" to ", max))
+        .with_reason("ARGUMENT_COUNT");
+  }
+
+  // Each returns argument i, or INVALID: it is of another kind (ARGUMENT_KIND), or absent
+  // (ARGUMENT_COUNT).
+  Result<std::int64_t> integer(std::size_t i) const {
+    if (const auto number = has(i) ? value_int(args[i]) : std::nullopt) return *number;
+    return wrong(i, "an integer");
+  }
+  // A float or an integer.
+  Result<double> real(std::size_t i) const {
+    if (has(i) && args[i].kind == GANTRY_FLOAT) return args[i].f;
+    if (has(i) && args[i].kind == GANTRY_INT) return static_cast<double>(args[i].i);
+    return wrong(i, "a float");
+  }
+  // A view that is valid as long as the argument.
+  Result<std::string_view> text(std::size_t i) const {
+    if (const auto text = has(i) ? value_text(args[i]) : std::nullopt) return *text;
+    return wrong(i, "a string or bytes");
+  }
+  Result<gantry_device_id> device(std::size_t i) const {
+    if (has(i) && args[i].kind == GANTRY_DEVICE) return args[i].device;
+    return wrong(i, "a device");
+  }
+  // kind     [in]   GANTRY_MODULE, GANTRY_FUNCTION, GANTRY_ARRAY ...
+  Result<gantry_object*> object(std::size_t i, std::int32_t kind) const {
+    if (has(i) && args[i].kind == kind) return args[i].object;
+    return wrong(i, kind_text(kind));
+  }
+  Result<gantry_tensor*> tensor(std::size_t i) const {
+    if (gantry_tensor* const tensor = has(i) ? gantry_value_tensor(&args[i]) : nullptr)
+      return tensor;
+    return wrong(i, "a tensor");
+  }
+  // As above, and compared with what is expected of it.
+  //
+  // returns  INVALID  also those of TensorMatch::failure()
+  Result<gantry_tensor*> tensor(std::size_t i, const TensorSpec& expected, Extents& extents) const {
+    GANTRY_TRY(gantry_tensor* const found, tensor(i));
+    const TensorMatch match(*found, expected, env->device, extents);
+    if (match.ok()) return found;
+    return match.failure(concat(prefix(), title(i)));
+  }
+  Result<gantry_tensor*> tensor(std::size_t i, const TensorSpec& expected) const {
+    Extents extents;
+    return tensor(i, expected, extents);
+  }
+
+  // returns  INVALID (ARGUMENT_KIND, or ARGUMENT_COUNT where the argument is absent)
+  Failure wrong(std::size_t i, std::string_view expected) const {
+    const std::string found = has(i) ? kind_text(args[i].kind) : "absent";
+    return refuse(title(i), " is ", found, ", expected ", expected)
+        .with_reason(has(i) ? "ARGUMENT_KIND" : "ARGUMENT_COUNT");
+  }
+  // returns  INVALID (ARGUMENT) with the usage before the text
+  template <class... Parts>
+  Failure refuse(const Parts&... parts) const {
+    return invalid(prefix(), parts...).with_reason("ARGUMENT");
+  }
+  // "argument 0 (x)"
+  std::string title(std::size_t i) const {
+    const std::string_view name = detail::argument_name(usage, i);
+    return name.empty() ? concat("argument ", i) : concat("argument ", i, " (", name, ")");
+  }
+
+ private:
+  bool has(std::size_t i) const { return i < args.size(); }
+  std::string prefix() const { return usage.empty() ? std::string() : concat(usage, ": "); }
+};
+
+}  // namespace gantry

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/device.hpp - a class as a kind of device of the ABI: an object for each device, whose
+// functions have the names of gantry_device_table's.
+//
+//     class Device {
+//      public:
+//       static constexpr gantry::DeviceIdentity identity{.name = "acme", .type = 0};
+//
+//       static gantry::Result<std::int32_t> count(Plugin& plugin);
+//       // Returns the device with that index, or no_such_device(). A Result<Device> is possible,
+//       // too: an object for one call.
+//       static gantry::Result<Device*> at(Plugin& plugin, std::int32_t index);
+//
+//       gantry::Result<void*> alloc(const gantry_alloc& what);
+//       void free(void* data);
+//       gantry::Status copy(const gantry_copy& what, Stream* stream);
+//
+//       // Each may be absent, and some in groups only:
+//       gantry::Result<gantry::Attribute> attribute(std::int32_t kind) const;
+//       gantry::Status synchronize(Stream* stream);
+//       gantry::Result<Stream*> stream_create();
+//       void stream_destroy(Stream* stream);
+//       event_create() event_destroy(event) event_record(event, stream) event_wait(event, stream)
+//       event_elapsed(start, stop)
+//       capture_begin(stream) capture_end(stream) capture_launch(graph, stream)
+//       capture_destroy(graph)
+//     };
+//
+// Streams, events and graphs are pointers to anything. A property that must not start a device is
+// `static Result<Attribute> attribute(Plugin&, std::int32_t index, std::int32_t kind)`. A function
+// that gives something back returns nothing, or a Status, which goes to the log.
+//
+// The layer refuses flags that version 1.0 does not have (UNSUPPORTED, FLAGS), and answers
+// GANTRY_ATTRIBUTE_EXISTS.
+#pragma once
+
+#include <gantry/device.h>
+#include <gantry/abi_boundary.hpp>
+#include <gantry/attribute.hpp>
+#include <gantry/handle.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace gantry {
+
+struct DeviceIdentity {
+  // [a-z][a-z0-9_]*, also in the manifest: "opencl"
+  const char* name;
+  // DLPack's number; 0: the core assigns one.
+  std::int32_t type = 0;
+  // GANTRY_DEVICE_*, or-ed.
+  std::uint32_t flags = 0;
+};
+
+// The error for an index without a device.
+//
+// returns  INVALID (DEVICE_INDEX)
+inline Failure no_such_device(std::string_view kind, std::int32_t index, std::int64_t count) {
+  return invalid("device ", kind, ":", index, " is not there, device count is ", count)
+      .with_reason("DEVICE_INDEX");
+}
+
+namespace detail {
+
+// Refuses flags that this version does not know.
+//
+// known    [in]   or-ed
+// returns  UNSUPPORTED (FLAGS)
+inline Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_view function,
+                          std::string_view kind) {
+  if ((flags & ~known) == 0) return {};
+  return unsupported(function, " of device ", kind, ": flags are ", Hex{flags}, ", known are ",
+                     Hex{known})
+      .with_reason("FLAGS");
+}
+
+// A stream, event or graph as whatever pointer the device's class has for it.
+struct Handle {
+  void* pointer = nullptr;
+  template <class T>
+  operator T*() const {  // NOLINT: implicit by design
+    return static_cast<T*>(pointer);
+  }
+};
+
+template <class T>
+void* to_handle(T* made) {
+  return made;
+}
+template <class T>
+void* to_handle(std::unique_ptr<T> made) {
+  return made.release();
+}
+
+// How many functions of a group the class has.
+template <class D>
+constexpr int stream_functions = requires(D& d) {
+  d.stream_create();
+}
++ requires(D& d, Handle h) {
+  d.stream_destroy(h);
+};
+template <class D>
+constexpr int event_functions = requires(D& d) {
+  d.event_create();
+}
++ requires(D& d, Handle h) {
+  d.event_destroy(h);
+}
++ requires(D& d, Handle h) {
+  d.event_record(h, h);
+}
++ requires(D& d, Handle h) {
+  d.event_wait(h, h);
+}
++ requires(D& d, Handle h) {
+  d.event_elapsed(h, h);
+};
+template <class D>
+constexpr int capture_functions = requires(D& d, Handle h) {
+  d.capture_begin(h);
+}
++ requires(D& d, Handle h) {
+  d.capture_end(h);
+}
++ requires(D& d, Handle h) {
+  d.capture_launch(h, h);
+}
++ requires(D& d, Handle h) {
+  d.capture_destroy(h);
+};
+template <class D>
+concept HasSynchronize = requires(D& device, Handle h) {
+  device.synchronize(h);
+};
+template <class P, class D>
+concept HasStaticAttribute = requires(P& plugin) {
+  D::attribute(plugin, 0, 0);
+};
+template <class P, class D>
+concept HasAttribute = HasStaticAttribute<P, D> || requires(D& device) {
+  device.attribute(0);
+};
+
+template <class P>
+Host host_of(const P& plugin) {
+  if constexpr (requires { plugin.host(); }) {
+    return plugin.host();
+  } else {
+    return plugin.host;
+  }
+}
+
+// Runs a body with one device.
+//
+// body     [in]   Status body(D&)
+template <class D, class P, class Body>
+Status with_device(P& plugin, std::int32_t i, Body&& body) {
+  auto found = D::at(plugin, i);
+  if (!found.ok()) return std::move(found).failure();
+  if constexpr (std::is_pointer_v<typename decltype(found)::value_type>) {
+    return body(**found);
+  } else {
+    return body(*found);
+  }
+}
+
+// The same as a function of the table.
+template <class P, class D, class Body>
+gantry_code on_device(void* self, std::int32_t i, gantry_status* status, Body&& body) {
+  return abi_boundary(status, [&] { return with_device<D>(*static_cast<P*>(self), i, body); });
+}
+
+// The same for a function that returns nothing: a failure goes to the log.
+//
+// body     [in]   void or Status body(D&)
+template <class P, class D, class Body>
+void give_back(void* self, std::int32_t i, std::string_view function, Body&& body) {
+  P& plugin = *static_cast<P*>(self);
+  abi_boundary(nullptr, [&]() -> Status {
+    Status done = guard([&] {
+      return with_device<D>(plugin, i, [&](D& device) -> Status {
+        if constexpr (std::is_void_v<std::invoke_result_t<Body, D&>>) {
+          body(device);
+          return {};
+        } else {
+          return body(device);
+        }
+      });
+    });
+    if (!done.ok()) {
+      done.error().at("in ", function, " of device ", D::identity.name, ":", i);
+      host_of(plugin).log(GANTRY_LOG_WARNING, done.error().message);
+    }
+    return {};
+  });
+}
+
+template <class P, class D>
+Result<Attribute> attribute_of(P& plugin, std::int32_t i, std::int32_t kind) {
+  if constexpr (HasStaticAttribute<P, D>) {
+    return D::attribute(plugin, i, kind);
+  } else {
+    Attribute out;
+    GANTRY_CHECK(with_device<D>(plugin, i, [&](D& device) -> Status {
+      GANTRY_TRY(out, Result<Attribute>(device.attribute(kind)));
+      return {};
+    }));
+    return out;
+  }
+}
+
+template <class P, class D>
+gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
+                      gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    P& plugin = *static_cast<P*>(self);
+    if (kind == GANTRY_ATTRIBUTE_EXISTS) {
+      const Result<std::int32_t> count = D::count(plugin);
+      *out = int_value(count.ok() && i >= 0 && i < *count ? 1 : 0);
+      return {};
+    }
+    GANTRY_TRY(const Attribute found, attribute_of<P, D>(plugin, i, kind));
+    if (const std::int64_t* const number = found.number()) {
+      *out = int_value(*number);
+      return {};
+    }
+    if (found.text() == nullptr) {
+      return not_found("attribute ", kind, " does not apply to device ", D::identity.name, ":", i)
+          .with_reason("ATTRIBUTE");
+    }
+    GANTRY_TRY(Value text, host_of(plugin).text(*found.text()));
+    *out = text.take();
+    return {};
+  });
+}
+
+template <class P, class D>
+consteval void add_memory(gantry_device_table& table) {
+  table.count = [](void* self, std::int32_t* out, gantry_status* status) {
+    return abi_boundary(status, [&]() -> Status {
+      GANTRY_TRY(*out, Result<std::int32_t>(D::count(*static_cast<P*>(self))));
+      return {};
+    });
+  };
+  if constexpr (HasAttribute<P, D>) table.attribute = attribute<P, D>;
+  table.alloc = [](void* self, std::int32_t i, const gantry_alloc* what, void** data,
+                   gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      GANTRY_TRY(*data, device.alloc(*what));
+      return {};
+    });
+  };
+  table.free = [](void* self, std::int32_t i, void* data) {
+    give_back<P, D>(self, i, "free", [&](D& device) { return device.free(data); });
+  };
+  table.copy = [](void* self, std::int32_t i, const gantry_copy* what, void* stream,
+                  gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      GANTRY_CHECK(check_flags(what->flags, GANTRY_COPY_BLOCKING, "copy", D::identity.name));
+      return device.copy(*what, Handle{stream});
+    });
+  };
+}
+
+template <class P, class D>
+consteval void add_streams(gantry_device_table& table) {
+  if constexpr (HasSynchronize<D>) {
+    table.synchronize = [](void* self, std::int32_t i, void* stream, gantry_status* status) {
+      return on_device<P, D>(
+          self, i, status, [&](D& device) -> Status { return device.synchronize(Handle{stream}); });
+    };
+  }
+  if constexpr (stream_functions<D> != 0) {
+    table.stream_create = [](void* self, std::int32_t i, std::uint32_t flags, void** stream,
+                             gantry_status* status) {
+      return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+        GANTRY_CHECK(check_flags(flags, 0, "stream_create", D::identity.name));
+        GANTRY_TRY(auto made, device.stream_create());
+        *stream = to_handle(std::move(made));
+        return {};
+      });
+    };
+    table.stream_destroy = [](void* self, std::int32_t i, void* stream) {
+      give_back<P, D>(self, i, "stream_destroy",
+                      [&](D& device) { return device.stream_destroy(Handle{stream}); });
+    };
+  }
+}
+
+template <class P, class D>
+consteval void add_events(gantry_device_table& table) {
+  table.event_create = [](void* self, std::int32_t i, std::uint32_t flags, void** event,
+                          gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      GANTRY_CHECK(check_flags(flags, 0, "event_create", D::identity.name));
+      GANTRY_TRY(auto made, device.event_create());
+      *event = to_handle(std::move(made));
+      return {};
+    });
+  };
+  table.event_destroy = [](void* self, std::int32_t i, void* event) {
+    give_back<P, D>(self, i, "event_destroy",
+                    [&](D& device) { return device.event_destroy(Handle{event}); });
+  };
+  table.event_record = [](void* self, std::int32_t i, void* event, void* stream,
+                          gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      return device.event_record(Handle{event}, Handle{stream});
+    });
+  };
+  table.event_wait = [](void* self, std::int32_t i, void* event, void* stream,
+                        gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      return device.event_wait(Handle{event}, Handle{stream});
+    });
+  };
+  table.event_elapsed = [](void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
+                           gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      GANTRY_TRY(*ns, device.event_elapsed(Handle{start}, Handle{stop}));
+      return {};
+    });
+  };
+}
+
+template <class P, class D>
+consteval void add_capture(gantry_device_table& table) {
+  table.capture_begin = [](void* self, std::int32_t i, void* stream, gantry_status* status) {
+    return on_device<P, D>(
+        self, i, status, [&](D& device) -> Status { return device.capture_begin(Handle{stream}); });
+  };
+  table.capture_end = [](void* self, std::int32_t i, void* stream, void** graph,
+                         gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      GANTRY_TRY(auto made, device.capture_end(Handle{stream}));
+      *graph = to_handle(std::move(made));
+      return {};
+    });
+  };
+  table.capture_launch = [](void* self, std::int32_t i, void* graph, void* stream,
+                            gantry_status* status) {
+    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+      return device.capture_launch(Handle{graph}, Handle{stream});
+    });
+  };
+  table.capture_destroy = [](void* self, std::int32_t i, void* graph) {
+    give_back<P, D>(self, i, "capture_destroy",
+                    [&](D& device) { return device.capture_destroy(Handle{graph}); });
+  };
+}
+
+template <class P, class D>
+consteval gantry_device_table make_device_table() {
+  static_assert(stream_functions<D> == 0 || stream_functions<D> == 2,
+                "a device has stream_create and stream_destroy, or neither");
+  static_assert(stream_functions<D> == 0 || HasSynchronize<D>,
+                "a device with streams has synchronize");
+  static_assert(event_functions<D> == 0 || event_functions<D> == 5,
+                "a device has all five event functions, or none");
+  static_assert(capture_functions<D> == 0 || capture_functions<D> == 4,
+                "a device has all four capture functions, or none");
+  gantry_device_table table{};
+  table.struct_size = sizeof table;
+  table.flags = D::identity.flags;
+  table.name = D::identity.name;
+  table.type = D::identity.type;
+  add_memory<P, D>(table);
+  add_streams<P, D>(table);
+  if constexpr (event_functions<D> != 0) add_events<P, D>(table);
+  if constexpr (capture_functions<D> != 0) add_capture<P, D>(table);
+  return table;
+}
+
+}  // namespace detail
+
+// P is the plugin's class, D the device's.
+template <class P, class D>
+inline constexpr gantry_device_table device_table = detail::make_device_table<P, D>();
+
+}  // namespace gantry

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/module.hpp - a class as a module of the ABI.
+//
+//     class Module {
+//      public:
+//       static constexpr const char* type_name = "acme.model";   // default: the type key
+//       static constexpr bool is_serial = true;                  // default: calls run in parallel
+//
+//       // Functions with fixed names:
+//       static constexpr auto functions() {
+//         return std::array{gantry::method<&Module::run, "run()">,
+//                           gantry::method<&Module::input, "input(name or index)">};
+//       }
+//       // Functions with names from the payload, such as kernels:
+//       Kernel* find(std::string_view name);
+//       std::vector<std::string_view> names() const;
+//
+//       gantry::Status save(const gantry::Sink& sink) const;
+//     };
+//
+// A module has functions(), or find() and names(), or both; save() may be absent. What find()
+// returns has `Status call(const Call&)` or `Result<Value> call(const Call&)`, and belongs to the
+// module.
+#pragma once
+
+#include <gantry/handle.hpp>
+#include <gantry/method.hpp>
+#include <gantry/sink.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+namespace detail {
+
+template <class M>
+concept HasMethods = requires(M& module) {
+  module.functions();
+};
+template <class M>
+concept HasNamedFunctions = requires(M& module, std::string_view name) {
+  module.find(name);
+};
+template <class M>
+concept IsSaved = requires(const M& module, const Sink& sink) {
+  module.save(sink);
+};
+
+template <class Function>
+gantry_code call_function(void* self, const gantry_env* env, const gantry_value* args,
+                          std::int32_t count, gantry_value* result, gantry_status* status) {
+  const Call call{{}, env, arguments_of(args, count)};
+  return run_call(result, status, [&] { return static_cast<Function*>(self)->call(call); });
+}
+
+template <class Function>
+inline constexpr gantry_function_table function_table = {
+    .struct_size = sizeof(gantry_function_table),
+    .flags = 0,
+    .destroy = nullptr,
+    .call = call_function<Function>,
+};
+
+// What find() returned as what get_function returns; false: there is no such function.
+template <class Function>
+bool to_function(Function* found, gantry_function& out) {
+  if (found == nullptr) return false;
+  out = {found, &function_table<Function>};
+  return true;
+}
+inline bool to_function(ObjectRef found, gantry_function& out) {
+  if (!found) return false;
+  out = {found.take(), nullptr};
+  return true;
+}
+
+template <class M>
+gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
+                         gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    M& module = *static_cast<M*>(self);
+    if constexpr (HasMethods<M>) {
+      if (const gantry_function_table* table = find_method(module.functions(), view_of(name))) {
+        *out = {self, table};
+        return GANTRY_OK;
+      }
+    }
+    if constexpr (HasNamedFunctions<M>) {
+      Result found = module.find(view_of(name));
+      if (!found.ok()) return to_status(found.error(), status);
+      if (to_function(std::move(found).value(), *out)) return GANTRY_OK;
+    }
+    return GANTRY_NOT_FOUND;
+  });
+}
+
+template <class M>
+gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    M& module = *static_cast<M*>(self);
+    if constexpr (HasMethods<M>) {
+      if (const gantry_code code = visit_methods(*visitor, module.functions(), status)) return code;
+    }
+    if constexpr (HasNamedFunctions<M>) {
+      for (const std::string_view name : module.names()) {
+        if (const gantry_code code = visit_function(*visitor, name, {}, status)) return code;
+      }
+    }
+    return GANTRY_OK;
+  });
+}
+
+template <class M>
+gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
+  return abi_boundary(status, [&] { return static_cast<const M*>(self)->save(Sink(*sink)); });
+}
+
+template <class M>
+consteval gantry_module_table make_module_table() {
+  static_assert(HasMethods<M> || HasNamedFunctions<M>,
+                "a module has functions(), or find() and names()");
+  if constexpr (HasMethods<M>) {
+    using Functions = std::remove_cvref_t<decltype(std::declval<M&>().functions())>;
+    static_assert(std::same_as<std::ranges::range_value_t<Functions>, Method<M>>,
+                  "functions() lists methods of this very class");
+  }
+  gantry_module_table table{};
+  table.struct_size = sizeof table;
+  if constexpr (requires { M::is_serial; }) table.flags = M::is_serial ? GANTRY_MODULE_SERIAL : 0;
+  if constexpr (requires { M::type_name; }) {
+    table.type_name = M::type_name;
+  } else {
+    table.type_name = M::identity.type_key;
+  }
+  table.destroy = [](void* self) { delete static_cast<M*>(self); };
+  table.get_function = get_function<M>;
+  table.list_functions = list_functions<M>;
+  if constexpr (IsSaved<M>) table.save_binary = save_binary<M>;
+  return table;
+}
+
+}  // namespace detail
+
+template <class M>
+inline constexpr gantry_module_table module_table = detail::make_module_table<M>();
+
+// Makes a module at run time, for a function that returns one.
+//
+// parent      [in]   kept alive, and its imports are the new module's; NULL: none
+// device_type [in]   of its functions, as Host::device_type() returns it; 0: the host
+template <class M>
+Result<Value> new_module(const Host& host, gantry_object* parent, std::unique_ptr<M> module,
+                         std::int32_t device_type = 0) {
+  GANTRY_TRY(Value made, host.module_new(parent, {module.get(), &module_table<M>}, device_type));
+  // The host owns it from here on.
+  (void)module.release();
+  return made;
+}
+
+}  // namespace gantry

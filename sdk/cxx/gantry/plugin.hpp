@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/plugin.hpp - a class as a plugin.
+//
+//     class Plugin {
+//      public:
+//       static constexpr gantry::PluginIdentity identity{.id = "acme.npu",
+//                                                        .version = GANTRY_PLUGIN_VERSION};
+//       using Loaders = gantry::Types<Module>;       // may be absent; see loader.hpp
+//       using Devices = gantry::Types<Device>;       // may be absent; see device.hpp
+//
+//       explicit Plugin(gantry::Host lent) : host(lent) {}
+//       gantry::Host host;
+//     };
+//     GANTRY_PLUGIN(Plugin)
+//
+// The host makes one object for each runtime: by `static Result<std::unique_ptr<Plugin>>
+// create(Host)` where the class has it, else by the constructor. Functions for compiled code come
+// from `functions()`, as in module.hpp, and are offered as the extension gantry.globals/1.
+#pragma once
+
+#include <gantry/globals.h>
+#include <gantry/plugin.h>
+#include <gantry/device.hpp>
+#include <gantry/loader.hpp>
+#include <gantry/method.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace gantry {
+
+struct PluginIdentity {
+  // "vendor.name", as the manifest's
+  const char* id;
+  // As the manifest's: GANTRY_PLUGIN_VERSION, which gantry_add_plugin() defines.
+  const char* version;
+  // For people, as the next two. NULL: not stated.
+  const char* vendor = nullptr;
+  const char* display_name = nullptr;
+  const char* license = nullptr;
+};
+
+// A list of classes.
+template <class... T>
+struct Types {};
+
+namespace detail {
+
+template <class P>
+struct LoadersOf {
+  using Type = Types<>;
+};
+template <class P>
+requires requires { typename P::Loaders; }
+struct LoadersOf<P> {
+  using Type = typename P::Loaders;
+};
+template <class P>
+struct DevicesOf {
+  using Type = Types<>;
+};
+template <class P>
+requires requires { typename P::Devices; }
+struct DevicesOf<P> {
+  using Type = typename P::Devices;
+};
+
+// Addresses of the tables; one more than there are, as an array has at least one.
+template <class P, class... L>
+constexpr const gantry_loader_table* loader_tables[] = {&loader_table<P, L>..., nullptr};
+template <class P, class... D>
+constexpr const gantry_device_table* device_tables[] = {&device_table<P, D>..., nullptr};
+
+template <class P, class... L>
+constexpr void set_loaders(gantry_plugin_table& table, Types<L...>) {
+  table.loaders = sizeof...(L) != 0 ? loader_tables<P, L...> : nullptr;
+  table.loader_count = sizeof...(L);
+}
+template <class P, class... D>
+constexpr void set_devices(gantry_plugin_table& table, Types<D...>) {
+  table.devices = sizeof...(D) != 0 ? device_tables<P, D...> : nullptr;
+  table.device_count = sizeof...(D);
+}
+
+template <class P>
+gantry_code create(const gantry_host* table, void** self, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    const Host host(table);
+    if constexpr (requires { P::create(host); }) {
+      GANTRY_TRY(std::unique_ptr<P> plugin, P::create(host));
+      *self = plugin.release();
+    } else {
+      *self = new P(host);
+    }
+    return {};
+  });
+}
+
+template <class P>
+inline constexpr gantry_globals globals_table = {
+    .struct_size = sizeof(gantry_globals),
+    .zero = 0,
+    .get_global = get_function<P>,
+};
+
+template <class P>
+consteval gantry_plugin_table make_plugin_table() {
+  gantry_plugin_table table{};
+  table.struct_size = sizeof table;
+  table.abi = GANTRY_PLUGIN_ABI;
+  table.id = P::identity.id;
+  table.version = P::identity.version;
+  table.vendor = P::identity.vendor;
+  table.display_name = P::identity.display_name;
+  table.license = P::identity.license;
+  set_loaders<P>(table, typename LoadersOf<P>::Type());
+  set_devices<P>(table, typename DevicesOf<P>::Type());
+  table.create = create<P>;
+  table.destroy = [](void* self) { delete static_cast<P*>(self); };
+  if constexpr (HasMethods<P>) {
+    table.get_extension = [](void*, const char* id) -> const void* {
+      return std::string_view(id) == GANTRY_GLOBALS_1 ? &globals_table<P> : nullptr;
+    };
+  }
+  return table;
+}
+
+}  // namespace detail
+
+template <class P>
+inline constexpr gantry_plugin_table plugin_table = detail::make_plugin_table<P>();
+
+// The body of the entry.
+//
+// returns  NULL for a core of another major (UNSUPPORTED, ABI_RANGE)
+template <class P>
+const gantry_plugin_table* query(const gantry_host_info* host_info, gantry_status* status) {
+  if (host_info->abi.major == GANTRY_ABI_MAJOR) return &plugin_table<P>;
+  const Failure failure =
+      unsupported("plugin ", P::identity.id, " ", P::identity.version, " is built for ABI ",
+                  GANTRY_ABI_MAJOR, ", this core has ABI ", host_info->abi.major,
+                  ": install the plugin that was built for this core")
+          .with_reason("ABI_RANGE");
+  to_status(failure.error(), status);
+  return nullptr;
+}
+
+}  // namespace gantry
+
+// Defines the entry of the plugin with this class. Once in a plugin, outside of all namespaces.
+#define GANTRY_PLUGIN(...)                                                             \
+  const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host_info, \
+                                                    gantry_status* status) {           \
+    return ::gantry::query<__VA_ARGS__>(host_info, status);                            \
+  }                                                                                    \
+  static_assert(sizeof(__VA_ARGS__) != 0)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/tensor_text.hpp - tensors in messages: "float32[1, 64]".
+#pragma once
+
+#include <gantry/tensor.h>
+#include <gantry/dtype_text.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace gantry {
+
+// Returns the dimensions; none of a tensor of one element, and of one without a shape.
+inline std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
+  if (tensor.shape == nullptr || tensor.ndim <= 0) return {};
+  return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
+}
+
+// True if the elements lie densely in row-major order. Strides of dimensions with one element, and
+// of tensors without elements, are ignored.
+inline bool is_compact(const gantry_tensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  for (const std::int64_t extent : shape_of(tensor)) {
+    if (extent == 0) return true;
+  }
+  std::int64_t expected = 1;
+  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+    const std::int64_t extent = tensor.shape[axis];
+    if (extent == 1) continue;
+    if (tensor.strides[axis] != expected) return false;
+    if (__builtin_mul_overflow(expected, extent, &expected)) return false;
+  }
+  return true;
+}
+
+// "[2, 3]"; "[]" without numbers; the first 16 of a longer list.
+inline std::string numbers_text(std::span<const std::int64_t> numbers) {
+  constexpr std::size_t max_shown = 16;
+  std::string text = "[";
+  for (std::size_t i = 0; i < numbers.size() && i < max_shown; ++i)
+    append(text, {TextPiece(i == 0 ? "" : ", "), TextPiece(numbers[i])});
+  return text + (numbers.size() > max_shown ? ", ...]" : "]");
+}
+
+// "float32[2, 3]"
+inline std::string tensor_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
+  return dtype_text(dtype) + numbers_text(shape);
+}
+inline std::string tensor_text(const gantry_tensor& tensor) {
+  return tensor_text(tensor.dtype, shape_of(tensor));
+}
+
+}  // namespace gantry

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gantry/device.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cxx/fake_host.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using test::FakeHost;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Gadget;
+
+struct GadgetPlugin {
+  gantry::Host host;
+  std::vector<std::string> calls;
+  Status destroyed;
+};
+
+// An object for one call; every function is there.
+struct Gadget {
+  static constexpr DeviceIdentity identity{
+      .name = "gadget", .type = 12, .flags = GANTRY_DEVICE_OPAQUE_DATA};
+  static std::int32_t count(GadgetPlugin&) { return 2; }
+  static Result<Gadget> at(GadgetPlugin& plugin, std::int32_t index) {
+    if (index < 0 || index > 1) return no_such_device("gadget", index, 2);
+    return Gadget{plugin};
+  }
+  Result<Attribute> attribute(std::int32_t kind) const {
+    if (kind == GANTRY_ATTRIBUTE_WARP_SIZE) return Attribute(32u);
+    if (kind == GANTRY_ATTRIBUTE_DEVICE_NAME) return Attribute("Gadget One");
+    if (kind == GANTRY_ATTRIBUTE_DRIVER_VERSION) return unavailable("no driver");
+    return Attribute();
+  }
+
+  Result<void*> alloc(const gantry_alloc& what) { return noted("alloc", what.size); }
+  void free(void*) { plugin.calls.push_back("free"); }
+  Status copy(const gantry_copy&, int* stream) { return used("copy", stream); }
+  Status synchronize(int* stream) { return used("synchronize", stream); }
+  Result<int*> stream_create() { return new int(1); }
+  Status stream_destroy(int* stream) {
+    delete stream;
+    return plugin.destroyed;
+  }
+  Result<std::unique_ptr<int>> event_create() { return std::make_unique<int>(2); }
+  void event_destroy(int* event) { delete event; }
+  Status event_record(int* event, int* stream) {
+    GANTRY_CHECK(used("event_record", event));
+    return used("stream", stream);
+  }
+  Status event_wait(int* event, int*) { return used("event_wait", event); }
+  Result<std::int64_t> event_elapsed(int* start, int* stop) { return *stop - *start; }
+  Status capture_begin(int* stream) { return used("capture_begin", stream); }
+  Result<std::unique_ptr<int>> capture_end(int*) { return std::make_unique<int>(3); }
+  Status capture_launch(int* graph, int*) { return used("capture_launch", graph); }
+  void capture_destroy(int* graph) { delete graph; }
+
+  void* noted(std::string_view function, std::uint64_t number) {
+    plugin.calls.push_back(concat(function, ' ', number));
+    return &plugin;
+  }
+  Status used(std::string_view function, const int* handle) {
+    noted(function, static_cast<std::uint64_t>(handle != nullptr ? *handle : 0));
+    return {};
+  }
+
+  GadgetPlugin& plugin;
+};
+
+// Only what every device has, and one object for its life.
+struct Plain {
+  static constexpr DeviceIdentity identity{.name = "plain"};
+  static Result<std::int32_t> count(GadgetPlugin&) { return unavailable("no driver"); }
+  static Result<Plain*> at(GadgetPlugin& plugin, std::int32_t index) {
+    GANTRY_CHECK(count(plugin));
+    return no_such_device("plain", index, 0);
+  }
+  Result<void*> alloc(const gantry_alloc&) { return nullptr; }
+  void free(void*) {}
+  Status copy(const gantry_copy&, void*) { return {}; }
+};
+
+class DeviceLayer : public ::testing::Test {
+ protected:
+  ~DeviceLayer() override { EXPECT_EQ(host_.alive, 0); }
+  Error failed(gantry_code code, gantry_code expected) {
+    EXPECT_EQ(code, expected);
+    return status_.error(code, "test");
+  }
+
+  FakeHost host_;
+  GadgetPlugin plugin_{Host(&host_), {}, {}};
+  const gantry_device_table& table_ = device_table<GadgetPlugin, Gadget>;
+  const gantry_device_table& plain_ = device_table<GadgetPlugin, Plain>;
+  StatusBuffer status_;
+};
+
+TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
+  EXPECT_EQ(table_.struct_size, sizeof(gantry_device_table));
+  EXPECT_STREQ(table_.name, "gadget");
+  EXPECT_EQ(table_.type, 12);
+  EXPECT_EQ(table_.flags, GANTRY_DEVICE_OPAQUE_DATA);
+  EXPECT_NE(table_.attribute, nullptr);
+  EXPECT_NE(table_.event_wait, nullptr);
+  EXPECT_NE(table_.capture_launch, nullptr);
+
+  EXPECT_NE(plain_.alloc, nullptr);
+  EXPECT_EQ(plain_.attribute, nullptr);
+  EXPECT_EQ(plain_.synchronize, nullptr);
+  EXPECT_EQ(plain_.stream_create, nullptr);
+  EXPECT_EQ(plain_.event_create, nullptr);
+  EXPECT_EQ(plain_.capture_begin, nullptr);
+}
+
+TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
+  std::int32_t count = 0;
+  void *data = nullptr, *stream = nullptr, *event = nullptr, *graph = nullptr;
+  std::int64_t ns = 0;
+  gantry_alloc what{};
+  what.size = 64;
+  const gantry_copy blocking{sizeof blocking, GANTRY_COPY_BLOCKING, {}, {}, 0};
+
+  EXPECT_EQ(table_.count(&plugin_, &count, nullptr), GANTRY_OK);
+  EXPECT_EQ(count, 2);
+  EXPECT_EQ(table_.alloc(&plugin_, 1, &what, &data, nullptr), GANTRY_OK);
+  EXPECT_EQ(data, &plugin_);
+  EXPECT_EQ(table_.stream_create(&plugin_, 0, 0, &stream, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.event_create(&plugin_, 0, 0, &event, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.copy(&plugin_, 0, &blocking, stream, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.synchronize(&plugin_, 0, nullptr, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.event_record(&plugin_, 0, event, stream, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.event_wait(&plugin_, 0, event, stream, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.event_elapsed(&plugin_, 0, stream, event, &ns, nullptr), GANTRY_OK);
+  EXPECT_EQ(ns, 1);
+  EXPECT_EQ(table_.capture_begin(&plugin_, 0, stream, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.capture_end(&plugin_, 0, stream, &graph, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.capture_launch(&plugin_, 0, graph, stream, nullptr), GANTRY_OK);
+  table_.capture_destroy(&plugin_, 0, graph);
+  table_.event_destroy(&plugin_, 0, event);
+  table_.stream_destroy(&plugin_, 0, stream);
+  table_.free(&plugin_, 0, data);
+
+  EXPECT_THAT(plugin_.calls,
+              ElementsAre("alloc 64", "copy 1", "synchronize 0", "event_record 2", "stream 1",
+                          "event_wait 2", "capture_begin 1", "capture_launch 3", "free"));
+  EXPECT_THAT(host_.logged, IsEmpty());
+}
+
+TEST_F(DeviceLayer, RefusesFlagsThatItDoesNotKnow) {
+  void* made = &plugin_;
+  const gantry_copy what{sizeof what, GANTRY_COPY_BLOCKING | 0x40u, {}, {}, 0};
+
+  const Error stream =
+      failed(table_.stream_create(&plugin_, 0, 1, &made, status_.get()), GANTRY_UNSUPPORTED);
+  const Error event =
+      failed(table_.event_create(&plugin_, 0, 0x80, &made, status_.get()), GANTRY_UNSUPPORTED);
+  const Error copy =
+      failed(table_.copy(&plugin_, 0, &what, nullptr, status_.get()), GANTRY_UNSUPPORTED);
+
+  EXPECT_EQ(stream.reason, "FLAGS");
+  EXPECT_EQ(stream.message, "stream_create of device gadget: flags are 0x1, known are 0x0");
+  EXPECT_EQ(event.message, "event_create of device gadget: flags are 0x80, known are 0x0");
+  EXPECT_EQ(copy.message, "copy of device gadget: flags are 0x41, known are 0x1");
+  EXPECT_EQ(made, &plugin_) << "outputs are untouched";
+  EXPECT_THAT(plugin_.calls, IsEmpty());
+}
+
+TEST_F(DeviceLayer, ReturnsAttributesAsValues) {
+  gantry_value number{}, text{}, none{};
+
+  EXPECT_EQ(table_.attribute(&plugin_, 0, GANTRY_ATTRIBUTE_WARP_SIZE, &number, nullptr), GANTRY_OK);
+  EXPECT_EQ(number.kind, GANTRY_INT);
+  EXPECT_EQ(number.i, 32);
+  EXPECT_EQ(table_.attribute(&plugin_, 0, GANTRY_ATTRIBUTE_DEVICE_NAME, &text, nullptr), GANTRY_OK);
+  EXPECT_EQ(value_text(Value::adopt(text).get()), "Gadget One");
+  const Error absent =
+      failed(table_.attribute(&plugin_, 1, 999, &none, status_.get()), GANTRY_NOT_FOUND);
+  EXPECT_EQ(absent.reason, "ATTRIBUTE");
+  EXPECT_EQ(absent.message, "attribute 999 does not apply to device gadget:1");
+  EXPECT_EQ(
+      failed(table_.attribute(&plugin_, 0, GANTRY_ATTRIBUTE_DRIVER_VERSION, &none, status_.get()),
+             GANTRY_UNAVAILABLE)
+          .message,
+      "no driver");
+  EXPECT_EQ(none.kind, GANTRY_NONE);
+}
+
+TEST_F(DeviceLayer, AnswersWhetherADeviceExists) {
+  const auto exists = [&](std::int32_t index) {
+    gantry_value value{};
+    EXPECT_EQ(table_.attribute(&plugin_, index, GANTRY_ATTRIBUTE_EXISTS, &value, nullptr),
+              GANTRY_OK);
+    return value.i;
+  };
+
+  EXPECT_EQ(exists(1), 1);
+  EXPECT_EQ(exists(2), 0);
+  EXPECT_EQ(exists(-1), 0);
+}
+
+TEST_F(DeviceLayer, RefusesAnIndexWithoutADevice) {
+  void* data = nullptr;
+  const gantry_alloc what{};
+
+  const Error error =
+      failed(table_.alloc(&plugin_, 2, &what, &data, status_.get()), GANTRY_INVALID);
+
+  EXPECT_EQ(error.reason, "DEVICE_INDEX");
+  EXPECT_EQ(error.message, "device gadget:2 is not there, device count is 2");
+}
+
+TEST_F(DeviceLayer, LogsFailuresOfFunctionsThatReturnNothing) {
+  void* stream = nullptr;
+  ASSERT_EQ(table_.stream_create(&plugin_, 1, 0, &stream, nullptr), GANTRY_OK);
+  plugin_.destroyed = unavailable("the driver is gone");
+
+  table_.stream_destroy(&plugin_, 1, stream);
+  plain_.free(&plugin_, 0, nullptr);
+
+  const std::string warning = std::to_string(GANTRY_LOG_WARNING) + ":";
+  EXPECT_THAT(host_.logged,
+              ElementsAre(warning + "the driver is gone\n  in stream_destroy of device gadget:1",
+                          warning + "no driver\n  in free of device plain:0"));
+}
+
+}  // namespace
+}  // namespace gantry
