@@ -1,51 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accelerators of one runtime, and the table through which the host works with them.
+// One accelerator, as the host uses it.
 #pragma once
 
 #include "memory.hpp"
 #include "stream.hpp"
 
-#include <gantry/device.h>
-#include <gantry/handle.hpp>
+#include <gantry/device.hpp>
 
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace abacus {
 
-struct Device {
-  Device(std::int32_t index, std::uint64_t memory_bytes) : memory(index, memory_bytes) {}
+class Plugin;
+
+class Device {
+ public:
+  // DLPack has no number for it: the host assigns one.
+  static constexpr gantry::DeviceIdentity identity{
+      .name = "abacus", .type = 0, .flags = GANTRY_DEVICE_OPAQUE_DATA};
+  static std::int32_t count(Plugin& plugin);
+  static gantry::Result<Device*> at(Plugin& plugin, std::int32_t index);
+
+  Device(const Plugin& plugin, std::int32_t index, std::uint64_t memory_bytes)
+      : memory(index, memory_bytes), plugin_(plugin) {}
+
+  gantry::Attribute attribute(std::int32_t kind) const;
+  gantry::Result<void*> alloc(const gantry_alloc& what);
+  void free(void* data) { memory.free(data); }
+  gantry::Status copy(const gantry_copy& what, Stream* stream);
+
+  gantry::Status synchronize(Stream* stream) { return stream_of(stream).wait(); }
+  gantry::Result<Stream*> stream_create() { return new Stream; }
+  void stream_destroy(Stream* stream) { delete stream; }
+
+  gantry::Result<Event*> event_create() { return new Event; }
+  void event_destroy(Event* event) { delete event; }
+  gantry::Status event_record(Event* event, Stream* stream);
+  gantry::Status event_wait(Event* event, Stream* stream);
+  gantry::Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+
+  gantry::Status capture_begin(Stream* stream) { return stream_of(stream).begin_capture(); }
+  gantry::Result<std::unique_ptr<Recording>> capture_end(Stream* stream) {
+    return stream_of(stream).end_capture();
+  }
+  gantry::Status capture_launch(Recording* graph, Stream* stream) {
+    return stream_of(stream).push_all(*graph);
+  }
+  void capture_destroy(Recording* graph) { delete graph; }
+
+  // stream   [in]   NULL: the default stream
+  Stream& stream_of(Stream* stream) { return stream != nullptr ? *stream : default_stream_; }
 
   Memory memory;
-  Stream default_stream;
-};
-
-// What the plugin's functions get as self.
-class Plugin {
- public:
-  // returns  INVALID  an option out of its range; what the host says where it does not know the device
-  static gantry::Result<std::unique_ptr<Plugin>> create(const gantry_host* host);
-
-  const gantry_host* host() const { return host_; }
-  std::int32_t device_type() const { return type_; }
-  std::int32_t device_count() const { return static_cast<std::int32_t>(devices_.size()); }
-
-  // returns  INVALID  no such device
-  gantry::Result<Device*> device(std::int32_t index) const;
-  // stream   [in]   NULL: the device's default stream
-  gantry::Result<Stream*> stream(std::int32_t index, void* stream) const;
 
  private:
-  explicit Plugin(const gantry_host* host) : host_(host) {}
+  struct Side;
+  gantry::Result<Side> side_of(const gantry_location& location, std::uint64_t size) const;
 
-  const gantry_host* host_;
-  // the host assigns it
-  std::int32_t type_ = 0;
-  std::vector<std::unique_ptr<Device>> devices_;
+  const Plugin& plugin_;
+  Stream default_stream_;
 };
-
-extern const gantry_device_table device_table;
 
 }  // namespace abacus

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch.hpp"
 
+#include "plugin.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,11 +13,11 @@ namespace {
 
 // A parameter as the steps use it.
 struct Bound {
-  // NULL: a number
+  // NULL: a number.
   std::shared_ptr<Buffer> buffer;
   std::uint64_t byte_offset = 0;
   float number = 0;
-  // the same number, for below
+  // The same number, for `below`.
   std::int64_t limit = 0;
 };
 
@@ -79,7 +81,8 @@ float change(Word word, float a) {
   }
 }
 
-// Work of one launch: everything that it needs, so that the module may go meanwhile.
+// The work of one launch, with everything that it needs: the module may be destroyed before it
+// runs.
 struct Run {
   std::string name;
   std::vector<Step> steps;
@@ -91,7 +94,7 @@ struct Run {
     return {};
   }
 
-  // read_programs() has proved the stack.
+  // read_programs() has checked the stack.
   gantry::Status run_item(std::uint64_t i) const {
     std::array<float, max_stack> stack;
     std::size_t depth = 0;
@@ -133,7 +136,7 @@ struct Run {
 
   gantry::Status fault(const Step& step, std::uint64_t i) const {
     const Bound& bound = parameters[step.parameter];
-    return gantry::invalid("kernel ", gantry::quoted(name), ": item ", i, " wants element ", i,
+    return gantry::invalid("kernel ", gantry::quoted(name), ": item ", i, " reads element ", i,
                            " of parameter ", step.parameter, ", which has ",
                            (bound.buffer->size() - bound.byte_offset) / sizeof(float))
         .with_reason("DEVICE_FAULT");
@@ -144,8 +147,7 @@ struct Run {
 
 gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_env& env,
                       std::span<const gantry_value> args) {
-  GANTRY_TRY(const Device* device, plugin.device(env.device.index));
-  GANTRY_TRY(Stream * stream, plugin.stream(env.device.index, env.stream));
+  GANTRY_TRY(Device* const device, plugin.device(env.device.index));
   GANTRY_CHECK(kernel.call.check_count(args.size()));
   Run run{kernel.call.name(), kernel.steps, {}, 0};
   for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
@@ -174,7 +176,7 @@ gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_e
   }
   GANTRY_TRY(const gantry::LaunchExtents extents, kernel.call.extents(args));
   run.items = std::uint64_t{extents.grid[0]} * extents.block[0];
-  return stream->push(std::move(run));
+  return device->stream_of(static_cast<Stream*>(env.stream)).push(std::move(run));
 }
 
 }  // namespace abacus

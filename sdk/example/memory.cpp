@@ -17,11 +17,11 @@ Memory::Memory(std::int32_t device, std::uint64_t capacity)
       alive_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
 
 gantry::Result<void*> Memory::alloc(std::uint64_t size) {
-  // Taken before it is there, so that two threads do not both get the last of it.
+  // Counted before it is allocated, so that two threads do not both get the last of it.
   std::uint64_t before = alive_->load();
   do {
     if (size > capacity_ - before) {
-      return gantry::exhausted("abacus:", device_, ": ", size, " bytes are asked for, ",
+      return gantry::exhausted("abacus:", device_, ": ", size, " bytes are requested, ",
                                capacity_ - before, " of ", capacity_, " are free")
           .with_reason("DEVICE_MEMORY");
     }
@@ -42,7 +42,7 @@ gantry::Result<void*> Memory::alloc(std::uint64_t size) {
 }
 
 void Memory::free(void* handle) {
-  // goes without the lock
+  // Destroyed after the lock is released.
   std::shared_ptr<Buffer> last;
   const std::lock_guard lock(mutex_);
   const auto found = buffers_.find(handle);

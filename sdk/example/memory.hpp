@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accelerator's memory, which the host cannot address: what it hands out are numbers.
+// The accelerator's memory, which the host cannot address: alloc returns numbers.
 //
-//     handle   0xabac, 8 bits of device, 40 bits of serial number    no address of any process: to read through it
-//                                                                     ends in a fault, in tests and elsewhere
+//     handle   0xabac, 8 bits of device, 40 bits of serial number. No address of any process:
+//              reading through it ends in a fault
 #pragma once
 
 #include <gantry/result.hpp>
@@ -17,10 +17,11 @@
 
 namespace abacus {
 
-// One piece of memory. Who works with it holds it: freed while work is in flight, it goes when that has ended.
+// One piece of memory. Work that uses it holds it: memory that is freed while work is in flight is
+// released after that work.
 class Buffer {
  public:
-  // alive    [in]   the device's counter, which this piece is part of until it goes
+  // alive    [in]   the device's counter, which includes this piece until it is destroyed
   Buffer(std::uint64_t size, std::shared_ptr<std::atomic<std::uint64_t>> alive);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -35,18 +36,20 @@ class Buffer {
   std::shared_ptr<std::atomic<std::uint64_t>> alive_;
 };
 
-// The memory of one device. Every function on any thread.
+// The memory of one device.
+//
+// thread   any
 class Memory {
  public:
   Memory(std::int32_t device, std::uint64_t capacity);
 
-  // size     [in]   0 gives a handle, too
-  // returns  EXHAUSTED  more than the device has left
+  // size     [in]   0 is allowed
+  // returns  EXHAUSTED  more than the device has left (DEVICE_MEMORY)
   gantry::Result<void*> alloc(std::uint64_t size);
-  // A handle that is not one of ours is ignored, as is NULL.
+  // Ignores NULL, and a handle that alloc did not return.
   void free(void* handle);
 
-  // returns  INVALID  no memory of this device, or the range is not in it
+  // returns  INVALID  no memory of this device, or the range is not in it (DEVICE_MEMORY)
   gantry::Result<std::shared_ptr<Buffer>> find(void* handle, std::uint64_t offset,
                                                std::uint64_t size) const;
 

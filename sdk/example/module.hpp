@@ -3,11 +3,44 @@
 // A loaded payload: its kernels as functions.
 #pragma once
 
-#include <gantry/loader.h>
+#include "payload.hpp"
+
+#include <gantry/loader.hpp>
+
+#include <memory>
+#include <string_view>
+#include <vector>
 
 namespace abacus {
 
-// the plugin's self is a Plugin*
-extern const gantry_loader_table loader;
+class Plugin;
+
+// A kernel as a function of the ABI.
+struct KernelFunction {
+  gantry::Status call(const gantry::Call& call) const;
+
+  const Plugin* plugin;
+  const Kernel* kernel;
+};
+
+class Module {
+ public:
+  static constexpr gantry::LoaderIdentity identity{
+      .type_key = "example.abacus", .device = "abacus", .is_parallel = true};
+  static gantry::Result<std::unique_ptr<Module>> load(Plugin& plugin, gantry::Blob& blob);
+  static gantry::Result<std::int32_t> check(Plugin& plugin, gantry::Blob& blob,
+                                            std::int32_t device_index);
+
+  Module(const Plugin& plugin, Payload payload);
+
+  // NULL where there is none.
+  KernelFunction* find(std::string_view name);
+  std::vector<std::string_view> names() const;
+  gantry::Status save(const gantry::Sink& sink) const { return sink.write(payload_.kept.bytes); }
+
+ private:
+  Payload payload_;
+  std::vector<KernelFunction> functions_;
+};
 
 }  // namespace abacus

@@ -17,31 +17,22 @@ gantry::Status check_launch(const gantry::KernelCall& kernel) {
 
 }  // namespace
 
-gantry::Result<Payload> read_payload(const gantry_blob& blob) {
-  gantry::ByteReader in(std::span(blob.data, blob.size));
+gantry::Result<Payload> read_payload(gantry::Blob& blob) {
+  gantry::ByteReader& in = blob.reader();
   GANTRY_TRY(const std::string_view format, in.read_string("abacus format"));
   if (format != "beads") {
     return gantry::unsupported("abacus: format is ", gantry::quoted(format), ", expected \"beads\"")
         .with_reason("BLOB_FORMAT");
   }
-  const auto rest = [&](gantry::ByteReader& behind) -> gantry::Status {
-    GANTRY_CHECK(behind.read_string("abacus programs"));
-    if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !behind.at_end()) {
-      return gantry::malformed(behind.offset(), "abacus: ", behind.left(),
-                               " bytes follow the programs")
-          .with_reason("BLOB_TRAILING");
-    }
-    return {};
-  };
   GANTRY_TRY(const gantry::KernelTable table,
-             gantry::read_kernel_table(in, gantry::argument_tags_of(blob), rest));
-  gantry::ByteReader behind = in;
-  GANTRY_CHECK(rest(behind));
+             gantry::read_kernel_table(blob, [](gantry::ByteReader& behind) {
+               return behind.read_string("abacus programs");
+             }));
   GANTRY_TRY(const std::string_view text, in.read_string("abacus programs"));
   GANTRY_TRY(std::vector<Program> programs, read_programs(text, in.offset() - text.size(), table));
 
   Payload payload;
-  payload.size = in.offset();
+  payload.kept = blob.keep();
   for (Program& program : programs) {
     GANTRY_TRY(gantry::KernelCall call, gantry::KernelCall::parse(*table.find(program.name)));
     GANTRY_CHECK(check_launch(call));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A payload of type key "example.abacus", bytes to struct; touches no device.
+// A payload of type key "example.abacus", from bytes to structs. No device is used.
 //
 //     str  format, "beads"
-//     kernel table (gantry/kernel_table.hpp), the layout that `gantry pack` writes for format and kernels
+//     kernel table (gantry/kernel_table.hpp), as `gantry pack` writes it
 //     str  programs (program.hpp)
 #pragma once
 
 #include "program.hpp"
 
-#include <gantry/loader.h>
+#include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
 
 namespace abacus {
@@ -21,12 +21,11 @@ struct Kernel {
 
 struct Payload {
   std::vector<Kernel> kernels;
-  // bytes read
-  std::uint64_t size = 0;
+  gantry::PayloadBytes kept;
 };
 
 // returns  MALFORMED    at the field, or at the line of a program
-//          UNSUPPORTED  another format, a parameter's type, or a launch in more than one dimension
-gantry::Result<Payload> read_payload(const gantry_blob& blob);
+//          UNSUPPORTED  another format, a parameter's type, a launch in more than one dimension
+gantry::Result<Payload> read_payload(gantry::Blob& blob);
 
 }  // namespace abacus

@@ -1,52 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// example.abacus - an accelerator that nobody has built, for everybody who has built one.
-#include "device.hpp"
-#include "module.hpp"
+// example.abacus - an invented accelerator.
+#include "plugin.hpp"
 
-#include <gantry/plugin.h>
-#include <gantry/abi_boundary.hpp>
-
-#ifndef ABACUS_VERSION
-#error "ABACUS_VERSION comes from the build: it must equal the manifest's"
-#endif
-
+namespace abacus {
 namespace {
 
-gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
-  return gantry::abi_boundary(status, [&]() -> gantry::Status {
-    GANTRY_TRY(std::unique_ptr<abacus::Plugin> plugin, abacus::Plugin::create(host));
-    *self = plugin.release();
-    return {};
-  });
+// Of the type in the manifest's config_schema.
+std::int64_t number(gantry::Host host, std::string_view key) {
+  const auto value = host.option(key);
+  return value ? gantry::value_int(*value).value_or(0) : 0;
 }
-
-void destroy(void* self) { delete static_cast<abacus::Plugin*>(self); }
-
-const gantry_loader_table* const loaders[] = {&abacus::loader};
-const gantry_device_table* const devices[] = {&abacus::device_table};
-
-constexpr gantry_plugin_table plugin = {
-    .struct_size = sizeof(gantry_plugin_table),
-    .flags = 0,
-    .abi = GANTRY_PLUGIN_ABI,
-    .id = "example.abacus",
-    .version = ABACUS_VERSION,
-    .vendor = "Example",
-    .display_name = "abacus",
-    .license = "Apache-2.0",
-    .loaders = loaders,
-    .devices = devices,
-    .loader_count = 1,
-    .device_count = 1,
-    .create = create,
-    .destroy = destroy,
-    .get_extension = nullptr,
-};
 
 }  // namespace
 
-extern "C" const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info*,
-                                                             gantry_status*) {
-  return &plugin;
+gantry::Result<std::unique_ptr<Plugin>> Plugin::create(gantry::Host host) {
+  std::unique_ptr<Plugin> plugin(new Plugin(host));
+  GANTRY_TRY(plugin->type_, host.device_type("abacus"));
+  const auto memory_bytes = static_cast<std::uint64_t>(number(host, "memory_mib")) << 20;
+  const auto count = static_cast<std::int32_t>(number(host, "devices"));
+  for (std::int32_t i = 0; i < count; ++i)
+    plugin->devices_.push_back(std::make_unique<Device>(*plugin, i, memory_bytes));
+  return plugin;
 }
+
+gantry::Result<Device*> Plugin::device(std::int32_t index) const {
+  if (index >= 0 && index < device_count()) return devices_[static_cast<std::size_t>(index)].get();
+  return gantry::no_such_device(Device::identity.name, index, device_count());
+}
+
+}  // namespace abacus
+
+GANTRY_PLUGIN(abacus::Plugin);

@@ -33,7 +33,7 @@ const Known* known(std::string_view name) {
   return nullptr;
 }
 
-// The next word of a line; empty at its end.
+// Returns the next word of a line; empty at its end.
 std::string_view next_word(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(" \t\r");
   if (begin == std::string_view::npos) return line = {};
@@ -134,9 +134,9 @@ class Reader {
           return refuse("parameter ", gantry::quoted(operand), " is not there, the kernel has ",
                         count);
         }
-        const bool wants_buffer = known.operand == Operand::buffer;
-        if (is_buffer(kernel_->parameters[*parameter]) != wants_buffer) {
-          return refuse("parameter ", *parameter, " is no ", wants_buffer ? "buffer" : "number");
+        const bool is_of_buffer = known.operand == Operand::buffer;
+        if (is_buffer(kernel_->parameters[*parameter]) != is_of_buffer) {
+          return refuse("parameter ", *parameter, " is no ", is_of_buffer ? "buffer" : "number");
         }
         step.parameter = *parameter;
         break;
@@ -157,7 +157,7 @@ class Reader {
   std::uint64_t at_;
   const gantry::KernelTable& kernels_;
   std::uint64_t line_at_ = 0;
-  // of the program that is being read
+  // Of the program that is being read.
   const gantry::KernelInfo* kernel_ = nullptr;
   int depth_ = 0;
   std::vector<Program> programs_;

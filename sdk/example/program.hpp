@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the accelerator runs: for each work item a few words on a stack of floats.
+// The language of the accelerator's kernels: for each work item, words on a stack of floats.
 //
 //     kernel axpy            # y[i] = a * x[i] + y[i], for i below n
 //       below 3              # the item ends where its index is not below scalar parameter 3
@@ -11,7 +11,8 @@
 //       add
 //       put 2                # pop into element i of buffer parameter 2
 //
-// Words: get put scalar below (a parameter each), const (a number), add sub mul div max min, neg abs sqrt exp.
+// Words: get put scalar below (a parameter each), const (a number), add sub mul div max min,
+// neg abs sqrt exp.
 #pragma once
 
 #include <gantry/kernel_table.hpp>
@@ -44,9 +45,9 @@ enum class Word : std::uint8_t {
 
 struct Step {
   Word word;
-  // of get, put, scalar, below
+  // Of get, put, scalar, below.
   std::uint32_t parameter = 0;
-  // of constant
+  // Of constant.
   float number = 0;
 };
 
@@ -57,16 +58,17 @@ struct Program {
 
 constexpr std::size_t max_stack = 16;
 
-// Reads the programs of a payload and proves each against its row of the kernel table: parameters are there and of the
-// kind that the words want, the stack never falls below nothing or grows beyond most_stack, and ends empty. Then
-// running one needs no more checks of that.
+// Reads the programs of a payload, and checks each against its row of the kernel table: parameters
+// exist and are of the kind that the words need, and the stack has 0 to max_stack numbers and is
+// empty at the end. Running a program needs none of these checks.
 //
 // at       [in]   offset of the text in the payload, for errors
-// returns  MALFORMED  at the line; a kernel of the table without a program, or the other way round
+// returns  MALFORMED  at the line; a kernel of the table without a program, or a program that is in
+//                     no row
 gantry::Result<std::vector<Program>> read_programs(std::string_view text, std::uint64_t at,
                                                    const gantry::KernelTable& kernels);
 
-// Is the parameter a buffer? All others are numbers.
+// True if the parameter is a buffer; all others are numbers.
 inline bool is_buffer(gantry_dtype type) { return type.code == 3; }
 
 }  // namespace abacus

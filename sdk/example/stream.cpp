@@ -32,7 +32,7 @@ Stream::~Stream() {
   if (worker_.joinable()) worker_.join();
 }
 
-// The application's signals are not for this thread.
+// The thread blocks all signals: they are the application's.
 gantry::Status Stream::start_worker() {
   if (worker_.joinable()) return {};
   sigset_t all, before;
@@ -63,7 +63,8 @@ gantry::Status Stream::push(Work work) {
 gantry::Status Stream::push_all(const Recording& recording) {
   const std::lock_guard lock(mutex_);
   if (capture_ != nullptr) {
-    return gantry::invalid("abacus: a captured stream launches no graph").with_reason("CAPTURE");
+    return gantry::invalid("abacus: a graph is launched in a stream that is being captured")
+        .with_reason("CAPTURE");
   }
   GANTRY_CHECK(start_worker());
   queue_.insert(queue_.end(), recording.begin(), recording.end());
@@ -74,7 +75,7 @@ gantry::Status Stream::push_all(const Recording& recording) {
 gantry::Status Stream::wait() {
   std::unique_lock lock(mutex_);
   if (capture_ != nullptr) {
-    return gantry::invalid("abacus: a stream that is captured cannot be waited for")
+    return gantry::invalid("abacus: a stream that is being captured cannot be waited for")
         .with_reason("CAPTURE");
   }
   idle_.wait(lock, [&] { return queue_.empty() && !busy_; });
@@ -84,7 +85,7 @@ gantry::Status Stream::wait() {
 gantry::Status Stream::begin_capture() {
   const std::lock_guard lock(mutex_);
   if (capture_ != nullptr) {
-    return gantry::invalid("abacus: the stream is captured already").with_reason("CAPTURE");
+    return gantry::invalid("abacus: the stream is being captured already").with_reason("CAPTURE");
   }
   capture_ = std::make_unique<Recording>();
   return {};
@@ -93,7 +94,7 @@ gantry::Status Stream::begin_capture() {
 gantry::Result<std::unique_ptr<Recording>> Stream::end_capture() {
   const std::lock_guard lock(mutex_);
   if (capture_ == nullptr) {
-    return gantry::invalid("abacus: the stream is not captured").with_reason("CAPTURE");
+    return gantry::invalid("abacus: the stream is not being captured").with_reason("CAPTURE");
   }
   return std::move(capture_);
 }
@@ -113,7 +114,7 @@ void Stream::work() {
     busy_ = true;
     lock.unlock();
     gantry::Status done = gantry::guard(next);
-    // gives back the memory that it held
+    // Releases the memory that it held.
     next = nullptr;
     lock.lock();
     busy_ = false;

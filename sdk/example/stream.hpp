@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams: work in order, done by a thread of its own behind the back of whoever enqueues it.
+// Streams: work in order, done by a thread of the stream.
 //
-//     push(work) ──► queue ──► worker            wait(): until it is empty; tells what failed since the last time
-//     begin_capture() ... end_capture()          what is pushed between is kept instead, to be pushed as a whole
+//     push(work) --> queue --> worker      wait(): until it is empty; returns what failed since the
+//                                          last time
+//     begin_capture() ... end_capture()    what is pushed between is kept instead, to be pushed as
+//                                          a whole
 #pragma once
 
 #include <gantry/result.hpp>
@@ -16,20 +18,21 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace abacus {
 
-// One thing to do. It holds the memory it works with.
+// One piece of work. It holds the memory that it uses.
 using Work = std::function<gantry::Status()>;
 using Recording = std::vector<Work>;
 
-// A point in a stream that others wait for.
+// A point in a stream, for which others wait.
 class Mark {
  public:
   using Clock = std::chrono::steady_clock;
   void reach();
-  // when it was reached
+  // Returns when it was reached.
   Clock::time_point wait() const;
 
  private:
@@ -38,10 +41,27 @@ class Mark {
   std::optional<Clock::time_point> at_;
 };
 
+// The last mark that was recorded for it; NULL: none yet.
+class Event {
+ public:
+  void set(std::shared_ptr<Mark> mark) {
+    const std::lock_guard lock(mutex_);
+    mark_ = std::move(mark);
+  }
+  std::shared_ptr<Mark> mark() const {
+    const std::lock_guard lock(mutex_);
+    return mark_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Mark> mark_;
+};
+
 class Stream {
  public:
   Stream() = default;
-  // Does what is left first.
+  // Does the work that is left first.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -49,10 +69,11 @@ class Stream {
   // returns  EXHAUSTED  no thread for the first work
   gantry::Status push(Work work);
   gantry::Status push_all(const Recording& recording);
-  // returns  INVALID    the stream is being captured; else the first error since the last wait
+  // returns  INVALID    the stream is being captured
+  //          others     the first error since the last wait
   gantry::Status wait();
 
-  // returns  INVALID    it is being captured already, or is not
+  // returns  INVALID    begin: it is being captured already; end: it is not
   gantry::Status begin_capture();
   gantry::Result<std::unique_ptr<Recording>> end_capture();
   bool is_captured() const;

@@ -41,7 +41,7 @@ TEST(Devices, OfAPluginAreListedWithWhatTheyTell) {
   EXPECT_EQ(devices.status, 0);
   EXPECT_THAT(devices.err, IsEmpty());
   EXPECT_THAT(devices.out, HasSubstr("abacus:1  example.abacus\n"
-                                     "  name  Abacus, an accelerator that nobody has built\n"
+                                     "  name  Abacus, an invented accelerator\n"
                                      "  multiprocessors  1\n"
                                      "  max_threads_per_block  1024\n"
                                      "  warp_size  1\n"

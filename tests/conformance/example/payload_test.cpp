@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The example accelerator's payload, without a device: what is refused, at which byte, in which words.
+// The example accelerator's payload, without a device: refusals with their offsets and texts.
 #include "sdk/example/payload.hpp"
 #include "tests/support/generation.hpp"
 #include "tests/support/words.hpp"
@@ -42,7 +42,10 @@ gantry::Result<Payload> read(const Words& words, std::uint32_t flags = GANTRY_BL
   blob.data = words.bytes().data();
   blob.size = words.bytes().size();
   blob.argument_tags = gantry::test::argument_tags_of_generation(3);
-  return read_payload(blob);
+  gantry::Blob loaded(blob);
+  GANTRY_TRY(Payload payload, read_payload(loaded));
+  GANTRY_CHECK(loaded.check_end(loaded.reader()));
+  return payload;
 }
 
 TEST(AbacusPayload, GivesItsKernelsStepByStep) {
@@ -73,7 +76,7 @@ struct Bad {
   const char* name;
   Words words;
   Code code;
-  // from the text's first byte; -1: no line is named
+  // From the text's first byte; -1: the error names no line.
   std::int64_t line_at;
   const char* message;
 };
@@ -104,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Bad{"Format", payload_of("", {}, "ptx"), Code::unsupported, -1,
                           "abacus: format is \"ptx\", expected \"beads\""},
                       Bad{"More", payload_of("kernel k\n").u64(0), Code::malformed, -1,
-                          "abacus: 8 bytes follow the programs"},
+                          "payload has 8 bytes behind its last field, expected none"},
                       Bad{"TwoDimensions",
                           payload_of("kernel k\n", {{handle}, {"blockIdx.x", "threadIdx.y"}}),
                           Code::unsupported, -1,
