@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about a device, as the driver has them.
+// Properties of a device, as the driver reports them.
 #include "device.hpp"
 
-#include <gantry/abi_boundary.hpp>
-
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -19,7 +18,7 @@ std::optional<std::int64_t> number(const Device& device, cl_device_info what) {
   return static_cast<std::int64_t>(value);
 }
 
-// "OpenCL 3.0 PoCL ...": the standard fixes the beginning.
+// The number in "OpenCL 3.0 PoCL ...", whose beginning the standard defines.
 std::string version_number(const Device& device) {
   const std::string_view version(device.version);
   const std::size_t begin = version.find(' ');
@@ -28,7 +27,8 @@ std::string version_number(const Device& device) {
   return std::string(version.substr(begin + 1, end - begin - 1));
 }
 
-// Threads that run in step. The standard asks a kernel, vendors a device; 1 is what compilers assume.
+// Threads that run in step. In the standard it is a property of a kernel, in extensions of vendors
+// one of the device; compilers assume 1.
 std::int64_t warp_size(const Device& device) {
   const std::string extensions = device_text(device.id, CL_DEVICE_EXTENSIONS);
   std::optional<std::int64_t> size;
@@ -54,8 +54,6 @@ std::string thread_dimensions(const Device& device) {
 
 std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
   switch (kind) {
-    case GANTRY_ATTRIBUTE_EXISTS:
-      return 1;
     case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return static_cast<std::int64_t>(device.max_threads);
     case GANTRY_ATTRIBUTE_WARP_SIZE:
@@ -78,7 +76,7 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
       return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
     case GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT: {
       const auto pixels = number<cl_uint>(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
-      // 0: no images of buffers
+      // 0: no images of buffers.
       return pixels && *pixels > 0 ? pixels : std::nullopt;
     }
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
@@ -105,29 +103,10 @@ std::string text_of(const Device& device, std::int32_t kind) {
 
 }  // namespace
 
-gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
-                      gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    Plugin& plugin = plugin_of(self);
-    Result<Device*> device = plugin.driver.device(i);
-    if (!device.ok() && kind == GANTRY_ATTRIBUTE_EXISTS) {
-      *out = int_value(0);
-      return {};
-    }
-    GANTRY_CHECK(device);
-    if (const auto number = number_of(**device, kind)) {
-      *out = int_value(*number);
-      return {};
-    }
-    const std::string text = text_of(**device, kind);
-    if (text.empty()) {
-      return not_found("attribute ", kind, " does not apply to ", (*device)->described())
-          .with_reason("ATTRIBUTE");
-    }
-    GANTRY_TRY(Value value, plugin.host.text(text));
-    *out = value.take();
-    return {};
-  });
+Attribute DeviceFunctions::attribute(std::int32_t kind) const {
+  if (const auto number = number_of(device, kind)) return number;
+  const std::string text = text_of(device, kind);
+  return text.empty() ? Attribute() : Attribute(text);
 }
 
 }  // namespace gantry::opencl

@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device "opencl": its table, and what the plugin holds for one runtime.
+// The device "opencl": the functions of its table.
 //
-//     alloc returns a Buffer*: a handle; offsets travel beside it
+//     alloc returns a Buffer*: a handle; offsets are passed beside it
 //     a stream is a command queue, in order, with times; an event is a marker in one
 #pragma once
 
 #include "program.hpp"
 
-#include <gantry/device.h>
-#include <gantry/handle.hpp>
+#include <gantry/device.hpp>
 
-#include <atomic>
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <mutex>
 
 namespace gantry::opencl {
 
-// The state of the plugin in one runtime.
-struct Plugin {
-  explicit Plugin(const gantry_host* table);
-
-  Host host;
-  Driver driver;
-  // before the driver ends: it waits for launches
-  Programs programs;
-  // Buffer::number
-  std::atomic<std::uint64_t> last_buffer{0};
-};
+struct Plugin;
 
 // What `data` of a tensor on this device points at.
 struct Buffer {
@@ -39,33 +28,45 @@ struct Buffer {
   std::uint64_t size = 0;
   Platform* platform = nullptr;
   Device* device = nullptr;
-  // of no other buffer; 0 of none
+  // Of no other buffer; 0 of none.
   std::uint64_t number = 0;
 };
 
-// returns  INVALID  data is NULL, or what no alloc of this plugin returned (DEVICE_DATA)
+// returns  INVALID  data is NULL, or no alloc of this plugin returned it (DEVICE_DATA)
 // costs    one load
 Result<Buffer*> buffer_of(void* data);
 
-extern const gantry_device_table device_table;
+// A marker that is set anew by each event_record.
+struct Event {
+  std::mutex mutex;
+  OwnedEvent marker;
+};
 
-// Places of the table that have files of their own: attributes.cpp, stream.cpp.
-gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
-                      gantry_status* status);
-gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status);
-gantry_code stream_create(void* self, std::int32_t i, std::uint32_t flags, void** stream,
-                          gantry_status* status);
-void stream_destroy(void* self, std::int32_t i, void* stream);
-gantry_code event_create(void* self, std::int32_t i, std::uint32_t flags, void** event,
-                         gantry_status* status);
-void event_destroy(void* self, std::int32_t i, void* event);
-gantry_code event_record(void* self, std::int32_t i, void* event, void* stream,
-                         gantry_status* status);
-gantry_code event_wait(void* self, std::int32_t i, void* event, void* stream,
-                       gantry_status* status);
-gantry_code event_elapsed(void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
-                          gantry_status* status);
+// One device, for one call. Functions of streams and events are in stream.cpp, attribute() is in
+// attributes.cpp.
+struct DeviceFunctions {
+  static constexpr DeviceIdentity identity{
+      .name = "opencl", .type = device_type, .flags = GANTRY_DEVICE_OPAQUE_DATA};
+  static Result<std::int32_t> count(Plugin& plugin);
+  static Result<DeviceFunctions> at(Plugin& plugin, std::int32_t index);
 
-inline Plugin& plugin_of(void* self) { return *static_cast<Plugin*>(self); }
+  Attribute attribute(std::int32_t kind) const;
+  Result<void*> alloc(const gantry_alloc& what);
+  void free(void* data);
+  Status copy(const gantry_copy& what, cl_command_queue stream);
+
+  Status synchronize(cl_command_queue stream);
+  Result<cl_command_queue> stream_create();
+  void stream_destroy(cl_command_queue stream);
+
+  Result<std::unique_ptr<Event>> event_create() { return std::make_unique<Event>(); }
+  void event_destroy(Event* event) { delete event; }
+  Status event_record(Event* event, cl_command_queue stream);
+  Status event_wait(Event* event, cl_command_queue stream);
+  Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+
+  Plugin& plugin;
+  Device& device;
+};
 
 }  // namespace gantry::opencl

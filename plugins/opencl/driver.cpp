@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
 
+#include <gantry/device.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
@@ -223,10 +224,8 @@ Result<std::int32_t> Driver::count() {
 
 Result<Device*> Driver::device(std::int32_t index) {
   GANTRY_CHECK(start());
-  if (index < 0 || static_cast<std::size_t>(index) >= devices_.size()) {
-    return invalid("device opencl:", index, " is not there, device count is ", devices_.size())
-        .with_reason("DEVICE_INDEX");
-  }
+  const auto count = static_cast<std::int32_t>(devices_.size());
+  if (index < 0 || index >= count) return no_such_device("opencl", index, count);
   return devices_[static_cast<std::size_t>(index)].get();
 }
 

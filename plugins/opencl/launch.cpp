@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch.hpp"
+//
+// One call of a kernel: sets its arguments and enqueues it; nothing waits.
+#include "plugin.hpp"
 
-#include "module.hpp"
-
-#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 #include <cstring>
@@ -130,8 +129,8 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
   Module& module = *self.module;
   const KernelCall& call = module.payload.calls[self.index];
   GANTRY_CHECK(call.check_count(args.size()));
-  GANTRY_TRY(Device* const device, module.plugin->driver.device(env.device.index));
-  GANTRY_TRY(const cl_command_queue queue, module.plugin->driver.queue(*device, env.stream));
+  GANTRY_TRY(Device* const device, module.plugin.driver.device(env.device.index));
+  GANTRY_TRY(const cl_command_queue queue, module.plugin.driver.queue(*device, env.stream));
   Slot& slot = module.slot(self.index, *device);
 
   const std::lock_guard lock(slot.mutex);
@@ -158,11 +157,6 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
 
 }  // namespace
 
-gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
-                 gantry_value*, gantry_status* status) {
-  return abi_boundary(status, [&] {
-    return launch(*static_cast<const Kernel*>(self), *env, {args, static_cast<std::size_t>(count)});
-  });
-}
+Status Kernel::call(const Call& call) const { return launch(*this, *call.env, call.args); }
 
 }  // namespace gantry::opencl

@@ -12,10 +12,11 @@ namespace {
 constexpr std::string_view marker = "// Function: ";
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
-// kernel name to index in programs
+// Index in programs by name of the kernel.
 using Named = std::map<std::string_view, std::size_t>;
 
-// The common layout begins with a short word, the other one with a count and the length of a name.
+// True for the common layout: it begins with a short word, the other one with a count and the length
+// of a name.
 bool begins_with_format(const ByteReader& in) {
   ByteReader ahead = in;
   const auto format = ahead.read_string("format");
@@ -33,7 +34,7 @@ Result<CodeForm> form_of(std::string_view format) {
       .with_reason("BLOB_FORMAT");
 }
 
-// Cuts a text into its kernels' programs. A name that comes twice keeps the first.
+// Cuts a text into the programs of its kernels. Of a name that comes twice the first is used.
 //
 // returns  empty where no line begins with the marker
 Named split(std::string_view text, std::vector<Program>& programs) {
@@ -68,8 +69,8 @@ std::string names_in(const Named& named) {
   return names.empty() ? "none" : names;
 }
 
-// Finds each kernel's program by its name.
-Status location(Payload& payload, const Named& named, std::uint64_t at) {
+// Assigns each kernel the program of its name.
+Status assign(Payload& payload, const Named& named, std::uint64_t at) {
   for (const KernelInfo& kernel : payload.table.kernels()) {
     const auto found = named.find(kernel.name);
     if (found == named.end()) {
@@ -82,33 +83,35 @@ Status location(Payload& payload, const Named& named, std::uint64_t at) {
   return {};
 }
 
-Status read_common(ByteReader& in, ArgumentTags tags, bool exact, Payload& payload) {
+Status read_common(Blob& blob, Payload& payload) {
+  ByteReader& in = blob.reader();
   GANTRY_TRY(payload.format, in.read_string("format"));
   GANTRY_TRY(const CodeForm form, form_of(*payload.format));
-  const auto rest = [&](ByteReader& behind) -> Status {
-    GANTRY_CHECK(behind.read_string("code"));
-    if (exact && !behind.at_end())
-      return malformed(behind.offset(), behind.left(), " bytes follow the code");
-    return {};
-  };
-  GANTRY_TRY(payload.table, read_kernel_table(in, tags, rest));
-  const std::uint64_t data_at = in.offset();
-  GANTRY_TRY(payload.data, in.read_string("code"));
+  GANTRY_TRY(payload.table,
+             read_kernel_table(blob, [](ByteReader& rest) { return rest.read_string("code"); }));
+  const std::uint64_t code_at = in.offset();
+  GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (form == CodeForm::source) {
-    const Named named = split(payload.data, payload.programs);
-    if (!named.empty()) return location(payload, named, data_at);
+    const Named named = split(code, payload.programs);
+    if (!named.empty()) return assign(payload, named, code_at);
   }
-  payload.programs.push_back({form, payload.data});
+  payload.programs.push_back({form, code});
   payload.program_of.assign(payload.table.size(), 0);
   return {};
 }
+
+struct Shader {
+  std::string_view name;
+  // SPIR-V.
+  std::string_view words;
+};
 
 Result<std::vector<Shader>> read_shaders(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(20, "shaders"));
   std::vector<Shader> shaders(count);
   for (Shader& shader : shaders) {
     GANTRY_TRY(shader.name, in.read_string("shader name"));
-    GANTRY_TRY(shader.flag, in.read_u32("shader flag"));
+    GANTRY_CHECK(in.read_u32("shader flag"));
     GANTRY_TRY(const std::uint64_t word_count, in.read_count(4, "shader words"));
     const std::uint64_t words_at = in.offset();
     GANTRY_TRY(const auto words, in.read_bytes(4 * word_count, "shader words"));
@@ -124,52 +127,35 @@ Result<std::vector<Shader>> read_shaders(ByteReader& in) {
   return shaders;
 }
 
-Status read_spirv(ByteReader& in, ArgumentTags tags, bool exact, Payload& payload) {
-  const auto rest = [&](ByteReader& behind) -> Status {
-    GANTRY_CHECK(read_shaders(behind));
-    if (exact && !behind.at_end())
-      return malformed(behind.offset(), behind.left(), " bytes follow the shaders");
-    return {};
-  };
-  GANTRY_TRY(payload.table, read_kernel_table(in, tags, rest));
+Status read_spirv(Blob& blob, Payload& payload) {
+  ByteReader& in = blob.reader();
+  GANTRY_TRY(payload.table, read_kernel_table(blob, read_shaders));
   const std::uint64_t shaders_at = in.offset();
-  GANTRY_TRY(payload.shaders, read_shaders(in));
+  GANTRY_TRY(const std::vector<Shader> shaders, read_shaders(in));
   Named named;
-  for (const Shader& shader : payload.shaders) {
+  for (const Shader& shader : shaders) {
     if (!named.emplace(shader.name, payload.programs.size()).second) {
       return malformed(shaders_at, "shader ", quoted(shader.name), " comes twice")
           .with_reason("KERNEL_CODE");
     }
     payload.programs.push_back({CodeForm::spirv, shader.words});
   }
-  return location(payload, named, shaders_at);
+  return assign(payload, named, shaders_at);
 }
 
 }  // namespace
 
-std::optional<std::size_t> Payload::find(std::string_view name) const {
-  const KernelInfo* kernel = table.find(name);
-  if (kernel == nullptr) return std::nullopt;
-  return static_cast<std::size_t>(kernel - table.kernels().data());
-}
-
-Result<Payload> read_payload(std::span<const std::uint8_t> bytes, ArgumentTags tags, bool exact,
-                             std::uint64_t& consumed) {
-  ByteReader in(bytes);
+Result<Payload> read_payload(Blob& blob) {
   Payload payload;
-  GANTRY_CHECK(begins_with_format(in) ? read_common(in, tags, exact, payload)
-                                      : read_spirv(in, tags, exact, payload));
-  if (exact && !in.at_end()) {
-    return malformed(in.offset(), "opencl payload ends, ", in.left(), " bytes are left")
-        .with_reason("BLOB_LENGTH");
-  }
+  GANTRY_CHECK(begins_with_format(blob.reader()) ? read_common(blob, payload)
+                                                 : read_spirv(blob, payload));
   payload.calls.reserve(payload.table.size());
   for (const KernelInfo& kernel : payload.table.kernels()) {
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));
     GANTRY_CHECK(call.needs_grid_and_block_only("opencl"));
     payload.calls.push_back(std::move(call));
   }
-  consumed = in.offset();
+  payload.kept = blob.keep();
   return payload;
 }
 

@@ -13,32 +13,33 @@
 namespace gantry::opencl {
 namespace {
 
-// Part of the key: what the cache holds changed its meaning.
+// Part of the key: changes with the meaning of what is stored.
 constexpr std::string_view cache_version = "opencl program 1";
-// A status has room for about 2,000 bytes; the log goes to the runtime's log whole.
+// A status has room for about 2,000 bytes; the runtime's log gets the whole of it.
 constexpr std::size_t max_log_shown = 1400;
 
-// Building is what a first run waits for, so a trace shows it.
+// One build in the runtime's trace: a first run waits for it.
 class Span {
  public:
-  Span(const gantry_host* host, std::string name) : host_(host), name_(std::move(name)) {
-    trace_ = static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
-    if (trace_ != nullptr) begun_ = trace_->span_begin(host);
+  Span(Host host, std::string name)
+      : host_(host), trace_(host.extension<gantry_trace>(GANTRY_TRACE_1)), name_(std::move(name)) {
+    if (trace_ != nullptr) begun_ = trace_->span_begin(host_.table());
   }
   ~Span() {
-    if (trace_ != nullptr) trace_->span_end(host_, begun_, bytes_of(name_), gantry_text("build"));
+    if (trace_ == nullptr) return;
+    trace_->span_end(host_.table(), begun_, bytes_of(name_), gantry_text("build"));
   }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
  private:
-  const gantry_host* host_;
+  Host host_;
   const gantry_trace* trace_;
   std::string name_;
   std::int64_t begun_ = -1;
 };
 
-// returns  0 for the driver's error
+// returns  NULL with the driver's error
 cl_program create(cl_context context, const Device& device, const Program& program, cl_int& error) {
   const char* text = program.code.data();
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
@@ -47,13 +48,13 @@ cl_program create(cl_context context, const Device& device, const Program& progr
     return clCreateProgramWithSource(context, 1, &text, &size, &error);
   if (program.form == CodeForm::binary)
     return clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, nullptr, &error);
-  // drivers read words; a payload lies anywhere
+  // Drivers read words; a payload has any alignment.
   std::vector<std::uint32_t> words(size / 4);
   std::memcpy(words.data(), text, 4 * words.size());
   return device.platform->create_from_il(context, words.data(), 4 * words.size(), &error);
 }
 
-// The binary for one of the devices that a program knows.
+// Returns the binary for one of the devices of a program.
 std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   cl_uint count = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != 0)
@@ -66,7 +67,7 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
                        nullptr) != 0)
     return {};
   std::vector<std::uint8_t> binary;
-  // NULL: this one is not wanted
+  // NULL: the binary of this device is not read.
   std::vector<unsigned char*> locations(count, nullptr);
   for (cl_uint i = 0; i < count; ++i) {
     if (devices[i] != device) continue;
@@ -79,7 +80,7 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   return binary;
 }
 
-// Lines of a compiler's log, indented as lines of place are.
+// Returns the lines of a compiler's log, indented as lines of context are.
 std::string indented(std::string_view log) {
   std::string out;
   for (std::size_t at = 0; at < log.size();) {
@@ -92,14 +93,11 @@ std::string indented(std::string_view log) {
 
 }  // namespace
 
-Programs::Programs(const gantry_host* host, Driver& driver, DiskCache::Options cache,
-                   std::string options)
+Programs::Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options)
     : host_(host),
       driver_(driver),
       cache_([&] {
-        cache.log = [host](std::string_view line) {
-          host->log(host, GANTRY_LOG_WARNING, bytes_of(line));
-        };
+        cache.log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); };
         return std::move(cache);
       }()),
       options_(std::move(options)) {}
@@ -130,7 +128,7 @@ OwnedProgram Programs::from_cache(cl_context context, const Device& device,
   const std::string line =
       concat("cache file ", cache_.path_of(key), " is ignored: ", device.described(),
              " refuses it: ", error_name(error));
-  host_->log(host_, GANTRY_LOG_WARNING, bytes_of(line));
+  host_.log(GANTRY_LOG_WARNING, line);
   cache_.remove(key);
   return {};
 }
@@ -147,7 +145,7 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
   std::string what = concat("kernel ", quoted(kernel), " does not build on ", device.described(),
                             ": ", error_name(error));
   const std::string all = concat(what, indented(log));
-  host_->log(host_, GANTRY_LOG_ERROR, bytes_of(all));
+  host_.log(GANTRY_LOG_ERROR, all);
   what.append(log.empty() ? "\n  the compiler gives no log"
                           : indented(std::string_view(log).substr(0, max_log_shown)));
   if (log.size() > max_log_shown) what.append("\n  (the rest is in the log)");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a kernel's code to a program that a device runs: the binary of an earlier process where the disk cache has it,
-// the driver's compiler where not.
+// From a kernel's code to a program that a device runs: the binary of an earlier process if the disk
+// cache has it, else what the driver's compiler makes.
 //
 //     build()   cache -> binary, or source / SPIR-V -> compiler
-//     launch    the first one of a kernel; some drivers finish compiling only now, for the work-group size they see
-//     settle()  behind a wait: the binaries of what has run go into the cache
+//     launch    the first one of a kernel; some drivers finish compiling only now, for the work-group
+//               size of the launch
+//     settle()  after a wait: stores the binaries of programs that have run
 #pragma once
 
 #include "driver.hpp"
@@ -25,28 +26,29 @@ namespace gantry::opencl {
 // A program, ready for clCreateKernel.
 struct Built {
   OwnedProgram program;
-  // under which its binary is to be kept; empty: it is there, or none is kept
+  // Of the cache, for its binary; empty: it is stored already, or none is kept.
   std::string key;
 };
 
 class Programs {
  public:
   // options  [in]   for the compiler, as clBuildProgram takes them
-  Programs(const gantry_host* host, Driver& driver, DiskCache::Options cache, std::string options);
+  Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options);
   ~Programs() { settle(true); }
 
   // kernel   [in]   for messages
-  // returns  UNSUPPORTED  the compiler refuses it, with the compiler's log (KERNEL_BUILD); the device takes no SPIR-V
+  // returns  UNSUPPORTED  the compiler refuses it, with the compiler's log (KERNEL_BUILD); the device
+  //                       takes no SPIR-V
   // thread   any
   // costs    up to seconds
   Result<Built> build(Device& device, const Program& program, std::string_view kernel);
 
-  // Remembers to keep a program's binary once its first launch is done.
+  // Stores a program's binary once its first launch is done.
   void keep_after(const Built& built, const Device& device, OwnedEvent launch);
 
-  // Keeps the binaries of programs whose first launch is done.
+  // Stores the binaries of programs whose first launch is done.
   //
-  // wait     [in]   for those still running too
+  // wait     [in]   true: waits for those that are still running
   // costs    one load while there are none, else a file for each
   void settle(bool wait);
 
@@ -63,7 +65,7 @@ class Programs {
   Error build_error(cl_program program, const Device& device, std::string_view kernel,
                     cl_int error) const;
 
-  const gantry_host* host_;
+  Host host_;
   Driver& driver_;
   DiskCache cache_;
   std::string options_;

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams are command queues; events are markers in them, whose times the driver takes.
-#include "device.hpp"
+// Streams are command queues; events are markers in them, whose times the driver measures.
+#include "plugin.hpp"
 
-#include <gantry/abi_boundary.hpp>
-
-#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace gantry::opencl {
 namespace {
 
-// A mark that may be set again: the marker it stands for changes.
-struct Event {
-  std::mutex mutex;
-  OwnedEvent marker;
-};
-
-// One reference to the marker of an event; empty: it was never recorded.
-OwnedEvent marker_of(void* event) {
-  Event& mark = *static_cast<Event*>(event);
-  const std::lock_guard lock(mark.mutex);
-  const cl_event marker = mark.marker.get();
+// Returns one reference to the marker of an event; empty: it was never recorded.
+OwnedEvent marker_of(Event& event) {
+  const std::lock_guard lock(event.mutex);
+  const cl_event marker = event.marker.get();
   if (marker == nullptr || clRetainEvent(marker) != CL_SUCCESS) return {};
   return OwnedEvent(marker);
 }
 
-Result<cl_ulong> time_of(void* event, std::string_view which) {
+Result<cl_ulong> time_of(Event& event, std::string_view which) {
   const OwnedEvent marker = marker_of(event);
   if (!marker) return invalid("event ", which, " was never recorded").with_reason("EVENT");
   const cl_event awaited = marker.get();
@@ -40,90 +31,55 @@ Result<cl_ulong> time_of(void* event, std::string_view which) {
 
 }  // namespace
 
-gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    Plugin& plugin = plugin_of(self);
-    GANTRY_TRY(Device* const device, plugin.driver.device(i));
-    GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(*device, stream));
-    const cl_int error = clFinish(queue);
-    if (error != CL_SUCCESS)
-      return driver_error(error, concat("clFinish on ", device->described()));
-    plugin.programs.settle(false);
-    return {};
-  });
+Status DeviceFunctions::synchronize(cl_command_queue stream) {
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
+  const cl_int error = clFinish(queue);
+  if (error != CL_SUCCESS) return driver_error(error, concat("clFinish on ", device.described()));
+  plugin.programs.settle(false);
+  return {};
 }
 
-gantry_code stream_create(void* self, std::int32_t i, std::uint32_t, void** stream,
-                          gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
-    GANTRY_TRY(*stream, plugin_of(self).driver.new_queue(*device));
-    return {};
-  });
+Result<cl_command_queue> DeviceFunctions::stream_create() {
+  return plugin.driver.new_queue(device);
 }
 
 // The driver keeps the queue until the commands in it are done; a flush makes sure that they begin.
-void stream_destroy(void*, std::int32_t, void* stream) {
-  const auto queue = static_cast<cl_command_queue>(stream);
-  clFlush(queue);
-  clReleaseCommandQueue(queue);
+void DeviceFunctions::stream_destroy(cl_command_queue stream) {
+  clFlush(stream);
+  clReleaseCommandQueue(stream);
 }
 
-gantry_code event_create(void* self, std::int32_t i, std::uint32_t, void** event,
-                         gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_CHECK(plugin_of(self).driver.device(i));
-    *event = new Event;
-    return {};
-  });
+Status DeviceFunctions::event_record(Event* event, cl_command_queue stream) {
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
+  cl_event marker = nullptr;
+  cl_int error = clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker);
+  if (error != CL_SUCCESS) {
+    return driver_error(error, concat("clEnqueueMarkerWithWaitList on ", device.described()));
+  }
+  OwnedEvent recorded(marker);
+  // Another queue may wait for it, and nothing else would make this one begin.
+  error = clFlush(queue);
+  if (error != CL_SUCCESS) return driver_error(error, concat("clFlush on ", device.described()));
+  const std::lock_guard lock(event->mutex);
+  event->marker = std::move(recorded);
+  return {};
 }
 
-void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*>(event); }
-
-gantry_code event_record(void* self, std::int32_t i, void* event, void* stream,
-                         gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
-    GANTRY_TRY(const cl_command_queue queue, plugin_of(self).driver.queue(*device, stream));
-    cl_event marker = nullptr;
-    cl_int error = clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker);
-    if (error != CL_SUCCESS) {
-      return driver_error(error, concat("clEnqueueMarkerWithWaitList on ", device->described()));
-    }
-    OwnedEvent recorded(marker);
-    // Another queue may come to wait for it, and nothing else would make this one begin.
-    error = clFlush(queue);
-    if (error != CL_SUCCESS) return driver_error(error, concat("clFlush on ", device->described()));
-    Event& mark = *static_cast<Event*>(event);
-    const std::lock_guard lock(mark.mutex);
-    mark.marker = std::move(recorded);
-    return {};
-  });
+Status DeviceFunctions::event_wait(Event* event, cl_command_queue stream) {
+  const OwnedEvent marker = marker_of(*event);
+  // Never recorded: there is nothing to wait for.
+  if (!marker) return {};
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
+  const cl_event awaited = marker.get();
+  const cl_int error = clEnqueueBarrierWithWaitList(queue, 1, &awaited, nullptr);
+  if (error == CL_SUCCESS) return {};
+  return driver_error(error, concat("clEnqueueBarrierWithWaitList on ", device.described()));
 }
 
-gantry_code event_wait(void* self, std::int32_t i, void* event, void* stream,
-                       gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(Device* const device, plugin_of(self).driver.device(i));
-    const OwnedEvent marker = marker_of(event);
-    // nothing is before a mark that was never set
-    if (!marker) return {};
-    GANTRY_TRY(const cl_command_queue queue, plugin_of(self).driver.queue(*device, stream));
-    const cl_event awaited = marker.get();
-    const cl_int error = clEnqueueBarrierWithWaitList(queue, 1, &awaited, nullptr);
-    if (error == CL_SUCCESS) return {};
-    return driver_error(error, concat("clEnqueueBarrierWithWaitList on ", device->described()));
-  });
-}
-
-gantry_code event_elapsed(void*, std::int32_t, void* start, void* stop, std::int64_t* ns,
-                          gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(const cl_ulong begun, time_of(start, "start"));
-    GANTRY_TRY(const cl_ulong ended, time_of(stop, "stop"));
-    *ns = static_cast<std::int64_t>(ended - begun);
-    return {};
-  });
+Result<std::int64_t> DeviceFunctions::event_elapsed(Event* start, Event* stop) {
+  GANTRY_TRY(const cl_ulong begun, time_of(*start, "start"));
+  GANTRY_TRY(const cl_ulong ended, time_of(*stop, "stop"));
+  return static_cast<std::int64_t>(ended - begun);
 }
 
 }  // namespace gantry::opencl

@@ -5,6 +5,7 @@
 #include "device.hpp"
 
 #include <gantry/concat.hpp>
+#include <gantry/device_name.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +34,7 @@ std::uint8_t* host_address(const gantry_location& location) {
 
 Status Device::copy(const gantry_copy& what) {
   const auto is_host = [](const gantry_location& location) {
-    return location.device.type == host_type;
+    return location.device.type == cpu_device_type;
   };
   for (const gantry_location* location : {&what.from, &what.to}) {
     if (is_host(*location) || location->device.type == vulkan_type) continue;

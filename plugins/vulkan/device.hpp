@@ -16,7 +16,6 @@ namespace gantry::vulkan {
 
 // DLPack's
 constexpr std::int32_t vulkan_type = 7;
-constexpr std::int32_t host_type = 1;
 
 // A kernel as one device runs it.
 struct Pipeline final : Resource {

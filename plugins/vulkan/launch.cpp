@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch.hpp"
+//
+// A call of a kernel: values to bindings, scalars and a grid, recorded in the device's order of work.
+#include "plugin.hpp"
 
-#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 #include <array>
@@ -11,7 +12,7 @@
 namespace gantry::vulkan {
 namespace {
 
-// Arguments of usual kernels lie on the stack.
+// Arguments of usual kernels are on the stack.
 constexpr std::size_t usual_buffers = 16;
 constexpr std::size_t usual_scalar_bytes = 256;
 
@@ -73,47 +74,47 @@ Status check_extents(const Device& device, const Kernel& kernel, const LaunchExt
   return {};
 }
 
-gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
-                 gantry_value*, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    return launch(*static_cast<LoadedKernel*>(self), *env,
-                  std::span(args, static_cast<std::size_t>(count)));
-  });
-}
-
 }  // namespace
 
-Status launch(LoadedKernel& loaded, const gantry_env& env, std::span<const gantry_value> args) {
-  const Kernel& kernel = loaded.kernel.value();
-  GANTRY_CHECK(kernel.call.check_count(args.size()));
-  GANTRY_TRY(Device* const device, loaded.module->plugin().device(env.device.index));
+// Records one call; nothing waits.
+//
+// returns  INVALID      arguments that the kernel does not take: their number, kind, range
+//                       (ARGUMENT_*); memory that is not the device's (HANDLE); threads in a block
+//                       other than the shader has, blocks past what the device runs (LAUNCH_EXTENT)
+//          UNSUPPORTED  a buffer that the device cannot bind: too large, or at such an offset
+//                       (BUFFER_RANGE)
+//          others       see Module::pipeline()
+Status LoadedKernel::call(const Call& call) {
+  const Kernel& self = kernel.value();
+  const gantry_env& env = *call.env;
+  const std::span<const gantry_value> args = call.args;
+  GANTRY_CHECK(self.call.check_count(args.size()));
+  GANTRY_TRY(Device* const device, module->plugin().device(env.device.index));
 
-  Few<Bound, usual_buffers> buffers(kernel.buffer_count);
-  Few<std::uint8_t, usual_scalar_bytes> scalars(kernel.scalar_bytes);
+  Few<Bound, usual_buffers> buffers(self.buffer_count);
+  Few<std::uint8_t, usual_scalar_bytes> scalars(self.scalar_bytes);
   std::size_t buffer_count = 0;
   std::size_t scalar_count = 0;
-  for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
-    GANTRY_TRY(const KernelArgument argument, kernel.call.argument(i, args[i], env.device));
+  for (std::size_t i = 0; i < self.call.parameter_count(); ++i) {
+    GANTRY_TRY(const KernelArgument argument, self.call.argument(i, args[i], env.device));
     if (argument.is_pointer()) {
       Bound& bound = buffers.data()[buffer_count++];
       auto buffer = device->buffer_at(argument.data);
       if (!buffer.ok()) {
         return std::move(buffer).error().at("in argument ", i, " of kernel ",
-                                            quoted(kernel.call.name()));
+                                            quoted(self.call.name()));
       }
       bound = {*buffer, argument.byte_offset};
-      GANTRY_CHECK(check_buffer(*device, kernel, i, bound));
+      GANTRY_CHECK(check_buffer(*device, self, i, bound));
     } else {
-      std::memcpy(scalars.data() + kernel.shader.scalar_offsets[scalar_count++],
+      std::memcpy(scalars.data() + self.shader.scalar_offsets[scalar_count++],
                   argument.bytes.data(), argument.size);
     }
   }
-  GANTRY_TRY(const LaunchExtents extents, kernel.call.extents(args));
-  GANTRY_CHECK(check_extents(*device, kernel, extents));
-  GANTRY_TRY(const Pipeline* const pipeline, loaded.module->pipeline(loaded, *device));
+  GANTRY_TRY(const LaunchExtents extents, self.call.extents(args));
+  GANTRY_CHECK(check_extents(*device, self, extents));
+  GANTRY_TRY(const Pipeline* const pipeline, module->pipeline(*this, *device));
   return device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid});
 }
-
-const gantry_function_table launch_table = {sizeof(gantry_function_table), 0, nullptr, call};
 
 }  // namespace gantry::vulkan

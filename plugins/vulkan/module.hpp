@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded payload: its kernels, and their pipelines on the devices that have run them.
+// A loaded payload: its kernels as functions, and their pipelines on the devices that have run them.
 #pragma once
 
 #include "pipeline.hpp"
-#include "plugin.hpp"
+
+#include <gantry/loader.hpp>
 
 #include <array>
 #include <atomic>
@@ -18,12 +19,17 @@
 namespace gantry::vulkan {
 
 class Module;
+class Plugin;
 
-// What a function of the module is.
+constexpr std::int32_t max_devices = 16;
+
+// A kernel as a function of the ABI; the module owns it.
 struct LoadedKernel {
   explicit LoadedKernel(Result<Kernel> made) : kernel(std::move(made)) {}
+  // launch.cpp
+  Status call(const Call& call);
 
-  // an error: it is in the payload and cannot be had
+  // An error: it is in the payload and cannot be used.
   Result<Kernel> kernel;
   Module* module = nullptr;
   std::string_view name;
@@ -34,25 +40,28 @@ struct LoadedKernel {
 
 class Module {
  public:
-  // blob     [in]   its pin is retained
+  static constexpr LoaderIdentity identity{
+      .type_key = "vulkan", .device = "vulkan", .is_parallel = true};
   // returns  MALFORMED  the payload, or a shader; see read_payload() and make_kernel()
-  static Result<std::unique_ptr<Module>> load(Plugin& plugin, const gantry_blob& blob,
-                                              std::uint64_t* consumed);
-  // kernels may still run: the devices keep what these need
+  static Result<std::unique_ptr<Module>> load(Plugin& plugin, Blob& blob);
+  static Result<std::int32_t> check(Plugin& plugin, Blob& blob, std::int32_t device_index);
+
+  // Kernels may still run: the devices keep what they use.
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   Plugin& plugin() const { return plugin_; }
-  const std::vector<std::unique_ptr<LoadedKernel>>& kernels() const { return kernels_; }
   // NULL where there is none.
-  LoadedKernel* find(std::string_view name) const;
-  // The payload as it came.
-  std::span<const std::uint8_t> bytes() const { return bytes_; }
-
-  // Compiles the kernel for the device when it is first wanted there.
   //
-  // thread   any; the first compiles, others wait; different kernels at once
+  // returns  UNSUPPORTED  the kernel cannot be used, see make_kernel()
+  Result<LoadedKernel*> find(std::string_view name) const;
+  std::vector<std::string_view> names() const;
+  Status save(const Sink& sink) const { return sink.write(kept_.bytes); }
+
+  // Returns the kernel's pipeline on a device; the first call compiles it.
+  //
+  // thread   any; the first call compiles, others wait; different kernels at once
   Result<const Pipeline*> pipeline(LoadedKernel& kernel, Device& device);
 
  private:
@@ -60,9 +69,8 @@ class Module {
   PipelineCache& cache(const Device& device);
 
   Plugin& plugin_;
-  ObjectRef pin_;
-  std::span<const std::uint8_t> bytes_;
-  // in the order of the payload
+  PayloadBytes kept_;
+  // In the order of the payload.
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::map<std::string_view, LoadedKernel*> by_name_;
   std::mutex mutex_;

@@ -3,23 +3,14 @@
 
 #include <gantry/quoted.hpp>
 
-#include <optional>
 #include <span>
 #include <string_view>
 
 namespace gantry::vulkan {
 namespace {
 
-// Nullopt where the host has no such option, as a host without the manifest has none.
-std::optional<gantry_value> option(Host host, std::string_view key) {
-  gantry_value value{};
-  const gantry_host* table = host.table();
-  if (table->config_get(table, bytes_of(key), &value, nullptr) != GANTRY_OK) return std::nullopt;
-  return value;
-}
-
 Status read_flag(Host host, std::string_view key, bool& flag) {
-  const auto value = option(host, key);
+  const auto value = host.option(key);
   if (!value) return {};
   const auto number = value_int(*value);
   if (!number) return invalid("option ", key, " is no bool").with_reason("CONFIG");
@@ -31,7 +22,7 @@ Status read_flag(Host host, std::string_view key, bool& flag) {
 template <class Choice>
 Status read_choice(Host host, std::string_view key, std::span<const std::string_view> names,
                    Choice& choice) {
-  const auto value = option(host, key);
+  const auto value = host.option(key);
   if (!value) return {};
   const auto text = value_text(*value);
   if (!text) return invalid("option ", key, " is no text").with_reason("CONFIG");

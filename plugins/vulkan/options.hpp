@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What whoever runs the host may choose: options of the manifest's config_schema. Nothing here reads the environment.
+// Options of the manifest's config_schema.
 #pragma once
 
 #include <gantry/handle.hpp>
@@ -9,15 +9,15 @@
 
 namespace gantry::vulkan {
 
-// Where buffers lie: `mapped` in memory of the device that the host can write, `staged` in memory that it cannot, with
-// copies through buffers in between; `automatic` decides by what the device has.
+// The memory of buffers: `mapped` is memory of the device that the host can write, `staged` memory that
+// it cannot, with copies through buffers in between; `automatic` depends on the device.
 enum class MemoryChoice { automatic, mapped, staged };
 
 // How buffers are bound: pushed into the command buffer, or by descriptor sets from pools.
 enum class DescriptorChoice { automatic, push, sets };
 
 struct Options {
-  // the validation layer, its messages in the host's log
+  // The validation layer, with its messages in the host's log.
   bool validation = false;
   bool software_devices = true;
   bool pipeline_cache = true;

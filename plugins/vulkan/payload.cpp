@@ -19,7 +19,7 @@ Number number_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   return number;
 }
 
-// A magic of either endianness, so that a shader of the wrong one is told as such.
+// True for the magic in either byte order, so that the error for a shader in the wrong one names it.
 bool is_magic(std::uint32_t word) {
   return word == spirv_magic || word == __builtin_bswap32(spirv_magic);
 }
@@ -97,30 +97,19 @@ const Shader* Payload::shader_of(std::string_view kernel) const {
   return found == by_kernel.end() ? nullptr : &shaders[found->second];
 }
 
-Result<Payload> read_payload(const gantry_blob& blob) {
-  ByteReader in(std::span(blob.data, blob.size));
+Result<Payload> read_payload(Blob& blob) {
+  ByteReader& in = blob.reader();
   GANTRY_TRY(const std::string_view format, in.read_string("format"));
   if (format != "vulkan") {
     return unsupported("payload format is ", quoted(format), ", known is \"vulkan\"")
         .with_reason("FORMAT");
   }
-  const bool exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
-  const auto rest = [&](ByteReader& reader) -> Status {
-    GANTRY_CHECK(read_shaders(reader));
-    if (exact && !reader.at_end()) {
-      return malformed(reader.offset(), reader.left(), " bytes follow the shaders, expected none")
-          .with_reason("BLOB_TRAILING");
-    }
-    return {};
-  };
   Payload payload;
-  GANTRY_TRY(payload.table, read_kernel_table(in, argument_tags_of(blob), rest));
+  GANTRY_TRY(payload.table, read_kernel_table(blob, read_shaders));
   const std::uint64_t shaders_at = in.offset();
-  ByteReader again = in;
-  GANTRY_CHECK(rest(again));
   GANTRY_TRY(payload.shaders, read_shaders(in));
   GANTRY_CHECK(index_shaders(payload, shaders_at));
-  payload.size = in.offset();
+  payload.kept = blob.keep();
   return payload;
 }
 
@@ -163,7 +152,7 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
     return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
                   kernel.buffer_count);
   }
-  // every device has uniform buffers of that size
+  // Every device has uniform buffers of that size.
   constexpr std::uint32_t max_bytes = 1 << 14;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (offsets[i] > max_bytes - 8 || offsets[i] % 4 != 0) {

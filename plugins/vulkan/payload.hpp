@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of a vulkan module, as they lie in the artifact. No driver is needed to read them.
+// The payload of a vulkan module. No driver is needed to read it.
 //
 //   str  format            "vulkan"
 //   kernel table           kernel_table.hpp
@@ -10,25 +10,25 @@
 //     u32  flags                bit 0: scalars come in a uniform buffer instead of push constants
 //     u64  words ; u32 word[]   SPIR-V
 //
-// Whether a shader has its length in front is seen by where the SPIR-V magic stands: at 12 behind the name, or at 20.
+// The place of the SPIR-V magic shows whether a shader has its length in front: 12 bytes behind the
+// name, or 20.
 #pragma once
 
 #include "shader.hpp"
 
-#include <gantry/loader.h>
+#include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
-#include <gantry/kernel_table.hpp>
 
 #include <map>
 
 namespace gantry::vulkan {
 
 struct Shader {
-  // views look into the payload
+  // Views into the payload.
   std::string_view kernel;
   std::uint32_t flags = 0;
   ShaderBytes words;
-  // offset in the payload
+  // Offset in the payload.
   std::uint64_t words_at = 0;
 };
 
@@ -38,7 +38,7 @@ struct Kernel {
   ShaderFacts shader;
   ShaderBytes words;
   std::uint32_t buffer_count = 0;
-  // of the block: push constants or uniform buffer
+  // Of the block: push constants or uniform buffer.
   std::uint32_t scalar_bytes = 0;
 
   Kernel(KernelCall call_in, ShaderFacts shader_in, ShaderBytes words_in)
@@ -47,29 +47,28 @@ struct Kernel {
 
 struct Payload {
   KernelTable table;
-  // in the order of the file
+  // In the order of the file.
   std::vector<Shader> shaders;
-  // to shaders
+  // Index in shaders.
   std::map<std::string_view, std::size_t> by_kernel;
-  // bytes
-  std::uint64_t size = 0;
+  PayloadBytes kept;
 
   // NULL where there is none.
   const Shader* shader_of(std::string_view kernel) const;
 };
 
-// Reads a payload: every field, and the frame of every shader; what the shaders say comes with make_kernel().
+// Reads every field, and the header of every shader; make_kernel() reads the shaders.
 //
-// blob     [in]   views in the result live as long as its bytes
 // returns  MALFORMED    at the first wrong field
 //          UNSUPPORTED  another format than "vulkan" (FORMAT), flags that are not known (SHADER_FLAG)
-// costs    O(kernels + shaders); words are not looked at but for the first
+// costs    O(kernels + shaders); of the words only the first is read
 // source   apache/tvm src/runtime/vulkan/vulkan_module.cc, src/runtime/spirv/spirv_shader.h
-Result<Payload> read_payload(const gantry_blob& blob);
+Result<Payload> read_payload(Blob& blob);
 
-// Puts a kernel's record and its shader together, and compares them.
+// Combines a kernel's record and its shader, and compares them.
 //
-// returns  MALFORMED    the shader: see read_shader(); it binds what the kernel does not have, or has other scalars
+// returns  MALFORMED    the shader: see read_shader(); it binds what the kernel does not have, or has
+//                       other scalars
 //          UNSUPPORTED  see KernelCall::parse() and needs_grid_and_block_only()
 Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader);
 

@@ -3,16 +3,17 @@
 // gantry.vulkan - kernels in SPIR-V, on every device that has a Vulkan driver.
 #include "plugin.hpp"
 
-#include <gantry/plugin.h>
-
 #include <algorithm>
 #include <utility>
 
-#ifndef GANTRY_VULKAN_VERSION
-#error "GANTRY_VULKAN_VERSION comes from the build: it must equal the manifest's"
-#endif
-
 namespace gantry::vulkan {
+
+Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
+  GANTRY_TRY(const Options options, read_options(host));
+  std::string directory = options.pipeline_cache ? host.option_text("cache_directory") : "";
+  if (!directory.empty()) directory += "/vulkan";
+  return std::make_unique<Plugin>(host, options, std::move(directory));
+}
 
 Plugin::Plugin(Host host, Options options, std::string cache_directory)
     : host_(host),
@@ -47,10 +48,7 @@ Result<const Gpu*> Plugin::gpu(std::int32_t index) {
     for (const std::string& line : running->left_out()) why += concat("\n  left out: ", line);
     return unavailable(why).with_reason("DEVICE_MISSING");
   }
-  if (index < 0 || index >= count) {
-    return invalid("device vulkan:", index, " is not there, device count is ", count)
-        .with_reason("DEVICE_INDEX");
-  }
+  if (index < 0 || index >= count) return no_such_device("vulkan", index, count);
   return &running->gpus()[static_cast<std::size_t>(index)];
 }
 
@@ -70,51 +68,6 @@ Result<Device*> Plugin::device(std::int32_t index) {
   return owned.get();
 }
 
-namespace {
-
-gantry_code create(const gantry_host* table, void** self, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    const Host host(table);
-    GANTRY_TRY(const Options options, read_options(host));
-    std::string directory;
-    gantry_value value{};
-    if (options.pipeline_cache &&
-        table->config_get(table, gantry_text("cache_directory"), &value, nullptr) == GANTRY_OK) {
-      const auto text = value_text(value);
-      if (text && !text->empty()) directory = concat(*text, "/vulkan");
-    }
-    *self = new Plugin(host, options, std::move(directory));
-    return {};
-  });
-}
-
-void destroy(void* self) { delete static_cast<Plugin*>(self); }
-
-const gantry_loader_table* const loaders[] = {&loader_table};
-const gantry_device_table* const devices[] = {&device_table};
-
-constexpr gantry_plugin_table plugin = {
-    .struct_size = sizeof(gantry_plugin_table),
-    .flags = 0,
-    .abi = GANTRY_PLUGIN_ABI,
-    .id = "gantry.vulkan",
-    .version = GANTRY_VULKAN_VERSION,
-    .vendor = "gantry",
-    .display_name = "Vulkan",
-    .license = "Apache-2.0",
-    .loaders = loaders,
-    .devices = devices,
-    .loader_count = 1,
-    .device_count = 1,
-    .create = create,
-    .destroy = destroy,
-    .get_extension = nullptr,
-};
-
-}  // namespace
 }  // namespace gantry::vulkan
 
-extern "C" const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info*,
-                                                             gantry_status*) {
-  return &gantry::vulkan::plugin;
-}
+GANTRY_PLUGIN(gantry::vulkan::Plugin);

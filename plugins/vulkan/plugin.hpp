@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of one plugin in one runtime: the host, the options, the devices once somebody asked for them.
+// The plugin in one runtime: its options, and the devices that have been used.
 #pragma once
 
-#include "device.hpp"
+#include "device_functions.hpp"
+#include "module.hpp"
 
-#include <gantry/device.h>
-#include <gantry/loader.h>
 #include <gantry/disk_cache.hpp>
+#include <gantry/plugin.hpp>
 
 #include <array>
 #include <atomic>
@@ -16,27 +16,36 @@
 
 namespace gantry::vulkan {
 
-constexpr std::int32_t max_devices = 16;
-
 class Plugin {
  public:
-  // cache_folder  [in]   empty: no pipeline is kept on disk
+  static constexpr PluginIdentity identity{.id = "gantry.vulkan",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "Vulkan",
+                                           .license = "Apache-2.0"};
+  using Loaders = Types<Module>;
+  using Devices = Types<DeviceFunctions>;
+
+  // returns  INVALID  an option that has another value than the manifest allows (CONFIG)
+  static Result<std::unique_ptr<Plugin>> create(Host host);
+  // cache_directory  [in]   empty: no pipeline is stored on disk
   Plugin(Host host, Options options, std::string cache_directory);
 
   Host host() const { return host_; }
-  // NULL where nothing is kept.
+  // NULL where nothing is stored.
   DiskCache* disk() { return disk_.directory().empty() ? nullptr : &disk_; }
 
   // returns  UNAVAILABLE  no driver starts
-  // thread   any; the first starts the drivers, others wait
+  // thread   any; the first call starts the drivers, others wait
   Result<std::int32_t> device_count();
-  // What is known of a device without starting it.
+  // Returns what is known of a device without starting it.
   //
-  // returns  INVALID  index out of range; UNAVAILABLE  there is no device at all
+  // returns  INVALID      no such device (DEVICE_INDEX)
+  //          UNAVAILABLE  there is no device at all (DEVICE_MISSING)
   Result<const Gpu*> gpu(std::int32_t index);
-  // Starts the device when it is first asked for.
+  // Returns a device; the first call starts it.
   Result<Device*> device(std::int32_t index);
-  // The device if it has been started, else NULL.
+  // NULL where the device is not started.
   Device* started(std::int32_t index) const;
 
  private:
@@ -46,13 +55,10 @@ class Plugin {
   Options options_;
   DiskCache disk_;
   std::mutex mutex_;
-  // outlives the devices
+  // Destroyed after the devices.
   std::unique_ptr<Instance> instance_;
   std::array<std::unique_ptr<Device>, max_devices> owned_;
   std::array<std::atomic<Device*>, max_devices> devices_{};
 };
-
-extern const gantry_device_table device_table;
-extern const gantry_loader_table loader_table;
 
 }  // namespace gantry::vulkan

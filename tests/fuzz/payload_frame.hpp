@@ -11,6 +11,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 
 #include <gantry/loader.h>
 #include <gantry/module.h>
@@ -69,6 +70,12 @@ inline std::span<const std::uint8_t> expect_end(std::string_view key, const gant
   const std::span<const std::uint8_t> bytes = bytes_in(blob).first(consumed);
   expect_measured(key, bytes, table);
   return bytes;
+}
+
+// The bytes that the plugin keeps, which save_binary writes.
+inline void expect_kept(const PayloadBytes& kept, std::span<const std::uint8_t> bytes) {
+  expect(kept.bytes.data() == bytes.data() && kept.bytes.size() == bytes.size(),
+         "a payload is kept as it was read");
 }
 
 // What goes into a sink.

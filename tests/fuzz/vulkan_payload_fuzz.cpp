@@ -28,10 +28,12 @@ void check(const vulkan::Kernel& kernel) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Budget budget(size, device_payload_cost);
   const gantry_blob blob = device_blob({data, size});
-  const auto payload = vulkan::read_payload(blob);
+  std::uint64_t consumed = 0;
+  const auto payload = test::read_whole(blob, vulkan::read_payload, &consumed);
   if (!payload.ok()) return expect_refusal(payload.error(), blob.size);
 
-  const auto bytes = expect_end("vulkan", blob, payload->size, payload->table);
+  const auto bytes = expect_end("vulkan", blob, consumed, payload->table);
+  expect_kept(payload->kept, bytes);
   for (const vulkan::Shader& shader : payload->shaders) {
     expect_lies_in(bytes, shader.words.data(), shader.words.size(), "words lie in the payload");
     expect(shader.words.data() == bytes.data() + shader.words_at, "and where it is said");

@@ -154,7 +154,7 @@ TEST_F(OpenclKernel, ForgetsWhatItHeldWhereACallIsRefused) {
 
 TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
   const auto module = load(both_kernels());
-  const std::uint64_t step = plugin_of(self_).driver.device(0).value()->alignment_bytes;
+  const std::uint64_t step = plugin().driver.device(0).value()->alignment_bytes;
   const std::size_t first = step / 4;
   void* const data = floats(std::vector<float>(first + 4, 7));
   gantry_tensor part{};

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/opencl/module.hpp"
-
 #include "world.hpp"
-
-#include "tests/support/generation.hpp"
 
 namespace gantry::opencl::test {
 namespace {
@@ -13,21 +9,12 @@ using ::testing::HasSubstr;
 
 class OpenclModule : public OpenclTest {
  protected:
-  static gantry_blob blob_of(const std::vector<std::uint8_t>& payload) {
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = GANTRY_BLOB_EXACT;
-    blob.type_key = gantry_text("opencl");
-    blob.data = payload.data();
-    blob.size = payload.size();
-    blob.argument_tags = gantry::test::argument_tags_of_generation(3);
-    return blob;
-  }
+  const gantry_loader_table& loader_ = loader_table<Plugin, Module>;
   std::int32_t verdict_on(const std::vector<std::uint8_t>& payload) {
-    const gantry_blob blob = blob_of(payload);
+    const gantry_blob blob = gantry::test::payload_blob(payload);
     std::int32_t verdict = -1;
     StatusBuffer status;
-    const gantry_code code = loader_table.check_binary(self_, &blob, 0, &verdict, status.get());
+    const gantry_code code = loader_.check_binary(self_, &blob, 0, &verdict, status.get());
     EXPECT_EQ(code, GANTRY_OK) << status.error(code, "check_binary").message;
     return verdict;
   }
@@ -38,7 +25,7 @@ TEST_F(OpenclModule, SaysWhetherItWouldRun) {
 
   EXPECT_EQ(verdict_on(both_kernels()), GANTRY_VERDICT_RECOMPILE);
   EXPECT_EQ(verdict_on(payload_bytes("clbin", {fill}, "binary")), GANTRY_VERDICT_USABLE);
-  if (device_text(plugin_of(self_).driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty()) {
+  if (device_text(plugin().driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty()) {
     EXPECT_EQ(verdict_on(spirv), GANTRY_VERDICT_NO);
   }
   between.il_version = "SPIR-V_1.2";
@@ -62,14 +49,14 @@ TEST_F(OpenclModule, IsReadWhereThereIsNoDriver) {
 TEST_F(OpenclModule, LeavesNothingOfADamagedPayload) {
   std::vector<std::uint8_t> payload = both_kernels();
   payload.pop_back();
-  gantry_blob blob = blob_of(payload);
+  gantry_blob blob = gantry::test::payload_blob(payload);
   blob.pin = host_.new_pin();
   gantry_module module{};
   std::uint64_t consumed = 77;
   StatusBuffer status;
 
   const gantry_code code =
-      loader_table.load_binary(self_, &blob, host_.node(), &module, &consumed, status.get());
+      loader_.load_binary(self_, &blob, host_.node(), &module, &consumed, status.get());
 
   const Error error = status.error(code, "load_binary");
   EXPECT_EQ(error.code, Code::malformed);

@@ -13,7 +13,7 @@ using OpenclRefusal = OpenclTest;
 
 TEST_F(OpenclRefusal, RefusesAnOffsetThatTheDriverCannotBeginAt) {
   const auto module = load(both_kernels());
-  const std::uint64_t step = plugin_of(self_).driver.device(0).value()->alignment_bytes;
+  const std::uint64_t step = plugin().driver.device(0).value()->alignment_bytes;
   if (step == 1) GTEST_SKIP() << "this driver begins parts anywhere";
   gantry_tensor part{};
   part.data = memory(4096);
@@ -134,7 +134,7 @@ TEST_F(OpenclRefusal, ComparesTheSizesOfItsParametersToo) {
 
 TEST_F(OpenclRefusal, SaysThatADeviceTakesNoSpirv) {
   const auto module = load(spirv_bytes({fill}, {{"fill", {0x07230203, 1}}}));
-  if (!device_text(plugin_of(self_).driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty())
+  if (!device_text(plugin().driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty())
     GTEST_SKIP() << "this device takes SPIR-V";
   void* const data = memory(64);
 

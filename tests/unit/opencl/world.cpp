@@ -40,7 +40,7 @@ Status Loaded::call(std::string_view name, const std::vector<gantry_value>& args
 OpenclTest::OpenclTest() {
   prepare_driver();
   between = {};
-  plugin_ = gantry_plugin_query_v1(nullptr, nullptr);
+  plugin_ = &plugin_table<Plugin>;
 }
 
 OpenclTest::~OpenclTest() {
@@ -72,19 +72,12 @@ void OpenclTest::use_cache() {
 }
 
 std::unique_ptr<Loaded> OpenclTest::load(std::vector<std::uint8_t> payload, gantry_object* pin) {
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
-  blob.type_key = gantry_text("opencl");
-  blob.data = payload.data();
-  blob.size = payload.size();
-  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
-  blob.pin = pin;
+  const gantry_blob blob = gantry::test::payload_blob(payload, 3, true, pin);
   gantry_module module{};
   std::uint64_t consumed = 0;
   StatusBuffer status;
-  const gantry_code code =
-      loader_table.load_binary(self_, &blob, host_.node(), &module, &consumed, status.get());
+  const gantry_code code = plugin_->loaders[0]->load_binary(self_, &blob, host_.node(), &module,
+                                                            &consumed, status.get());
   EXPECT_EQ(code, GANTRY_OK) << status.error(code, "load_binary").message;
   EXPECT_EQ(consumed, payload.size());
   return std::make_unique<Loaded>(module, std::move(payload));

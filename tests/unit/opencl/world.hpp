@@ -6,9 +6,10 @@
 
 #include "between.hpp"
 #include "payloads.hpp"
-#include "plugins/opencl/device.hpp"
+#include "plugins/opencl/plugin.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/payload_blob.hpp"
 
 #include <gantry/plugin.h>
 #include <gantry/handle.hpp>
@@ -100,10 +101,13 @@ class OpenclTest : public ::testing::Test {
   std::int64_t attribute(std::int32_t kind, std::int32_t device = 0);
   Status synchronize(std::int32_t device = 0, void* stream = nullptr);
 
+  const Plugin& plugin() const { return *static_cast<const Plugin*>(self_); }
+  Plugin& plugin() { return *static_cast<Plugin*>(self_); }
+
   gantry::test::FakeHost host_;
   const gantry_plugin_table* plugin_ = nullptr;
   void* self_ = nullptr;
-  const gantry_device_table& table_ = device_table;
+  const gantry_device_table& table_ = device_table<Plugin, DeviceFunctions>;
   std::int32_t device_count_ = 0;
 
  private:

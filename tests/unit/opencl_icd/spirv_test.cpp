@@ -3,10 +3,10 @@
 // SPIR-V from a payload to a driver, through the real ICD loader.
 #include "tests/unit/opencl_icd/fake_icd.hpp"
 
-#include "plugins/opencl/device.hpp"
 #include "plugins/opencl/module.hpp"
+#include "plugins/opencl/plugin.hpp"
 #include "tests/support/fake_host.hpp"
-#include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 #include "tests/unit/opencl/payloads.hpp"
 
 #include <gantry/plugin.h>
@@ -56,11 +56,10 @@ class SpirvDriver : public ::testing::Test {
   }
   void start() {
     stop();
-    const gantry_plugin_table* const plugin = gantry_plugin_query_v1(nullptr, nullptr);
-    ASSERT_EQ(plugin->create(host.table(), &self, nullptr), GANTRY_OK);
+    ASSERT_EQ(plugin_table<Plugin>.create(host.table(), &self, nullptr), GANTRY_OK);
   }
   void stop() {
-    if (self != nullptr) gantry_plugin_query_v1(nullptr, nullptr)->destroy(self);
+    if (self != nullptr) plugin_table<Plugin>.destroy(self);
     self = nullptr;
   }
 
@@ -72,20 +71,15 @@ class SpirvDriver : public ::testing::Test {
     std::vector<std::uint8_t> file(at);
     const std::vector<std::uint8_t> payload = spirv_bytes({fill}, {{"fill", words}});
     file.insert(file.end(), payload.begin(), payload.end());
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = GANTRY_BLOB_EXACT;
-    blob.type_key = gantry_text("opencl");
-    blob.data = file.data() + at;
-    blob.size = payload.size();
-    blob.argument_tags = gantry::test::argument_tags_of_generation(3);
+    const gantry_blob blob =
+        gantry::test::payload_blob(std::span(file).subspan(at, payload.size()));
     StatusBuffer status;
     gantry_module module{};
     std::uint64_t consumed = 0;
     gantry_code code =
-        loader_table.load_binary(self, &blob, host.node(), &module, &consumed, status.get());
+        loader_.load_binary(self, &blob, host.node(), &module, &consumed, status.get());
     if (code != GANTRY_OK) return status.error(code, "load_binary");
-    code = loader_table.check_binary(self, &blob, device, &verdict, status.get());
+    code = loader_.check_binary(self, &blob, device, &verdict, status.get());
     EXPECT_EQ(code, GANTRY_OK);
 
     gantry_alloc what{};
@@ -94,7 +88,7 @@ class SpirvDriver : public ::testing::Test {
     gantry_value args[4] = {
         {}, float_value(3), int_value(1), int_value(static_cast<std::int64_t>(out.size()))};
     args[0].kind = GANTRY_POINTER;
-    EXPECT_EQ(device_table.alloc(self, device, &what, &args[0].p, nullptr), GANTRY_OK);
+    EXPECT_EQ(device_.alloc(self, device, &what, &args[0].p, nullptr), GANTRY_OK);
     gantry_function function{};
     EXPECT_EQ(module.table->get_function(module.self, gantry_text("fill"), &function, nullptr),
               GANTRY_OK);
@@ -108,12 +102,14 @@ class SpirvDriver : public ::testing::Test {
                            {args[0].p, 0, {device_type, device}},
                            {out.data(), 0, {1, 0}},
                            what.size};
-    EXPECT_EQ(device_table.copy(self, device, &copy, nullptr, nullptr), GANTRY_OK);
-    device_table.free(self, device, args[0].p);
+    EXPECT_EQ(device_.copy(self, device, &copy, nullptr, nullptr), GANTRY_OK);
+    device_.free(self, device, args[0].p);
     module.table->destroy(module.self);
     return called;
   }
 
+  const gantry_loader_table& loader_ = loader_table<Plugin, Module>;
+  const gantry_device_table& device_ = device_table<Plugin, DeviceFunctions>;
   gantry::test::FakeHost host;
   FakeIcd* icd = nullptr;
   void* self = nullptr;

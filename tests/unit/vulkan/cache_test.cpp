@@ -67,7 +67,7 @@ class PipelineCaches : public World {
   // Loads axpy2, compiles it, and unloads it.
   void use_module() {
     auto module = load(bytes, 3).value();
-    const auto pipeline = module->pipeline(*module->find("axpy2_kernel0"), device());
+    const auto pipeline = module->pipeline(*module->find("axpy2_kernel0").value(), device());
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message;
   }
   // What the next process finds for a module.

@@ -234,69 +234,67 @@ class Marks : public World {};
 TEST_F(Marks, MeasureWhatLiesBetweenThem) {
   void* start = nullptr;
   void* stop = nullptr;
-  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &start, nullptr), GANTRY_OK);
-  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &stop, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &start, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &stop, nullptr), GANTRY_OK);
   void* const a = alloc(8 << 20).value();
   void* const b = alloc(8 << 20).value();
 
-  ASSERT_EQ(device_table.event_record(plugin.get(), 0, start, nullptr, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_record(plugin.get(), 0, start, nullptr, nullptr), GANTRY_OK);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(copy(on_device(a), on_device(b), 8 << 20).ok());
-  ASSERT_EQ(device_table.event_record(plugin.get(), 0, stop, nullptr, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_record(plugin.get(), 0, stop, nullptr, nullptr), GANTRY_OK);
   std::int64_t ns = 0;
   StatusBuffer status;
-  const gantry_code code =
-      device_table.event_elapsed(plugin.get(), 0, start, stop, &ns, status.get());
+  const gantry_code code = table_.event_elapsed(plugin.get(), 0, start, stop, &ns, status.get());
 
   ASSERT_EQ(code, GANTRY_OK) << status.error(code, "event_elapsed").message;
   EXPECT_GT(ns, 100'000) << "32 MiB";
   EXPECT_LT(ns, 10'000'000'000);
   std::int64_t back = 0;
-  EXPECT_EQ(device_table.event_elapsed(plugin.get(), 0, stop, start, &back, nullptr), GANTRY_OK);
+  EXPECT_EQ(table_.event_elapsed(plugin.get(), 0, stop, start, &back, nullptr), GANTRY_OK);
   EXPECT_EQ(back, -ns);
-  device_table.event_destroy(plugin.get(), 0, start);
-  device_table.event_destroy(plugin.get(), 0, stop);
+  table_.event_destroy(plugin.get(), 0, start);
+  table_.event_destroy(plugin.get(), 0, stop);
   free(a);
   free(b);
 }
 
 TEST_F(Marks, ThatWereNeverSetAreRefused) {
   void* event = nullptr;
-  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
   std::int64_t ns = 0;
   StatusBuffer status;
 
-  const gantry_code code =
-      device_table.event_elapsed(plugin.get(), 0, event, event, &ns, status.get());
+  const gantry_code code = table_.event_elapsed(plugin.get(), 0, event, event, &ns, status.get());
 
   EXPECT_EQ(code, GANTRY_INVALID);
   EXPECT_EQ(status.error(code, "").reason, "EVENT");
   EXPECT_EQ(status.error(code, "").message, "event start was never recorded");
-  device_table.event_destroy(plugin.get(), 0, event);
+  table_.event_destroy(plugin.get(), 0, event);
 }
 
 TEST_F(Marks, OrderStreams) {
   void* streams[2] = {};
   void* event = nullptr;
   for (void*& stream : streams)
-    ASSERT_EQ(device_table.stream_create(plugin.get(), 0, 0, &stream, nullptr), GANTRY_OK);
-  ASSERT_EQ(device_table.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
+    ASSERT_EQ(table_.stream_create(plugin.get(), 0, 0, &stream, nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
   const std::vector<std::uint8_t> bytes = pattern(1 << 20);
   void* const a = holding(bytes);
   void* const b = alloc(bytes.size()).value();
   void* const c = alloc(bytes.size()).value();
   gantry_copy what{sizeof what, 0, on_device(a), on_device(b), bytes.size()};
 
-  ASSERT_EQ(device_table.copy(plugin.get(), 0, &what, streams[0], nullptr), GANTRY_OK);
-  ASSERT_EQ(device_table.event_record(plugin.get(), 0, event, streams[0], nullptr), GANTRY_OK);
-  ASSERT_EQ(device_table.event_wait(plugin.get(), 0, event, streams[1], nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.copy(plugin.get(), 0, &what, streams[0], nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_record(plugin.get(), 0, event, streams[0], nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.event_wait(plugin.get(), 0, event, streams[1], nullptr), GANTRY_OK);
   what.from = on_device(b);
   what.to = on_device(c);
-  ASSERT_EQ(device_table.copy(plugin.get(), 0, &what, streams[1], nullptr), GANTRY_OK);
+  ASSERT_EQ(table_.copy(plugin.get(), 0, &what, streams[1], nullptr), GANTRY_OK);
   // with work in flight, as the streams
-  device_table.event_destroy(plugin.get(), 0, event);
-  device_table.stream_destroy(plugin.get(), 0, streams[0]);
+  table_.event_destroy(plugin.get(), 0, event);
+  table_.stream_destroy(plugin.get(), 0, streams[0]);
   EXPECT_TRUE(synchronize(streams[1]).ok());
-  device_table.stream_destroy(plugin.get(), 0, streams[1]);
+  table_.stream_destroy(plugin.get(), 0, streams[1]);
 
   EXPECT_EQ(read<std::uint8_t>(c, bytes.size()), bytes);
   for (void* const data : {a, b, c}) free(data);

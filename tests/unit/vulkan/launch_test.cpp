@@ -17,7 +17,8 @@ constexpr std::string_view axpy2 = "axpy2_kernel0";
 // axpy2 of v0.12, taken apart so that a test can change it.
 KernelSpec axpy2_kernel() {
   static const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
-  const Payload payload = read_payload(blob_of(bytes, 3, false)).value();
+  const Payload payload =
+      gantry::test::read_whole(gantry::test::payload_blob(bytes, 3, false), read_payload).value();
   const KernelInfo& info = payload.table.kernels()[0];
   KernelSpec spec{info.name, info.parameters, {"blockIdx.x", "threadIdx.x"}, {}};
   spec.words.resize(payload.shaders[0].words.size() / 4);
@@ -177,7 +178,7 @@ TEST_F(Launches, FromManyThreadsCompileOnceAndMeetInOneOrder) {
   }
   for (std::thread& thread : threads) thread.join();
 
-  EXPECT_NE(module->find(axpy2)->pipelines[0].load(), nullptr);
+  EXPECT_NE(module->find(axpy2).value()->pipelines[0].load(), nullptr);
 }
 
 TEST_F(Launches, TakePartsOfMemory) {
@@ -261,7 +262,7 @@ TEST_P(UnfitKernels, AreRefusedBeforeTheDriverSeesThem) {
   const auto module = load(bytes, 3).value();
   void* const data = alloc(64 * sizeof(float)).value();
   auto args = axpy2_args(data, data, data, 64);
-  args[8] = int_value((*module).find(axpy2)->kernel->shader.local_size[0]);
+  args[8] = int_value((*module).find(axpy2).value()->kernel->shader.local_size[0]);
 
   const Status called = call(*module, axpy2, args);
 
@@ -296,7 +297,7 @@ TEST_F(Launches, OfAKernelThatCannotBeHadLeaveTheOthersAlone) {
   auto module = load(bytes, 3);
   ASSERT_TRUE(module.ok()) << module.error().message;
 
-  EXPECT_EQ((*module)->find("other")->kernel.error().code, Code::unsupported);
+  EXPECT_EQ((*module)->find("other").error().code, Code::unsupported);
   expect_axpy2(**module, 100);
 }
 

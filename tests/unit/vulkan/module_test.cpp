@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/vulkan/module.hpp"
-
-#include "plugins/vulkan/plugin.hpp"
-#include "tests/support/fake_host.hpp"
-#include "tests/unit/vulkan/spirv.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
 #include <gmock/gmock.h>
@@ -27,12 +22,11 @@ class Modules : public ::testing::Test {
   }
   // The bytes are the test's.
   Result<gantry_module> load(std::span<const std::uint8_t> bytes, bool exact = true) {
-    gantry_blob blob = blob_of(bytes, 3, exact);
-    blob.pin = pin_;
+    const gantry_blob blob = gantry::test::payload_blob(bytes, 3, exact, pin_);
     gantry_module module{};
     StatusBuffer status;
-    const gantry_code code =
-        loader_table.load_binary(&plugin, &blob, nullptr, &module, &consumed, status.get());
+    const gantry_code code = loader_table<Plugin, Module>.load_binary(
+        &plugin, &blob, nullptr, &module, &consumed, status.get());
     if (code != GANTRY_OK) return status.error(code, "load_binary");
     loaded_.push_back(module);
     return module;
@@ -148,11 +142,10 @@ class Verdicts : public World {
  protected:
   std::int32_t verdict_on(const KernelSpec& kernel) {
     const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, Form::bare);
-    const gantry_blob blob = blob_of(bytes, 3);
+    const gantry_blob blob = gantry::test::payload_blob(bytes);
     std::int32_t verdict = -1;
     StatusBuffer status;
-    const gantry_code code =
-        loader_table.check_binary(plugin.get(), &blob, 0, &verdict, status.get());
+    const gantry_code code = loader_.check_binary(plugin.get(), &blob, 0, &verdict, status.get());
     EXPECT_EQ(code, GANTRY_OK) << status.error(code, "check_binary").message;
     return verdict;
   }

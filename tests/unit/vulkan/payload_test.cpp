@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/vulkan/payload.hpp"
 
+#include "tests/support/payload_blob.hpp"
 #include "tests/unit/vulkan/spirv.hpp"
 
 #include <gmock/gmock.h>
@@ -11,6 +12,8 @@
 namespace gantry::vulkan::test {
 namespace {
 
+using gantry::test::payload_blob;
+using gantry::test::read_whole;
 using ::testing::ElementsAre;
 
 TEST(Payloads, AreReadInEveryForm) {
@@ -19,10 +22,10 @@ TEST(Payloads, AreReadInEveryForm) {
   for (const auto& [form, generations] : forms) {
     const std::vector<std::uint8_t> bytes = payload_bytes({add_kernel()}, form);
     for (const std::int32_t generation : generations) {
-      const auto payload = read_payload(blob_of(bytes, generation));
+      const auto payload = read_whole(payload_blob(bytes, generation), read_payload);
 
       ASSERT_TRUE(payload.ok()) << payload.error().message << " in generation " << generation;
-      EXPECT_EQ(payload->size, bytes.size());
+      EXPECT_EQ(payload->kept.bytes.size(), bytes.size());
       ASSERT_EQ(payload->shaders.size(), 1u);
       EXPECT_EQ(payload->shaders[0].kernel, "add");
       EXPECT_EQ(payload->shaders[0].flags, 0u);
@@ -38,16 +41,16 @@ TEST(Payloads, TellWhereTheyEnd) {
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 100, 0xff);
 
-  const auto open = read_payload(blob_of(bytes, 3, false));
-  const auto exact = read_payload(blob_of(bytes, 3, true));
+  const auto open = read_whole(payload_blob(bytes, 3, false), read_payload);
+  const auto exact = read_whole(payload_blob(bytes, 3, true), read_payload);
 
   ASSERT_TRUE(open.ok()) << open.error().message;
-  EXPECT_EQ(open->size, size);
+  EXPECT_EQ(open->kept.bytes.size(), size);
   ASSERT_FALSE(exact.ok());
   EXPECT_EQ(exact.error().code, Code::malformed);
   EXPECT_EQ(exact.error().offset, size);
   EXPECT_EQ(exact.error().reason, "BLOB_TRAILING");
-  EXPECT_EQ(exact.error().message, "100 bytes follow the shaders, expected none");
+  EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
 }
 
 TEST(Payloads, AreRefusedAtEveryTruncation) {
@@ -56,7 +59,8 @@ TEST(Payloads, AreRefusedAtEveryTruncation) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const std::vector<std::uint8_t> cut(bytes.begin(),
                                           bytes.begin() + static_cast<std::ptrdiff_t>(size));
-      const auto payload = read_payload(blob_of(cut, form == Form::bare ? 3 : 5, false));
+      const auto payload =
+          read_whole(payload_blob(cut, form == Form::bare ? 3 : 5, false), read_payload);
       ASSERT_FALSE(payload.ok()) << size;
       EXPECT_EQ(payload.error().code, Code::malformed) << size;
     }
@@ -67,7 +71,7 @@ TEST(Payloads, OfAnotherFormatAreUnsupported) {
   std::vector<std::uint8_t> bytes = payload_bytes({add_kernel()}, Form::bare);
   bytes[8] = 'm';
 
-  const auto payload = read_payload(blob_of(bytes, 3));
+  const auto payload = read_whole(payload_blob(bytes, 3), read_payload);
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, Code::unsupported);
@@ -81,7 +85,7 @@ TEST(Payloads, WithUnknownFlagsAreUnsupported) {
   const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, Form::bare);
   const std::size_t flags_at = bytes.size() - 4 * kernel.words.size() - 12;
 
-  const auto payload = read_payload(blob_of(bytes, 3));
+  const auto payload = read_whole(payload_blob(bytes, 3), read_payload);
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, Code::unsupported);
@@ -105,7 +109,7 @@ TEST_P(PayloadsRefuse, AtTheWrongField) {
   const BadPayload& bad = GetParam();
   const std::vector<std::uint8_t> bytes = bad.make();
 
-  const auto payload = read_payload(blob_of(bytes, 3));
+  const auto payload = read_whole(payload_blob(bytes, 3), read_payload);
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, Code::malformed);
@@ -157,8 +161,8 @@ TEST(Payloads, SurviveAnyChangedByte) {
     for (int round = 0; round < 4000; ++round) {
       std::vector<std::uint8_t> bytes = good;
       bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
-      const auto payload =
-          read_payload(blob_of(bytes, static_cast<std::int32_t>(random() % 7) - 1, false));
+      const auto payload = read_whole(
+          payload_blob(bytes, static_cast<std::int32_t>(random() % 7) - 1, false), read_payload);
       if (!payload.ok()) continue;
       for (const KernelInfo& info : payload->table.kernels()) {
         (void)make_kernel(info, *payload->shader_of(info.name));
@@ -283,7 +287,7 @@ class GoldenPayloads : public ::testing::TestWithParam<Golden> {};
 TEST_P(GoldenPayloads, HaveKernelsThatFitTheirShaders) {
   const std::vector<std::uint8_t> bytes = golden_payload(GetParam().file);
 
-  const auto payload = read_payload(blob_of(bytes, GetParam().generation, false));
+  const auto payload = read_whole(payload_blob(bytes, GetParam().generation, false), read_payload);
 
   ASSERT_TRUE(payload.ok()) << payload.error().message;
   EXPECT_EQ(payload->table.size(), GetParam().kernels);

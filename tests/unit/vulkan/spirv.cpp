@@ -2,7 +2,6 @@
 #include "tests/unit/vulkan/spirv.hpp"
 
 #include "tests/support/files.hpp"
-#include "tests/support/generation.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -88,17 +87,6 @@ std::vector<std::uint8_t> payload_bytes(const std::vector<KernelSpec>& kernels, 
   }
   const auto bytes = out.bytes();
   return {bytes.begin(), bytes.end()};
-}
-
-gantry_blob blob_of(std::span<const std::uint8_t> bytes, std::int32_t generation, bool exact) {
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = exact ? GANTRY_BLOB_EXACT : 0;
-  blob.type_key = gantry_text("vulkan");
-  blob.data = bytes.data();
-  blob.size = bytes.size();
-  blob.argument_tags = gantry::test::argument_tags_of_generation(generation);
-  return blob;
 }
 
 KernelInfo info_of(const KernelSpec& kernel) {

@@ -74,8 +74,6 @@ enum class Form {
 };
 std::vector<std::uint8_t> payload_bytes(const std::vector<KernelSpec>& kernels, Form form);
 
-gantry_blob blob_of(std::span<const std::uint8_t> bytes, std::int32_t generation,
-                    bool exact = true);
 KernelInfo info_of(const KernelSpec& kernel);
 Shader shader_of(const KernelSpec& kernel);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/vulkan/world.hpp"
 
-#include "plugins/vulkan/launch.hpp"
-
 #include <gmock/gmock.h>
 
 #include <utility>
@@ -83,7 +81,7 @@ Result<void*> World::alloc(std::uint64_t size, std::string_view scope) {
   what.scope = bytes_of(scope);
   void* data = nullptr;
   StatusBuffer status;
-  const gantry_code code = device_table.alloc(plugin.get(), 0, &what, &data, status.get());
+  const gantry_code code = table_.alloc(plugin.get(), 0, &what, &data, status.get());
   if (code != GANTRY_OK) return status.error(code, "alloc");
   return data;
 }
@@ -97,14 +95,14 @@ Status World::copy(gantry_location from, gantry_location to, std::uint64_t size,
   what.to = to;
   what.size = size;
   StatusBuffer status;
-  const gantry_code code = device_table.copy(plugin.get(), index, &what, nullptr, status.get());
+  const gantry_code code = table_.copy(plugin.get(), index, &what, nullptr, status.get());
   if (code != GANTRY_OK) return status.error(code, "copy");
   return {};
 }
 
 Status World::synchronize(void* stream) {
   StatusBuffer status;
-  const gantry_code code = device_table.synchronize(plugin.get(), 0, stream, status.get());
+  const gantry_code code = table_.synchronize(plugin.get(), 0, stream, status.get());
   if (code != GANTRY_OK) return status.error(code, "synchronize");
   return {};
 }
@@ -112,29 +110,23 @@ Status World::synchronize(void* stream) {
 Result<Value> World::attribute(std::int32_t kind, std::int32_t index) {
   gantry_value value{};
   StatusBuffer status;
-  const gantry_code code = device_table.attribute(plugin.get(), index, kind, &value, status.get());
+  const gantry_code code = table_.attribute(plugin.get(), index, kind, &value, status.get());
   if (code != GANTRY_OK) return status.error(code, "attribute");
   return Value::adopt(value);
 }
 
 Result<std::unique_ptr<Module>> World::load(std::span<const std::uint8_t> bytes,
                                             std::int32_t generation) {
-  gantry_blob blob = blob_of(bytes, generation, false);
-  blob.pin = pin_;
-  std::uint64_t consumed = 0;
-  return Module::load(*plugin, blob, &consumed);
+  const gantry_blob raw = gantry::test::payload_blob(bytes, generation, false, pin_);
+  Blob blob(raw);
+  return Module::load(*plugin, blob);
 }
 
-Status World::call(Module& module, std::string_view kernel, std::vector<gantry_value> args) {
-  LoadedKernel* const found = module.find(kernel);
+Status World::call(Module& module, std::string_view kernel, const std::vector<gantry_value>& args) {
+  GANTRY_TRY(LoadedKernel* const found, module.find(kernel));
   if (found == nullptr) return not_found("test: no kernel ", kernel);
   const gantry_env env{{7, 0}, nullptr, nullptr};
-  gantry_value result{};
-  StatusBuffer status;
-  const gantry_code code = launch_table.call(
-      found, &env, args.data(), static_cast<std::int32_t>(args.size()), &result, status.get());
-  if (code != GANTRY_OK) return status.error(code, "call");
-  return {};
+  return found->call(Call{{}, &env, args});
 }
 
 gantry_value pointer_value(void* data) {

@@ -3,9 +3,9 @@
 // The plugin on whatever Vulkan device is there, its validation layer listening: what it says fails the test.
 #pragma once
 
-#include "plugins/vulkan/module.hpp"
 #include "plugins/vulkan/plugin.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/payload_blob.hpp"
 #include "tests/unit/vulkan/spirv.hpp"
 
 #include <gantry/handle.hpp>
@@ -34,7 +34,7 @@ class World : public ::testing::Test {
 
   // The device table, with errors; index 0.
   Result<void*> alloc(std::uint64_t size, std::string_view scope = {});
-  void free(void* data) { device_table.free(plugin.get(), 0, data); }
+  void free(void* data) { table_.free(plugin.get(), 0, data); }
   Status copy(gantry_location from, gantry_location to, std::uint64_t size, std::int32_t index = 0);
   Status synchronize(void* stream = nullptr);
   Result<Value> attribute(std::int32_t kind, std::int32_t index = 0);
@@ -63,11 +63,12 @@ class World : public ::testing::Test {
   // Loads a payload; the bytes are the test's.
   Result<std::unique_ptr<Module>> load(std::span<const std::uint8_t> bytes,
                                        std::int32_t generation);
-  // Calls a kernel by the function table.
-  Status call(Module& module, std::string_view kernel, std::vector<gantry_value> args);
+  Status call(Module& module, std::string_view kernel, const std::vector<gantry_value>& args);
 
   gantry::test::FakeHost host;
   std::unique_ptr<Plugin> plugin;
+  const gantry_device_table& table_ = device_table<Plugin, DeviceFunctions>;
+  const gantry_loader_table& loader_ = loader_table<Plugin, Module>;
   // by the validation layer
   bool is_watched = false;
 

@@ -7,7 +7,7 @@
 #include "plugins/opencl/payload.hpp"
 #include "plugins/vulkan/payload.hpp"
 #include "tests/support/files.hpp"
-#include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 
 #include <gmock/gmock.h>
 
@@ -54,7 +54,7 @@ TEST_F(DemoPayloads, OfOpenclHaveAProgramForEachKernel) {
   const std::span<const std::uint8_t> bytes = payload(2, "opencl");
   std::uint64_t consumed = 0;
 
-  const auto read = opencl::read_payload(bytes, ArgumentTags::no, true, consumed);
+  const auto read = test::read_whole(test::payload_blob(bytes), opencl::read_payload, &consumed);
 
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(consumed, bytes.size());
@@ -77,14 +77,8 @@ TEST_F(DemoPayloads, OfOpenclHaveAProgramForEachKernel) {
 
 TEST_F(DemoPayloads, OfVulkanHaveShadersThatMatchTheirKernels) {
   const std::span<const std::uint8_t> bytes = payload(3, "vulkan");
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
-  blob.data = bytes.data();
-  blob.size = bytes.size();
-  blob.argument_tags = gantry::test::argument_tags_of_generation(3);
 
-  const auto read = vulkan::read_payload(blob);
+  const auto read = test::read_whole(test::payload_blob(bytes), vulkan::read_payload);
 
   ASSERT_TRUE(read.ok()) << read.error().message;
   struct Wanted {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of the device table "vulkan".
+#pragma once
+
+#include "device.hpp"
+
+#include <gantry/device.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace gantry::vulkan {
+
+class Plugin;
+
+// Streams have no state: what is recorded runs in one order, so a stream only names its device.
+struct Stream {
+  Device* device;
+};
+
+// One device, for one call.
+struct DeviceFunctions {
+  static constexpr DeviceIdentity identity{
+      .name = "vulkan", .type = vulkan_type, .flags = GANTRY_DEVICE_OPAQUE_DATA};
+  static Result<std::int32_t> count(Plugin& plugin);
+  // Starts the device.
+  static Result<DeviceFunctions> at(Plugin& plugin, std::int32_t index);
+  // Does not start the device.
+  static Result<Attribute> attribute(Plugin& plugin, std::int32_t index, std::int32_t kind);
+
+  Result<void*> alloc(const gantry_alloc& what);
+  Status free(void* data);
+  Status copy(const gantry_copy& what, Stream* stream);
+
+  Status synchronize(Stream* stream);
+  Result<Stream*> stream_create() { return new Stream{&device}; }
+  void stream_destroy(Stream* stream) { delete stream; }
+
+  Result<std::unique_ptr<Event>> event_create() { return device.new_event(); }
+  void event_destroy(Event* event) { device.discard(std::unique_ptr<Event>(event)); }
+  Status event_record(Event* event, Stream* stream);
+  Status event_wait(Event* event, Stream* stream);
+  Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+
+  Device& device;
+};
+
+}  // namespace gantry::vulkan
