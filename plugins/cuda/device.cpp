@@ -128,7 +128,6 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
     to_context = other->context();
     other->copied_by_ |= std::uint64_t{1} << index_;
   }
-  GANTRY_TRY(const ContextScope scope, enter());
   const auto enqueue = [&]() -> Status {
     if (from_host || to_host) return copy_with_host(what, stream, to_host);
     const CUdeviceptr source = address_of(what.from);
@@ -168,13 +167,7 @@ Result<const Driver*> Devices::driver() {
   if (const Driver* const opened = opened_driver_.load(std::memory_order_acquire)) return opened;
   const std::lock_guard lock(mutex_);
   if (driver_ == nullptr) {
-    std::string library;
-    gantry_value option{};
-    const gantry_host* const table = host_.table();
-    if (table->config_get(table, gantry_text("library"), &option, nullptr) == GANTRY_OK) {
-      library = value_text(option).value_or("");
-    }
-    GANTRY_TRY(driver_, Driver::open(library));
+    GANTRY_TRY(driver_, Driver::open(host_.option_text("library")));
     opened_driver_.store(driver_.get(), std::memory_order_release);
   }
   return static_cast<const Driver*>(driver_.get());

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPUs of one runtime: the driver opened when it is first asked, each device's primary context retained when the
-// device is first used.
+// The GPUs of one runtime. The driver is opened by the first call that needs it, and each device's
+// primary context is retained by the first use of the device.
 //
 //     GANTRY_TRY(Device* const device, devices.at(0));
 //     GANTRY_TRY(const ContextScope scope, device->enter());
 //     GANTRY_CHECK(driver.call(driver.stream_synchronize, device->stream_of(nullptr)));
-//
-// A stream crosses the ABI as the CUstream that it is, an event as its CUevent: what an application made itself can be
-// passed too. The default stream (NULL) is one of our own, which can be captured; it keeps the order with what others put
-// into CUDA's legacy stream of the device. Streams that stream_create makes do not.
 #pragma once
 
 #include "driver.hpp"
@@ -31,7 +27,7 @@ class Devices;
 
 class Device {
  public:
-  // returns  what the driver says; then nothing is held
+  // returns  the driver's error; nothing is held after it
   static Result<std::unique_ptr<Device>> open(const Driver& driver, Host host, int index);
   ~Device();
 
@@ -45,13 +41,13 @@ class Device {
   // "device 0 (NVIDIA H200)"
   std::string text() const;
 
-  // See gantry_device_table.copy.
+  // See gantry_device_table.copy. The device's context is current.
   //
-  // devices  [in]   where the other side of a copy between devices is found
+  // devices  [in]   of which the other side of a copy between devices is one
   Status copy(const gantry_copy& what, void* stream, Devices& devices);
 
-  // See gantry_device_table.free. The driver waits for this device's work; streams of others that have copied from or to
-  // memory here are waited for before.
+  // See gantry_device_table.free. The device's context is current. The driver waits for this device's
+  // work; streams of other devices that have copied from or to this memory are waited for before.
   void free(void* data, Devices& devices);
 
   const Driver& driver;
@@ -71,31 +67,30 @@ class Device {
   Architecture architecture_;
   std::string name_;
   Staging staging_;
-  std::atomic<std::uint64_t> copied_by_{
-      // one bit for each device whose streams may have memory here in use
-      0};
+  // One bit for each device whose streams may use memory of this one.
+  std::atomic<std::uint64_t> copied_by_{0};
 };
 
 class Devices {
  public:
   explicit Devices(Host host) : host_(host) {}
 
-  // returns  UNAVAILABLE  see Driver::open; asked again the next time
+  // returns  UNAVAILABLE  see Driver::open; the next call tries again
   // thread   any
   Result<const Driver*> driver();
 
   // A device, opened.
   //
   // returns  INVALID (DEVICE_INDEX)  past the count
-  //          UNAVAILABLE             the driver, or its context does not come
+  //          UNAVAILABLE             no driver, or no context
   // thread   any
   // costs    the first use of a device some 100 ms, later ones a load
   Result<Device*> at(std::int32_t index);
 
-  // Bytes alive on a device; opens nothing.
+  // Returns the bytes allocated on a device; opens nothing.
   std::int64_t live_bytes(std::int32_t index) const;
 
-  // One of the driver's numbers about a device; opens no context.
+  // Properties of a device, from the driver; they open no context.
   Result<int> number(std::int32_t index, CUdevice_attribute attribute);
   Result<CUdevice> handle(std::int32_t index);
   Result<std::string> name(std::int32_t index);
@@ -113,9 +108,6 @@ class Devices {
   std::array<std::unique_ptr<Device>, max> devices_;
   std::array<std::atomic<Device*>, max> opened_{};
 };
-
-// The device's table; self is a Plugin.
-extern const gantry_device_table device_table;
 
 // DLPack's numbers.
 constexpr std::int32_t host_type = 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call of a kernel: its values to what cuLaunchKernel takes.
-#include "module.hpp"
+// One call of a kernel: its values as cuLaunchKernel takes them.
+#include "plugin.hpp"
 
-#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 #include <array>
@@ -11,8 +10,8 @@
 namespace gantry::cuda {
 namespace {
 
-// Room for the parameters of one launch: the driver wants the address of each. Kernels of many parameters are rare enough
-// to pay for memory.
+// The parameters of one launch: the driver takes the address of each. Only kernels with many
+// parameters allocate.
 class Parameters {
  public:
   explicit Parameters(std::size_t count) {
@@ -26,7 +25,7 @@ class Parameters {
   void set(std::size_t i, const KernelArgument& argument) {
     addresses_[i] = &slots_[i];
     if (argument.kind == ParameterKind::tensor_map) {
-      // its 128 bytes are the parameter
+      // Its 128 bytes are the parameter.
       addresses_[i] = argument.data;
     } else if (argument.is_pointer()) {
       slots_[i] = reinterpret_cast<std::uint64_t>(argument.data) + argument.byte_offset;
@@ -45,7 +44,8 @@ class Parameters {
   void** addresses_ = near_addresses_.data();
 };
 
-// Above some 48 KiB, less what the kernel declares itself, a launch is refused unless the kernel was allowed more before.
+// Raises the kernel's limit where a launch exceeds it. The driver's default is about 48 KiB, less what
+// the kernel declares itself.
 Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Device& device,
                            std::uint64_t bytes) {
   const auto is_allowed = [&] {
@@ -53,7 +53,7 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
            static_cast<std::uint64_t>(loaded.dynamic_shared_limit.load(std::memory_order_acquire));
   };
   if (is_allowed()) return {};
-  // the limit only grows, whoever comes last
+  // The limit only grows, also where several threads raise it.
   const std::lock_guard lock(loaded.raising);
   if (is_allowed()) return {};
   const Driver& driver = device.driver;
@@ -61,7 +61,7 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
   Status allowed = driver.call(driver.function_set_attribute, loaded.function,
                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted);
   if (!allowed.ok()) {
-    allowed.error().at("kernel ", quoted(kernel.call->name()), " wants ", bytes,
+    allowed.error().at("kernel ", quoted(kernel.signature->name()), " wants ", bytes,
                        " bytes of dynamic shared memory for each block of ", device.text());
     return allowed;
   }
@@ -77,10 +77,14 @@ std::string text_of(const LaunchExtents& extents) {
                 " bytes of dynamic shared memory");
 }
 
-Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantry_value> args) {
-  const KernelCall& call = *kernel.call;
+}  // namespace
+
+Status Kernel::call(const Call& given) const {
+  const gantry_env& env = *given.env;
+  const std::span<const gantry_value> args = given.args;
+  const KernelCall& call = *signature;
   GANTRY_CHECK(call.check_count(args.size()));
-  Parameters parameters(call.parameter_count());
+  Parameters values(call.parameter_count());
   for (std::size_t i = 0; i < call.parameter_count(); ++i) {
     GANTRY_TRY(const KernelArgument argument, call.argument(i, args[i], env.device));
     if (argument.kind == ParameterKind::tensor_map && argument.data == nullptr) {
@@ -88,7 +92,7 @@ Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantr
                      " is a null pointer, expected that of a tensor map")
           .with_reason("ARGUMENT_KIND");
     }
-    parameters.set(i, argument);
+    values.set(i, argument);
   }
   GANTRY_TRY(const LaunchExtents extents, call.extents(args));
   if (extents.dynamic_shared_bytes > INT32_MAX) {
@@ -97,33 +101,21 @@ Status launch(const Kernel& kernel, const gantry_env& env, std::span<const gantr
         .with_reason("LAUNCH_EXTENT");
   }
 
-  GANTRY_TRY(Device* const device, kernel.module->plugin().devices.at(env.device.index));
+  GANTRY_TRY(Device* const device, module->plugin().gpus.at(env.device.index));
   GANTRY_TRY(const ContextScope scope, device->enter());
-  GANTRY_TRY(LoadedKernel* const loaded, kernel.module->loaded(kernel, *device));
-  GANTRY_CHECK(allow_shared_memory(kernel, *loaded, *device, extents.dynamic_shared_bytes));
+  GANTRY_TRY(LoadedKernel* const loaded, module->loaded(*this, *device));
+  GANTRY_CHECK(allow_shared_memory(*this, *loaded, *device, extents.dynamic_shared_bytes));
   const Driver& driver = device->driver;
-  Status launched = driver.call(
-      driver.launch_kernel, loaded->function, extents.grid[0], extents.grid[1], extents.grid[2],
-      extents.block[0], extents.block[1], extents.block[2],
-      static_cast<unsigned>(extents.dynamic_shared_bytes), device->stream_of(env.stream),
-      parameters.addresses(), static_cast<void**>(nullptr));
+  Status launched =
+      driver.call(driver.launch_kernel, loaded->function, extents.grid[0], extents.grid[1],
+                  extents.grid[2], extents.block[0], extents.block[1], extents.block[2],
+                  static_cast<unsigned>(extents.dynamic_shared_bytes),
+                  device->stream_of(env.stream), values.addresses(), static_cast<void**>(nullptr));
   if (!launched.ok()) {
     launched.error().at("in a launch of kernel ", quoted(call.name()), " on ", device->text(), ": ",
                         text_of(extents));
   }
   return launched;
 }
-
-gantry_code call_kernel(void* self, const gantry_env* env, const gantry_value* args,
-                        std::int32_t count, gantry_value*, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    return launch(*static_cast<const Kernel*>(self), *env,
-                  std::span(args, static_cast<std::size_t>(count < 0 ? 0 : count)));
-  });
-}
-
-}  // namespace
-
-const gantry_function_table launch_table = {sizeof(gantry_function_table), 0, nullptr, call_kernel};
 
 }  // namespace gantry::cuda

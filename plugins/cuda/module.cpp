@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
-#include <gantry/abi_boundary.hpp>
+#include "plugin.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <utility>
@@ -20,7 +21,7 @@ struct Module::OnDevice {
         ready(std::make_unique<std::atomic<LoadedKernel*>[]>(kernel_count)),
         kernels(kernel_count) {}
 
-  // Kernels may still run: waits for them. Failures tell nobody anything, the driver may be gone.
+  // Waits for kernels that still run. Failures are ignored: the driver may be closed already.
   ~OnDevice() {
     const Result<ContextScope> scope = device.enter();
     if (!scope.ok()) return;
@@ -49,7 +50,37 @@ void add_log(Error& error, std::string_view log) {
   }
 }
 
+// Refuses launches that this version does not have, when the kernel is looked up rather than when
+// it is called.
+Status check_launch(const KernelCall& call) {
+  const auto refuse = [&](std::string_view what) {
+    return unsupported("kernel ", quoted(call.name()), " wants ", what,
+                       ", which this version of gantry.cuda does not launch")
+        .with_reason("LAUNCH_TAG");
+  };
+  const LaunchTags& tags = call.tags();
+  if (tags.has_cluster() || tags.has_preferred_cluster()) return refuse("clusters of blocks");
+  if (tags.is_cooperative) return refuse("a cooperative launch");
+  return {};
+}
+
 }  // namespace
+
+Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
+  GANTRY_TRY(Payload payload, read_payload(blob));
+  return std::make_unique<Module>(plugin, std::move(payload));
+}
+
+Result<std::int32_t> Module::check(Plugin& plugin, Blob& blob, std::int32_t device_index) {
+  GANTRY_TRY(const Payload payload, read_payload(blob));
+  GANTRY_TRY(const Architecture device, plugin.gpus.architecture(device_index));
+  GANTRY_TRY(const Driver* const driver, plugin.gpus.driver());
+  // PTX of a version that the driver does not know. In a fatbin another part may run.
+  const Image& image = payload.image;
+  if (image.kind == Image::Kind::ptx && image.has_later_ptx(driver->latest_ptx()))
+    return GANTRY_VERDICT_NO;
+  return image.verdict(device);
+}
 
 Module::Module(Plugin& plugin, Payload payload) : plugin_(plugin), payload_(std::move(payload)) {
   kernels_.reserve(payload_.calls.size());
@@ -60,10 +91,11 @@ Module::Module(Plugin& plugin, Payload payload) : plugin_(plugin), payload_(std:
 
 Module::~Module() = default;
 
-Kernel* Module::find(std::string_view name) {
-  const KernelInfo* const info = payload_.kernels.find(name);
-  if (info == nullptr) return nullptr;
-  return &kernels_[static_cast<std::size_t>(info - payload_.kernels.kernels().data())];
+Result<Kernel*> Module::find(std::string_view name) {
+  const auto index = payload_.kernels.index_of(name);
+  if (!index) return nullptr;
+  GANTRY_CHECK(check_launch(payload_.calls[*index]));
+  return &kernels_[*index];
 }
 
 Error Module::wrong_architecture(const Device& device) const {
@@ -155,15 +187,15 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
   const Driver& driver = device.driver;
   auto made = std::make_unique<LoadedKernel>();
   const CUresult found = driver.module_get_function.function(&made->function, there->module,
-                                                             kernel.call->name().c_str());
+                                                             kernel.signature->name().c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
-    return not_found("kernel ", quoted(kernel.call->name()),
+    return not_found("kernel ", quoted(kernel.signature->name()),
                      " is in the payload's table, but not in its ", payload_.image.text())
         .with_reason("KERNEL")
         .native("CUDA", found);
   }
   if (found != CUDA_SUCCESS) return driver.failed(driver.module_get_function.name, found);
-  if (kernel.call->tags().has_dynamic_shared_memory) {
+  if (kernel.signature->tags().has_dynamic_shared_memory) {
     int limit = 0;
     GANTRY_CHECK(driver.call(driver.function_get_attribute, &limit,
                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
@@ -173,103 +205,5 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
   there->ready[kernel.index].store(location.get(), std::memory_order_release);
   return location.get();
 }
-
-// ---- the tables ----------------------------------------------------------------------------------
-
-namespace {
-
-Module& module_of(void* self) { return *static_cast<Module*>(self); }
-
-// What the launch of this version leaves out, told when the kernel is asked for and not when it is called.
-Status check_launch(const KernelCall& call) {
-  const auto refuse = [&](std::string_view what) {
-    return unsupported("kernel ", quoted(call.name()), " wants ", what,
-                       ", which this version of gantry.cuda does not launch")
-        .with_reason("LAUNCH_TAG");
-  };
-  const LaunchTags& tags = call.tags();
-  if (tags.has_cluster() || tags.has_preferred_cluster()) return refuse("clusters of blocks");
-  if (tags.is_cooperative) return refuse("a cooperative launch");
-  return {};
-}
-
-gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
-                         gantry_status* status) {
-  Kernel* const kernel = module_of(self).find(view_of(name));
-  if (kernel == nullptr) return GANTRY_NOT_FOUND;
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_CHECK(check_launch(*kernel->call));
-    *out = {kernel, &launch_table};
-    return {};
-  });
-}
-
-gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_status* status) {
-  for (const KernelInfo& kernel : module_of(self).payload().kernels.kernels()) {
-    const gantry_function_info info{sizeof info, 0, bytes_of(kernel.name), {}};
-    if (const gantry_code code = visitor->visit(visitor->self, &info, status); code != GANTRY_OK) {
-      return code;
-    }
-  }
-  return GANTRY_OK;
-}
-
-gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    write_payload(module_of(self).payload(), *sink);
-    return {};
-  });
-}
-
-gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
-                        std::uint64_t* consumed, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    Plugin& plugin = *static_cast<Plugin*>(self);
-    std::uint64_t read_bytes = 0;
-    GANTRY_TRY(Payload payload, read_payload(*blob, &read_bytes));
-    *out = {new Module(plugin, std::move(payload)), &module_table};
-    *consumed = read_bytes;
-    return {};
-  });
-}
-
-gantry_code check_binary(void* self, const gantry_blob* blob, std::int32_t device_index,
-                         std::int32_t* verdict, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    Plugin& plugin = *static_cast<Plugin*>(self);
-    std::uint64_t read_bytes = 0;
-    GANTRY_TRY(const Payload payload, read_payload(*blob, &read_bytes));
-    GANTRY_TRY(const Architecture device, plugin.devices.architecture(device_index));
-    *verdict = payload.image.verdict(device);
-    // PTX alone, of a version that the driver does not know. In a fatbin another part may do.
-    GANTRY_TRY(const Driver* const driver, plugin.devices.driver());
-    if (payload.image.kind == Image::Kind::ptx &&
-        payload.image.has_later_ptx(driver->latest_ptx())) {
-      *verdict = GANTRY_VERDICT_NO;
-    }
-    return {};
-  });
-}
-
-}  // namespace
-
-const gantry_module_table module_table = {
-    .struct_size = sizeof(gantry_module_table),
-    .flags = 0,
-    .type_name = "cuda",
-    .destroy = [](void* self) { delete static_cast<Module*>(self); },
-    .get_function = get_function,
-    .list_functions = list_functions,
-    .save_binary = save_binary,
-};
-
-const gantry_loader_table loader_table = {
-    .struct_size = sizeof(gantry_loader_table),
-    .flags = GANTRY_LOADER_PARALLEL,
-    .type_key = "cuda",
-    .device = "cuda",
-    .load_binary = load_binary,
-    .check_binary = check_binary,
-};
 
 }  // namespace gantry::cuda

@@ -1,56 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded payload: its kernels by name, and its code on each device where one of them was called.
+// A loaded payload: its kernels as functions, and its code on each device where one was called.
 #pragma once
 
+#include "device.hpp"
 #include "payload.hpp"
-#include "plugin.hpp"
 
+#include <gantry/loader.hpp>
+
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry::cuda {
 
 class Module;
+struct Plugin;
 
 // A kernel on one device.
 struct LoadedKernel {
   CUfunction function = nullptr;
-  // bytes that a launch may ask for as things stand
+  // Bytes that a launch may use now.
   std::atomic<int> dynamic_shared_limit{0};
   std::mutex raising;
 };
 
-// A function of a module. Lives in it.
+// A kernel as a function of the ABI; the module owns it.
 struct Kernel {
+  // launch.cpp
+  Status call(const Call& call) const;
+
   Module* module;
-  // in the payload's table
+  // In the payload's table.
   std::size_t index;
-  const KernelCall* call;
+  const KernelCall* signature;
 };
 
 class Module {
  public:
+  static constexpr LoaderIdentity identity{
+      .type_key = "cuda", .device = "cuda", .is_parallel = true};
+  static Result<std::unique_ptr<Module>> load(Plugin& plugin, Blob& blob);
+  static Result<std::int32_t> check(Plugin& plugin, Blob& blob, std::int32_t device_index);
+
   Module(Plugin& plugin, Payload payload);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  const Payload& payload() const { return payload_; }
   Plugin& plugin() const { return plugin_; }
   // NULL where there is none of that name.
-  Kernel* find(std::string_view name);
-
-  // A kernel on a device, its module loaded there when the first one is asked for.
   //
-  // returns  UNAVAILABLE  the code is for other architectures (BLOB_ARCH), or its PTX is of a later version than the
-  //                       driver knows (PTX_VERSION)
-  //          MALFORMED    the driver's compiler does not accept it (BLOB_CODE); its log is in the text
+  // returns  UNSUPPORTED  it is launched in a way that this version does not have (LAUNCH_TAG)
+  Result<Kernel*> find(std::string_view name);
+  std::vector<std::string_view> names() const { return payload_.kernels.names(); }
+  Status save(const Sink& sink) const { return sink.write(payload_.kept.bytes); }
+
+  // Returns a kernel on a device; the first call on a device loads the code there.
+  //
+  // returns  UNAVAILABLE  the code is for other architectures (BLOB_ARCH), or its PTX is of a later
+  //                       version than the driver knows (PTX_VERSION)
+  //          MALFORMED    the driver's compiler refuses it (BLOB_CODE); its log is in the text
   //          NOT_FOUND    the code has no such kernel (KERNEL)
   //          others       of the driver
-  // thread   any; the first loads, others wait
-  // costs    the first on a device may compile, up to seconds; later ones a load
+  // thread   any; the first call loads, others wait
+  // costs    the first call on a device may compile, up to seconds; later ones a load
   Result<LoadedKernel*> loaded(const Kernel& kernel, Device& device);
 
  private:
@@ -68,9 +86,5 @@ class Module {
   std::array<std::unique_ptr<OnDevice>, Devices::max> devices_;
   std::array<std::atomic<OnDevice*>, Devices::max> loaded_{};
 };
-
-extern const gantry_module_table module_table;
-// launch.cpp; self is a Kernel
-extern const gantry_function_table launch_table;
 
 }  // namespace gantry::cuda

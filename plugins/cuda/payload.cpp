@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
-#include <gantry/dmlc_stream.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
@@ -10,24 +9,21 @@
 namespace gantry::cuda {
 namespace {
 
-// What follows the table, for the one generation in which only that tells which table it is.
+std::span<const std::uint8_t> bytes_of_text(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// Reads what follows the kernel table, where only that shows which form the table has.
 Status read_rest(ByteReader& in, bool is_exact) {
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  if (is_exact && !in.at_end()) {
-    return malformed(in.offset(), in.left(), " bytes follow the code, expected none")
-        .with_reason("BLOB_TRAILING");
-  }
-  if (is_exact) return {};
-  const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
-  GANTRY_CHECK(read_image(ByteReader(bytes)));
+  if (!is_exact) GANTRY_CHECK(read_image(ByteReader(bytes_of_text(code))));
   return {};
 }
 
 }  // namespace
 
-Result<Payload> read_payload(const gantry_blob& blob, std::uint64_t* consumed) {
-  ByteReader in(std::span(blob.data, blob.size));
-  const bool is_exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
+Result<Payload> read_payload(Blob& blob) {
+  ByteReader& in = blob.reader();
   Payload payload;
   const std::uint64_t format_at = in.offset();
   GANTRY_TRY(payload.format, in.read_string("format"));
@@ -36,40 +32,25 @@ Result<Payload> read_payload(const gantry_blob& blob, std::uint64_t* consumed) {
                      max_format_bytes, " printable characters")
         .with_reason("BLOB_FORMAT");
   }
-  GANTRY_TRY(payload.kernels, read_kernel_table(in, argument_tags_of(blob), [&](ByteReader& rest) {
-               return read_rest(rest, is_exact);
+  GANTRY_TRY(payload.kernels, read_kernel_table(blob, [&](ByteReader& rest) {
+               return read_rest(rest, blob.is_exact());
              }));
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
-  GANTRY_TRY(payload.code, in.read_string("code"));
-  if (is_exact && !in.at_end()) {
-    return malformed(in.offset(), in.left(), " bytes follow the code, expected none")
-        .with_reason("BLOB_TRAILING");
-  }
+  GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (payload.format == "cuda") {
     return unsupported(
                "payload holds CUDA C++ source, which this version does not compile; export "
                "the model where CUDA is installed, so that it holds PTX or a cubin")
         .with_reason("CUDA_SOURCE");
   }
-  const auto bytes =
-      std::span(reinterpret_cast<const std::uint8_t*>(payload.code.data()), payload.code.size());
-  GANTRY_TRY(payload.image, read_image(ByteReader(bytes, code_at)));
+  GANTRY_TRY(payload.image, read_image(ByteReader(bytes_of_text(code), code_at)));
   payload.calls.reserve(payload.kernels.size());
   for (const KernelInfo& kernel : payload.kernels.kernels()) {
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));
     payload.calls.push_back(std::move(call));
   }
-  payload.pin = ObjectRef::share(blob.pin);
-  *consumed = in.offset();
+  payload.kept = blob.keep();
   return payload;
-}
-
-void write_payload(const Payload& payload, const gantry_sink& sink) {
-  SinkStream out(&sink);
-  out.Write(std::string(payload.format));
-  write_kernel_table(out, payload.kernels);
-  out.Write<std::uint64_t>(payload.code.size());
-  out.Write(payload.code.data(), payload.code.size());
 }
 
 }  // namespace gantry::cuda

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of a CUDA module, as they lie in the artifact.
+// The payload of the type key "cuda". No driver is used.
 //
 //   str  format        "ptx", "cubin", "fatbin"; "cuda": C++ source
 //   kernel table       gantry/kernel_table.hpp
 //   str  code          image.hpp
-//
-// No driver is needed for any of it.
 #pragma once
 
 #include "image.hpp"
 
-#include <gantry/loader.h>
-#include <gantry/handle.hpp>
+#include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/kernel_table.hpp>
 
@@ -21,32 +18,21 @@
 
 namespace gantry::cuda {
 
+// Views into the bytes that were read.
 struct Payload {
   std::string_view format;
   KernelTable kernels;
-  // one for each kernel of the table
+  // As kernels.kernels().
   std::vector<KernelCall> calls;
-  // as in the file
-  std::string_view code;
-  // of the code
+  // Of the code.
   Image image;
-  // keeps the bytes that all views above look into
-  ObjectRef pin;
+  PayloadBytes kept;
 };
 
-// Reads a payload.
-//
-// blob     [in]   its pin is retained
-// consumed [out]  bytes, all of them where the blob is EXACT
 // returns  MALFORMED    at the first wrong field, with its offset
 //          UNSUPPORTED  C++ source (CUDA_SOURCE), a kernel that KernelCall::parse refuses
 // costs    O(kernels + headers of the code); of PTX O(bytes)
 // source   apache/tvm src/runtime/cuda/cuda_module.cc
-Result<Payload> read_payload(const gantry_blob& blob, std::uint64_t* consumed);
-
-// Writes a payload, byte for byte as it was read.
-//
-// throws   ErrorThrown where the sink fails, as SinkStream does: call it behind abi_boundary()
-void write_payload(const Payload& payload, const gantry_sink& sink);
+Result<Payload> read_payload(Blob& blob);
 
 }  // namespace gantry::cuda

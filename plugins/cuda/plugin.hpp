@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin keeps for one runtime: who lent itself, and the devices.
+// gantry.cuda - NVIDIA's GPUs, and the kernels that compilers made for them.
+//
+// Creating it opens no driver: payloads can be read on any machine.
 #pragma once
 
-#include "device.hpp"
+#include "device_functions.hpp"
+#include "module.hpp"
 
-#include <gantry/loader.h>
-#include <gantry/handle.hpp>
+#include <gantry/plugin.hpp>
 
 namespace gantry::cuda {
 
+// The plugin in one runtime.
 struct Plugin {
-  explicit Plugin(const gantry_host* table) : host(table), devices(Host(table)) {}
-  Host host;
-  Devices devices;
-};
+  static constexpr PluginIdentity identity{.id = "gantry.cuda",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "CUDA kernels",
+                                           .license = "Apache-2.0"};
+  using Loaders = Types<Module>;
+  using Devices = Types<DeviceFunctions>;
 
-extern const gantry_loader_table loader_table;
+  explicit Plugin(Host lent) : host(lent), gpus(lent) {}
+
+  Host host;
+  cuda::Devices gpus;
+};
 
 }  // namespace gantry::cuda

@@ -6,7 +6,7 @@
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/files.hpp"
-#include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,19 +38,13 @@ TEST_P(GoldenPayloads, AreRead) {
   gantry::test::FakeHost host;
   for (const Entry& entry : container->entries) {
     if (entry.type_key != "cuda") continue;
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = GANTRY_BLOB_EXACT;
-    blob.data = entry.payload.data();
-    blob.size = entry.payload.size();
-    blob.argument_tags = gantry::test::argument_tags_of_generation(
-        container->facts.generation == Generation::g5 ? 5 : 3);
-    std::uint64_t consumed = 0;
+    const gantry_blob blob = gantry::test::payload_blob(
+        entry.payload, container->facts.generation == Generation::g5 ? 5 : 3);
 
-    const Result<Payload> payload = read_payload(blob, &consumed);
+    const Result<Payload> payload = gantry::test::read_whole(blob, read_payload);
 
     ASSERT_TRUE(payload.ok()) << payload.error().message;
-    EXPECT_EQ(consumed, entry.payload.size());
+    EXPECT_EQ(payload->kept.bytes.size(), entry.payload.size());
     EXPECT_EQ(payload->image.text(), GetParam().image);
     std::vector<std::string> kernels;
     for (const KernelCall& call : payload->calls) {

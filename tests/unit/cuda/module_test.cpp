@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules: loaded on a device when a kernel is first called there, and what is said where that fails.
-#include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 #include "tests/unit/cuda/world.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -103,13 +103,7 @@ TEST_F(Modules, GiveTheDriverPtxWithANul) {
 TEST_F(Modules, KeepTheirBytesAsLongAsTheyLive) {
   gantry_object* const pin = world->host.new_pin();
   const Bytes payload = empty_payload(ptx());
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
-  blob.data = payload.data();
-  blob.size = payload.size();
-  blob.argument_tags = gantry::test::argument_tags_of_generation(5);
-  blob.pin = pin;
+  const gantry_blob blob = gantry::test::payload_blob(payload, 5, true, pin);
   gantry_module module{};
   std::uint64_t consumed = 0;
   ASSERT_EQ(World::plugin_table().loaders[0]->load_binary(world->self(), &blob, world->host.node(),
@@ -253,12 +247,7 @@ TEST_F(Modules, AreJudgedBeforeTheyAreLoaded) {
        {Judged{cubin(), 0, GANTRY_VERDICT_OPTIMAL}, Judged{cubin(), 1, GANTRY_VERDICT_NO},
         Judged{ptx(), 0, GANTRY_VERDICT_RECOMPILE}, Judged{ptx("9.0"), 0, GANTRY_VERDICT_NO}}) {
     const Bytes payload = empty_payload(judged.code);
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = GANTRY_BLOB_EXACT;
-    blob.data = payload.data();
-    blob.size = payload.size();
-    blob.argument_tags = gantry::test::argument_tags_of_generation(5);
+    const gantry_blob blob = gantry::test::payload_blob(payload, 5);
     std::int32_t verdict = -1;
 
     ASSERT_EQ(World::plugin_table().loaders[0]->check_binary(world->self(), &blob, judged.device,

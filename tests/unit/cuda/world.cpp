@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/world.hpp"
-#include "tests/support/generation.hpp"
+#include "tests/support/payload_blob.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -37,9 +37,7 @@ std::string ptx_with(const std::vector<std::string>& kernels, std::string_view v
 
 std::string World::fake_library() { return GANTRY_FAKE_CUDA; }
 
-const gantry_plugin_table& World::plugin_table() {
-  return *gantry_plugin_query_v1(nullptr, nullptr);
-}
+const gantry_plugin_table& World::plugin_table() { return gantry::plugin_table<Plugin>; }
 
 World::World(const std::string& library) {
   host.options["library"] = library;
@@ -51,14 +49,7 @@ Result<gantry_module> World::load(const Bytes& given, std::int32_t generation) {
   kept_.push_back(std::make_unique<const Bytes>(given));
   const Bytes& payload = *kept_.back();
   gantry_object* const pin = host.new_pin();
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
-  blob.type_key = gantry_text("cuda");
-  blob.data = payload.data();
-  blob.size = payload.size();
-  blob.argument_tags = gantry::test::argument_tags_of_generation(generation);
-  blob.pin = pin;
+  const gantry_blob blob = gantry::test::payload_blob(payload, generation, true, pin);
   StatusBuffer status;
   gantry_module module{};
   std::uint64_t consumed = 0;

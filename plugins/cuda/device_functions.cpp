@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_functions.hpp"
+
+#include "plugin.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gantry::cuda {
+namespace {
+
+// Properties that are one number of the driver's; -1: none.
+int driver_attribute(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    case GANTRY_ATTRIBUTE_WARP_SIZE:
+      return CU_DEVICE_ATTRIBUTE_WARP_SIZE;
+    case GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+      return CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK;
+    case GANTRY_ATTRIBUTE_MAX_CLOCK_RATE:
+      return CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
+    case GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+    case GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+      return CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK;
+    case GANTRY_ATTRIBUTE_L2_CACHE_SIZE:
+      return CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
+    default:
+      return -1;
+  }
+}
+
+// True if the property applies to GPUs.
+bool applies(std::int32_t kind) {
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_COMPUTE_VERSION:
+    case GANTRY_ATTRIBUTE_DEVICE_NAME:
+    case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS:
+    case GANTRY_ATTRIBUTE_DRIVER_VERSION:
+    case GANTRY_ATTRIBUTE_API_VERSION:
+    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
+    case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY:
+    case GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY:
+      return true;
+    default:
+      return driver_attribute(kind) >= 0;
+  }
+}
+
+Result<std::string> thread_dimensions(Devices& devices, std::int32_t i) {
+  GANTRY_TRY(const int x, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
+  GANTRY_TRY(const int y, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y));
+  GANTRY_TRY(const int z, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
+  return concat('[', x, ", ", y, ", ", z, ']');
+}
+
+}  // namespace
+
+Result<std::int32_t> DeviceFunctions::count(Plugin& plugin) {
+  GANTRY_TRY(const Driver* const driver, plugin.gpus.driver());
+  return std::min<std::int32_t>(driver->device_count(), Devices::max);
+}
+
+Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) {
+  GANTRY_TRY(Device* const device, plugin.gpus.at(index));
+  GANTRY_TRY(ContextScope scope, device->enter());
+  return DeviceFunctions{plugin.gpus, *device, device->driver, std::move(scope)};
+}
+
+Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
+                                             std::int32_t kind) {
+  if (!applies(kind)) return Attribute();
+  Devices& devices = plugin.gpus;
+  GANTRY_TRY(const CUdevice handle, devices.handle(index));
+  GANTRY_TRY(const Driver* const driver, devices.driver());
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_COMPUTE_VERSION: {
+      GANTRY_TRY(const Architecture architecture, devices.architecture(index));
+      return Attribute(concat(architecture.major, '.', architecture.minor));
+    }
+    case GANTRY_ATTRIBUTE_DEVICE_NAME: {
+      GANTRY_TRY(std::string name, devices.name(index));
+      return Attribute(std::move(name));
+    }
+    case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS: {
+      GANTRY_TRY(std::string dimensions, thread_dimensions(devices, index));
+      return Attribute(std::move(dimensions));
+    }
+    case GANTRY_ATTRIBUTE_DRIVER_VERSION:
+      return Attribute(driver->version_text());
+    case GANTRY_ATTRIBUTE_API_VERSION:
+      return Attribute(CUDA_VERSION);
+    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
+      return Attribute(devices.live_bytes(index));
+    case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY: {
+      std::size_t bytes = 0;
+      GANTRY_CHECK(driver->call(driver->device_total_mem, &bytes, handle));
+      return Attribute(bytes);
+    }
+    case GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY: {
+      GANTRY_TRY(const DeviceFunctions opened, at(plugin, index));
+      std::size_t available = 0;
+      std::size_t total = 0;
+      GANTRY_CHECK(driver->call(driver->mem_get_info, &available, &total));
+      return Attribute(available);
+    }
+    default: {
+      GANTRY_TRY(const int number,
+                 devices.number(index, static_cast<CUdevice_attribute>(driver_attribute(kind))));
+      return Attribute(number);
+    }
+  }
+}
+
+Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
+  Result<void*> made = device.memory.alloc(what);
+  if (!made.ok()) made.error().at("on ", device.text());
+  return made;
+}
+
+Status DeviceFunctions::synchronize(CUstream stream) {
+  return driver.call(driver.stream_synchronize, device.stream_of(stream));
+}
+
+Result<CUstream> DeviceFunctions::stream_create() {
+  CUstream made = nullptr;
+  GANTRY_CHECK(
+      driver.call(driver.stream_create, &made, static_cast<unsigned>(CU_STREAM_NON_BLOCKING)));
+  return made;
+}
+
+// Work in the stream continues: the driver frees a stream after its last command.
+Status DeviceFunctions::stream_destroy(CUstream stream) {
+  if (stream == nullptr) return {};
+  return driver.call(driver.stream_destroy, stream);
+}
+
+Result<CUevent> DeviceFunctions::event_create() {
+  CUevent made = nullptr;
+  GANTRY_CHECK(driver.call(driver.event_create, &made, static_cast<unsigned>(CU_EVENT_DEFAULT)));
+  return made;
+}
+
+Status DeviceFunctions::event_destroy(CUevent event) {
+  if (event == nullptr) return {};
+  return driver.call(driver.event_destroy, event);
+}
+
+Status DeviceFunctions::event_record(CUevent event, CUstream stream) {
+  return driver.call(driver.event_record, event, device.stream_of(stream));
+}
+
+Status DeviceFunctions::event_wait(CUevent event, CUstream stream) {
+  return driver.call(driver.stream_wait_event, device.stream_of(stream), event, 0u);
+}
+
+Result<std::int64_t> DeviceFunctions::event_elapsed(CUevent start, CUevent stop) {
+  GANTRY_CHECK(driver.call(driver.event_synchronize, stop));
+  float milliseconds = 0;
+  GANTRY_CHECK(driver.call(driver.event_elapsed_time, &milliseconds, start, stop));
+  return std::llround(static_cast<double>(milliseconds) * 1e6);
+}
+
+// Relaxed: a kernel's module may be loaded while its first launch is captured.
+Status DeviceFunctions::capture_begin(CUstream stream) {
+  if (driver.graph_instantiate.function == nullptr) {
+    return driver.lacks(driver.graph_instantiate.name);
+  }
+  return driver.call(driver.stream_begin_capture, device.stream_of(stream),
+                     CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+Result<CUgraphExec> DeviceFunctions::capture_end(CUstream stream) {
+  CUgraph captured = nullptr;
+  Status ended = driver.call(driver.stream_end_capture, device.stream_of(stream), &captured);
+  CUgraphExec executable = nullptr;
+  if (ended.ok()) ended = driver.call(driver.graph_instantiate, &executable, captured, 0ull);
+  // The executable graph is a copy.
+  if (captured != nullptr) driver.graph_destroy.function(captured);
+  GANTRY_CHECK(std::move(ended));
+  return executable;
+}
+
+Status DeviceFunctions::capture_launch(CUgraphExec graph, CUstream stream) {
+  return driver.call(driver.graph_launch, graph, device.stream_of(stream));
+}
+
+// A launch in flight continues: the driver frees the graph after it.
+Status DeviceFunctions::capture_destroy(CUgraphExec graph) {
+  if (graph == nullptr) return {};
+  return driver.call(driver.graph_exec_destroy, graph);
+}
+
+}  // namespace gantry::cuda
