@@ -12,13 +12,20 @@
 #include "replay.hpp"
 
 #include <gantry/trace.h>
+#include <gantry/method.hpp>
 
 #include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace gantry::graph {
 
 class Executor {
  public:
+  static constexpr const char* type_name = "GraphExecutor";
+  static constexpr bool is_serial = true;
+
   // Makes an executor: memory, parameters, and every operator's function.
   //
   // devices  [in]   at least one
@@ -29,6 +36,9 @@ class Executor {
   static Result<std::unique_ptr<Executor>> create(const Source& source,
                                                   std::span<const gantry_device_id> devices,
                                                   const gantry_env* env);
+
+  // functions.cpp
+  std::span<const Method<Executor>> functions() const;
 
   const Graph& graph() const { return memory_.graph(); }
   const Host& host() const { return memory_.host(); }
@@ -63,6 +73,8 @@ class Executor {
   // Inputs that hold a parameter, by input index: given by the factory, linked into the library, loaded
   // by load_params or shared by share_params.
   std::vector<bool> is_parameter;
+  // Of an executor made by debug_create.
+  bool has_debug_functions = false;
 
  private:
   struct Op {

@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The module that the payload becomes: it makes executors and tells what they are made from.
+// The module of a payload: it makes executors, and returns what they are made from.
 #pragma once
 
 #include "memory.hpp"
 
+#include <gantry/loader.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
 namespace gantry::graph {
 
-// Loads GraphExecutorFactory and its older name, GraphRuntimeFactory; the plugin's self is a gantry_host*.
-extern const gantry_loader_table factory_loader;
+struct Plugin;
+
+class Factory {
+ public:
+  // The manifest has the older name, GraphRuntimeFactory, as an alias.
+  static constexpr LoaderIdentity identity{.type_key = "GraphExecutorFactory", .is_parallel = true};
+  static Result<std::unique_ptr<Factory>> load(Plugin& plugin, Blob& blob);
+
+  explicit Factory(Source source) : source_(std::move(source)) {}
+
+  // The first one has the module's own name.
+  std::array<Method<Factory>, 6> functions() const;
+  Status save(const Sink& sink) const;
+
+  Result<Value> create(const Call& call) const;
+  Result<Value> debug_create(const Call& call) const;
+  Result<Value> cuda_graph_create(const Call& call) const;
+  Result<Value> remove_params(const Call& call) const;
+  Result<Value> get_graph_json(const Call& call) const;
+  Result<Value> get_graph_params(const Call& call) const;
+
+ private:
+  enum class Kind : std::uint8_t { plain, debug, capturing };
+  Result<Value> create_executor(const Call& call, std::size_t first_device, Kind kind) const;
+
+  Source source_;
+};
 
 }  // namespace gantry::graph

@@ -38,7 +38,7 @@ class Info {
 }  // namespace
 
 Result<Value> get_input_info(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(0, 0));
+  GANTRY_CHECK(call.count_is(0));
   const Graph& graph = executor.graph();
   Info info(executor);
   for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
@@ -49,7 +49,7 @@ Result<Value> get_input_info(Executor& executor, const Call& call) {
 }
 
 Result<Value> get_output_info(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(0, 0));
+  GANTRY_CHECK(call.count_is(0));
   Info info(executor);
   for (const GraphOutput& head : executor.graph().heads) {
     GANTRY_CHECK(info.add(output_name(executor.graph(), head), head.entry));

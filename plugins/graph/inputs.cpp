@@ -55,14 +55,14 @@ Status copy_input(Executor& executor, const Call& call, const gantry_value& key,
 }  // namespace
 
 Result<Value> set_input(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(2, 2));
+  GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const gantry_tensor* from, call.tensor(1));
   GANTRY_CHECK(copy_input(executor, call, call.args[0], *from));
   return Value();
 }
 
 Result<Value> set_input_zero_copy(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(2, 2));
+  GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
   GANTRY_TRY(const std::uint32_t input, input_of(executor, call, call.args[0]));
   const std::uint32_t entry = executor.graph().input_entry(input);
@@ -76,13 +76,13 @@ Result<Value> set_input_zero_copy(Executor& executor, const Call& call) {
 }
 
 Result<Value> get_input(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(1, 1));
+  GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::uint32_t input, input_of(executor, call, call.args[0]));
   return executor.memory().tensor(executor.graph().input_entry(input));
 }
 
 Result<Value> get_input_index(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(1, 1));
+  GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view name, call.text(0));
   const auto found = executor.graph().input_by_name.find(name);
   const bool known = found != executor.graph().input_by_name.end();
@@ -91,7 +91,7 @@ Result<Value> get_input_index(Executor& executor, const Call& call) {
 }
 
 Result<Value> get_num_inputs(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(0, 0));
+  GANTRY_CHECK(call.count_is(0));
   return Value::adopt(int_value(static_cast<std::int64_t>(executor.graph().inputs.size())));
 }
 

@@ -140,8 +140,8 @@ Status Memory::bind_parameters() {
     if (input == graph().input_by_name.end()) continue;
     const std::uint32_t v = plan_.value_of[graph().input_entry(input->second)];
     const gantry_tensor view = view_of_parameter(parameter);
-    if (!payload_->pin || !may_stay_in_place(plan_.values[v], view.data)) continue;
-    GANTRY_CHECK(bind_value(v, view, payload_->pin.get(), {Owner::lender}));
+    if (!payload_->kept.pin || !may_stay_in_place(plan_.values[v], view.data)) continue;
+    GANTRY_CHECK(bind_value(v, view, payload_->kept.pin.get(), {Owner::lender}));
   }
   return {};
 }

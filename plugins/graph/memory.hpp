@@ -12,6 +12,8 @@
 #include "payload.hpp"
 #include "storage_plan.hpp"
 
+#include <gantry/handle.hpp>
+
 namespace gantry::graph {
 
 // What an executor is made from.

@@ -57,7 +57,7 @@ std::string output_name(const Graph& graph, const GraphOutput& head) {
 }
 
 Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(2, 2));
+  GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(1));
   GANTRY_TRY(const std::uint32_t output, output_of(executor, call, call.args[0]));
   const GraphOutput& head = executor.graph().heads[output];
@@ -95,7 +95,7 @@ Result<Value> get_output(Executor& executor, const Call& call) {
 }
 
 Result<Value> get_num_outputs(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(0, 0));
+  GANTRY_CHECK(call.count_is(0));
   return Value::adopt(int_value(static_cast<std::int64_t>(executor.graph().heads.size())));
 }
 

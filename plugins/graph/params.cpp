@@ -43,7 +43,7 @@ ByteReader reader_of(std::string_view bytes) {
 
 // All records are read before the first one is copied: a list that ends early changes nothing.
 Result<Value> load_params(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(1, 1));
+  GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view bytes, call.text(0));
   ByteReader in = reader_of(bytes);
   GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
@@ -64,14 +64,14 @@ Result<Value> load_params(Executor& executor, const Call& call) {
 }
 
 Result<Value> share_params(Executor& executor, const Call& call) {
-  GANTRY_CHECK(call.count_is(2, 2));
-  if (call.args[0].kind != GANTRY_MODULE) return call.wrong(0, "a module");
+  GANTRY_CHECK(call.count_is(2));
+  GANTRY_TRY(gantry_object* const lender, call.object(0, GANTRY_MODULE));
   GANTRY_TRY(const std::string_view bytes, call.text(1));
   ByteReader in = reader_of(bytes);
   GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
 
   const Host& host = executor.host();
-  Result<ObjectRef> get = host.find(call.args[0].object, GANTRY_FIND_SELF, "get_input");
+  Result<ObjectRef> get = host.find(lender, GANTRY_FIND_SELF, "get_input");
   if (!get.ok())
     return call.refuse("argument 0 is a module without get_input, expected an executor");
   for (const std::string_view name : names) {

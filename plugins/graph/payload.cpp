@@ -2,6 +2,7 @@
 #include "payload.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace gantry::graph {
 namespace {
 
-// Fields are named where one is wrong, not wherever one is read: there are hundreds.
+// Names a field after an error rather than before each read: there are hundreds of fields.
 Error prefixed(Error error, std::string_view what, std::size_t index) {
   error.message.insert(0, concat(what, index));
   return error;
@@ -66,24 +67,35 @@ Status check_parameter(const Graph& graph, const Parameter& parameter) {
   return {};
 }
 
-Result<std::shared_ptr<const Payload>> read_payload(const gantry_blob& blob,
-                                                    std::uint64_t* consumed) {
-  ByteReader in(std::span(blob.data, blob.size));
+Result<std::shared_ptr<const Payload>> read_payload(Blob& blob) {
+  ByteReader& in = blob.reader();
   auto payload = std::make_shared<Payload>();
   GANTRY_TRY(payload->graph_json, in.read_string("graph_json"));
   GANTRY_TRY(payload->parameters, read_parameters(in));
   GANTRY_TRY(payload->module_name, in.read_string("module_name"));
-  if ((blob.flags & GANTRY_BLOB_EXACT) != 0 && !in.at_end()) {
-    return malformed(in.offset(), in.left(), " bytes follow the module name, expected none")
-        .with_reason("BLOB_TRAILING");
-  }
   std::erase_if(payload->parameters,
                 [](const Parameter& parameter) { return is_filler(parameter.name); });
   GANTRY_CHECK(check_names(payload->parameters));
-
-  payload->pin = ObjectRef::share(blob.pin);
-  *consumed = in.offset();
+  payload->kept = blob.keep();
   return std::shared_ptr<const Payload>(std::move(payload));
+}
+
+void write_payload(const Payload& payload, std::span<const Parameter> parameters,
+                   const gantry_sink& sink) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  const std::vector<std::string> stored = names_with_fillers(names);
+  SinkStream out(&sink);
+  out.Write(std::string(payload.graph_json));
+  out.Write<std::uint64_t>(stored.size());
+  out.Write(stored);
+  for (const Parameter& parameter : parameters) {
+    const ArrayRecord& array = parameter.array;
+    write_filler(out, out.position(), array.shape.size());
+    write_record_header(out, array.dtype, array.shape, array.data.size());
+    if (!array.data.empty()) out.Write(array.data.data(), array.data.size());
+  }
+  out.Write(std::string(payload.module_name));
 }
 
 Status Payload::prove() const {

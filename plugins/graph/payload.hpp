@@ -11,9 +11,8 @@
 
 #include "core/format/graph_json.hpp"
 
-#include <gantry/loader.h>
 #include <gantry/aligned_record.hpp>
-#include <gantry/handle.hpp>
+#include <gantry/blob.hpp>
 
 #include <memory>
 #include <mutex>
@@ -34,8 +33,8 @@ struct Payload {
   std::string_view module_name;
   // empty until prove()
   mutable Graph graph;
-  // keeps the bytes that all views above look into
-  ObjectRef pin;
+  // Of all views above.
+  PayloadBytes kept;
 
   // Reads and proves the graph, once. Left to the first executor, so that loading a file costs no more than the file.
   //
@@ -57,13 +56,10 @@ Status check_parameter(const Graph& graph, const Parameter& parameter);
 
 // Reads a payload. What its graph says is proven later: Payload::prove().
 //
-// blob     [in]   its pin is retained
-// consumed [out]  bytes, all of them where the blob is EXACT
 // returns  MALFORMED at the first wrong field, with its offset
 // costs    O(parameters); neither the graph nor parameter data are touched
 // source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
-Result<std::shared_ptr<const Payload>> read_payload(const gantry_blob& blob,
-                                                    std::uint64_t* consumed);
+Result<std::shared_ptr<const Payload>> read_payload(Blob& blob);
 
 // Writes a payload: the same parameters in the same order, each one's data at a multiple of 128 bytes in the file by
 // means of fillers. The same payload at the same position gives the same bytes.

@@ -4,8 +4,7 @@
 // our reader against our writer: what was read is written, with its data aligned, and read again.
 #include "tests/fuzz/payload_frame.hpp"
 
-#include "plugins/graph/factory.hpp"
-#include "plugins/graph/payload.hpp"
+#include "plugins/graph/plugin.hpp"
 #include "tests/support/fake_host.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -30,18 +29,7 @@ bool is_small(const Graph& graph) {
   return bytes <= max_tensor_bytes;
 }
 
-gantry_blob blob_of(std::span<const std::uint8_t> bytes, gantry_object* pin) {
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
-  blob.type_key = bytes_of("GraphExecutorFactory");
-  blob.data = bytes.data();
-  blob.size = bytes.size();
-  blob.pin = pin;
-  return blob;
-}
-
-// What compiled operators would do to their arguments: look at them.
+// A compiled operator, which reads its arguments.
 gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gantry_value*,
                  gantry_status*) {
   for (const gantry_value& argument : arguments) {
@@ -68,7 +56,8 @@ bool same(const graph::Parameter& a, const graph::Parameter& b) {
 void check_written(const graph::Payload& payload, gantry_object* pin, std::uint64_t position) {
   const Bytes once = written(payload, position);
   std::uint64_t consumed = 0;
-  const auto again = graph::read_payload(blob_of(once, pin), &consumed);
+  const auto again =
+      test::read_whole(test::payload_blob(once, -1, true, pin), graph::read_payload, &consumed);
   expect(again.ok() && consumed == once.size(), "what was written can be read");
   expect((*again)->graph_json == payload.graph_json, "a graph comes back as it was");
   expect((*again)->module_name == payload.module_name, "a module's name comes back as it was");
@@ -102,15 +91,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fake.add_function(name, look);
   }
   const Host host(fake.table());
+  graph::Plugin plugin(host);
   gantry_object* const pin = fake.new_pin();
   bool small = false;
   std::shared_ptr<const graph::Payload> read;
   {
     // As graph_json_fuzz.cpp.
     const Budget budget(size, {.bytes_per_input_byte = 64});
-    const gantry_blob blob = blob_of({data, size}, pin);
+    const gantry_blob blob = test::payload_blob({data, size}, -1, true, pin);
     std::uint64_t consumed = 0;
-    const auto payload = graph::read_payload(blob, &consumed);
+    const auto payload = test::read_whole(blob, graph::read_payload, &consumed);
     if (payload.ok()) {
       expect(consumed == size, "an exact payload is consumed whole");
       const Status proven = (*payload)->prove();
@@ -124,13 +114,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (read != nullptr) check_written(*read, pin, size);
   read.reset();
   if (small) {
-    const gantry_blob blob = blob_of({data, size}, pin);
+    const gantry_blob blob = test::payload_blob({data, size}, -1, true, pin);
     gantry_module module{};
     std::uint64_t consumed = 0;
     StatusBuffer status;
-    const gantry_code code =
-        graph::factory_loader.load_binary(const_cast<gantry_host*>(fake.table()), &blob,
-                                          fake.node(), &module, &consumed, status.get());
+    const gantry_code code = loader_table<graph::Plugin, graph::Factory>.load_binary(
+        &plugin, &blob, fake.node(), &module, &consumed, status.get());
     if (code == GANTRY_OK) {
       gantry_value made{};
       fake.table()->module_new(fake.table(), fake.node(), module, 0, &made, nullptr);

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "resnet",
                 {int_value(1)},
                 Code::invalid,
-                "default(device, ...): argument 0 is an integer, expected a device"},
+                "default(device, ...): argument 0 (device) is an integer, expected a device"},
         BadMake{"WrongModule",
                 "debug_create",
                 {text_value("other"), device_value(cpu)},
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "get_graph_json",
                 {int_value(1)},
                 Code::invalid,
-                "get_graph_json(): argument count is 1"}),
+                "get_graph_json(): argument count is 1, expected 0"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(Factories, GiveTheGraph) {
@@ -200,11 +200,13 @@ TEST_F(Factories, MakeExecutorsThatStopAtANode) {
 }
 
 TEST(GraphPlugin, OffersOneKeyUnderItsOwnName) {
-  const gantry_plugin_table* table = gantry_plugin_query_v1(nullptr, nullptr);
+  const gantry_host_info core{.struct_size = sizeof core, .abi = {.major = GANTRY_ABI_MAJOR}};
+
+  const gantry_plugin_table* table = gantry_plugin_query_v1(&core, nullptr);
 
   ASSERT_NE(table, nullptr);
   EXPECT_STREQ(table->id, "gantry.graph");
-  EXPECT_STREQ(table->version, GANTRY_GRAPH_VERSION);
+  EXPECT_STREQ(table->version, GANTRY_PLUGIN_VERSION);
   ASSERT_EQ(table->loader_count, 1u);
   EXPECT_STREQ(table->loaders[0]->type_key, "GraphExecutorFactory");
   EXPECT_EQ(table->device_count, 0u);

@@ -118,21 +118,15 @@ Result<Value> Model::load(std::vector<std::uint8_t> bytes, std::string_view type
   std::uint8_t* at = kept->memory.data() + (128 - misaligned) + past;
   std::copy(bytes.begin(), bytes.end(), at);
   kept->pin = fake.new_pin();
-  gantry_blob blob{};
-  blob.struct_size = sizeof blob;
-  blob.flags = GANTRY_BLOB_EXACT;
+  gantry_blob blob = gantry::test::payload_blob({at, bytes.size()}, -1, true, kept->pin);
   blob.type_key = bytes_of(type_key);
-  blob.data = at;
-  blob.size = bytes.size();
-  blob.pin = kept->pin;
   kept_.push_back(std::move(kept));
 
   StatusBuffer status;
   gantry_module module{};
   std::uint64_t consumed = 0;
-  void* self = const_cast<gantry_host*>(fake.table());
-  const gantry_code code =
-      factory_loader.load_binary(self, &blob, fake.node(), &module, &consumed, status.get());
+  const gantry_code code = loader_table<Plugin, Factory>.load_binary(
+      &plugin_, &blob, fake.node(), &module, &consumed, status.get());
   if (code != GANTRY_OK) return status.error(code, "load_binary");
   EXPECT_EQ(consumed, blob.size);
   gantry_value made{};

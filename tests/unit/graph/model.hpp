@@ -3,9 +3,9 @@
 // Small models and the means to run them against the fake host.
 #pragma once
 
-#include "plugins/graph/factory.hpp"
-#include "plugins/graph/payload.hpp"
+#include "plugins/graph/plugin.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/payload_blob.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/words.hpp"
 
@@ -82,6 +82,7 @@ class Model : public ::testing::Test {
 
  private:
   struct Kept;
+  Plugin plugin_{Host(fake.table())};
   std::vector<std::unique_ptr<Kept>> kept_;
 };
 

@@ -221,8 +221,9 @@ TEST_F(Parameters, AreSharedByExecutorsOnly) {
             "share_params(executor, bytes): argument 0 is a module without get_input, expected an "
             "executor");
   ASSERT_FALSE(with_int.ok());
-  EXPECT_EQ(with_int.error().message,
-            "share_params(executor, bytes): argument 0 is an integer, expected a module");
+  EXPECT_EQ(
+      with_int.error().message,
+      "share_params(executor, bytes): argument 0 (executor) is an integer, expected a module");
 }
 
 TEST_F(Parameters, OfAnotherShapeAreNotShared) {

@@ -16,13 +16,9 @@ class Payloads : public Model {
  protected:
   Result<std::shared_ptr<const Payload>> read(const std::vector<std::uint8_t>& bytes,
                                               std::uint32_t flags) {
-    gantry_blob blob{};
-    blob.struct_size = sizeof blob;
-    blob.flags = flags;
-    blob.type_key = gantry_text("GraphExecutorFactory");
-    blob.data = bytes.data();
-    blob.size = bytes.size();
-    GANTRY_TRY(auto payload, read_payload(blob, &consumed));
+    const gantry_blob blob =
+        gantry::test::payload_blob(bytes, -1, (flags & GANTRY_BLOB_EXACT) != 0);
+    GANTRY_TRY(auto payload, gantry::test::read_whole(blob, read_payload, &consumed));
     GANTRY_CHECK(payload->prove());
     return payload;
   }
@@ -54,7 +50,7 @@ TEST_F(Payloads, TellWhereTheyEnd) {
   ASSERT_FALSE(exact.ok());
   EXPECT_EQ(exact.error().offset, good.size());
   EXPECT_EQ(exact.error().reason, "BLOB_TRAILING");
-  EXPECT_EQ(exact.error().message, "100 bytes follow the module name, expected none");
+  EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
 }
 
 TEST_F(Payloads, AreRefusedAtEveryTruncation) {

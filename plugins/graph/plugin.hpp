@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry.graph - the graph executor: runs models whose operators a compiler listed in an order.
+#pragma once
+
+#include "factory.hpp"
+
+#include <gantry/plugin.hpp>
+
+namespace gantry::graph {
+
+// The plugin in one runtime. It has no state of its own.
+struct Plugin {
+  static constexpr PluginIdentity identity{.id = "gantry.graph",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "graph executor",
+                                           .license = "Apache-2.0"};
+  using Loaders = Types<Factory>;
+
+  explicit Plugin(Host lent) : host(lent) {}
+
+  Host host;
+};
+
+}  // namespace gantry::graph
