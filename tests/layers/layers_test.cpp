@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,46 @@ TEST(AbiDuties, NameTestsThatExist) {
     ++count;
   }
   EXPECT_GT(count, 30);
+}
+
+// All matches of a pattern's first group.
+std::set<std::string> matches_of(const std::string& text, const char* pattern) {
+  const std::regex regex(pattern);
+  std::set<std::string> found;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), regex);
+       it != std::sregex_iterator(); ++it) {
+    found.insert((*it)[1].str());
+  }
+  return found;
+}
+
+TEST(ReasonsPage, ListsTheReasonsOfTheSources) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+  std::string sources;
+  for (const char* directory : {"core", "plugins", "sdk", "tools"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / directory)) {
+      const std::string extension = entry.path().extension();
+      if (extension == ".cpp" || extension == ".hpp" || extension == ".c" || extension == ".h") {
+        sources += text_of(entry.path());
+      }
+    }
+  }
+  const std::set<std::string> listed =
+      matches_of(text_of(root / "sdk/REASONS.md"), R"re(\n\|[^`\n]*`([A-Z0-9_]+)` \|)re");
+
+  for (const char* use : {R"re(with_reason\(\s*"([A-Z0-9_]+)")re",
+                          R"re(gantry_fail\(\s*\w+,\s*GANTRY_\w+,\s*"([A-Z0-9_]+)")re",
+                          R"re(constexpr Reason \w+\{\d+, "([A-Z0-9_]+)")re"}) {
+    const std::set<std::string> used = matches_of(sources, use);
+    EXPECT_FALSE(used.empty()) << use;
+    for (const std::string& reason : used) {
+      EXPECT_TRUE(listed.contains(reason)) << reason << " is not in sdk/REASONS.md";
+    }
+  }
+  for (const std::string& reason : listed) {
+    EXPECT_NE(sources.find('"' + reason + '"'), std::string::npos)
+        << reason << " is in sdk/REASONS.md and in no source";
+  }
 }
 
 // The table is the source of truth: were it not understood, everything would pass.
