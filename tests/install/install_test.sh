@@ -39,7 +39,7 @@ cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$wo
 cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the answers are not TVM's"
 
 say "the plugin template builds against the installed SDK and is found"
-cp -r "$work/prefix/share/gantry/sdk/template" "$work/template"
+cp -r "$work/prefix/share/gantry/sdk/template/c" "$work/template"
 cmake -S "$work/template" -B "$work/template/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/template.log" 2>&1 &&
   cmake --build "$work/template/build" >>"$work/template.log" 2>&1 || { cat "$work/template.log"; fail "building the template"; }
 cp -r "$work"/template/build/share/gantry/plugins.d/* "$work/prefix/share/gantry/plugins.d/"

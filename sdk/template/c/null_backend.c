@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend that computes nothing: the smallest plugin that does everything a plugin must. Copy it, rename it, and
-// fill in your device. Plain C11, no library but the C library.
+// A backend that computes nothing, in C11: the smallest plugin that fulfils every duty of one. Copy it,
+// rename it, and add your device. It needs no library but the C library.
 //
 //   payload of type key "example.null"     u64 length, then that many bytes: a note
 //   functions of its module                 echo(x) -> x          note() -> the note
@@ -10,20 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef NULL_BACKEND_VERSION
-#define NULL_BACKEND_VERSION "1.0.0"
-#endif
-
 // One for each runtime that uses the plugin.
 typedef struct {
-  // lent until destroy
+  // Borrowed; valid until destroy.
   const gantry_host* host;
 } null_plugin;
 
 // One for each payload.
 typedef struct {
   const gantry_host* host;
-  // keeps the payload's bytes: the note is not copied
+  // Keeps the payload's bytes: the note is not copied.
   gantry_object* pin;
   gantry_bytes note;
 } null_module;
@@ -32,7 +28,7 @@ static gantry_code out_of_memory(gantry_status* status) {
   return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "null backend: out of memory");
 }
 
-// ---- functions: self is the module, so nothing is made by get_function and nothing is left to destroy --------------
+// ---- functions: self is the module, so that get_function allocates nothing ------------------------
 
 static gantry_code echo(void* self, const gantry_env* env, const gantry_value* args, int32_t count,
                         gantry_value* result, gantry_status* status) {
@@ -44,11 +40,11 @@ static gantry_code echo(void* self, const gantry_env* env, const gantry_value* a
   }
   gantry_bytes text;
   switch (args[0].kind) {
-    // borrowed for this call: cannot be given back
+    // Borrowed for this call: it cannot be returned.
     case GANTRY_TENSOR_REF:
       return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
                          "null backend: echo cannot return a tensor that is passed by reference");
-    // borrowed too, but a text can be copied
+    // Borrowed too, but a text can be copied.
     case GANTRY_CSTRING:
     case GANTRY_BYTES_REF:
       gantry_value_bytes(&args[0], &text);
@@ -87,7 +83,7 @@ static const struct {
 };
 enum { function_count = sizeof functions / sizeof functions[0] };
 
-// ---- the module ----------------------------------------------------------------------------------------------------
+// ---- the module ----------------------------------------------------------------------------------
 
 static gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                                 gantry_status* status) {
@@ -98,7 +94,7 @@ static gantry_code get_function(void* self, gantry_bytes name, gantry_function* 
     out->table = functions[i].table;
     return GANTRY_OK;
   }
-  // normal, and needs no text
+  // A normal result, which needs no text.
   return GANTRY_NOT_FOUND;
 }
 
@@ -115,7 +111,7 @@ static gantry_code list_functions(void* self, const gantry_visitor* visitor,
   return GANTRY_OK;
 }
 
-// The payload as it was loaded.
+// Writes the payload as it was loaded.
 static gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
   const null_module* module = self;
   uint8_t length[8];
@@ -138,7 +134,7 @@ static const gantry_module_table module_table = {.struct_size = sizeof module_ta
                                                  .list_functions = list_functions,
                                                  .save_binary = save_binary};
 
-// ---- the loader ----------------------------------------------------------------------------------------------------
+// ---- the loader ----------------------------------------------------------------------------------
 
 // Any bytes may be in a payload: every number is compared with what is left before it is used.
 static gantry_code read_note(const gantry_blob* blob, gantry_bytes* note_out,
@@ -146,7 +142,7 @@ static gantry_code read_note(const gantry_blob* blob, gantry_bytes* note_out,
   uint64_t length = 0;
   if (blob->size < 8) {
     gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED",
-                "null backend: payload has no room for its length");
+                "null backend: payload is shorter than its length field");
     if (status) status->offset = 0;
     return GANTRY_MALFORMED;
   }
@@ -159,7 +155,7 @@ static gantry_code read_note(const gantry_blob* blob, gantry_bytes* note_out,
   }
   if ((blob->flags & GANTRY_BLOB_EXACT) && length != blob->size - 8) {
     gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRAILING",
-                "null backend: payload goes on behind its note");
+                "null backend: payload has bytes behind its note, expected none");
     if (status) status->offset = 8 + length;
     return GANTRY_MALFORMED;
   }
@@ -172,7 +168,7 @@ static gantry_code load_binary(void* self, const gantry_blob* blob, gantry_objec
                                gantry_module* module_out, uint64_t* consumed,
                                gantry_status* status) {
   const null_plugin* plugin = self;
-  // for host->find: this backend looks nothing up
+  // For host->find: this backend looks nothing up.
   (void)self_module;
   gantry_bytes text;
   const gantry_code code = read_note(blob, &text, status);
@@ -192,11 +188,11 @@ static gantry_code load_binary(void* self, const gantry_blob* blob, gantry_objec
 static const gantry_loader_table loader = {.struct_size = sizeof loader,
                                            .flags = GANTRY_LOADER_PARALLEL,
                                            .type_key = "example.null",
-                                           // the host; a device backend names its kind
+                                           // The host. A device backend names its kind here.
                                            .device = NULL,
                                            .load_binary = load_binary};
 
-// ---- the plugin ----------------------------------------------------------------------------------------------------
+// ---- the plugin ----------------------------------------------------------------------------------
 
 static gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   null_plugin* plugin = malloc(sizeof *plugin);
@@ -210,7 +206,7 @@ static const gantry_loader_table* const loaders[] = {&loader};
 static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_table,
                                                  .abi = GANTRY_PLUGIN_ABI,
                                                  .id = "example.null",
-                                                 .version = NULL_BACKEND_VERSION,
+                                                 .version = GANTRY_PLUGIN_VERSION,
                                                  .vendor = "Example",
                                                  .display_name = "null backend",
                                                  .license = "Apache-2.0",
@@ -222,10 +218,10 @@ static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_ta
 const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host_info,
                                                   gantry_status* status) {
   if (host_info->abi.major != GANTRY_ABI_MAJOR) {
-    gantry_fail(
-        status, GANTRY_UNSUPPORTED, "ABI_RANGE",
-        "plugin example.null " NULL_BACKEND_VERSION
-        " speaks ABI 1, this core another major: install the plugin that was built for this core");
+    gantry_fail(status, GANTRY_UNSUPPORTED, "ABI_RANGE",
+                "plugin example.null " GANTRY_PLUGIN_VERSION
+                " is built for ABI 1, this core has another: install the plugin that was built for "
+                "this core");
     return NULL;
   }
   return &plugin_table;
