@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The manifest of a plugin, schema gantry.plugin/v1. MANIFEST.md describes it for vendors.
+// A plugin's manifest, schema gantry.plugin/v1: what a plugin claims about itself. See sdk/MANIFEST.md.
 #pragma once
 
 #include "core/format/payload_layout.hpp"

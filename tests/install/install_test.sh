@@ -23,8 +23,8 @@ say "the installed tool runs"
 "$gantry" version >"$work/version" || fail "gantry version"
 
 say "what the installed documents name is installed"
-for page in ABI.md FORMAT.md LICENSE MANIFEST.md RECIPE.md; do
-  [ -s "$work/prefix/share/doc/gantry/$page" ] || fail "share/doc/gantry/$page is not there"
+for page in doc/gantry/FORMAT.md doc/gantry/LICENSE doc/gantry/RECIPE.md gantry/sdk/ABI.md gantry/sdk/MANIFEST.md; do
+  [ -s "$work/prefix/share/$page" ] || fail "share/$page does not exist"
 done
 
 say "the README shows the program that is tested"

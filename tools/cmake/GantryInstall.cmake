@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` lays down, and the package that find_package(gantry) finds:
-# gantry::sdk (headers, for vendors) and gantry::gantry (the core, for embedders).
+# What `cmake --install` installs, and the package that find_package(gantry) finds: gantry::sdk (headers and
+# gantry_add_plugin(), for vendors) and gantry::gantry (the core, for embedders).
+#
+# `cmake --install build --component sdk` installs all that a vendor needs and nothing of the core. Its pages have the same
+# relative places as in the sources, so that their links work in both.
 include(CMakePackageConfigHelpers)
 set(package_dir lib/cmake/gantry)
-set(exported gantry_sdk)
-if(TARGET gantry)
-  list(APPEND exported gantry)
-  install(DIRECTORY core/runtime/include/ DESTINATION include)
-endif()
-install(TARGETS ${exported} EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
-install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk)
-# What a vendor or a deployment engineer reads on a host without the sources.
-install(FILES LICENSE sdk/ABI.md core/manifest/MANIFEST.md core/pack/RECIPE.md core/format/FORMAT.md
-  DESTINATION share/doc/gantry)
-install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
-install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir})
 configure_package_config_file(tools/cmake/gantryConfig.cmake.in "${CMAKE_BINARY_DIR}/gantryConfig.cmake"
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
   COMPATIBILITY SameMajorVersion)
+
+install(TARGETS gantry_sdk EXPORT gantrySdkTargets)
+install(EXPORT gantrySdkTargets NAMESPACE gantry:: DESTINATION ${package_dir} COMPONENT sdk)
 install(FILES "${CMAKE_BINARY_DIR}/gantryConfig.cmake" "${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
-  DESTINATION ${package_dir})
+  sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir} COMPONENT sdk)
+install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk COMPONENT sdk)
+install(FILES LICENSE sdk/README.md sdk/ABI.md sdk/MANIFEST.md sdk/REASONS.md DESTINATION share/gantry/sdk COMPONENT sdk)
+
+# The rest. A deployment engineer reads the pages on a host without the sources.
+if(TARGET gantry)
+  install(DIRECTORY core/runtime/include/ DESTINATION include)
+  install(TARGETS gantry EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
+  install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
+endif()
+install(FILES LICENSE core/pack/RECIPE.md core/format/FORMAT.md DESTINATION share/doc/gantry)

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the component `sdk` alone into an empty prefix and uses it as a vendor does:
+#   every link of its pages leads to a file of the prefix,
+#   both templates and the example build against it, and the plugins of the templates run an artifact,
+#   a template that is built with a newer minor of the ABI runs in this core.
+#
+# usage: sdk_test.sh SOURCE_DIR BUILD_DIR
+set -eu
+source=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CMAKE_GENERATOR=Ninja
+say() { echo "sdk: $*"; }
+fail() { say "FAILED: $*" >&2; exit 1; }
+gantry=$build/bin/gantry
+
+# quietly LOG COMMAND...: shows the output of a command that fails
+quietly() {
+  log=$1
+  shift
+  "$@" >"$log" 2>&1 || { cat "$log"; fail "$*"; }
+}
+# build_plugin PREFIX DIRECTORY NAME: builds what is installed in share/gantry/sdk/DIRECTORY as NAME
+build_plugin() {
+  cp -r "$1/share/gantry/sdk/$2" "$work/$3"
+  quietly "$work/$3.log" cmake -S "$work/$3" -B "$work/$3/build" -DCMAKE_PREFIX_PATH="$1"
+  quietly "$work/$3.log" cmake --build "$work/$3/build"
+}
+
+quietly "$work/install.log" cmake --install "$build" --prefix "$work/sdk" --component sdk
+
+say "nothing of the core is installed"
+[ "$(ls "$work/sdk" | tr '\n' ' ')" = "include lib share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ "$(ls "$work/sdk/lib")" = cmake ] || fail "lib has $(ls "$work/sdk/lib")"
+
+say "its pages are there, and their links lead to files"
+for page in README.md ABI.md MANIFEST.md REASONS.md LICENSE; do
+  [ -s "$work/sdk/share/gantry/sdk/$page" ] || fail "share/gantry/sdk/$page does not exist"
+done
+find "$work/sdk" -name '*.md' >"$work/pages"
+count=0
+while read -r page; do
+  for link in $(grep -oE '\]\([^)]+\)' "$page" | sed -e 's/^](//' -e 's/)$//' -e 's/#.*//'); do
+    case $link in http*) continue ;; esac
+    [ -e "$(dirname "$page")/$link" ] || fail "${page#"$work/sdk/"} links to $link, which does not exist"
+    count=$((count + 1))
+  done
+done <"$work/pages"
+[ "$count" -ge 10 ] || fail "the pages have $count links, expected 10 or more"
+
+# An artifact with a payload for the templates' type key.
+mkdir "$work/model"
+printf '\005\0\0\0\0\0\0\0hello' >"$work/model/note.bin"
+echo 'int unused_function(void) { return 0; }' >"$work/model/host.c"
+cat >"$work/model/model.yaml" <<'RECIPE'
+schema: "1.0"
+sources: [host.c]
+device_modules: [{type_key: example.null, data: note.bin}]
+RECIPE
+quietly "$work/pack.log" "$gantry" -q pack "$work/model/model.yaml" -o "$work/model.so"
+# runs PLUGINS_DIRECTORY: calls a function of the payload
+runs() {
+  "$gantry" --plugins "$1" run "$work/model.so" --function note >"$work/answer" 2>"$work/error" ||
+    { cat "$work/error"; fail "running a function of $1"; }
+  grep -q hello "$work/answer" || { cat "$work/answer"; fail "note() of $1 is not the payload's text"; }
+}
+
+for language in c cxx; do
+  say "the template in $language builds and runs"
+  build_plugin "$work/sdk" "template/$language" "$language"
+  runs "$work/$language/build/share/gantry/plugins.d"
+done
+
+say "the example builds and has its devices"
+build_plugin "$work/sdk" example example
+"$gantry" --plugins "$work/example/build/share/gantry/plugins.d" devices >"$work/devices" || fail "gantry devices"
+grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }
+
+say "a template that is built with a newer minor runs in this core"
+cp -r "$work/sdk" "$work/newer"
+sed -i 's/^#define GANTRY_ABI_MINOR .*/#define GANTRY_ABI_MINOR 1u/' "$work/newer/include/gantry/abi.h"
+for language in c cxx; do
+  build_plugin "$work/newer" "template/$language" "newer_$language"
+  plugins=$work/newer_$language/build/share/gantry/plugins.d
+  grep -q 'max_minor: 1' "$plugins/null/null.yaml" || fail "the manifest does not have the SDK's minor"
+  runs "$plugins"
+  [ ! -s "$work/error" ] || { cat "$work/error"; fail "a warning for ranges that are equal"; }
+
+  # A manifest that was written for the older SDK.
+  sed -i 's/max_minor: 1/max_minor: 0/' "$plugins/null/null.yaml"
+  runs "$plugins"
+  grep -q 'null.yaml says ABI 1.0, ' "$work/error" || { cat "$work/error"; fail "no warning for ranges that differ"; }
+done
+say "passed"
