@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,33 @@ TEST(AbiDuties, NameTestsThatExist) {
     ++count;
   }
   EXPECT_GT(count, 30);
+}
+
+// Code in the SDK's pages is code of the SDK, so it compiles.
+TEST(SdkPages, QuoteCodeOfTheSdk) {
+  const std::filesystem::path sdk = std::filesystem::path(GANTRY_SOURCE_DIR) / "sdk";
+  std::string sources, pages;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(sdk)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".cpp" || extension == ".hpp" || extension == ".c") {
+      sources += text_of(entry.path());
+    }
+    if (extension == ".md") pages += text_of(entry.path());
+  }
+
+  int count = 0;
+  std::string opening;
+  for (std::istringstream in(pages); std::getline(in, opening);) {
+    const std::size_t depth = opening.find("```cpp");
+    if (depth == std::string::npos) continue;
+    std::string code;
+    for (std::string line; std::getline(in, line) && line.find("```") == std::string::npos;) {
+      code += (line.size() > depth ? line.substr(depth) : "") + "\n";
+    }
+    EXPECT_NE(sources.find(code), std::string::npos) << "no source under sdk/ has\n" << code;
+    ++count;
+  }
+  EXPECT_GE(count, 3);
 }
 
 // All matches of a pattern's first group.
