@@ -83,6 +83,37 @@ TEST(SdkPages, QuoteCodeOfTheSdk) {
   EXPECT_GE(count, 3);
 }
 
+// A line of code without comment, indentation and repeated blanks.
+std::string bare(std::string line) {
+  line = line.substr(0, line.find(" // "));
+  line = std::regex_replace(line, std::regex(R"(^\s+|\s+$)"), "");
+  return std::regex_replace(line, std::regex(R"(\s+)"), " ");
+}
+
+// Statements in the first comment of a header of the SDK are in a file that tests/abi compiles.
+TEST(HeaderExamples, AreCompiled) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+  std::set<std::string> compiled;
+  for (const char* file : {"header_examples.c", "header_examples.cpp"}) {
+    std::istringstream in(text_of(root / "tests/abi" / file));
+    for (std::string line; std::getline(in, line);) compiled.insert(bare(line));
+  }
+
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "sdk")) {
+    if (entry.path().extension() != ".h" && entry.path().extension() != ".hpp") continue;
+    std::istringstream in(text_of(entry.path()));
+    for (std::string line; std::getline(in, line) && line.starts_with("//");) {
+      if (!line.starts_with("//     ")) continue;
+      const std::string code = bare(line.substr(2));
+      if (!code.ends_with(';') && !code.ends_with('{')) continue;
+      EXPECT_TRUE(compiled.contains(code)) << entry.path() << ": " << code;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 80);
+}
+
 // All matches of a pattern's first group.
 std::set<std::string> matches_of(const std::string& text, const char* pattern) {
   const std::regex regex(pattern);

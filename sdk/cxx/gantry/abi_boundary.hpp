@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/abi_boundary.hpp - between C++ and the C ABI: errors become codes, codes become errors, and
-// no exception crosses.
+// gantry/abi_boundary.hpp - between C++ and the C ABI: errors become codes, codes become errors,
+// and no exception crosses.
 //
-//     gantry_code load_binary(void* self, const gantry_blob* blob, ..., gantry_status* status) {
+//     gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status) {
 //       return gantry::abi_boundary(status, [&]() -> gantry::Status {
-//         GANTRY_TRY(Payload payload, read_payload(*blob));
-//         modules.push_back(std::move(payload));
-//         return {};
+//         GANTRY_TRY(Device* const device, device_at(self, i));
+//         return device->synchronize(stream);
 //       });
 //     }
 //
-// An Error returns its code, reason, offset and text; std::bad_alloc returns EXHAUSTED. On the side
-// that calls:
+// An Error returns its code, reason, offset and text; std::bad_alloc returns EXHAUSTED. The layer
+// in plugin.hpp does this for every function of a class. On the side that calls:
 //
 //     gantry::StatusBuffer status;
-//     const gantry_code code = table->load_binary(self, &blob, ..., status.get());
-//     if (code != GANTRY_OK) return status.error(code, "load_binary of plugin acme.npu");
+//     const gantry_code code = table.synchronize(self, 0, nullptr, status.get());
+//     if (code != GANTRY_OK) return status.error(code, "synchronize of device acme:0");
 //
 // The forced unwinding of pthread_cancel() is no exception of the program's and crosses everywhere.
 #pragma once
@@ -51,8 +50,8 @@ class ErrorThrown : public std::exception {
 
 // Writes an error into the caller's status.
 //
-// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at a
-//                 character
+// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at
+//                 a character
 // returns  error.code
 inline gantry_code to_status(const Error& error, gantry_status* status) noexcept {
   const auto code = static_cast<gantry_code>(error.code);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/aligned_record.hpp - array records whose data lie where a loader can use them in place.
+// gantry/aligned_record.hpp - array records whose data are aligned, so that a loader can use them
+// in place.
 //
-// A container of layout one has no padding of its own. What brings a record to its place is a filler: an array of 1 to
-// 128 bytes in front of it, under a name that no graph uses. Other runtimes skip parameters that are no inputs, so
-// files with fillers are readable everywhere.
+// A container of layout one has no padding. A filler aligns the record that follows it: an array of
+// 1 to 128 bytes, under a name that no graph uses. Other runtimes skip parameters that are no
+// inputs, so that they can read files with fillers.
 //
 //     names     "__gantry_fill_0" "p0" "__gantry_fill_1" "p1" ...
 //     records   filler 0 (uint8[n]) | p0's header | p0's data at a multiple of 128 | filler 1 ...
 //
-// The names come before all records, so which records need a filler cannot depend on where they lie: all have one.
+// The names come before all records, so that the need of a filler cannot depend on the offset of a
+// record: every record has one.
 #pragma once
 
 #include <gantry/array_record.hpp>
@@ -23,13 +25,13 @@
 
 namespace gantry {
 
-// from the container's first byte
+// From the container's first byte.
 constexpr std::uint64_t record_data_alignment = 128;
 constexpr std::string_view filler_prefix = "__gantry_fill_";
 
 constexpr bool is_filler(std::string_view name) { return name.starts_with(filler_prefix); }
 
-// The names as they are stored: a filler's before each.
+// Returns the names as they are stored: a filler's before each.
 template <class Names>
 std::vector<std::string> names_with_fillers(const Names& names) {
   std::vector<std::string> all;
@@ -42,14 +44,14 @@ std::vector<std::string> names_with_fillers(const Names& names) {
 
 // Appends a record but its data, as read_array_record() reads it.
 //
-// out      [in]   a dmlc::Stream or what is written like one
+// out      [in]   a dmlc::Stream, or anything with its Write
 // nbytes   [in]   of the data that follow
 template <class Stream>
 void write_record_header(Stream& out, gantry_dtype dtype, std::span<const std::int64_t> shape,
                          std::uint64_t nbytes) {
   out.template Write<std::uint64_t>(array_record_magic);
   out.template Write<std::uint64_t>(0);
-  // the CPU
+  // The CPU.
   out.template Write<std::int32_t>(1);
   out.template Write<std::int32_t>(0);
   out.template Write<std::int32_t>(static_cast<std::int32_t>(shape.size()));
@@ -66,7 +68,7 @@ constexpr std::uint64_t record_header_bytes(std::size_t ndim) {
 
 // Appends the filler after which a record of `ndim` dimensions has its data on the boundary.
 //
-// at       [in]   out's place, from the container's first byte
+// at       [in]   offset of out, from the container's first byte
 template <class Stream>
 void write_filler(Stream& out, std::uint64_t at, std::size_t ndim) {
   const std::uint64_t data_at = at + record_header_bytes(1) + record_header_bytes(ndim);

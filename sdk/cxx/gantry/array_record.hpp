@@ -4,7 +4,7 @@
 // machines.
 //
 //   offset 0     u64  magic       0xDD5E40F096B4A13F
-//          8     u64  reserved    0 in every known file; not looked at
+//          8     u64  reserved    0 in every known file; ignored
 //          16    i32  device type 1, the CPU
 //          20    i32  device id
 //          24    i32  ndim
@@ -13,7 +13,7 @@
 //          ..    i64  nbytes
 //          ..    data, compact, row-major; at any address
 //
-// nbytes is stored, not computed: most writers leave the lanes of a vector type out of it.
+// nbytes is read, not computed: most writers omit the lanes of a vector type.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -30,19 +30,20 @@ namespace gantry {
 
 constexpr std::uint64_t array_record_magic = 0xDD5E40F096B4A13F;
 
-// numpy's and every known compiler's; also bounds what a record can make us reserve.
+// The limit of numpy and of every known compiler; bounds the memory that a record reserves.
 constexpr std::int32_t max_array_dimensions = 32;
 
 struct ArrayRecord {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  // view into what the reader reads, unaligned
+  // A view into the reader's bytes, unaligned.
   std::span<const std::uint8_t> data;
-  // offset of data, as the reader counts
+  // Offset of data, as the reader counts.
   std::uint64_t data_at = 0;
 };
 
-// May an array in a file have elements of this type? An address may not, nor a width that no compiler has.
+// Checks that an array in a file may have elements of this type: no addresses, and no width that no
+// compiler has.
 //
 // returns  UNSUPPORTED  a handle, or a code that this version does not know
 //          MALFORMED    a number of an impossible width
@@ -68,7 +69,7 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
 }
 
 namespace detail {
-// The texts of its refusals go on where the record's name ends: names are made for those only.
+// Texts of errors follow the record's name, which is made for an error only.
 inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
   const auto refuse = [&](std::uint64_t at, const auto&... why) {
     return malformed(at, ": ", why...).with_reason("ARRAY_RECORD");
@@ -128,7 +129,7 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
 
 // Reads one record.
 //
-// in       at the magic on entry, one past the data on success, anywhere on failure
+// in       [in, out] at the magic on entry, behind the data on success, anywhere on failure
 // field    [in]   what the record is, for messages: "constant 3"
 // returns  MALFORMED    at the first wrong field
 //          UNSUPPORTED  an element type that no file can hold

@@ -5,7 +5,6 @@
 //     Result<Payload> read_payload(Blob& blob) {
 //       Payload payload;
 //       GANTRY_TRY(payload.format, blob.reader().read_string("format"));
-//       ...
 //       payload.kept = blob.keep();                  // the bytes that were read stay valid
 //       return payload;
 //     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/byte_reader.hpp - the one reader of bytes that come from outside.
+// gantry/byte_reader.hpp - the only reader of bytes that come from outside.
 //
-// Little-endian, any alignment, bounded. Every read is told what it reads, so that a refusal names the field;
-// a count is compared with the bytes left before anything is reserved; nothing is copied but numbers.
-// Offsets count from the first byte of the outermost span (`base` for a sub-reader).
+// Little-endian, any alignment, bounded. Every read has the name of its field, for errors; a count
+// is compared with the bytes that are left before memory is reserved; only numbers are copied.
+// Offsets count from the first byte of the outermost span (`base` of a sub-reader).
 #pragma once
 
 #include <gantry/result.hpp>
@@ -17,11 +17,11 @@
 
 namespace gantry {
 
-// Numbers read from a file, with the place where each stands: refusals of a later check can point at one.
+// Numbers of a file with their offsets, for errors of later checks.
 template <class T>
 struct NumberArray {
   std::vector<T> value;
-  // offset of element 0
+  // Of element 0.
   std::uint64_t at = 0;
   std::uint64_t offset_of(std::size_t i) const { return at + i * sizeof(T); }
 };
@@ -31,8 +31,8 @@ using I64Array = NumberArray<std::int64_t>;
 
 class ByteReader {
  public:
-  // bytes    borrowed; the reader and every view it hands out end with them
-  // base     what offset() says at the first byte
+  // bytes    [in]   borrowed; valid as long as the reader and its views
+  // base     [in]   offset() of the first byte
   explicit ByteReader(std::span<const std::uint8_t> bytes, std::uint64_t base = 0)
       : bytes_(bytes), base_(base) {}
 
@@ -40,7 +40,8 @@ class ByteReader {
   std::uint64_t left() const { return bytes_.size() - at_; }
   bool at_end() const { return left() == 0; }
 
-  // Each returns the value, or malformed at the offset of the field: "<field>: needs 8 bytes, 3 left".
+  // Each returns the value, or malformed at the offset of the field:
+  // "<field>: needs 8 bytes, 3 left".
   Result<std::uint8_t> read_u8(const char* field) { return read<std::uint8_t>(field); }
   Result<std::uint16_t> read_u16(const char* field) { return read<std::uint16_t>(field); }
   Result<std::uint32_t> read_u32(const char* field) { return read<std::uint32_t>(field); }
@@ -55,7 +56,7 @@ class ByteReader {
     return read<T>(field);
   }
 
-  // The next `size` bytes, as a view.
+  // Returns the next `size` bytes, as a view.
   Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, const char* field) {
     if (size > left()) return too_short(field, size);
     const auto view = bytes_.subspan(at_, size);
@@ -115,14 +116,15 @@ class ByteReader {
     return array;
   }
 
-  // A reader over the next `size` bytes, which this one steps over. Its offsets go on counting in ours.
+  // Returns a reader over the next `size` bytes, which this one skips. Offsets are those of this
+  // one.
   Result<ByteReader> sub_reader(std::uint64_t size, const char* field) {
     const std::uint64_t start = offset();
     GANTRY_TRY(const auto view, read_bytes(size, field));
     return ByteReader(view, start);
   }
 
-  // Bytes ahead, without moving. Fewer than `size` where the end is nearer.
+  // Returns the next bytes without reading them; fewer than `size` near the end.
   std::span<const std::uint8_t> peek(std::uint64_t size) const {
     return bytes_.subspan(at_, size < left() ? size : left());
   }

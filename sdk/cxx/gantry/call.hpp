@@ -2,11 +2,13 @@
 //
 // gantry/call.hpp - one call of a function: its arguments, and errors that name them.
 //
-//     Result<Value> set_input(const Call& call) {             // usage "set_input(name, tensor)"
+//     // usage "set_input(name, tensor)"
+//     Result<Value> set_input(Module& module, const Call& call) {
 //       GANTRY_CHECK(call.count_is(2));
 //       GANTRY_TRY(const std::string_view name, call.text(0));
 //       GANTRY_TRY(const gantry_tensor* const from, call.tensor(1));
-//       ...
+//       return module.copy_input(name, *from);
+//     }
 //
 // Errors are INVALID and begin with the usage:
 // set_input(name, tensor): argument 1 (tensor) is an integer, expected a tensor

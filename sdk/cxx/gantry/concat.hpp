@@ -24,8 +24,8 @@ template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 }  // namespace detail
 
-// One part of a text: a text, a character, true or false, or a number. Made where a text is joined,
-// never copied: a number's digits are inside.
+// One part of a text: a text, a character, a boolean, or a number, whose digits it contains. Not
+// copied.
 class TextPiece {
  public:
   TextPiece(std::string_view text) : text_(text) {}          // NOLINT: implicit by design
@@ -63,7 +63,7 @@ inline void append(std::string& to, std::initializer_list<TextPiece> pieces) {
   for (const TextPiece& piece : pieces) to.append(piece.text());
 }
 
-// parts    texts, characters, bools, numbers and Hex, in any mix
+// parts    [in]   texts, characters, booleans, numbers and Hex
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string text;

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/disk_cache.hpp - what took long to make and can be made again, kept between processes: compiled device code.
+// gantry/disk_cache.hpp - compiled device code, kept between processes.
 //
-//     DiskCache cache({.directory = cache_directory + "/opencl", .log = [&](std::string_view line) { ... }});
-//     const std::string key = DiskCache::key({"opencl program 1", driver, device, options, source});
-//     if (auto binary = cache.load(key)) ...        // or nothing: make it
-//     cache.store(key, binary);
+//     DiskCache cache({.directory = cache_directory + "/opencl"});
+//     const std::string key = DiskCache::key({"opencl program 1", driver, device, source});
+//     std::optional<std::vector<std::uint8_t>> binary = cache.load(key);
+//     if (!binary) {
+//       binary = compile(source);
+//       cache.store(key, *binary);
+//     }
 //
-// One file for each key, named by a digest of it:
+// There is one file for each key, named by a digest of the key:
 //
 //     "GTRYCCH1"  u64 key size  key  u64 content size  content  u64 checksum of all before
 //
-// The file holds the whole key, so two keys of one digest cannot be taken for each other. A file appears whole or
-// not at all, by rename, and is checked when it is read: damage is a log line and a miss. Nothing here fails: without
-// a directory, or with one that cannot be written, there is no cache. The checksum finds damage, not malice; against
-// that stands who owns the file: only what this user owns, and others cannot write, is read.
+// The file contains the whole key, so that two keys with one digest are distinct. A file is created
+// atomically, by rename, and checked when it is read: a damaged file is logged and ignored. Nothing
+// fails: without a directory, or with one that cannot be written, there is no cache. The checksum
+// detects damage, not attacks: only files that this user owns and others cannot write are read.
 //
 // thread   any; processes may share a directory
 #pragma once
@@ -49,13 +52,13 @@ namespace gantry {
 class DiskCache {
  public:
   struct Options {
-    // made when the first file is written, for this user alone; empty: no cache
+    // Created with the first file, for this user only. Empty: no cache.
     std::string directory;
-    // of one content: more is not kept
+    // Of one content; larger ones are not stored.
     std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
-    // of all files: the oldest go when one is added
+    // Of all files: the oldest ones are removed when one is added.
     std::uint64_t max_bytes = std::uint64_t{1} << 30;
-    // one line, for a person; may be empty
+    // Gets one line of text. May be empty.
     std::function<void(std::string_view)> log = {};
   };
 
@@ -63,7 +66,7 @@ class DiskCache {
 
   const std::string& directory() const { return options_.directory; }
 
-  // Parts of a key in one text, so that no two lists of parts give the same.
+  // Joins the parts of a key; two different lists have different keys.
   static std::string key(std::initializer_list<std::string_view> parts) {
     std::string key;
     for (const std::string_view part : parts) {
@@ -73,12 +76,12 @@ class DiskCache {
     return key;
   }
 
-  // Where a key's content lies, whether it is there or not.
+  // Returns the path of a key's file, which may not exist.
   std::string path_of(std::string_view key) const {
     return concat(options_.directory, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
   }
 
-  // returns  the content; nullopt: it is not there, or its file is unusable, which is logged
+  // returns  the content; nullopt: there is none, or its file is unusable, which is logged
   // costs    one read of the file
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
     if (options_.directory.empty()) return std::nullopt;
@@ -94,10 +97,10 @@ class DiskCache {
     return std::nullopt;
   }
 
-  // Keeps a content, in place of what the key had.
+  // Stores a content, and replaces the one that the key had.
   //
-  // returns  false where it was not kept; the first time that the directory cannot be written is logged
-  // costs    one write, one fsync, and a look at every file of the directory
+  // returns  false if it is not stored; logged the first time that the directory cannot be written
+  // costs    one write, one fsync, and a stat of every file of the directory
   bool store(std::string_view key, std::span<const std::uint8_t> content) {
     if (options_.directory.empty() || content.size() > options_.max_file_bytes) return false;
     const std::string path = path_of(key);
@@ -110,7 +113,7 @@ class DiskCache {
     return true;
   }
 
-  // Forgets a content that turned out to be of no use: a driver refuses the binary.
+  // Removes a content that is not usable: a driver refuses the binary.
   void remove(std::string_view key) const {
     if (!options_.directory.empty()) unlink(path_of(key).c_str());
   }
@@ -210,7 +213,7 @@ class DiskCache {
     return 0;
   }
 
-  // Every missing directory of the path, for this user alone.
+  // Creates every missing directory of the path, for this user only.
   int make_directory() const {
     std::string path;
     for (const auto& part : std::filesystem::path(options_.directory)) {
@@ -222,7 +225,7 @@ class DiskCache {
     return 0;
   }
 
-  // Removes the oldest files until all fit, and what a process that died left unfinished an hour ago.
+  // Removes the oldest files until the rest fits, and unfinished files that are an hour old.
   void make_room() const {
     struct Entry {
       std::filesystem::file_time_type written;
@@ -236,7 +239,7 @@ class DiskCache {
     for (std::filesystem::directory_iterator at(options_.directory, error), end;
          !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
-      // by another process, meanwhile
+      // Removed by another process.
       std::error_code gone;
       const auto written = std::filesystem::last_write_time(at->path(), gone);
       if (gone) continue;

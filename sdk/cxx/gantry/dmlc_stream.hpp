@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/dmlc_stream.hpp - dmlc-core's serializer between a payload and a sink: for vendors who bring loaders
-// written against dmlc::Stream, and for everything that is written.
+// gantry/dmlc_stream.hpp - dmlc-core's serializer over a payload and over a sink: for loaders that
+// are written against dmlc::Stream.
 //
-//     Result<Payload> payload = read_with_dmlc(blob bytes, consumed, [](dmlc::Stream* strm) {
+//     Result<Payload> payload = read_with_dmlc(bytes, consumed, [](dmlc::Stream* strm) {
 //       Payload p;                                    // an existing body, unchanged
 //       CHECK(strm->Read(&p.format));
 //       CHECK(strm->Read(&p.functions));
@@ -11,11 +11,11 @@
 //       return p;
 //     });
 //
-//     SinkStream out(sink);                             // in save_binary, behind gantry::abi_boundary
-//     out.Write(payload.format);
+//     SinkStream out(&sink);                            // in save_binary, inside abi_boundary()
+//     out.Write(payload->format);
 //
-// dmlc-core reserves memory for whatever length it reads before it looks for the bytes. Give it payloads whose
-// lengths were proved first, by ByteReader or by the core through the `payload` layout in the manifest.
+// dmlc-core reserves memory for a length that it has read before it compares it with the bytes that
+// are left. Check the lengths first, by a ByteReader, or by the `payload` layout in the manifest.
 #pragma once
 
 #include <gantry/module.h>
@@ -33,11 +33,11 @@
 
 namespace gantry {
 
-// Reads a payload and nothing behind it. A read past the end gives the bytes that are left, as dmlc's own streams
-// do, and is remembered: loaders that do not look at what Read returns are common.
+// Reads a payload and nothing behind it. A read past the end returns the bytes that are left, as
+// dmlc's own streams do, and is recorded: many loaders ignore the result of Read.
 class PayloadStream : public dmlc::SeekStream {
  public:
-  // bytes    borrowed
+  // bytes    [in]   borrowed
   explicit PayloadStream(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   using dmlc::Stream::Read;
@@ -65,9 +65,9 @@ class PayloadStream : public dmlc::SeekStream {
   }
   std::size_t Tell() override { return at_; }
 
-  // Bytes from the first one to where the stream stands: what load_binary reports.
+  // Returns the bytes before the stream's position, which load_binary reports.
   std::uint64_t consumed() const { return at_; }
-  // MALFORMED once a read went past the end, at the place of the first one that did.
+  // returns  MALFORMED  a read went past the end; the offset is that of the first such read
   const Status& status() const { return status_; }
 
  private:
@@ -80,11 +80,11 @@ class PayloadStream : public dmlc::SeekStream {
   Status status_;
 };
 
-// Writes to a sink of the host. A failing sink ends the body by an ErrorThrown, which abi_boundary() turns into the
-// sink's own code and text.
+// Writes to a sink of the host. A failing sink throws an ErrorThrown, which abi_boundary() converts
+// to the sink's own code and text.
 class SinkStream : public dmlc::Stream {
  public:
-  // sink     borrowed
+  // sink     [in]   borrowed
   explicit SinkStream(const gantry_sink* sink) : sink_(sink) {}
 
   using dmlc::Stream::Read;
@@ -100,7 +100,7 @@ class SinkStream : public dmlc::Stream {
   }
 
   std::uint64_t written() const { return written_; }
-  // Where the next byte will stand in the file: what alignment is counted from.
+  // Returns the offset of the next byte in the file, for alignment.
   std::uint64_t position() const { return sink_->position + written_; }
 
  private:
@@ -108,16 +108,16 @@ class SinkStream : public dmlc::Stream {
   std::uint64_t written_ = 0;
 };
 
-// Runs an existing loader over a payload and makes its failures errors.
+// Runs an existing loader over a payload, and converts its failures to errors.
 //
-// bytes     [in]   the payload, possibly with more behind it
-// consumed  [out]  bytes that the loader took; untouched after a failure
+// bytes     [in]   the payload; other bytes may follow
+// consumed  [out]  bytes that the loader read; untouched after a failure
 // body      [in]   T body(dmlc::Stream*), may be void
-// returns   what body returns, or MALFORMED
-//             BLOB_TRUNCATED  it read past the end, whether it noticed or not
-//             DMLC_CHECK      one of its CHECKs failed, with that text, at the place where the stream stands
-//             BLOB_LENGTH     a length in the payload is more than any memory holds
-//           other exceptions pass: this is called behind abi_boundary()
+// returns   the result of body, or MALFORMED
+//             BLOB_TRUNCATED  it read past the end
+//             DMLC_CHECK      one of its CHECKs failed, with that text, at the stream's position
+//             BLOB_LENGTH     a length in the payload is larger than memory
+//           other exceptions pass: call it inside abi_boundary()
 template <class Body>
 auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed, Body&& body)
     -> Result<std::invoke_result_t<Body, dmlc::Stream*>> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/dtype_text.hpp - element types as people and graph files write them, and how many bytes
-// they take.
+// gantry/dtype_text.hpp - element types as text, and their sizes in bytes.
 //
 //     float32  int8  uint4  bool  bfloat16  handle  complex64  float32x4  float8_e4m3fn
 //     float4_e2m1fnx2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/error.hpp - what crosses the ABI as gantry_status: whose fault (code), a stable tag (reason),
-// one sentence (subject, found, limit), where in the bytes (offset), and one line of context for each
-// layer it passed.
+// gantry/error.hpp - what crosses the ABI as gantry_status: whose fault (code), a stable tag
+// (reason), one sentence (subject, found, limit), where in the bytes (offset), and one line of
+// context for each layer it passed.
 //
 //     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
 //         .with_reason("TREE_SHORT");

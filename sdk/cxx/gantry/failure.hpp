@@ -26,8 +26,8 @@ struct KeptError {
   std::atomic<bool>* slot = nullptr;
 };
 
-// Preallocated errors for out-of-memory; each is freed with the error. Every library has its own, so
-// an error remembers where it is.
+// Preallocated errors for out-of-memory; each is freed with the error. Every library has its own,
+// so an error remembers where it is.
 struct ReservedError {
   std::atomic<bool> taken{false};
   alignas(KeptError) std::byte storage[sizeof(KeptError)]{};
@@ -55,8 +55,8 @@ inline constinit ReservedError reserved_errors[8];
 }
 }  // namespace detail
 
-// An error on its way out of functions: one pointer, so that a call that succeeds carries nothing of
-// it.
+// An error on its way out of functions: one pointer, so that a call that succeeds carries nothing
+// of it.
 class [[nodiscard]] Failure {
  public:
   // costs    one allocation; without memory, one of a few preallocated errors

@@ -340,8 +340,8 @@ class JsonParser {
     return true;
   }
 
-  // True if the number from `at` to here_, which no double can hold, is too large; false if it is too
-  // small.
+  // True if the number from `at` to here_, which no double can hold, is too large; false if it is
+  // too small.
   bool is_above_one(const char* at, const char* whole_end) const {
     const char* const digit = std::find_if(at, here_, [](char c) { return c >= '1' && c <= '9'; });
     const char* power_at = std::find_if(at, here_, [](char c) { return c == 'e' || c == 'E'; });

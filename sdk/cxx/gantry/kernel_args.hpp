@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kernel_args.hpp - how one kernel of a device payload is called: what a call's values become, one by one, by
-// the types in its record (kernel_table.hpp) and by its launch tags (launch_tags.hpp).
+// gantry/kernel_args.hpp - the values of a call as a kernel of a device payload takes them, by the
+// types in its record (kernel_table.hpp) and by its launch tags (launch_tags.hpp).
 //
-//     GANTRY_TRY(const KernelCall kernel, KernelCall::parse(info));      // when the payload is read
+//     // When the payload is read.
+//     GANTRY_TRY(const KernelCall kernel, KernelCall::parse(info));
 //
-//     GANTRY_CHECK(kernel.check_count(args.size()));                     // when the kernel is called
+//     // When the kernel is called.
+//     GANTRY_CHECK(kernel.check_count(args.size()));
 //     for (std::size_t i = 0; i < kernel.parameter_count(); ++i) {
 //       GANTRY_TRY(const KernelArgument argument, kernel.argument(i, args[i], env->device));
-//       ... argument.is_pointer() ? argument.data + argument.byte_offset : argument.bytes, argument.size
+//       pass(argument);
 //     }
 //     GANTRY_TRY(const LaunchExtents extents, kernel.extents(args));
 //
-// Nothing here knows a driver; a call allocates nothing.
+// Independent of drivers; a call allocates nothing.
 #pragma once
 
 #include <gantry/dtype_text.hpp>
@@ -31,8 +33,8 @@
 
 namespace gantry {
 
-// What a parameter takes. A tensor map is CUDA's: the value's pointer is the address of its 128 bytes, which are
-// passed themselves.
+// The kind of a parameter. A tensor map is CUDA's: the value's pointer is the address of its 128
+// bytes, which are passed by value.
 enum class ParameterKind : std::uint8_t {
   pointer,
   int32,
@@ -43,17 +45,17 @@ enum class ParameterKind : std::uint8_t {
   tensor_map
 };
 
-// One argument as a driver wants it.
+// One argument as a driver takes it.
 struct KernelArgument {
   ParameterKind kind = ParameterKind::pointer;
-  // bytes of a scalar: 4 or 8; 0 for the others
+  // Bytes of a scalar, 4 or 8; 0 for the others.
   std::uint8_t size = 0;
   alignas(
-      // of a scalar, little-endian; zero behind its size
+      // Of a scalar, little-endian; zero behind its size.
       8) std::array<std::uint8_t, 8> bytes{};
-  // what the device's alloc returned, or NULL: the kernel gets a null pointer
+  // A pointer that the device's alloc returned, or NULL.
   void* data = nullptr;
-  // from data, of a tensor that is a part of another
+  // From data, of a tensor that is a part of another.
   std::uint64_t byte_offset = 0;
 
   bool is_pointer() const { return kind == ParameterKind::pointer; }
@@ -62,10 +64,11 @@ struct KernelArgument {
 
 class KernelCall {
  public:
-  // Checks what a payload says about one kernel, before anything is called.
+  // Checks the record of one kernel, before it is called.
   //
-  // returns  UNSUPPORTED  a parameter of a type that compilers do not pass to kernels (PARAMETER_TYPE)
-  //          what parse_launch_tags says
+  // returns  UNSUPPORTED  a parameter of a type that compilers do not pass to kernels
+  //                       (PARAMETER_TYPE)
+  //          others       see parse_launch_tags
   // costs    O(parameters + tags)
   // source   apache/tvm src/runtime/pack_args.h: it passes these types and no others
   static Result<KernelCall> parse(const KernelInfo& kernel) {
@@ -90,14 +93,15 @@ class KernelCall {
   const LaunchTags& tags() const { return tags_; }
   std::size_t parameter_count() const { return parameters_.size(); }
   ParameterKind parameter(std::size_t i) const { return parameters_[i]; }
-  // Parameters, then one for each extent.
+  // Number of parameters and extents.
   std::size_t argument_count() const { return parameters_.size() + tags_.argument_count(); }
 
-  // For devices that have a grid of blocks and nothing more.
+  // Checks that a device that has a grid of blocks only can launch the kernel.
   //
   // device   [in]   for the message: "opencl"
-  // returns  UNSUPPORTED  the kernel wants a cluster, a cooperative launch, a programmatic dependent launch, dynamic
-  //                       shared memory or a tensor map (LAUNCH_TAG, PARAMETER_TYPE)
+  // returns  UNSUPPORTED  the kernel requires a cluster, a cooperative launch, a programmatic
+  //                       dependent launch, dynamic shared memory or a tensor map (LAUNCH_TAG,
+  //                       PARAMETER_TYPE)
   Status needs_grid_and_block_only(std::string_view device) const {
     const auto refuse = [&](std::string_view what) {
       return unsupported("kernel ", quoted(name_), " wants ", what, ", which ", device,
@@ -126,13 +130,15 @@ class KernelCall {
         .with_reason("ARGUMENT_COUNT");
   }
 
-  // Reads one argument. Compiled code passes pointers, and numbers of 64 bits; people pass tensors too.
+  // Reads one argument. Compiled code passes pointers and numbers of 64 bits, applications also
+  // tensors.
   //
   // i        [in]   of the parameter, below parameter_count()
-  // value    [in]   borrowed as long as what is returned
-  // device   [in]   where the call runs: a tensor must lie there
-  // returns  INVALID  a kind that the parameter does not take (ARGUMENT_KIND), a number that its type does not hold
-  //                   (ARGUMENT_RANGE), a tensor of another device (ARGUMENT_DEVICE)
+  // value    [in]   valid as long as the result is used
+  // device   [in]   on which the call runs; a tensor must be there
+  // returns  INVALID  a kind that the parameter does not take (ARGUMENT_KIND), a number that is out
+  //                   of the range of its type (ARGUMENT_RANGE), a tensor of another device
+  //                   (ARGUMENT_DEVICE)
   Result<KernelArgument> argument(std::size_t i, const gantry_value& value,
                                   gantry_device_id device) const {
     KernelArgument out;
@@ -156,7 +162,7 @@ class KernelCall {
         .with_reason("PARAMETER_TYPE");
   }
 
-  // Reads the launch part of a call's arguments, all of which are given; precondition: check_count().
+  // Reads the extents among all arguments of a call. Precondition: check_count().
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
     Result<LaunchExtents> read = tags_.extents(arguments.subspan(parameters_.size()));
     if (!read.ok()) read.error().at("in a call of kernel ", quoted(name_));

@@ -2,12 +2,13 @@
 //
 // gantry/launch_tags.hpp - which call argument of a kernel is which extent of its launch.
 //
-//     arguments of a call   [ kernel parameters ][ one integer for each axis tag ][ dynamic shared bytes ]
-//     tags in the payload    "blockIdx.x" "threadIdx.x" "tirx.use_cooperative_launch" "tirx.use_dyn_shared_memory"
-//                            flags take no argument; the shared-memory tag is the last
+//     arguments of a call   [parameters][one integer for each axis tag][dynamic shared bytes]
+//     tags in the payload   "blockIdx.x" "threadIdx.x" "tirx.use_cooperative_launch"
+//                           "tirx.use_dyn_shared_memory"
+//                           flags take no argument; the shared-memory tag is the last
 //
-// The order of the tags is the compiler's, so it is followed, never assumed. Kernels with several stages name an axis
-// once for each (v0.12's convolutions have threadIdx.x three times), with the same extent every time.
+// The tags are in the compiler's order, which differs between kernels. Kernels with several stages
+// name an axis once for each (v0.12's convolutions have threadIdx.x three times), with one extent.
 #pragma once
 
 #include <gantry/value.h>
@@ -23,7 +24,7 @@
 
 namespace gantry {
 
-// How a kernel is launched: what a call's integers say. An axis that has no tag, or the value 0, is 1.
+// The extents of a launch, from a call's integers. An axis that has no tag, or the value 0, is 1.
 struct LaunchExtents {
   std::array<std::uint32_t, 3> grid = {1, 1, 1};
   std::array<std::uint32_t, 3> block = {1, 1, 1};
@@ -33,14 +34,14 @@ struct LaunchExtents {
 };
 
 struct LaunchTags {
-  // For each axis argument, in the order of the arguments: 3 * rank + dimension, where rank 0 is the grid, 1 the
-  // block, 2 the cluster, 3 the preferred cluster.
+  // For each axis argument, in the order of the arguments: 3 * rank + dimension, where rank 0 is
+  // the grid, 1 the block, 2 the cluster, 3 the preferred cluster.
   std::vector<std::uint8_t> axes;
   bool has_dynamic_shared_memory = false;
   bool is_programmatic_dependent = false;
   bool is_cooperative = false;
 
-  // Arguments that follow the kernel's parameters.
+  // Number of arguments after the kernel's parameters.
   std::size_t argument_count() const { return axes.size() + (has_dynamic_shared_memory ? 1 : 0); }
   bool has_cluster() const { return has_rank(2); }
   bool has_preferred_cluster() const { return has_rank(3); }
@@ -55,9 +56,9 @@ struct LaunchTags {
 
   // Reads the launch part of a call's arguments.
   //
-  // arguments  [in]   those after the kernel's parameters; the caller has checked that there are argument_count()
-  // returns    INVALID  an argument that is no integer, is negative or does not fit in 32 bits (an extent); two
-  //                     extents of one axis that differ
+  // arguments  [in]   those after the kernel's parameters, argument_count() of them
+  // returns    INVALID  an argument that is no integer, is negative or, of an extent, does not fit
+  //                     in 32 bits; two extents of one axis that differ
   // costs      O(arguments), no allocation
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
     static constexpr std::string_view names[] = {"blockIdx", "threadIdx", "clusterCtaIdx",
@@ -65,7 +66,7 @@ struct LaunchTags {
     LaunchExtents out;
     std::array<std::uint32_t, 3>* const ranks[] = {&out.grid, &out.block, &out.cluster,
                                                    &out.preferred_cluster};
-    // one bit for each axis
+    // One bit for each axis.
     std::uint32_t seen = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const gantry_value& argument = arguments[i];
@@ -129,7 +130,7 @@ inline int launch_axis(std::string_view tag) {
   return -1;
 }
 
-// A flag without its prefix, which was "tir." up to v0.23 and is "tirx." since; empty: no flag.
+// Returns a flag without its prefix, "tir." up to v0.23 and "tirx." since; empty: no flag.
 inline std::string_view launch_flag(std::string_view tag) {
   for (const std::string_view prefix : {"tir.", "tirx."}) {
     if (tag.starts_with(prefix)) return tag.substr(prefix.size());
@@ -144,7 +145,7 @@ inline std::string_view launch_flag(std::string_view tag) {
 // tags     [in]   in the payload's order
 // kernel   [in]   its name, for messages
 // returns  MALFORMED    a tag behind the shared-memory tag
-//          UNSUPPORTED  a tag that this version does not know: it could take an argument
+//          UNSUPPORTED  a tag that this version does not know: it may take an argument
 // source   apache/tvm src/runtime/thread_storage_scope.h; "programtic" is how compilers spell it
 inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
                                             std::string_view kernel) {
@@ -166,7 +167,7 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
     } else if (flag == "use_cooperative_launch") {
       out.is_cooperative = true;
     } else if (!tag.starts_with("paramWriteAccess:")) {
-      // of webgpu: says nothing about the launch
+      // Of webgpu; without effect on the launch.
       return unsupported("kernel ", quoted(kernel), ": launch tag ", quoted(tag), " is unknown")
           .with_reason("LAUNCH_TAG");
     }

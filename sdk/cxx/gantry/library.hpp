@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/library.hpp - a driver's library, opened at run time by a table of symbols, so that a plugin loads (and
-// can say what is missing) on a machine without the driver.
+// gantry/library.hpp - a driver's library, opened at run time by a table of symbols: the plugin
+// loads on a machine without the driver, and its error names what is missing.
 //
-//     struct Driver { CUresult (*init)(unsigned); CUresult (*launch_ex)(...); };
-//     GANTRY_TRY(const Library library, Library::open("CUDA driver", {"libcuda.so.1", "libcuda.so"}));
-//     GANTRY_CHECK(library.bind({required("cuInit", driver.init), optional("cuLaunchKernelEx", driver.launch_ex)}));
+//     struct Driver {
+//       int (*init)(unsigned) = nullptr;
+//       int (*launch_ex)(const void*) = nullptr;
+//     };
+//     GANTRY_TRY(const Library library, Library::open("CUDA driver", {"libcuda.so.1"}));
+//     GANTRY_CHECK(library.bind(
+//         {required("cuInit", driver.init), optional("cuLaunchKernelEx", driver.launch_ex)}));
 //
-// A library is never closed: drivers start threads and leave destructors behind that need their code.
+// A library is never closed: drivers start threads and register destructors that need their code.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -25,7 +29,7 @@ namespace gantry {
 // One function pointer to fill in.
 struct LibrarySymbol {
   const char* name;
-  // of a function pointer
+  // Of a function pointer.
   void* slot;
   bool is_required;
 };
@@ -44,11 +48,12 @@ LibrarySymbol optional(const char* name, Function*& slot) {
 
 class Library {
  public:
-  // Opens the first library that opens, with everything it needs bound at once and nothing of it made global.
+  // Opens the first of the libraries that can be opened, bound at once, with local symbols.
   //
-  // what     [in]   who it is, for messages: "CUDA driver"
+  // what     [in]   for messages: "CUDA driver"
   // names    [in]   sonames or paths, in order of preference; at least one
-  // returns  UNAVAILABLE (DRIVER_MISSING)  none opens; the text has every name with the linker's own reason
+  // returns  UNAVAILABLE (DRIVER_MISSING)  none can be opened; the text has every name with the
+  //                                        linker's own reason
   // thread   any; the linker serialises
   static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
     std::string reasons;
@@ -62,15 +67,16 @@ class Library {
         .with_reason("DRIVER_MISSING");
   }
 
-  // The name that opened.
+  // Returns the name that was opened.
   const std::string& name() const { return name_; }
 
-  // NULL where the library has no such symbol.
+  // returns  NULL if the library has no such symbol
   void* find(const char* symbol) const { return dlsym(handle_, symbol); }
 
-  // Fills every slot; that of an optional symbol which is not there becomes NULL.
+  // Fills every slot; that of a missing optional symbol is set to NULL.
   //
-  // returns  UNAVAILABLE (DRIVER_SYMBOL)  required symbols are missing, all of them named; every slot is NULL then
+  // returns  UNAVAILABLE (DRIVER_SYMBOL)  required symbols are missing; the text names all of them,
+  //                                       and every slot is NULL
   Status bind(std::initializer_list<LibrarySymbol> symbols) const {
     std::string missing;
     std::size_t missing_count = 0;

@@ -6,15 +6,16 @@
 //      public:
 //       static constexpr gantry::LoaderIdentity identity{.type_key = "acme.model"};
 //
-//       static gantry::Result<std::unique_ptr<Module>> load(Plugin& plugin, gantry::Blob& blob) {
-//         GANTRY_TRY(const std::string_view note, blob.reader().read_string("note"));
-//         return std::make_unique<Module>(plugin.host, note, blob.keep());
-//       }
+//       static gantry::Result<std::unique_ptr<Module>> load(Plugin& plugin, gantry::Blob& blob);
 //       // Optional: GANTRY_VERDICT_*
 //       static gantry::Result<std::int32_t> check(Plugin& plugin, gantry::Blob& blob,
 //                                                 std::int32_t device_index);
-//       ...                                              // see module.hpp
 //     };
+//
+//     gantry::Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, gantry::Blob& blob) {
+//       GANTRY_TRY(const std::string_view note, blob.reader().read_string("note"));
+//       return std::make_unique<Module>(plugin.host, note, blob.keep());
+//     }
 //
 // Where the reader stands after load() and check() is where the payload ends; a payload of known
 // length that goes on is MALFORMED (BLOB_TRAILING).

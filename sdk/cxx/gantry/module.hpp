@@ -10,13 +10,14 @@
 //       // Functions with fixed names:
 //       static constexpr auto functions() {
 //         return std::array{gantry::method<&Module::run, "run()">,
-//                           gantry::method<&Module::input, "input(name or index)">};
+//                           gantry::method<&Module::input, "input(name or index)">,
+//                           gantry::method<&Module::set_input, "set_input(name, tensor)">};
 //       }
 //       // Functions with names from the payload, such as kernels:
 //       Kernel* find(std::string_view name);
 //       std::vector<std::string_view> names() const;
 //
-//       gantry::Status save(const gantry::Sink& sink) const;
+//       gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
 //     };
 //
 // A module has functions(), or find() and names(), or both; save() may be absent. What find()

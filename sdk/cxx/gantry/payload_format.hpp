@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/payload_format.hpp - the name of the code's format, with which most device payloads begin: "ptx", "awsxclbin".
+// gantry/payload_format.hpp - the name of the code's format, with which most device payloads begin:
+// "ptx", "awsxclbin".
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace gantry {
 
-// tells a format from a count
+// Distinguishes a format from a count.
 constexpr std::size_t max_format_bytes = 16;
 
 // Not empty, not longer, and printable.

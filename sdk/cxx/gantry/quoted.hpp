@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/quoted.hpp - text from outside, made fit to stand in a message: "cuda", "a\x00b",
+// gantry/quoted.hpp - text from outside, made safe for a message: "cuda", "a\x00b",
 // "aaaa..." (300 bytes).
 #pragma once
 
@@ -11,11 +11,10 @@
 
 namespace gantry {
 
-// Quotes a name or a piece of text of unknown origin. What could confuse a terminal or a log line
-// is escaped; a long text is cut and its length told, so that a file cannot write a megabyte into
-// an error.
+// Quotes a text of unknown origin. Characters that could change a terminal or a log line are
+// escaped; a long text is cut, and its length is added.
 //
-// text     [in]   any bytes, may hold NUL
+// text     [in]   any bytes, may contain NUL
 // most     [in]   bytes of text shown
 // returns  printable ASCII without line breaks
 inline std::string quoted(std::string_view text, std::size_t max = 80) {
@@ -37,7 +36,7 @@ inline std::string quoted(std::string_view text, std::size_t max = 80) {
   return out.append(concat("...\" (", text.size(), " bytes)"));
 }
 
-// std::quoted is found for strings too, by their namespace, once <iomanip> is there: these match better.
+// With <iomanip>, std::quoted is found for strings, too, by their namespace: these match better.
 inline std::string quoted(const std::string& text, std::size_t max = 80) {
   return quoted(std::string_view(text), max);
 }

@@ -2,13 +2,16 @@
 //
 // gantry/result.hpp - a value or an error, never both, never neither.
 //
-//     Result<ImportTree> parse(ByteReader& in) {
-//       GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));      // returns the error, or goes on
-//       if (count < 2) return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2");
-//       ...
+//     Result<ImportTree> read_tree(ByteReader& in) {
+//       GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));  // or returns its error
+//       if (count < 2) {
+//         return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
+//             .with_reason("TREE_SHORT");
+//       }
+//       return ImportTree(count);
 //     }
 //
-// A Result is its value or one pointer: a call that succeeds moves, clears and tests nothing of an error.
+// A Result is its value or one pointer: a call that succeeds pays nothing for errors.
 #pragma once
 
 #include <gantry/failure.hpp>
@@ -98,7 +101,7 @@ class [[nodiscard]] Result {
     assert(!ok());
     return std::move(failure_.error());
   }
-  // For handing it on as it is.
+  // For returning it unchanged.
   Failure&& failure() && {
     assert(!ok());
     return std::move(failure_);
@@ -148,7 +151,7 @@ using Status = Result<void>;
   if (!RESULT.ok()) return std::move(RESULT).failure(); \
   DECLARATION = std::move(RESULT).value()
 
-// GANTRY_CHECK(expression): for Status, or where the value is not wanted.
+// GANTRY_CHECK(expression): for a Status, or a value that is not used.
 #define GANTRY_CHECK(...)                                          \
   do {                                                             \
     if (auto gantry_checked = (__VA_ARGS__); !gantry_checked.ok()) \

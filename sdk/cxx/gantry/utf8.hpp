@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/utf8.hpp - is this text UTF-8, and what to show where it is not.
+// gantry/utf8.hpp - checks texts, and shows bytes that are not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace gantry {
 
-// How many bytes the character at `at` has, or 0 where it is not UTF-8: overlong forms, surrogates
-// and numbers past U+10FFFF included.
+// Returns the bytes of the character at `at`; 0 if it is not UTF-8, as overlong forms, surrogates
+// and numbers above U+10FFFF are not.
 //
 // source   RFC 3629
 inline std::size_t utf8_size(std::string_view text, std::size_t at) {
@@ -41,7 +41,7 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// The text with every byte that is not UTF-8 as \xNN; all others stay.
+// Returns the text with every byte that is not UTF-8 as \xNN.
 inline std::string shown_utf8(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;

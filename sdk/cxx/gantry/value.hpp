@@ -3,7 +3,7 @@
 // gantry/value.hpp - values of calls: made, read, and released by a destructor.
 //
 //     gantry_value args[] = {int_value(3), tensor_ref_value(&x)};     // hold no reference
-//     if (const auto name = value_text(args[0])) ...                  // in whatever form it came
+//     const std::optional<std::string_view> name = value_text(args[0]);   // any form of text
 //     gantry::Value owned = gantry::Value::adopt(result);             // released with the scope
 //
 // A Value is two words; copying one costs at most one atomic addition.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's side of the kernels, as a compiler's exporter writes it: looks at the arguments, sets the device, and calls
-// the kernel with its parameters and its extents. To compilers an accelerator without a number of its own is ext_dev,
-// 12, so that is what this code says; which number the runtime gave it, it never learns.
+// The host code of the kernels, as a compiler's exporter writes it: checks the arguments, sets the
+// device, and calls the kernel with its parameters and its extents. For compilers an accelerator
+// without a number of its own is ext_dev, 12; this code does not contain the number that the runtime
+// assigned.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ typedef struct {
 enum { CODE_INT = 0, CODE_HANDLE = 3, CODE_TENSOR = 7, CODE_NDARRAY = 13, EXT_DEV = 12 };
 enum { BLOCK = 64 };
 
-// The runtime's, which fills them in.
+// Functions of the runtime, which sets these pointers.
 int (*__TVMFuncCall)(void*, TVMValue*, int*, int, TVMValue*, int*);
 void (*__TVMAPISetLastError)(const char*);
 int (*__TVMBackendGetFuncFromEnv)(void*, const char*, void**);
@@ -37,7 +38,7 @@ static int fail(const char* text) {
   return -1;
 }
 
-// Vectors of floats, equally long, on one accelerator.
+// Vectors of floats, of one length, on one accelerator.
 static int read_vectors(const TVMValue* args, const int* codes, int count, DLTensor** out) {
   for (int i = 0; i < count; ++i) {
     if (codes[i] != CODE_TENSOR && codes[i] != CODE_NDARRAY)
@@ -73,7 +74,7 @@ static int launch(const char* kernel, DLTensor** vectors, int count) {
   TVMValue args[8];
   int codes[8];
   for (int i = 0; i < count; ++i) {
-    // what the device's alloc returned: never looked behind
+    // A pointer that the device's alloc returned, passed on unchanged.
     args[i].v_handle = vectors[i]->data;
     codes[i] = CODE_HANDLE;
   }

@@ -4,8 +4,8 @@
 // compute on the CPU.
 //
 //     const gantry_threads* threads = host->get_extension(host, GANTRY_THREADS_1);
-//     if (threads) threads->parallel_for(host, rows, add_row, &job, status);
-//     else         for (int64_t i = 0; i < rows; ++i) ...
+//     if (threads) return threads->parallel_for(host, rows, add_row, &job, status);
+//     for (int64_t i = 0; i < rows; ++i) add_row(&job, i, status);
 //
 // A plugin that starts threads of its own competes with every other for the same cores; one that
 // uses the pool does not.

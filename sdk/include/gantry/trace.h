@@ -4,7 +4,7 @@
 // trace.
 //
 //     const int64_t begun = trace->span_begin(host);
-//     build_program(...);
+//     build_program(program);
 //     trace->span_end(host, begun, gantry_text("clBuildProgram"), gantry_text("load"));
 //
 // The host keeps nothing between the two calls, so a span that is never ended leaks nothing. The

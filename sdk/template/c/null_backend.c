@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend that computes nothing, in C11: the smallest plugin that fulfils every duty of one. Copy it,
-// rename it, and add your device. It needs no library but the C library.
+// A backend that computes nothing, in C11: the smallest plugin that fulfils every duty of one. Copy
+// it, rename it, and add your device. It needs no library but the C library.
 //
 //   payload of type key "example.null"     u64 length, then that many bytes: a note
 //   functions of its module                 echo(x) -> x          note() -> the note
@@ -28,7 +28,7 @@ static gantry_code out_of_memory(gantry_status* status) {
   return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "null backend: out of memory");
 }
 
-// ---- functions: self is the module, so that get_function allocates nothing ------------------------
+// ---- functions: self is the module, so that get_function allocates nothing ----------------------
 
 static gantry_code echo(void* self, const gantry_env* env, const gantry_value* args, int32_t count,
                         gantry_value* result, gantry_status* status) {
@@ -83,7 +83,7 @@ static const struct {
 };
 enum { function_count = sizeof functions / sizeof functions[0] };
 
-// ---- the module ----------------------------------------------------------------------------------
+// ---- the module ---------------------------------------------------------------------------------
 
 static gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                                 gantry_status* status) {
@@ -134,7 +134,7 @@ static const gantry_module_table module_table = {.struct_size = sizeof module_ta
                                                  .list_functions = list_functions,
                                                  .save_binary = save_binary};
 
-// ---- the loader ----------------------------------------------------------------------------------
+// ---- the loader ---------------------------------------------------------------------------------
 
 // Any bytes may be in a payload: every number is compared with what is left before it is used.
 static gantry_code read_note(const gantry_blob* blob, gantry_bytes* note_out,
@@ -192,7 +192,7 @@ static const gantry_loader_table loader = {.struct_size = sizeof loader,
                                            .device = NULL,
                                            .load_binary = load_binary};
 
-// ---- the plugin ----------------------------------------------------------------------------------
+// ---- the plugin ---------------------------------------------------------------------------------
 
 static gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   null_plugin* plugin = malloc(sizeof *plugin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend that computes nothing, in C++20: the smallest plugin that fulfils every duty of one. Copy
-// it, rename it, and add your device.
+// A backend that computes nothing, in C++20: the smallest plugin that fulfils every duty of one.
+// Copy it, rename it, and add your device.
 //
 //   payload of type key "example.null"     u64 length, then that many bytes: a note
 //   functions of its module                 echo(x) -> x          note() -> the note

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples in the comments of sdk/include, complete: see header_examples.cpp.
+#include <gantry/gantry.h>
+#include <stdio.h>
+
+void show_failure(const gantry_device_table* table, void* self);
+void show_failure(const gantry_device_table* table, void* self) {
+  char text[256];
+  gantry_status status = {.struct_size = sizeof status, .text = text, .text_capacity = sizeof text};
+  const gantry_code code = table->synchronize(self, 0, NULL, &status);
+  if (code != GANTRY_OK) puts(status.text);
+}
+
+static gantry_code add_row(void* self, int64_t row, gantry_status* status) {
+  (void)status;
+  ((float*)self)[row] += 1;
+  return GANTRY_OK;
+}
+gantry_code add(const gantry_host* host, float job, int64_t rows, gantry_status* status);
+gantry_code add(const gantry_host* host, float job, int64_t rows, gantry_status* status) {
+  const gantry_threads* threads = host->get_extension(host, GANTRY_THREADS_1);
+  if (threads) return threads->parallel_for(host, rows, add_row, &job, status);
+  for (int64_t i = 0; i < rows; ++i) add_row(&job, i, status);
+  return GANTRY_OK;
+}
+
+static void build_program(int* program) { *program = 1; }
+void build(const gantry_host* host, const gantry_trace* trace, int* program);
+void build(const gantry_host* host, const gantry_trace* trace, int* program) {
+  const int64_t begun = trace->span_begin(host);
+  build_program(program);
+  trace->span_end(host, begun, gantry_text("clBuildProgram"), gantry_text("load"));
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples in the comments of sdk/cxx, complete: tests/layers compares each line of code in a
+// header's first comment with this file, which must compile.
+#include <gantry/disk_cache.hpp>
+#include <gantry/dmlc_stream.hpp>
+#include <gantry/json_tree.hpp>
+#include <gantry/kernel_args.hpp>
+#include <gantry/library.hpp>
+#include <gantry/plugin.hpp>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#define GANTRY_PLUGIN_VERSION "1.0.0"
+
+namespace gantry::examples {
+
+namespace boundary {
+struct Device {
+  Status synchronize(void* stream);
+};
+Result<Device*> device_at(void* self, std::int32_t i);
+
+gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status) {
+  return gantry::abi_boundary(status, [&]() -> gantry::Status {
+    GANTRY_TRY(Device* const device, device_at(self, i));
+    return device->synchronize(stream);
+  });
+}
+
+Status call_table(const gantry_device_table& table, void* self) {
+  gantry::StatusBuffer status;
+  const gantry_code code = table.synchronize(self, 0, nullptr, status.get());
+  if (code != GANTRY_OK) return status.error(code, "synchronize of device acme:0");
+  return {};
+}
+}  // namespace boundary
+
+namespace payload {
+struct Payload {
+  std::string_view format;
+  PayloadBytes kept;
+};
+Result<Payload> read_payload(Blob& blob) {
+  Payload payload;
+  GANTRY_TRY(payload.format, blob.reader().read_string("format"));
+  payload.kept = blob.keep();
+  return payload;
+}
+}  // namespace payload
+
+namespace arguments {
+struct Module {
+  Result<Value> copy_input(std::string_view name, const gantry_tensor& from);
+};
+Result<Value> set_input(Module& module, const Call& call) {
+  GANTRY_CHECK(call.count_is(2));
+  GANTRY_TRY(const std::string_view name, call.text(0));
+  GANTRY_TRY(const gantry_tensor* const from, call.tensor(1));
+  return module.copy_input(name, *from);
+}
+
+constexpr gantry::Extent kRows[] = {'n', 64};
+constexpr gantry::TensorSpec kInput{.dtype = gantry::dtypes::float32, .shape = kRows};
+
+Result<std::int64_t> row_count(const Call& call) {
+  gantry::Extents extents;
+  GANTRY_TRY(const gantry_tensor* x, call.tensor(0, kInput, extents));
+  const std::int64_t n = extents['n'];
+  return x != nullptr ? n : 0;
+}
+}  // namespace arguments
+
+namespace values {
+bool read(gantry_value result, gantry_tensor x) {
+  gantry_value args[] = {int_value(3), tensor_ref_value(&x)};
+  const std::optional<std::string_view> name = value_text(args[0]);
+  gantry::Value owned = gantry::Value::adopt(result);
+  return name.has_value();
+}
+Status describe(const gantry_host* raw, const Value& shape, gantry_value* result) {
+  const gantry::Host host(raw);
+  GANTRY_TRY(gantry::Value name, host.text("axpy"));
+  GANTRY_TRY(gantry::Value info, host.map({{name, shape}}));
+  *result = info.take();
+  return {};
+}
+}  // namespace values
+
+namespace errors {
+struct ImportTree {
+  explicit ImportTree(std::uint64_t count) : rows(count) {}
+  std::uint64_t rows;
+};
+Result<ImportTree> read_tree(ByteReader& in) {
+  GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));
+  if (count < 2) {
+    return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
+        .with_reason("TREE_SHORT");
+  }
+  return ImportTree(count);
+}
+}  // namespace errors
+
+namespace caches {
+std::vector<std::uint8_t> compile(const std::string& source);
+std::vector<std::uint8_t> binary_of(const std::string& cache_directory, const std::string& driver,
+                                    const std::string& device, const std::string& source) {
+  DiskCache cache({.directory = cache_directory + "/opencl"});
+  const std::string key = DiskCache::key({"opencl program 1", driver, device, source});
+  std::optional<std::vector<std::uint8_t>> binary = cache.load(key);
+  if (!binary) {
+    binary = compile(source);
+    cache.store(key, *binary);
+  }
+  return *binary;
+}
+}  // namespace caches
+
+namespace serializer {
+struct Payload {
+  std::string format, data;
+  std::map<std::string, std::string> functions;
+};
+void rewrite(std::span<const std::uint8_t> bytes, std::uint64_t& consumed,
+             const gantry_sink& sink) {
+  Result<Payload> payload = read_with_dmlc(bytes, consumed, [](dmlc::Stream* strm) {
+    Payload p;
+    CHECK(strm->Read(&p.format));
+    CHECK(strm->Read(&p.functions));
+    CHECK(strm->Read(&p.data));
+    return p;
+  });
+  SinkStream out(&sink);
+  out.Write(payload->format);
+}
+}  // namespace serializer
+
+namespace json {
+Status check(std::string_view text) {
+  GANTRY_TRY(const JsonTree tree, JsonTree::parse(text, {.name = "graph"}));
+  const std::optional<JsonValue> nodes = tree.root().find("nodes");
+  if (!nodes) return malformed(tree.root().offset(), "graph has no \"nodes\"");
+  for (const JsonValue node : *nodes) {
+    if (!node.is(JsonKind::object)) {
+      return malformed(node.offset(), "node is ", name_of(node.kind()), ", not an object");
+    }
+  }
+  return {};
+}
+}  // namespace json
+
+namespace kernels {
+void pass(const KernelArgument& argument);
+Result<LaunchExtents> launch(const KernelInfo& info, std::span<const gantry_value> args,
+                             const gantry_env* env) {
+  GANTRY_TRY(const KernelCall kernel, KernelCall::parse(info));
+  GANTRY_CHECK(kernel.check_count(args.size()));
+  for (std::size_t i = 0; i < kernel.parameter_count(); ++i) {
+    GANTRY_TRY(const KernelArgument argument, kernel.argument(i, args[i], env->device));
+    pass(argument);
+  }
+  GANTRY_TRY(const LaunchExtents extents, kernel.extents(args));
+  return extents;
+}
+}  // namespace kernels
+
+namespace drivers {
+struct Driver {
+  int (*init)(unsigned) = nullptr;
+  int (*launch_ex)(const void*) = nullptr;
+};
+Status open(Driver& driver) {
+  GANTRY_TRY(const Library library, Library::open("CUDA driver", {"libcuda.so.1"}));
+  GANTRY_CHECK(library.bind(
+      {required("cuInit", driver.init), optional("cuLaunchKernelEx", driver.launch_ex)}));
+  return {};
+}
+}  // namespace drivers
+
+// The classes of plugin.hpp, loader.hpp, module.hpp, method.hpp, sink.hpp and device.hpp.
+class Plugin;
+
+struct Stream {};
+
+struct Kernel {
+  Status call(const Call& call);
+};
+
+class Module {
+ public:
+  static constexpr gantry::LoaderIdentity identity{.type_key = "acme.model"};
+
+  static gantry::Result<std::unique_ptr<Module>> load(Plugin& plugin, gantry::Blob& blob);
+  // Optional: GANTRY_VERDICT_*
+  static gantry::Result<std::int32_t> check(Plugin& plugin, gantry::Blob& blob,
+                                            std::int32_t device_index);
+
+  static constexpr const char* type_name = "acme.model";
+  static constexpr bool is_serial = true;
+
+  // Functions with fixed names:
+  static constexpr auto functions() {
+    return std::array{gantry::method<&Module::run, "run()">,
+                      gantry::method<&Module::input, "input(name or index)">,
+                      gantry::method<&Module::set_input, "set_input(name, tensor)">};
+  }
+  // Functions with names from the payload, such as kernels:
+  Kernel* find(std::string_view name);
+  std::vector<std::string_view> names() const;
+
+  gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
+
+  Module(gantry::Host host, std::string_view note, gantry::PayloadBytes kept)
+      : host_(host), note_(note), kept_(std::move(kept)) {}
+
+ private:
+  Status run(const Call& call);
+  Result<Value> input(const Call& call);
+  Status set_input(const Call& call);
+
+  gantry::Host host_;
+  std::string_view note_;
+  gantry::PayloadBytes kept_;
+};
+
+class Device {
+ public:
+  static constexpr gantry::DeviceIdentity identity{.name = "acme", .type = 0};
+
+  static gantry::Result<std::int32_t> count(Plugin& plugin);
+  static gantry::Result<Device*> at(Plugin& plugin, std::int32_t index);
+
+  gantry::Result<void*> alloc(const gantry_alloc& what);
+  void free(void* data);
+  gantry::Status copy(const gantry_copy& what, Stream* stream);
+
+  gantry::Result<gantry::Attribute> attribute(std::int32_t kind) const;
+  gantry::Status synchronize(Stream* stream);
+  gantry::Result<Stream*> stream_create();
+  void stream_destroy(Stream* stream);
+};
+
+class Plugin {
+ public:
+  static constexpr gantry::PluginIdentity identity{.id = "acme.npu",
+                                                   .version = GANTRY_PLUGIN_VERSION};
+  using Loaders = gantry::Types<Module>;
+  using Devices = gantry::Types<Device>;
+
+  explicit Plugin(gantry::Host lent) : host(lent) {}
+  gantry::Host host;
+};
+
+gantry::Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, gantry::Blob& blob) {
+  GANTRY_TRY(const std::string_view note, blob.reader().read_string("note"));
+  return std::make_unique<Module>(plugin.host, note, blob.keep());
+}
+
+}  // namespace gantry::examples
+
+using gantry::examples::Plugin;
+GANTRY_PLUGIN(Plugin);
