@@ -48,7 +48,7 @@ Result<std::unique_ptr<Device>> Device::open(const Driver& driver, Host host, in
   return device;
 }
 
-// Failures tell nobody anything here: the driver may be gone already where a program ends.
+// Failures are ignored: at the end of a program the driver may be closed already.
 Device::~Device() {
   if (context_ == nullptr) return;
   if (const Result<ContextScope> scope = enter(); scope.ok()) {
@@ -64,14 +64,14 @@ Device::~Device() {
 
 std::string Device::text() const { return concat("device ", index_, " (", name_, ')'); }
 
-// Is this a copy that the driver would not make behind the return? Nothing is staged while a stream is captured: the graph
-// would copy what lay in the ring then.
+// True if the driver would copy this memory before it returns. Nothing is staged while a stream is
+// captured: the graph would copy the later content of the ring.
 Result<bool> Device::is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const {
   if (size < Staging::min_bytes) return false;
   CUmemorytype type{};
   const CUresult known = driver.pointer_get_attribute.function(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host_memory));
-  // page-locked or managed
+  // Page-locked or managed.
   if (known == CUDA_SUCCESS) return false;
   if (known != CUDA_ERROR_INVALID_VALUE) {
     return driver.failed(driver.pointer_get_attribute.name, known);

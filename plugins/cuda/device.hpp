@@ -46,8 +46,9 @@ class Device {
   // devices  [in]   of which the other side of a copy between devices is one
   Status copy(const gantry_copy& what, void* stream, Devices& devices);
 
-  // See gantry_device_table.free. The device's context is current. The driver waits for this device's
-  // work; streams of other devices that have copied from or to this memory are waited for before.
+  // See gantry_device_table.free. The device's context is current. The driver waits for this
+  // device's work; streams of other devices that have copied from or to this memory are waited for
+  // before.
   void free(void* data, Devices& devices);
 
   const Driver& driver;
@@ -79,12 +80,12 @@ class Devices {
   // thread   any
   Result<const Driver*> driver();
 
-  // A device, opened.
+  // Returns a device, and opens it at the first call.
   //
   // returns  INVALID (DEVICE_INDEX)  past the count
   //          UNAVAILABLE             no driver, or no context
   // thread   any
-  // costs    the first use of a device some 100 ms, later ones a load
+  // costs    the first call for a device about 100 ms, later ones a load
   Result<Device*> at(std::int32_t index);
 
   // Returns the bytes allocated on a device; opens nothing.

@@ -32,7 +32,7 @@ struct Module::OnDevice {
 
 namespace {
 
-// A compiler's log as lines of place, of a length that fits into an error.
+// Adds a compiler's log as lines of context, cut to a length that fits an error.
 void add_log(Error& error, std::string_view log) {
   constexpr std::size_t max_lines = 12;
   std::size_t lines = 0;
@@ -162,7 +162,7 @@ Result<CUmodule> Module::load_image(Device& device) {
   return module;
 }
 
-// The lock is held.
+// Precondition: the lock is held.
 Result<Module::OnDevice*> Module::load(Device& device) {
   const auto index = static_cast<std::size_t>(device.index());
   if (devices_[index] == nullptr) {

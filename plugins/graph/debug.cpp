@@ -27,7 +27,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
 
 }  // namespace
 
-// Runs up to and with a node and gives its first output: by its entry, not by the node's number.
+// Runs up to and including a node, and returns its first output.
 Result<Value> debug_get_output(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1, 2));
   GANTRY_TRY(const std::uint32_t n, node_of(executor, call, call.args[0]));
@@ -62,7 +62,8 @@ Result<Value> profile(Executor& executor, const Call& call) {
   return host.map(times);
 }
 
-// One run with a wait behind each operator. A wait before the first one keeps earlier work out of its time.
+// Runs with a wait after each operator. A wait before the first one excludes earlier work from its
+// time.
 Status Executor::profile(const gantry_env* given,
                          const std::function<void(const GraphNode&, std::int64_t)>& seen) {
   const gantry_env outer = env_of(given);

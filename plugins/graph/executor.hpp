@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One running copy of a graph: its memory and its operators, ready to be called.
+// One instance of a graph: its memory and its operators, ready to be called.
 //
 //     ops   {function, first argument, count, device}      one after the other
-//     args  tensor references to the memory's cells         built once, never touched again
+//     args  tensor references to the memory's cells         built once, never changed
 //
-// One call at a time over all functions of an executor; the caller keeps that (GANTRY_MODULE_SERIAL).
+// One call at a time for all functions of an executor, which the caller ensures
+// (GANTRY_MODULE_SERIAL).
 #pragma once
 
 #include "memory.hpp"
@@ -29,10 +30,10 @@ class Executor {
   // Makes an executor: memory, parameters, and every operator's function.
   //
   // devices  [in]   at least one
-  // env      [in]   where parameters are uploaded
+  // env      [in]   device and stream in which parameters are uploaded
   // returns  MALFORMED, UNSUPPORTED  see Payload::prove
   //          INVALID, EXHAUSTED  see Memory::create
-  //          NOT_FOUND           functions that no import has: the first few of them, and how many there are
+  //          NOT_FOUND           functions that no import has: the first ones, and their number
   static Result<std::unique_ptr<Executor>> create(const Source& source,
                                                   std::span<const gantry_device_id> devices,
                                                   const gantry_env* env);
@@ -45,9 +46,10 @@ class Executor {
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
 
-  // Runs all operators in order. On devices that work asynchronously it returns after the last one is enqueued.
+  // Runs all operators in order. On asynchronous devices it returns after the last one is enqueued.
   //
-  // returns  OK, or the failing operator's code and text with a line that names its node; CANCELLED between operators
+  // returns  OK; the failing operator's code and text with a line that names its node; CANCELLED
+  //          between operators
   // costs    one host->call and two stores for each operator; no allocation
   gantry_code run(const gantry_env* env, gantry_status* status) {
     if (replay_ != nullptr) [[unlikely]]
@@ -55,8 +57,9 @@ class Executor {
     return run_until(graph().nodes.size(), env, status);
   }
 
-  // From now on run() records what the operators enqueue and launches that as a whole: the first run is a plain one, in
-  // which devices load what they load late; the second is recorded, as is the first after a binding has changed.
+  // Makes run() record the work that the operators enqueue, and launch it as a whole. The first run
+  // is a plain one, in which devices load code; the second one is recorded, as is the first one
+  // after a binding has changed.
   //
   // returns  UNSUPPORTED  operators on several devices, or on one that records nothing
   Status capture_runs();
@@ -64,21 +67,21 @@ class Executor {
   // Runs the operators of the nodes before `node`.
   gantry_code run_until(std::size_t node, const gantry_env* env, gantry_status* status);
 
-  // Runs everything once, waiting for each operator's device, and tells how long each took.
+  // Runs all operators once, waits after each, and reports the time of each.
   //
   // seen     [in]   called with a node and its nanoseconds, in order
   Status profile(const gantry_env* env,
                  const std::function<void(const GraphNode&, std::int64_t)>& seen);
 
-  // Inputs that hold a parameter, by input index: given by the factory, linked into the library, loaded
-  // by load_params or shared by share_params.
+  // Inputs that contain a parameter, by input index: of the factory, linked into the library,
+  // loaded by load_params or shared by share_params.
   std::vector<bool> is_parameter;
   // Of an executor made by debug_create.
   bool has_debug_functions = false;
 
  private:
   struct Op {
-    // NULL: a copy from its first argument to its second; kept by functions_
+    // NULL: a copy from its first argument to its second. Kept by functions_.
     gantry_object* function;
     std::uint32_t first_arg;
     std::int32_t arg_count;
@@ -93,13 +96,13 @@ class Executor {
   gantry_code run_ops(std::size_t node, const gantry_env& outer, gantry_status* status);
   gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
   gantry_code replay(const gantry_env& outer, gantry_status* status);
-  // Adds the node's place to what the operator has said.
+  // Adds a line with the node to the operator's error.
   gantry_code failed(const Op& op, gantry_code code, gantry_status* status) const;
   static gantry_env env_of(const gantry_env* given) {
     return given != nullptr ? *given : gantry_env{{1, 0}, nullptr, nullptr};
   }
-  // The caller's stream on the caller's device, the default one elsewhere. For a call; a copy has two sides, each of
-  // which may be on the caller's device, so it is given what the caller gave.
+  // Returns the caller's stream on the caller's device, else the default one. Of a call; a copy
+  // gets the caller's env, as either side may be on the caller's device.
   static void* stream_of(const Op& op, const gantry_env& outer) {
     const bool same = op.device.type == outer.device.type && op.device.index == outer.device.index;
     return same ? outer.stream : nullptr;
@@ -110,11 +113,11 @@ class Executor {
   std::vector<Op> ops_;
   std::vector<gantry_value> args_;
   const gantry_trace* trace_ = nullptr;
-  // NULL: every run is a plain one
+  // NULL: every run is a plain one.
   std::unique_ptr<Replay> replay_;
 };
 
-// Here, so that the loops over operators hold it: all that is ours of a call is in these lines.
+// Inline in the loops over operators: the whole cost of a call besides host->call.
 inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
   const gantry_host* host = memory_.host().table();
   gantry_value* args = args_.data() + op.first_arg;

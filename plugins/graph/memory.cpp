@@ -29,7 +29,7 @@ bool is_compact(const gantry_tensor& tensor) {
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     if (tensor.shape[axis] == 0) return true;
-    // its stride is never used
+    // Its stride is never used.
     if (tensor.shape[axis] == 1) continue;
     if (tensor.strides[axis] != expected) return false;
     if (__builtin_mul_overflow(expected, tensor.shape[axis], &expected)) return false;
@@ -58,7 +58,7 @@ Status Memory::create(const Source& source, std::span<const gantry_device_id> de
   return {};
 }
 
-// The graph says types by the artifact's numbers; the caller says which device of a type.
+// The graph has types as the artifact's numbers; the caller passes the device of each type.
 Status Memory::resolve_devices(const Source& source, std::span<const gantry_device_id> devices) {
   std::int64_t last_number = -1;
   gantry_device_id last = devices.front();
@@ -92,14 +92,15 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
   return {};
 }
 
-// Data that lie in the file or the library can be used there if code may rely on their place and nothing writes them.
+// True if data in the file or the library can be used in place: they are aligned, and never
+// written.
 bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const {
   const Slot& slot = plan_.slots[value.slot];
   return value.inputs == 1 && !slot.written && slot.device.type == cpu &&
          address_of(data) % in_place_alignment == 0;
 }
 
-// Constants that v0.8 linked into the library: a function there knows them by storage id.
+// Constants that v0.8 linked into the library, where a function returns them by storage id.
 Status Memory::bind_linked(const gantry_env* env) {
   Result<ObjectRef> lookup = host_.find(node_, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
   if (!lookup.ok()) {
@@ -146,7 +147,7 @@ Status Memory::bind_parameters() {
   return {};
 }
 
-// One piece of memory for each slot that an entry still needs.
+// Allocates memory for each slot that an entry needs.
 Status Memory::allocate_slots() {
   std::vector<Value> slots(plan_.slots.size());
   for (std::uint32_t v = 0; v < plan_.values.size(); ++v) {
@@ -230,7 +231,8 @@ Status Memory::bind(std::uint32_t e, const gantry_tensor& what, gantry_object* k
 
 Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_object* keeper,
                           Binding binding) {
-  // Operators are compiled for a byte offset of 0; only a handle has to keep its own, which check_fits wants to be 0.
+  // Operators are compiled for a byte offset of 0. Only a handle keeps its offset, and check_fits
+  // requires that it is 0.
   void* data = what.byte_offset == 0 ? what.data : static_cast<char*>(what.data) + what.byte_offset;
   const StoredValue& value = plan_.values[v];
   std::vector<Value> views;
@@ -246,7 +248,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
     GANTRY_TRY(Value view, host_.tensor_view(part, keeper));
     views.push_back(std::move(view));
   }
-  // nothing fails from here on
+  // Nothing fails from here on.
   for (std::size_t i = 0; i < views.size(); ++i) {
     const std::uint32_t e = value.entries[i];
     const GraphEntry& entry = graph().entries[e];
@@ -259,7 +261,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
                  nullptr,
                  0};
     flat_extents_[e] = 1;
-    // read_graph_json() checked that it fits
+    // read_graph_json() has checked that it fits.
     for (const std::int64_t extent : entry.shape) flat_extents_[e] *= extent;
     flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
   }

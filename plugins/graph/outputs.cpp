@@ -20,7 +20,8 @@ std::string output_names(const Graph& graph) {
   return names.empty() ? "none" : names;
 }
 
-// The index of the output that a key names. "<node>" is what v0.8 and v0.9 wrote, "<node>:<output>" what came later.
+// Returns the index of the output that a key names: "<node>" in v0.8 and v0.9, "<node>:<output>" in
+// later releases.
 Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
                                 const gantry_value& key) {
   const Graph& graph = executor.graph();
@@ -67,7 +68,7 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   if (fits.ok()) fits = check_unbound(executor, head.entry, binding);
   if (!fits.ok())
     return std::move(fits).error().at("while binding ", output_title(executor, output));
-  // Where no operator will write the output because it is an input, the value moves along.
+  // No operator writes an output that is an input: its value is copied.
   if (memory.holds_input(head.entry)) {
     GANTRY_CHECK(executor.host().tensor_copy(memory.cell(head.entry), *tensor, call.env));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameters from a list of their own, as people keep them beside the model.
+// Parameters of a list in a file beside the model.
 //
 //   u64 magic 0xF7E58D4F05049CB7 ; u64 0 ; vec<str> names ; u64 count ; count array records
 //
@@ -41,7 +41,7 @@ ByteReader reader_of(std::string_view bytes) {
 
 }  // namespace
 
-// All records are read before the first one is copied: a list that ends early changes nothing.
+// All records are read before the first one is copied: a truncated list changes nothing.
 Result<Value> load_params(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view bytes, call.text(0));
