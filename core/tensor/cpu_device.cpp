@@ -42,8 +42,8 @@ std::atomic<std::int64_t> allocated_bytes{0};
 gantry_code check_flags(std::uint32_t flags, std::uint32_t known, gantry_status* status) {
   if ((flags & ~known) == 0) return GANTRY_OK;
   char text[96];
-  std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", this version supports none",
-                flags);
+  std::snprintf(text, sizeof text, "cpu: flags are %#" PRIx32 ", supported are %#" PRIx32, flags,
+                known);
   return gantry_fail(status, GANTRY_UNSUPPORTED, "FLAGS", text);
 }
 

@@ -13,30 +13,6 @@
 namespace gantry {
 namespace {
 
-struct Numbered {
-  std::int32_t type;
-  std::string_view name;
-};
-
-// DLPack's device types. Other numbers in artifacts of TVM v0.10 and older are translated when the
-// artifact is read.
-//
-// source   dlpack.h 1.1, DLDeviceType
-constexpr Numbered kDlpack[] = {
-    {1, "cpu"},        {2, "cuda"},     {3, "cuda_host"},     {4, "opencl"},
-    {7, "vulkan"},     {8, "metal"},    {9, "vpi"},           {10, "rocm"},
-    {11, "rocm_host"}, {12, "ext_dev"}, {13, "cuda_managed"}, {14, "oneapi"},
-    {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
-};
-
-// 0 if DLPack has no such name.
-std::int32_t dlpack_number(std::string_view name) {
-  for (const Numbered& device : kDlpack) {
-    if (device.name == name) return device.type;
-  }
-  return 0;
-}
-
 std::string names_of(const DeviceSet& devices) {
   std::string names;
   for (const auto& device : devices.all()) {

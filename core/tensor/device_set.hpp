@@ -63,10 +63,6 @@ struct DeviceName {
 // returns  invalid for an empty kind or an index that is not a number without a sign
 Result<DeviceName> parse_device_name(std::string_view text);
 
-// DLPack's name of a device type ("cuda" for 2, "opencl" for 4 ...), for errors; empty if it has
-// none.
-std::string_view dlpack_name(std::int32_t type);
-
 class DeviceSet {
  public:
   // Contains the CPU.

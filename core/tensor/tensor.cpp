@@ -20,10 +20,6 @@ static_assert(offsetof(TensorObject, tensor) == sizeof(gantry_object));
 // Size of the host buffer for copies between two device types.
 constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
 
-std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
-  return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
-}
-
 // Frees the data before it releases the device, which is required for that, or the owner.
 void destroy_tensor(void* self, std::int32_t flags) {
   auto* const object = static_cast<TensorObject*>(self);
@@ -161,20 +157,6 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
   // invalid and not malformed: the shape is from the caller and not from a file
   if (!bytes.ok()) return invalid("tensor ", bytes.error().message);
   return bytes;
-}
-
-bool is_compact(const gantry_tensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  if (std::ranges::find(shape_of(tensor), 0) != shape_of(tensor).end()) return true;
-  std::int64_t expected = 1;
-  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
-    const std::int64_t extent = tensor.shape[axis];
-    // the stride of an extent of 1 is never used
-    if (extent == 1) continue;
-    if (tensor.strides[axis] != expected) return false;
-    if (__builtin_mul_overflow(expected, extent, &expected)) return false;
-  }
-  return true;
 }
 
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {

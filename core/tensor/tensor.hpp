@@ -32,10 +32,6 @@ struct TensorObject {
 // returns  invalid for a negative rank, a negative extent, a missing shape, or an overflow
 Result<std::uint64_t> data_bytes(const gantry_tensor& tensor);
 
-// True if the tensor is dense and row-major: its strides are NULL or equal to the compact ones,
-// except for extents of 1.
-bool is_compact(const gantry_tensor& tensor);
-
 // "float32[1, 64] on cpu:0", for errors.
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 

@@ -260,7 +260,7 @@ TEST(CpuDevice, RejectsUnknownFlags) {
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").reason, "FLAGS");
   EXPECT_EQ(cpu().event_create(nullptr, 0, 0x80000000u, &made, status.get()), GANTRY_UNSUPPORTED);
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message,
-            "cpu: flags are 0x80000000, this version supports none");
+            "cpu: flags are 0x80000000, supported are 0");
   EXPECT_EQ(made, &x) << "outputs are unchanged";
 }
 
