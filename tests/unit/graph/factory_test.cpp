@@ -90,13 +90,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {text_value("resnet")},
                 Code::invalid,
                 "debug_create(module name, device, ...): no device is given"},
-        BadMake{
-            "CudaGraph",
-            "cuda_graph_create",
-            {device_value(cpu)},
-            Code::unsupported,
-            "fake host: streams are not supported\n  in cuda_graph_create; \"resnet\" runs the same "
-            "model without recording"},
+        BadMake{"CudaGraph",
+                "cuda_graph_create",
+                {device_value(cpu)},
+                Code::unsupported,
+                "fake host: streams are not supported\n  in cuda_graph_create; \"resnet\" runs the "
+                "same "
+                "model without recording"},
         BadMake{"CudaGraphWithoutDevice",
                 "cuda_graph_create",
                 {},

@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
             "DeviceName", fake().device("Acme-NPU"), "YAML_TYPE",
             "7:18: devices[0].name: expected a device name, [a-z][a-z0-9_]*, found \"Acme-NPU\""},
         BadManifest{"DeviceTwice", fake().device("a").device("a"), "MANIFEST_VALUE",
-                    "7:29: devices[1].name: device \"a\" is offered twice"},
+                    "7:29: devices[1].name: device \"a\" is declared twice"},
         BadManifest{"GlobalOfAllNames", fake().set("globals", "[\"*\"]"), "YAML_TYPE",
                     "7:11: globals[0]: expected the name of a function, or its beginning and *, "
                     "found text \"*\""},

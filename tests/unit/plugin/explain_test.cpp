@@ -111,8 +111,8 @@ TEST(Explain, AdvisesToEnableADisabledPlugin) {
   EXPECT_EQ(graph.candidates[0].reason, reason::disabled);
   EXPECT_EQ(graph.candidates[0].text,
             "disabled by enabled: false in " + (world.path() / "graph.yaml.d/off.yaml").string());
-  EXPECT_EQ(graph.advice, "plugin gantry.graph 1.0.0 is installed: switch it on again");
-  EXPECT_EQ(told.requirements[1].advice, "plugin test.b 1.0.0 is installed: switch it on again");
+  EXPECT_EQ(graph.advice, "plugin gantry.graph 1.0.0 is installed: enable it");
+  EXPECT_EQ(explanation.requirements[1].advice, "plugin test.b 1.0.0 is installed: enable it");
 }
 
 TEST(Explain, AdvisesToRemoveAManifestThatShadowsTheKey) {
@@ -191,21 +191,22 @@ TEST(UnservedError, ListsAllKeysReasonsNearNamesAndLocations) {
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "NO_PLUGIN");
   const std::string dir = world.path().string();
-  EXPECT_EQ(error.message,
-            "model.so needs 2 things: \"cuda\", \"fake\", served by no plugin"
-            "\n  \"cuda\", required by model.so[2]: no plugin offers it"
-            "\n    install plugin gantry.cuda (CUDA kernels)"
-            "\n  \"fake\", required by model.so[3]"
-            "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: disabled by GANTRY_DISABLE \"test.a\""
-            "\n    plugin test.a 1.0.0 is installed: switch it on again"
-            "\n  manifest that cannot be read: " +
-                dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
-                "/broken.yaml:2:1: YAML syntax: end of sequence flow not found"
-                "\n  type keys that are served: opencl"
-                "\n  searched: 1 --plugins " +
-                dir +
-                " (3 files); 3 GANTRY_PLUGIN_FILES (unset); 3 "
-                "GANTRY_ADD_PLUGIN_FILES (unset)");
+  EXPECT_EQ(
+      error.message,
+      "model.so needs 2 things: \"cuda\", \"fake\", served by no plugin"
+      "\n  \"cuda\", required by model.so[2]: no plugin offers it"
+      "\n    install plugin gantry.cuda (CUDA kernels)"
+      "\n  \"fake\", required by model.so[3]"
+      "\n    test.a 1.0.0 is skipped, GANTRY-D410 FILTERED: disabled by GANTRY_DISABLE \"test.a\""
+      "\n    plugin test.a 1.0.0 is installed: enable it"
+      "\n  manifest that cannot be read: " +
+          dir + "/broken.yaml is refused, GANTRY-D150 YAML_SYNTAX: " + dir +
+          "/broken.yaml:2:1: YAML syntax: end of sequence flow not found"
+          "\n  type keys that are served: opencl"
+          "\n  searched: 1 --plugins " +
+          dir +
+          " (3 files); 3 GANTRY_PLUGIN_FILES (unset); 3 "
+          "GANTRY_ADD_PLUGIN_FILES (unset)");
 }
 
 // The searched locations are listed even if there is no plugin at all.
