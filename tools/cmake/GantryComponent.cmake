@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # gantry_component(<name> [COMPONENTS component...] [LIBRARIES target...] [EXCLUDE file...])
 #
-# One directory of core is one static library, gantry_<name>, of every *.cpp in it and in its subdirectories but EXCLUDE.
-# COMPONENTS are those whose headers it may include beside core/base; tests/layers reads every #include against this
-# table. LIBRARIES are third-party and private to the component.
+# Adds the static library gantry_<name> from every *.cpp below the directory <name>.
+#
+#   COMPONENTS  components whose headers it may include, besides core/base; tests/layers checks
+#               every #include against this list
+#   LIBRARIES   third-party libraries, linked privately
+#   EXCLUDE     source files that are left out
 function(gantry_component name)
   cmake_parse_arguments(component "" "" "COMPONENTS;LIBRARIES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")

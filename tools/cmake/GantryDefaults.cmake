@@ -12,8 +12,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-# bin, lib and share/gantry/plugins.d lie beside each other as after an install: plugin search tier 8
-# then works without installing.
+# bin, lib and share/gantry/plugins.d have the same relative paths as after an install, so that
+# plugins are found in the build tree (tier 8 of the search, core/manifest/MANIFEST.md).
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")
@@ -23,7 +23,7 @@ add_library(gantry_defaults INTERFACE)
 target_compile_options(gantry_defaults INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   $<$<BOOL:${GANTRY_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # gcc 12 sees overlapping copies in std::string's own code (gcc bug 105651).
+  # GCC 12 reports overlapping copies in std::string's own code (GCC bug 105651).
   target_compile_options(gantry_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 target_link_options(gantry_defaults INTERFACE -Wl,--as-needed)
@@ -33,22 +33,25 @@ if(GANTRY_SANITIZE)
   target_link_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE})
 endif()
 
-# Most of what a file costs the compiler are its headers, which are the same in all files of a target: a third of the time
-# where six are compiled as one. Ordinary builds compile the core and the plugins file by file, so that one that forgets
-# a header is found. OFF while working on one file.
-option(GANTRY_TOGETHER "compile the command and test programs, and under sanitizers everything, six files at a time" ON)
+# Most of the compile time of a file is spent on headers, which are the same in all files of a
+# target: a unity build of six files at a time takes a third of the time. Ordinary builds compile
+# the core and the plugins file by file, so that a missing #include is an error. Set the option to
+# OFF while working on one file.
+option(GANTRY_TOGETHER
+  "compile six files at a time: the command and test programs, and everything under sanitizers" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 if(GANTRY_SANITIZE)
   set(CMAKE_UNITY_BUILD ${GANTRY_TOGETHER})
 endif()
-# A file's own helper may be called like the local variable of another, and gcc takes all of them for included headers.
-set(together $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
-target_compile_options(gantry_defaults INTERFACE $<${together}:-Wno-shadow>
-  $<$<AND:${together},$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)
+# In a unity build, a helper function of one file may have the name of a local variable in another
+# file (-Wshadow), and GCC treats the sources as included headers (-Wsubobject-linkage).
+set(unity $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
+target_compile_options(gantry_defaults INTERFACE $<${unity}:-Wno-shadow>
+  $<$<AND:${unity},$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)
 
-# For set_tests_properties of tests in which devices' drivers run. They keep their compilers for the life of the process, and
-# the Vulkan loader unmaps them before that: nobody can say whose a leak is; threads of theirs that end while the leak checker
-# looks end the checker (gcc 12).
+# For set_tests_properties of tests that load device drivers. Drivers keep their compilers until the
+# process exits, and the Vulkan loader unmaps the drivers before that, so leaks cannot be
+# attributed. Driver threads that exit during the leak check crash the leak checker (GCC 12).
 set(GANTRY_WITH_DRIVERS "")
 if(GANTRY_SANITIZE)
   set(GANTRY_WITH_DRIVERS ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

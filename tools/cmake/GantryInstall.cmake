@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` installs, and the package that find_package(gantry) finds: gantry::sdk (headers and
+# Install rules, and the package for find_package(gantry): gantry::sdk (headers and
 # gantry_add_plugin(), for vendors) and gantry::gantry (the core, for embedders).
 #
-# `cmake --install build --component sdk` installs all that a vendor needs and nothing of the core. Its pages have the same
-# relative places as in the sources, so that their links work in both.
+# `cmake --install build --component sdk` installs everything that a vendor needs and nothing of the
+# core. Its pages have the same relative paths as in the sources, so that their links work in both.
 include(CMakePackageConfigHelpers)
 set(package_dir lib/cmake/gantry)
 configure_package_config_file(tools/cmake/gantryConfig.cmake.in "${CMAKE_BINARY_DIR}/gantryConfig.cmake"
