@@ -40,7 +40,7 @@ std::vector<std::string> words_of(const std::vector<std::string>& args) {
 
 std::vector<std::string> variables_of(const TempDir& temp, const std::vector<std::string>& words,
                                       const std::vector<std::string>& environment) {
-  // Listing devices starts drivers, which keep what they have made for the life of the process.
+  // Listing devices loads drivers, which keep memory until the process exits.
   const bool starts_drivers = std::find(words.begin(), words.end(), "devices") != words.end();
   const char* given = std::getenv("ASAN_OPTIONS");
   const std::string sanitizer =
@@ -116,17 +116,17 @@ Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
     _exit(127);
   }
   if (child < 0) cannot_start(words);
-  std::string shown;
+  std::string output;
   char buffer[4096];
-  // ends with EIO when the program has closed its side
+  // read() fails with EIO after the program has closed the terminal
   for (;;) {
     const ssize_t count = read(terminal, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
-    shown.append(buffer, static_cast<std::size_t>(count));
+    output.append(buffer, static_cast<std::size_t>(count));
   }
   close(terminal);
-  return {status_of(child), shown, ""};
+  return {status_of(child), output, ""};
 }
 
 std::string built_plugins() { return (build_tree() / "share/gantry/plugins.d").string(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What TVM exported for devices, run as a user runs it, on the drivers that this machine has.
+// Runs artifacts that TVM exported for devices with the built program, on this machine's drivers.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -21,9 +21,9 @@ using ::testing::Not;
 using Args = std::vector<std::string>;
 
 struct Kind {
-  // of plugin, device, cache directory; artifacts are called like it
+  // name of the plugin, the device, the cache directory, and part of the artifacts' names
   std::string name;
-  // Environment in which the driver's loader finds nothing, and what is said then.
+  // environment in which the driver loader finds no driver, and the text that is then expected
   Args nowhere;
   std::string not_found;
 };
@@ -54,7 +54,7 @@ class OnDevice : public ::testing::Test {
 
   std::string device() const { return kind_.name + ":0"; }
   std::filesystem::path cache() const { return temp_ / "cache" / kind_.name; }
-  // The drivers' own caches lie in the build tree; ours is another directory for each test.
+  // Drivers cache in the build tree, gantry in a new directory for each test.
   Outcome gantry(Args args, Args environment = {}) {
     const std::string plugins = built_plugins();
     write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
@@ -62,11 +62,11 @@ class OnDevice : public ::testing::Test {
                                            '/' + kind_.name + "]}\n");
     args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
     environment.push_back("POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string());
-    // Drivers keep their compilers for the life of the process.
+    // Drivers keep their compilers until the process exits.
     environment.push_back("LSAN_OPTIONS=detect_leaks=0");
     return run_gantry(args, environment);
   }
-  // Runs a model and compares what it gives with what TVM gave.
+  // Runs a model and compares its outputs with TVM's.
   Outcome run(const Model& model, const Args& environment = {}) {
     const std::string base = concat("tvm-0.12/", model.name);
     return gantry({"run", base + '_' + kind_.name + ".so", "--device", device(), "--input",
@@ -96,7 +96,7 @@ class Devices : public OnDevice, public ::testing::WithParamInterface<Kind> {
   Devices() : OnDevice(GetParam()) {}
 };
 
-TEST_P(Devices, CallAFunctionByItsName) {
+TEST_P(Devices, RunAFunctionByName) {
   std::vector<float> a, b;
   for (int i = 0; i < 1000; ++i) {
     a.push_back(0.5F * static_cast<float>(i));
@@ -111,7 +111,7 @@ TEST_P(Devices, CallAFunctionByItsName) {
   EXPECT_THAT(run.out, HasSubstr("arg2  float32[1000]  0 2.5 5 7.5 10 12.5 15 17.5 ..."));
 }
 
-TEST_P(Devices, GiveTheSameWithTheKernelsThatARunHasLeft) {
+TEST_P(Devices, ReuseCachedKernels) {
   const Model model{"digits_mlp", "x"};
   expect_match(run(model), model);
   ASSERT_FALSE(std::filesystem::is_empty(cache()));
@@ -121,8 +121,7 @@ TEST_P(Devices, GiveTheSameWithTheKernelsThatARunHasLeft) {
   expect_match(again, model);
 }
 
-// On a machine whose drivers cannot be found, the text says what was looked for and where.
-TEST_P(Devices, WithoutADriverSayWhereItWasLookedFor) {
+TEST_P(Devices, ReportTheSearchPathIfThereIsNoDriver) {
   const Outcome devices = gantry({"devices"}, kind_.nowhere);
 
   EXPECT_THAT(devices.out, Not(HasSubstr(device())));
@@ -137,7 +136,7 @@ class Models : public OnDevice, public ::testing::WithParamInterface<std::tuple<
   Models() : OnDevice(std::get<0>(GetParam())) {}
 };
 
-TEST_P(Models, GiveWhatTvmGave) {
+TEST_P(Models, MatchTvmWithinTolerance) {
   const Model model = std::get<1>(GetParam());
 
   const Outcome outcome = run(model);
@@ -160,7 +159,7 @@ class Vulkan : public OnDevice {
   Vulkan() : OnDevice(kinds[1]) {}
 };
 
-TEST_F(Vulkan, WithTheValidationLayerHearsNothing) {
+TEST_F(Vulkan, RunsWithoutValidationMessages) {
   const Outcome outcome =
       run({"digits_mlp", "x"}, {"GANTRY_CONFIG_GANTRY_VULKAN__VALIDATION=true"});
 

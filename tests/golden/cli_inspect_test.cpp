@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `gantry inspect` says about every golden file, byte for byte: tests/golden/update writes the
-// expected files, and their diff is reviewed like code.
+// Compares the output of `gantry inspect` for every golden file with the expected files, byte for
+// byte. tests/golden/update writes these; their diff is reviewed like code.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
@@ -49,7 +49,7 @@ std::string test_name(const std::string& file) {
 
 class Inspect : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Inspect, SaysForPeopleWhatIsExpected) {
+TEST_P(Inspect, PrintsTheExpectedText) {
   const Outcome inspect = run_gantry({"inspect", GetParam()});
 
   EXPECT_EQ(inspect.status, 0);
@@ -57,7 +57,7 @@ TEST_P(Inspect, SaysForPeopleWhatIsExpected) {
   EXPECT_EQ(inspect.out, expected(GetParam() + ".inspect.txt"));
 }
 
-TEST_P(Inspect, SaysForProgramsWhatIsExpected) {
+TEST_P(Inspect, PrintsTheExpectedJson) {
   const Outcome inspect = run_gantry({"inspect", "--json", GetParam()});
 
   EXPECT_EQ(inspect.status, 0);
@@ -93,8 +93,8 @@ TEST(InspectTree, PrintsOnlyTheTreeInEachForm) {
             "  m1 --> m2\n");
 }
 
-// The payloads that lie at the offsets which the JSON of the same file names.
-TEST(InspectExtract, CutsEveryPayloadOut) {
+// The offsets are those in the JSON output for the same file.
+TEST(InspectExtract, WritesEveryPayload) {
   const TempDir temp;
   const std::string directory = (temp / "out").string();
 
@@ -114,7 +114,7 @@ TEST(InspectExtract, CutsEveryPayloadOut) {
   EXPECT_TRUE(std::equal(opencl.begin(), opencl.end(), file.begin() + container_at + 0x76d9));
 }
 
-TEST(InspectExtract, WritesThroughNoLink) {
+TEST(InspectExtract, DoesNotWriteThroughALink) {
   const TempDir temp;
   fs::create_directory(temp / "out");
   write_file(temp / "victim", "precious");
@@ -124,11 +124,11 @@ TEST(InspectExtract, WritesThroughNoLink) {
       {"inspect", "--extract", (temp / "out").string(), "tvm-0.12/digits_mlp_opencl.so"});
 
   EXPECT_EQ(inspect.status, 1);
-  EXPECT_THAT(inspect.err, HasSubstr("2-opencl.bin\" is there and is no regular file\n"));
+  EXPECT_THAT(inspect.err, HasSubstr("2-opencl.bin\" exists and is not a regular file\n"));
   EXPECT_EQ(text_in(temp / "victim"), "precious");
 }
 
-// A container alone, as it is cut out of a library: the same modules.
+// A container that was extracted from a library has the same modules.
 TEST(Inspect, ReadsABareContainer) {
   const TempDir temp;
   const auto file = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
@@ -139,7 +139,7 @@ TEST(Inspect, ReadsABareContainer) {
   EXPECT_EQ(inspect.status, 0) << inspect.err;
   EXPECT_THAT(inspect.out, HasSubstr("format      container, 41.5 KiB\n"));
   EXPECT_THAT(inspect.out,
-              HasSubstr("2  opencl                0x76d9  11986  nobody     "
+              HasSubstr("2  opencl                0x76d9  11986  no plugin  "
                         "91d88e2c645d75cb01a62d0239e5234f1496c0d5ebd10bb95258bc835700b151\n"));
 }
 
@@ -159,8 +159,8 @@ Words chain_container(std::uint64_t count) {
   return container;
 }
 
-// Output grows with the modules, not with their depth.
-TEST(Inspect, TellsAChainOf10000ModulesInEveryForm) {
+// The output is linear in the number of modules, whatever their depth.
+TEST(Inspect, PrintsAChainOf10000ModulesInEveryForm) {
   constexpr std::uint64_t count = 10000;
   const TempDir temp;
   write_file(temp / "chain", chain_container(count).bytes());
@@ -179,9 +179,8 @@ TEST(Inspect, TellsAChainOf10000ModulesInEveryForm) {
   }
 }
 
-// Nothing of a file is executed, so its machine does not matter.
-// Nobody knows the layout of "acme.npu": its bytes are those of "acme.dsp" too.
-TEST(Inspect, CallsThePartOfAPayloadThatNobodyCanTellApartUnknown) {
+// No layout is known for "acme.npu", so its bytes include those of "acme.dsp".
+TEST(Inspect, ReportsAnUnknownBoundary) {
   const TempDir temp;
   Words content;
   content.u64(4).str("_lib").str("acme.npu").u64(1).str("acme.dsp").u64(2);
@@ -193,7 +192,7 @@ TEST(Inspect, CallsThePartOfAPayloadThatNobodyCanTellApartUnknown) {
   const Outcome json = run_gantry({"inspect", "--json", path});
   const Outcome extract = run_gantry({"inspect", "--extract", (temp / "out").string(), path});
 
-  EXPECT_THAT(text.out, HasSubstr("   <=32  nobody\n"));
+  EXPECT_THAT(text.out, HasSubstr("   <=32  no plugin\n"));
   EXPECT_THAT(text.out, HasSubstr("  |- [1] acme.npu\n  `- [2] ?\n"));
   EXPECT_THAT(json.out, HasSubstr("\"size\": 32,\n      \"extent\": \"unknown\",\n      "
                                   "\"sha256\": null,"));
@@ -201,6 +200,7 @@ TEST(Inspect, CallsThePartOfAPayloadThatNobodyCanTellApartUnknown) {
   EXPECT_TRUE(fs::is_empty(temp / "out"));
 }
 
+// Nothing in the file is executed, so its machine does not matter.
 TEST(Inspect, ReadsALibraryForAnotherMachine) {
   const TempDir temp;
   auto library = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models that are packed here: those that are not called "default", and the compiler that packing asks for.
+// Packed models with other names than "default", and the compiler that packing runs.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -24,7 +24,7 @@ Outcome with_graph(Args args) {
   return run_gantry(args);
 }
 
-// out = 2 * x; a tensor's first member is where its data are.
+// out = 2 * x; a tensor's first member is its data pointer.
 constexpr std::string_view twice_source =
     "int twice(void** args, const int* codes, int count) {\n"
     "  const float* x = *(float**)args[0];\n"
@@ -62,7 +62,7 @@ class Model : public ::testing::Test {
   const TempDir temp_;
 };
 
-TEST_F(Model, RunsByTheNameThatItHas) {
+TEST_F(Model, RunsUnderAnyName) {
   constexpr gantry_dtype float32{2, 32, 1};
   const std::array<std::int64_t, 1> shape{3};
   const std::array<float, 3> x{1, 2.5, -3};
@@ -80,8 +80,8 @@ TEST_F(Model, RunsByTheNameThatItHas) {
   EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
 }
 
-// A library with the payloads of two models, neither called "default".
-TEST_F(Model, IsNotGuessedWhereThereAreSeveral) {
+// A library with the payloads of two models, neither named "default".
+TEST_F(Model, IsNotChosenFromSeveral) {
   ASSERT_EQ(pack("twice.yaml").status, 0);
   ASSERT_EQ(run_gantry({"inspect", path("model.so"), "--extract", path("out")}).status, 0);
   std::string payload = text_in(temp_ / "out/0-GraphExecutorFactory.bin");
@@ -99,14 +99,15 @@ TEST_F(Model, IsNotGuessedWhereThereAreSeveral) {
   const Outcome run = with_graph({"run", path("model.so")});
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_EQ(run.err,
-            "gantry: the file holds 2 models, \"digits\", \"letter\", none is called \"default\"\n"
-            "  while running \"" +
-                path("model.so") + "\"\n");
+  EXPECT_EQ(
+      run.err,
+      "gantry: the file contains 2 models, \"digits\", \"letter\"; none is named \"default\"\n"
+      "  while running \"" +
+          path("model.so") + "\"\n");
 }
 
-// What CC holds is split at blanks, as make and CMake do: a program, then words for it.
-TEST_F(Model, IsCompiledByTheWordsOfCc) {
+// CC is split at blanks, as make and CMake do: a program and its first arguments.
+TEST_F(Model, IsCompiledWithTheProgramAndArgumentsInCc) {
   write_file(temp_ / "stand-in.sh", "echo \"$1\" > '" + path("log") + "'\nshift\nexec cc \"$@\"\n");
 
   const Outcome packed = pack("twice.yaml", {"CC=  sh " + path("stand-in.sh") + "  --first-word "});
@@ -115,7 +116,7 @@ TEST_F(Model, IsCompiledByTheWordsOfCc) {
   EXPECT_EQ(text_in(temp_ / "log"), "--first-word\n");
 }
 
-TEST_F(Model, IsCompiledByCcWhereTheVariableIsBlank) {
+TEST_F(Model, IsCompiledWithTheDefaultCompilerIfCcIsBlank) {
   EXPECT_EQ(pack("twice.yaml", {"CC= "}).status, 0);
 }
 

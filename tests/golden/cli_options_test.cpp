@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options that every sub-command has, and what a terminal is shown.
+// Options of every sub-command, and output to a terminal.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -25,7 +25,7 @@ Args with_graph(Args args) {
 
 const Args run_model{"run", model, "--input", "x=tvm-0.12/digits_mlp.input.npz", "--each"};
 
-// Host code that needs none of the modules that nobody serves here.
+// A function that uses none of the modules that have no plugin.
 const Args run_beside_missing{"run",
                               "tvm-0.12/digits_mlp_dnnl.so",
                               "--allow-missing",
@@ -38,7 +38,7 @@ const Args run_beside_missing{"run",
                               "--arg",
                               "zeros:float32[1, 64]"};
 
-TEST(Config, SaysWherePluginsAre) {
+TEST(Config, SetsPluginDirectories) {
   const TempDir temp;
   write_file(temp / "runtime.yaml", "plugins:\n  dirs: [" + built_plugins() + "/graph]\n");
   Args args = run_model;
@@ -49,7 +49,7 @@ TEST(Config, SaysWherePluginsAre) {
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
-TEST(Config, MustBeThere) {
+TEST(Config, MustExist) {
   const Outcome run = run_gantry({"--config", "no-such.yaml", "inspect", model});
 
   EXPECT_EQ(run.status, 1);
@@ -57,7 +57,7 @@ TEST(Config, MustBeThere) {
   EXPECT_THAT(run.err, HasSubstr("no-such.yaml"));
 }
 
-TEST(Device, MayStandBeforeTheFileAndMoreThanOnce) {
+TEST(Device, IsAcceptedBeforeTheFileAndRepeatedly) {
   const Outcome run = run_gantry({"run", "--device", "cpu", "--device", "cpu:0", model, "--input",
                                   "x=tvm-0.12/digits_mlp.input.npz", "--each", "--plugins",
                                   built_plugins() + "/graph"});
@@ -65,7 +65,7 @@ TEST(Device, MayStandBeforeTheFileAndMoreThanOnce) {
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
-TEST(Device, ThatIsNotThereIsNamedAndNothingElseAdvised) {
+TEST(Device, ThatDoesNotExistIsReportedWithoutFurtherAdvice) {
   const Outcome run = run_gantry(with_graph({"run", model, "--device", "cpu:1"}));
 
   EXPECT_EQ(run.status, 1);
@@ -73,7 +73,7 @@ TEST(Device, ThatIsNotThereIsNamedAndNothingElseAdvised) {
   EXPECT_THAT(run.err, Not(HasSubstr("--function")));
 }
 
-TEST(AllowMissing, RunsWhatNeedsNothingThatIsMissing) {
+TEST(AllowMissing, RunsAFunctionThatUsesNoMissingModule) {
   const Outcome run = run_gantry(run_beside_missing);
 
   EXPECT_EQ(run.status, 0) << run.err;
@@ -81,7 +81,7 @@ TEST(AllowMissing, RunsWhatNeedsNothingThatIsMissing) {
   EXPECT_THAT(run.err, StartsWith("gantry: warning: "));
 }
 
-TEST(Quiet, LeavesResultsOnStdoutAndNoWarningOnStderr) {
+TEST(Quiet, KeepsResultsAndSuppressesWarnings) {
   Args args = run_beside_missing;
   args.push_back("-q");
 
@@ -90,17 +90,17 @@ TEST(Quiet, LeavesResultsOnStdoutAndNoWarningOnStderr) {
 
   EXPECT_EQ(quiet.status, 0);
   EXPECT_THAT(quiet.err, IsEmpty());
-  // then times
+  // the text before the times
   const auto results = loud.out.substr(0, loud.out.find(" run, "));
   EXPECT_THAT(quiet.out, StartsWith(results));
 }
 
-TEST(Quiet, LeavesErrors) {
+TEST(Quiet, KeepsErrors) {
   EXPECT_EQ(run_gantry({"-q", "inspect", "no/such.so"}).err, "gantry: no/such.so does not exist\n");
 }
 
-// Levels above warning tell nothing of a load that goes well; one below does.
-TEST(Log, TellsOnStderrAsMuchAsItsLevelSays) {
+// A successful load is logged at level info.
+TEST(Log, WritesLinesOfItsLevelToStderr) {
   const Args run = with_graph(run_model);
   const auto error_of = [&](Args more) {
     more.insert(more.begin(), run.begin(), run.end());
@@ -116,7 +116,7 @@ TEST(Log, TellsOnStderrAsMuchAsItsLevelSays) {
   EXPECT_THAT(error_of({"-v", "-q"}), IsEmpty());
 }
 
-TEST(Log, RefusesOtherLevels) {
+TEST(Log, RejectsUnknownLevels) {
   EXPECT_EQ(
       run_gantry({"--log", "loud", "version"}).err,
       "gantry: --log: loud not in {error,warning,info,debug}\n  see: gantry version --help\n");
@@ -138,14 +138,14 @@ TEST(Help, OfEveryCommandListsTheGlobalOptions) {
   }
 }
 
-TEST(Colour, IsForTerminals) {
+TEST(Colour, IsUsedOnTerminalsOnly) {
   const Args inspect{"inspect", model};
 
   EXPECT_THAT(run_gantry_on_terminal(inspect, {"TERM=xterm"}).out, HasSubstr("\x1b[1m"));
   EXPECT_THAT(run_gantry(inspect, {"TERM=xterm"}).out, Not(HasSubstr(escape)));
 }
 
-TEST(Colour, IsLeftOutOnRequest) {
+TEST(Colour, IsDisabledByNoColorAndDumbTerminals) {
   const Args inspect{"inspect", model};
   std::string plain = run_gantry(inspect).out;
 
@@ -158,12 +158,12 @@ TEST(Colour, IsLeftOutOnRequest) {
   EXPECT_EQ(dumb.out, no_color.out);
 }
 
-// About a second of calls: the bar comes after half of one.
+// The calls take about a second; the bar appears after half a second.
 const Args long_run{"run",   "tvm-0.12/axpy2_c.so",   "--function", "axpy2",
                     "--arg", "zeros:float32[262144]", "--arg",      "zeros:float32[262144]",
                     "--arg", "zeros:float32[262144]", "--repeat",   "5000"};
 
-TEST(Progress, OfAFunctionIsShownAndWipedWithoutEscapeCodes) {
+TEST(Progress, OfAFunctionIsShownAndErasedWithoutEscapeCodes) {
   const Outcome run = run_gantry_on_terminal(long_run, {"TERM=dumb"});
 
   EXPECT_EQ(run.status, 0);
@@ -172,14 +172,14 @@ TEST(Progress, OfAFunctionIsShownAndWipedWithoutEscapeCodes) {
   EXPECT_THAT(run.out, Not(HasSubstr(escape)));
 }
 
-TEST(Progress, IsLeftOutWhereItShallBeQuiet) {
+TEST(Progress, IsSuppressedByQuiet) {
   Args args = long_run;
   args.push_back("--quiet");
 
   EXPECT_THAT(run_gantry_on_terminal(args, {"TERM=xterm"}).out, StartsWith("arg0  "));
 }
 
-TEST(Pack, ShowsItsStepsAndWipesThemWithoutEscapeCodes) {
+TEST(Pack, ShowsItsStepsAndErasesThemWithoutEscapeCodes) {
   const TempDir temp;
   write_file(temp / "f.c", "int f(void) { return 0; }\n");
   write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");

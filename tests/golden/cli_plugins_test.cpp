@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about plugins: of those that are there and cannot serve, too.
+// Reports about plugins, including installed plugins that cannot be used.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -34,7 +34,7 @@ void replace(const fs::path& path, std::string_view before, std::string_view aft
   write_file(path, text.replace(at, before.size(), after));
 }
 
-// A copy of the graph plugin, to be broken.
+// Copies the graph plugin, so that a test can damage it.
 void copy_graph(const fs::path& directory) {
   fs::create_directories(directory.parent_path());
   fs::copy(built_plugins() + "/graph", directory);
@@ -47,8 +47,8 @@ struct Defect {
 
 class InspectServedBy : public ::testing::TestWithParam<Defect> {};
 
-// As `plugins doctor` and `run` see it.
-TEST_P(InspectServedBy, IsNobodyWhereThePluginCannotBeOpened) {
+// The same decision as in `plugins doctor` and `run`.
+TEST_P(InspectServedBy, IsNullIfThePluginCannotBeOpened) {
   const TempDir temp;
   copy_graph(temp / "plugins/graph");
   GetParam().cause(temp / "plugins/graph");
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Plugin, InspectServedBy,
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(InspectServedByNext, IsTheFirstThatCanServe) {
+TEST(InspectServedByNext, IsTheFirstUsablePlugin) {
   const TempDir temp;
   copy_graph(temp / "plugins/graph");
   copy_graph(temp / "plugins/broken");
@@ -99,7 +99,7 @@ TEST(InspectServedByNext, IsTheFirstThatCanServe) {
   EXPECT_EQ(json::parse(inspect.out)["modules"][0]["served_by"], "gantry.graph");
 }
 
-TEST(PluginsList, HoldsTheOtherNamesOfAKey) {
+TEST(PluginsList, ListsAliasesOfAKey) {
   const std::string plugins = built_plugins() + "/graph";
 
   const Outcome text = run_gantry({"plugins", "list", "--plugins", plugins});
@@ -111,7 +111,7 @@ TEST(PluginsList, HoldsTheOtherNamesOfAKey) {
   EXPECT_EQ(plugin["aliases"], json({"GraphRuntimeFactory"}));
 }
 
-TEST(DoctorHostCode, RunsWhereNothingSpeaksAgainstIt) {
+TEST(DoctorHostCode, RunsOnThisHost) {
   const Args doctor{"--plugins", built_plugins() + "/graph", "plugins", "doctor", "--artifact",
                     model};
   Args document = doctor;
@@ -127,7 +127,7 @@ TEST(DoctorHostCode, RunsWhereNothingSpeaksAgainstIt) {
                             "reason": null, "text": ""})"));
 }
 
-TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
+TEST(DoctorHostCode, OfTheFfiDialectIsRejected) {
   const Outcome text = run_gantry({"plugins", "doctor", "--artifact", "tvm-0.25/axpy2_llvm.so"});
   const Outcome document =
       run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
@@ -147,7 +147,7 @@ TEST(DoctorHostCode, OfTheFfiDialectIsRefused) {
   EXPECT_EQ(code["reason"], "DIALECT_FFI");
 }
 
-TEST(DoctorHostCode, OfAnotherMachineIsRefused) {
+TEST(DoctorHostCode, OfAnotherMachineIsRejected) {
   const TempDir temp;
   auto library = read_file(golden(model));
   // e_machine: aarch64
@@ -161,7 +161,7 @@ TEST(DoctorHostCode, OfAnotherMachineIsRefused) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  BLOB_ARCH  it is aarch64, this host is x86-64\n"));
 }
 
-TEST(DoctorHostCode, ThatIsNoSharedLibraryIsRefused) {
+TEST(DoctorHostCode, OfAProgramIsRejected) {
   const std::string program = (build_tree() / "bin/gantry").string();
 
   const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", program});
@@ -170,7 +170,7 @@ TEST(DoctorHostCode, ThatIsNoSharedLibraryIsRefused) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is not a shared library\n"));
 }
 
-TEST(Doctor, EscapesNamesOfFiles) {
+TEST(Doctor, EscapesFileNames) {
   const TempDir temp;
   fs::copy_file(golden(model), temp / "x\x1b[31m.so");
 
@@ -184,7 +184,7 @@ TEST(Doctor, EscapesNamesOfFiles) {
   EXPECT_THAT(doctor.out, Not(HasSubstr("\x1b")));
 }
 
-TEST(DoctorHostCode, ThatImportsWhatNobodyGivesIsRefused) {
+TEST(DoctorHostCode, WithAnUndefinedTvmSymbolIsRejected) {
   const TempDir temp;
   write_file(temp / "f.c", "int TVMOfLater(void); int f(void) { return TVMOfLater(); }\n");
   write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");

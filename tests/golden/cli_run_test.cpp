@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Artifacts that TVM exported, run by the built program, compared with what TVM computed.
+// Runs artifacts that TVM exported with the built program, and compares the outputs with TVM's.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -24,7 +24,7 @@ using Args = std::vector<std::string>;
 
 constexpr gantry_dtype float32{2, 32, 1};
 
-// With the graph executor of this build and no other plugin.
+// Runs the program with this build's graph plugin and no other plugin.
 Outcome with_graph(Args args, const Args& environment = {}) {
   args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
   return run_gantry(args, environment);
@@ -43,8 +43,8 @@ struct Model {
 
 class RunModel : public ::testing::TestWithParam<Model> {};
 
-// Bit for bit: the same machine code, the same order of operations.
-TEST_P(RunModel, GivesExactlyWhatTvmGave) {
+// The machine code and the order of operations are the same, so the outputs are equal bit for bit.
+TEST_P(RunModel, MatchesTvmBitForBit) {
   const std::string base = "tvm-0.12/" + GetParam().name;
 
   const Outcome run = with_graph({"run", base + ".so", "--input",
@@ -109,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, RunFunction,
                                            Entry{"tvm-0.12/axpy2_c.so", "axpy2"},
                                            Entry{"tvm-0.12/axpy2_c.so", "__tvm_main__"}));
 
-// The other device's outputs differ in the last digits: found by default, allowed on request.
-TEST(RunExpect, TellsTheDifferenceAndEndsWith1) {
+// The expected outputs are those of another device, which differ in the last digits.
+TEST(RunExpect, ReportsDifferencesWithStatus1) {
   const Args run{"run",
                  "tvm-0.12/digits_mlp_c.so",
                  "--input",
@@ -133,8 +133,8 @@ TEST(RunExpect, TellsTheDifferenceAndEndsWith1) {
   EXPECT_EQ(near.status, 0) << near.err;
 }
 
-// Seconds of runs are not spent on an expectation that cannot be read.
-TEST(RunExpect, IsReadBeforeAnythingRuns) {
+// An unreadable file of expected outputs is reported before the runs.
+TEST(RunExpect, IsReadBeforeTheModelIsLoaded) {
   const Outcome run = with_graph({"run", "no/such.so", "--expect", "no/such.npz"});
 
   EXPECT_EQ(run.status, 1);
@@ -147,9 +147,9 @@ struct BadInput {
   std::string error;
 };
 
-class RunRefuses : public ::testing::TestWithParam<BadInput> {};
+class InvalidInput : public ::testing::TestWithParam<BadInput> {};
 
-TEST_P(RunRefuses, InputsThatDoNotFitListingThoseOfTheModel) {
+TEST_P(InvalidInput, IsRejectedWithAListOfTheModelsInputs) {
   Args args{"run", "tvm-0.12/digits_mlp_c.so"};
   args.insert(args.end(), GetParam().options.begin(), GetParam().options.end());
 
@@ -163,7 +163,7 @@ TEST_P(RunRefuses, InputsThatDoNotFitListingThoseOfTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Inputs, RunRefuses,
+    Run, InvalidInput,
     ::testing::Values(BadInput{"Missing", {}, "input \"x\" is not given"},
                       BadInput{"Unknown",
                                {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "input \"x\" is given twice"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Run, SaysWhichMembersAFileHas) {
+TEST(Run, ListsTheMembersOfAnInputFile) {
   const Outcome run =
       with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/resnet20.input.npz"});
 
@@ -188,7 +188,7 @@ TEST(Run, SaysWhichMembersAFileHas) {
       "  while running \"tvm-0.12/digits_mlp_c.so\"\n");
 }
 
-TEST(Run, NamesTheFunctionsOfALibraryThatHasNoGraph) {
+TEST(Run, ListsTheFunctionsOfALibraryWithoutAGraph) {
   const Outcome run = run_gantry({"run", "tvm-0.12/axpy2_c.so"});
 
   EXPECT_EQ(run.status, 1);
@@ -198,7 +198,7 @@ TEST(Run, NamesTheFunctionsOfALibraryThatHasNoGraph) {
               HasSubstr("\n  gantry run --function NAME calls one function of a library\n"));
 }
 
-TEST(Run, ListsEveryTypeKeyThatNobodyServes) {
+TEST(Run, ListsEveryTypeKeyWithoutAPlugin) {
   const Outcome none = run_gantry({"run", "tvm-0.12/digits_mlp_dnnl.so"});
 
   EXPECT_EQ(none.status, 1);
@@ -207,7 +207,7 @@ TEST(Run, ListsEveryTypeKeyThatNobodyServes) {
                          "\"const_loader\", \"dnnl_json\", served by no plugin\n"));
 }
 
-TEST(Run, LoadsWhatCanBeServedOnRequest) {
+TEST(Run, WithAllowMissingWarnsOnLoadAndFailsOnUse) {
   const Args args{"run",   "tvm-0.12/axpy2_opencl.so", "--function",     "axpy2",
                   "--arg", "zeros:float32[4]",         "--arg",          "zeros:float32[4]",
                   "--arg", "zeros:float32[4]",         "--allow-missing"};
@@ -220,7 +220,7 @@ TEST(Run, LoadsWhatCanBeServedOnRequest) {
   EXPECT_THAT(run.err, HasSubstr("\ngantry: "));
 }
 
-TEST(Run, TellsProgramsWhatItDid) {
+TEST(Run, WritesJsonAndATrace) {
   const TempDir temp;
   const std::string trace = (temp / "trace.json").string();
 
@@ -241,7 +241,7 @@ TEST(Run, TellsProgramsWhatItDid) {
   EXPECT_THAT(spans.dump(), HasSubstr("\"ph\":\"X\""));
 }
 
-TEST(Bench, TellsTimesOperatorsAndMemory) {
+TEST(Bench, ReportsTimesOperatorsAndMemory) {
   const Outcome bench =
       with_graph({"bench", "tvm-0.12/digits_mlp_c.so", "--repeat", "5", "--json"});
 
@@ -253,7 +253,7 @@ TEST(Bench, TellsTimesOperatorsAndMemory) {
   EXPECT_GT(json["memory"]["allocated"]["cpu:0"], 0);
 }
 
-TEST(InspectServedBy, NamesThePluginOfTheManifestAndOpensNone) {
+TEST(InspectServedBy, IsThePluginOfTheManifest) {
   const Outcome inspect = with_graph({"inspect", "--json", "tvm-0.12/digits_mlp_opencl.so"});
 
   ASSERT_EQ(inspect.status, 0) << inspect.err;
@@ -263,7 +263,7 @@ TEST(InspectServedBy, NamesThePluginOfTheManifestAndOpensNone) {
   EXPECT_EQ(json["modules"][2]["served_by"], nullptr);
 }
 
-TEST(Doctor, EndsWith1WhereSomethingWantedIsNotServed) {
+TEST(Doctor, ExitsWith1IfARequirementIsNotServed) {
   const Outcome served =
       with_graph({"plugins", "doctor", "--artifact", "tvm-0.12/digits_mlp_c.so"});
   const Outcome not_served =
@@ -273,19 +273,19 @@ TEST(Doctor, EndsWith1WhereSomethingWantedIsNotServed) {
   EXPECT_THAT(served.out, HasSubstr("CHOSEN   gantry.graph "));
   EXPECT_EQ(not_served.status, 1);
   const auto json = nlohmann::json::parse(not_served.out);
-  EXPECT_EQ(json["wishes"][0]["served"], true);
-  EXPECT_EQ(json["wishes"][1]["what"], "opencl");
-  EXPECT_EQ(json["wishes"][1]["served"], false);
-  EXPECT_EQ(json["wishes"][1]["required_by"],
+  EXPECT_EQ(json["requirements"][0]["served"], true);
+  EXPECT_EQ(json["requirements"][1]["what"], "opencl");
+  EXPECT_EQ(json["requirements"][1]["served"], false);
+  EXPECT_EQ(json["requirements"][1]["required_by"],
             nlohmann::json::parse(R"(["entry 2 \"opencl\" of digits_mlp_opencl.so"])"));
 }
 
-TEST(Doctor, AnswersForOneKey) {
+TEST(Doctor, ReportsOneKey) {
   EXPECT_EQ(with_graph({"plugins", "doctor", "--key", "GraphExecutorFactory"}).status, 0);
   EXPECT_EQ(with_graph({"plugins", "doctor", "--key", "acme.npu"}).status, 1);
 }
 
-TEST(PluginsList, ShowsManifestsAndTheirState) {
+TEST(PluginsList, ListsManifestsAndTheirState) {
   const Outcome list = with_graph({"plugins", "list", "--json"});
 
   ASSERT_EQ(list.status, 0) << list.err;
@@ -296,7 +296,7 @@ TEST(PluginsList, ShowsManifestsAndTheirState) {
   EXPECT_EQ(run_gantry({"plugins", "list"}).out, "no plugin is installed\n");
 }
 
-TEST(Devices, AlwaysHoldTheCpu) {
+TEST(Devices, AlwaysListTheCpu) {
   const Outcome devices = run_gantry({"devices", "--json"});
 
   ASSERT_EQ(devices.status, 0) << devices.err;
@@ -306,7 +306,7 @@ TEST(Devices, AlwaysHoldTheCpu) {
   EXPECT_EQ(json["devices"][0]["plugin"], nullptr);
 }
 
-TEST(Version, SaysWhatThisIs) {
+TEST(Version, PrintsTheVersionsOfCoreAndAbi) {
   const Outcome version = run_gantry({"version"});
 
   EXPECT_EQ(version.status, 0);
@@ -314,7 +314,7 @@ TEST(Version, SaysWhatThisIs) {
   EXPECT_THAT(version.out, HasSubstr("\n  abi     1.0"));
 }
 
-TEST(Pack, NamesTheRecipeThatIsMissing) {
+TEST(Pack, ReportsAMissingRecipe) {
   const Outcome pack = run_gantry({"pack", "no-such.yaml", "-o", "/dev/null/x.so"});
 
   EXPECT_EQ(pack.status, 1);

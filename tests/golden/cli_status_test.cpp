@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-void expect_refused(const Outcome& outcome, int status, const std::string& error) {
+void expect_error(const Outcome& outcome, int status, const std::string& error) {
   EXPECT_EQ(outcome.status, status);
   EXPECT_THAT(outcome.out, IsEmpty());
   EXPECT_EQ(outcome.err, error);
@@ -29,8 +29,8 @@ struct WrongUsage {
 
 class Usage : public ::testing::TestWithParam<WrongUsage> {};
 
-TEST_P(Usage, IsRefusedWithStatus2) {
-  expect_refused(run_gantry(GetParam().args), 2, GetParam().error);
+TEST_P(Usage, IsRejectedWithStatus2) {
+  expect_error(run_gantry(GetParam().args), 2, GetParam().error);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -52,13 +52,14 @@ INSTANTIATE_TEST_SUITE_P(
                    "gantry: --arg requires --function\n  see: gantry run --help\n"},
         WrongUsage{"BadArg",
                    {"run", "x.so", "--function", "f", "--arg", "int:x"},
-                   "gantry: --arg: argument \"int:x\": \"x\" is no 64-bit integer\n"
+                   "gantry: --arg: argument \"int:x\": \"x\" is not a 64-bit integer\n"
                    "  see: gantry run --help\n"},
-        WrongUsage{"BadInput",
-                   {"run", "x.so", "--input", "x.npy"},
-                   "gantry: --input: input \"x.npy\" has no known form, expected NAME=FILE.npy or "
-                   "NAME=FILE.npz\n  see: gantry run --help\n"},
-        WrongUsage{"ToleranceWithoutExpectation",
+        WrongUsage{
+            "BadInput",
+            {"run", "x.so", "--input", "x.npy"},
+            "gantry: --input: input \"x.npy\" has an unknown form, expected NAME=FILE.npy or "
+            "NAME=FILE.npz\n  see: gantry run --help\n"},
+        WrongUsage{"ToleranceWithoutExpect",
                    {"run", "x.so", "--rtol", "1e-3"},
                    "gantry: --rtol requires --expect\n  see: gantry run --help\n"},
         WrongUsage{"MistypedCommand",
@@ -84,16 +85,16 @@ INSTANTIATE_TEST_SUITE_P(
             "EmptyFile", {"inspect", ""}, "gantry: FILE: is empty\n  see: gantry inspect --help\n"},
         WrongUsage{
             "EmptyFileToRun", {"run", ""}, "gantry: FILE: is empty\n  see: gantry run --help\n"},
-        WrongUsage{"EmptyFileToMeasure",
+        WrongUsage{"EmptyFileToBench",
                    {"bench", ""},
                    "gantry: FILE: is empty\n  see: gantry bench --help\n"},
         WrongUsage{"EmptyRecipe",
                    {"pack", "", "-o", "x.so"},
                    "gantry: RECIPE: is empty\n  see: gantry pack --help\n"},
-        WrongUsage{"EmptyFolderOfPlugins",
+        WrongUsage{"EmptyPluginDirectory",
                    {"--plugins", "", "devices"},
                    "gantry: --plugins: is empty\n  see: gantry devices --help\n"},
-        WrongUsage{"ToleranceThatIsNoNumber",
+        WrongUsage{"NanTolerance",
                    {"run", "x.so", "--expect", "y.npz", "--rtol", "nan"},
                    "gantry: --rtol: tolerance is \"nan\", expected a finite number >= 0\n"
                    "  see: gantry run --help\n"},
@@ -101,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"run", "x.so", "--expect", "y.npz", "--atol", "-1e-3"},
                    "gantry: --atol: tolerance is \"-1e-3\", expected a finite number >= 0\n"
                    "  see: gantry run --help\n"},
-        WrongUsage{"EndlessTolerance",
+        WrongUsage{"InfiniteTolerance",
                    {"run", "x.so", "--expect", "y.npz", "--atol", "inf"},
                    "gantry: --atol: tolerance is \"inf\", expected a finite number >= 0\n"
                    "  see: gantry run --help\n"},
@@ -113,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Help, IsAskedForAndSoNoError) {
+TEST(Help, IsPrintedToStdoutWithStatus0) {
   for (const char* command : {"inspect", "run", "bench", "plugins", "devices", "pack", "version"}) {
     const Outcome help = run_gantry({command, "--help"});
 
@@ -123,7 +124,7 @@ TEST(Help, IsAskedForAndSoNoError) {
   }
 }
 
-TEST(Version, IsAnOptionToo) {
+TEST(Version, IsAlsoAnOption) {
   const Outcome version = run_gantry({"--version"});
 
   EXPECT_EQ(version.status, 0);
@@ -131,8 +132,7 @@ TEST(Version, IsAnOptionToo) {
   EXPECT_EQ(version.out, run_gantry({"version"}).out);
 }
 
-// What was asked for and cannot be written was not done.
-TEST(Stdout, ThatIsFullIsAnError) {
+TEST(Stdout, IsReportedWhenTheDeviceIsFull) {
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {"--help"}, {"--version"}, {"inspect", "--help"}, {"version"}}) {
     const Outcome outcome = run_gantry_into("/dev/full", args);
@@ -143,45 +143,44 @@ TEST(Stdout, ThatIsFullIsAnError) {
   }
 }
 
-TEST(InspectRefuses, AFileThatIsNotThere) {
-  expect_refused(run_gantry({"inspect", "no/such.so"}), 1, "gantry: no/such.so does not exist\n");
+TEST(InspectRejects, AMissingFile) {
+  expect_error(run_gantry({"inspect", "no/such.so"}), 1, "gantry: no/such.so does not exist\n");
 }
 
-TEST(InspectRefuses, ADirectory) {
-  expect_refused(run_gantry({"inspect", "tvm-0.12"}), 1,
-                 "gantry: tvm-0.12 is a directory, not a regular file\n");
+TEST(InspectRejects, ADirectory) {
+  expect_error(run_gantry({"inspect", "tvm-0.12"}), 1,
+               "gantry: tvm-0.12 is a directory, not a regular file\n");
 }
 
-TEST(InspectRefuses, AFifoWithoutWaiting) {
+TEST(InspectRejects, AFifoWithoutBlocking) {
   const TempDir temp;
   const std::string fifo = (temp / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
 
-  expect_refused(run_gantry({"inspect", fifo}), 1,
-                 "gantry: " + fifo + " is a FIFO, not a regular file\n");
+  expect_error(run_gantry({"inspect", fifo}), 1,
+               "gantry: " + fifo + " is a FIFO, not a regular file\n");
 }
 
-TEST(InspectRefuses, AnEmptyFile) {
+TEST(InspectRejects, AnEmptyFile) {
   const TempDir temp;
   write_file(temp / "empty", "");
   const std::string path = (temp / "empty").string();
 
-  expect_refused(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty (offset 0x0)\n");
+  expect_error(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty (offset 0x0)\n");
 }
 
-TEST(InspectRefuses, ATextFileSayingHowItBegins) {
+TEST(InspectRejects, ATextFileWithItsFirstLine) {
   const TempDir temp;
   write_file(temp / "model.so", "\n  name: digits\nlayers: 3\n");
   const std::string path = (temp / "model.so").string();
 
-  expect_refused(
-      run_gantry({"inspect", path}), 1,
-      "gantry: \"" + path +
-          "\" is text that begins with \"name: digits\"; expected a shared library, an "
-          "object file, an archive, a parameter file, numpy arrays or a bare container\n");
+  expect_error(run_gantry({"inspect", path}), 1,
+               "gantry: \"" + path +
+                   "\" is text that begins with \"name: digits\"; expected a shared library, an "
+                   "object file, an archive, a parameter file, numpy arrays or a bare container\n");
 }
 
-TEST(InspectRefuses, ATruncatedLibrary) {
+TEST(InspectRejects, ATruncatedLibrary) {
   const TempDir temp;
   const auto whole = read_file(golden("tvm-0.12/axpy2_opencl.so"));
   write_file(temp / "cut.so", std::span(whole).first(8192));
@@ -194,7 +193,7 @@ TEST(InspectRefuses, ATruncatedLibrary) {
   EXPECT_THAT(inspect.err, HasSubstr("file ends at 0x2000 (offset 0x2000)\n  in \""));
 }
 
-TEST(Names, FromAFileNeverReachTheTerminalAsTheyAre) {
+TEST(FileNames, AreEscapedInErrors) {
   const TempDir temp;
   write_file(temp / "x\x1b[31m", "text");
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The command line as a user runs it: the built program, golden files, expected texts.
+# Tests that run the built command-line program and check its output.
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
   gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)

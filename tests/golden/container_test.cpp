@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every artifact that TVM exported for us is read to its last byte, and no damage to its container
-// leads the reader astray.
+// Reads every golden artifact to its last byte, and damaged copies of their containers.
 #include "core/format/container.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
@@ -274,12 +273,12 @@ TEST_P(Golden, HasTheGenerationAndDialectOfItsExporter) {
   EXPECT_EQ(container_.prefix, "");
 }
 
-TEST_P(Golden, IsReadToItsLastByteWithoutAWarning) {
+TEST_P(Golden, IsReadToTheLastByteWithoutAWarning) {
   EXPECT_EQ(container_.bytes.size(), GetParam().container_bytes);
   EXPECT_THAT(container_.warnings, IsEmpty());
 }
 
-TEST_P(Golden, HasItsModulesWhereTheyAre) {
+TEST_P(Golden, HasTheModulesOfTheTable) {
   ASSERT_EQ(container_.entries.size(), GetParam().modules.size());
   for (std::size_t i = 0; i < container_.entries.size(); ++i) {
     EXPECT_EQ(container_.entries[i].type_key, GetParam().modules[i].type_key);
@@ -288,24 +287,24 @@ TEST_P(Golden, HasItsModulesWhereTheyAre) {
   }
 }
 
-TEST_P(Golden, HasItsImports) {
+TEST_P(Golden, HasTheImportsOfTheTable) {
   ASSERT_EQ(container_.tree.module_count(), GetParam().imports.size());
   for (std::size_t i = 0; i < GetParam().imports.size(); ++i) {
     EXPECT_THAT(container_.tree.children_of(i), ::testing::ElementsAreArray(GetParam().imports[i]));
   }
 }
 
-TEST_P(Golden, TellsWhatItsPayloadsHold) {
+TEST_P(Golden, HasPayloadsThatCanBeDescribed) {
   for (const Entry& entry : container_.entries) {
     const PayloadDetails details = describe_payload(entry, container_.facts, layouts());
 
     EXPECT_THAT(details.warnings, IsEmpty()) << entry.type_key;
-    const bool says_nothing = entry.is_library() || entry.type_key == "metadata_module";
-    EXPECT_EQ(details.root.children.empty(), says_nothing) << entry.type_key;
+    const bool has_no_details = entry.is_library() || entry.type_key == "metadata_module";
+    EXPECT_EQ(details.root.children.empty(), has_no_details) << entry.type_key;
   }
 }
 
-TEST_P(Golden, IsAWholeLibraryOfX86) {
+TEST_P(Golden, IsACompleteLibraryForX86) {
   EXPECT_TRUE(file_->check_complete().ok());
   EXPECT_EQ(file_->machine(), ElfMachine::x86_64);
   EXPECT_EQ(file_->type(), ElfType::shared);
@@ -318,20 +317,21 @@ INSTANTIATE_TEST_SUITE_P(Each, Golden, ::testing::ValuesIn(artifacts()), [](cons
   return name;
 });
 
-TEST(GoldenTable, NamesEveryLibraryInTheDirectory) {
-  std::set<std::string> there, named;
+TEST(GoldenTable, ListsEveryLibraryInTheDirectory) {
+  std::set<std::string> present, listed;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(test::golden(""))) {
     if (entry.path().extension() != ".so") continue;
-    there.insert(std::filesystem::relative(entry.path(), test::golden("")).string());
+    present.insert(std::filesystem::relative(entry.path(), test::golden("")).string());
   }
-  for (const Artifact& artifact : artifacts()) named.insert(artifact.file);
+  for (const Artifact& artifact : artifacts()) listed.insert(artifact.file);
 
-  EXPECT_EQ(there, named);
+  EXPECT_EQ(present, listed);
 }
 
-// ---- what single payloads say --------------------------------------------------------------------
+// ---- details of single payloads
+// ------------------------------------------------------------------
 
-// The one module of that key in a golden file, described.
+// The details of the module with this key in a golden file.
 PayloadDetails details_of(std::string_view file_name, std::string_view key) {
   const auto mapped = MappedFile::open(test::golden(file_name));
   const auto file = ElfFile::parse(*mapped);
@@ -346,19 +346,19 @@ std::string value_at(const Detail& root, std::initializer_list<std::string_view>
   const Detail* at = &root;
   for (const std::string_view name : path) {
     at = at->find(name);
-    if (at == nullptr) return concat("nothing is called ", name);
+    if (at == nullptr) return concat("no detail is named ", name);
   }
   return at->value;
 }
 
-TEST(GoldenDetails, SeeThroughAFormatThatLies) {
+TEST(GoldenDetails, HaveTheFormatOfTheDataBesideTheDeclaredFormat) {
   const auto details = details_of("tvm-0.12/axpy2_cuda_cubin90.so", "cuda");
 
   EXPECT_EQ(value_at(details.root, {"format"}), "cubin");
   EXPECT_EQ(value_at(details.root, {"data_format"}), "fatbin");
 }
 
-TEST(GoldenDetails, NameTheReleaseOfAVirtualMachine) {
+TEST(GoldenDetails, HaveTheReleaseOfAVirtualMachine) {
   const auto relay = details_of("tvm-0.12/digits_mlp_vm_llvm.so", "VMExecutable");
   const auto relax = details_of("tvm-0.25/digits_mlp_relax_llvm.so", "relax.VMExecutable");
 
@@ -367,7 +367,7 @@ TEST(GoldenDetails, NameTheReleaseOfAVirtualMachine) {
   EXPECT_EQ(value_at(relax.root, {"functions", "main", "kind"}), "1");
 }
 
-TEST(GoldenDetails, NameTheParametersOfAnExecutor) {
+TEST(GoldenDetails, HaveTheParametersOfAnExecutor) {
   const auto details = details_of("tvm-0.12/digits_mlp_llvm.so", "GraphExecutorFactory");
 
   EXPECT_EQ(value_at(details.root, {"module_name"}), "default");
@@ -376,7 +376,8 @@ TEST(GoldenDetails, NameTheParametersOfAnExecutor) {
   for (const Detail& param : params->children) EXPECT_NE(param.name, "");
 }
 
-// ---- other files that hold a container -----------------------------------------------------------
+// ---- other files with a container
+// ----------------------------------------------------------------
 
 std::vector<std::uint8_t> golden_container(std::string_view file_name) {
   const auto mapped = MappedFile::open(test::golden(file_name));
@@ -385,7 +386,7 @@ std::vector<std::uint8_t> golden_container(std::string_view file_name) {
   return {container->bytes.begin(), container->bytes.end()};
 }
 
-TEST(OtherFile, OfAnotherMachineIsRead) {
+TEST(OtherFile, LibraryOfAnotherMachineIsRead) {
   const auto bytes = golden_container("tvm-0.25/axpy2_opencl.so");
   const auto library = test::ElfBuilder()
                            .machine(183)
@@ -404,8 +405,8 @@ TEST(OtherFile, OfAnotherMachineIsRead) {
   EXPECT_EQ(std::memcmp(library.data() + container->file_offset, bytes.data(), bytes.size()), 0);
 }
 
-// What an exporter hands to the linker: the container in an object file.
-TEST(OtherFile, ThatIsAnObjectIsRead) {
+// An exporter passes the container to the linker as an object file.
+TEST(OtherFile, ObjectFileIsRead) {
   const auto bytes = golden_container("tvm-0.12/axpy2_opencl.so");
   const auto object = test::relocatable_object("__tvm_dev_mblob", bytes);
   const auto file = ElfFile::parse(object);
@@ -418,7 +419,7 @@ TEST(OtherFile, ThatIsAnObjectIsRead) {
   EXPECT_EQ(container->entries[1].type_key, "opencl");
 }
 
-TEST(OtherFile, ThatIsTheBareContainerIsRead) {
+TEST(OtherFile, BareContainerIsRead) {
   const auto bytes = golden_container("tvm-0.12/axpy2_vulkan.so");
 
   const auto container = read_container_bytes(bytes, layouts());
@@ -429,9 +430,10 @@ TEST(OtherFile, ThatIsTheBareContainerIsRead) {
   EXPECT_EQ(container->entries[1].type_key, "vulkan");
 }
 
-// ---- damage --------------------------------------------------------------------------------------
+// ---- damage
+// --------------------------------------------------------------------------------------
 
-// The container of a golden file, as bytes of our own, and the symbols that lead to it.
+// A copy of the container of a golden file, and the symbols of its library.
 struct Damaged {
   std::vector<std::uint8_t> bytes;
 
@@ -449,19 +451,20 @@ struct Damaged {
     bytes.assign(container->bytes.begin(), container->bytes.end());
   }
 
-  // Reads the first `size` bytes, now and then what their payloads tell as well; what comes out must
-  // hold together.
+  // Reads the first `size` bytes and checks that the result is consistent. Some of the calls
+  // describe the payloads, too.
   Result<Container> read(std::size_t size) const {
     ContainerLocation location = location_;
     location.room = std::span(bytes).first(size);
     auto container = read_container(location, layouts());
-    // Plain tests: this runs half a million times, and under sanitizers.
+    // Without EXPECT macros, because this runs half a million times, also under sanitizers.
     if (!container.ok()) {
       if (container.error().code != Code::malformed) ADD_FAILURE() << container.error().message;
       return container;
     }
     if (container->tree.module_count() != container->entries.size()) ADD_FAILURE();
-    // Details take many times as long. Primes, so that all bits and values have their turn.
+    // Details take many times as long as reading. The intervals are primes, so that over all calls
+    // every bit and value is covered.
     const std::uint64_t details_every = bytes.size() < 6000 ? 5 : 17;
     const bool with_details = reads_++ % details_every == 0;
     for (const Entry& entry : container->entries) {
@@ -474,30 +477,31 @@ struct Damaged {
  private:
   static void describe(const Entry& entry, const ExporterFacts& facts) {
     const PayloadDetails details = describe_payload(entry, facts, layouts());
-    const bool told = !details.root.children.empty() || !details.warnings.empty();
-    const bool nothing_to_tell = entry.payload.empty() || entry.boundary == Boundary::unknown ||
-                                 !layouts().knows(entry.type_key);
-    if (told == nothing_to_tell) ADD_FAILURE() << entry.type_key << " tells " << told;
+    const bool described = !details.root.children.empty() || !details.warnings.empty();
+    const bool describable = !entry.payload.empty() && entry.boundary != Boundary::unknown &&
+                             layouts().knows(entry.type_key);
+    if (described != describable) ADD_FAILURE() << entry.type_key << ": described is " << described;
   }
 
   std::vector<std::string> names_;
   ContainerLocation location_;
-  // that were not refused
+  // successful reads
   mutable std::uint64_t reads_ = 0;
 };
 
-// Small enough for all there is; the largest is a whole model, 30 KB of container and 245,512 bits.
+// Artifacts that are small enough for exhaustive damage. The largest is a whole model, with a
+// container of 30 KB or 245,512 bits.
 class SmallGolden : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(SmallGolden, IsRefusedWhenItIsCut) {
+TEST_P(SmallGolden, IsRejectedWhenTruncated) {
   const Damaged damaged(GetParam());
   for (std::size_t size = 0; size < damaged.bytes.size(); ++size) {
     EXPECT_FALSE(damaged.read(size).ok()) << "accepted the first " << size << " bytes";
   }
 }
 
-// The header is made to agree with the cut, so that only the content can tell.
-TEST_P(SmallGolden, IsRefusedWhenItsHeaderIsCutAlong) {
+// The header has the truncated size, so only the content is inconsistent.
+TEST_P(SmallGolden, IsRejectedWhenTruncatedWithAMatchingHeader) {
   Damaged damaged(GetParam());
   const std::size_t whole = damaged.bytes.size();
   for (std::size_t size = 16; size < whole; ++size) {
@@ -507,7 +511,7 @@ TEST_P(SmallGolden, IsRefusedWhenItsHeaderIsCutAlong) {
   }
 }
 
-TEST_P(SmallGolden, SurvivesEveryFlippedBit) {
+TEST_P(SmallGolden, IsReadSafelyWithAnyFlippedBit) {
   Damaged damaged(GetParam());
   for (std::size_t i = 0; i < damaged.bytes.size() * 8; ++i) {
     damaged.bytes[i / 8] ^= static_cast<std::uint8_t>(1 << i % 8);
@@ -530,16 +534,15 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// All 255 other values of each byte.
-TEST(DamagedContainer, SurvivesEveryValueOfEveryByte) {
+TEST(DamagedContainer, IsReadSafelyWithAnyValueOfAnyByte) {
   Damaged damaged("tvm-0.12/axpy2_opencl.so");
   for (std::size_t i = 0; i < damaged.bytes.size(); ++i) {
-    const std::uint8_t was = damaged.bytes[i];
+    const std::uint8_t original = damaged.bytes[i];
     for (int value = 0; value < 256; ++value) {
       damaged.bytes[i] = static_cast<std::uint8_t>(value);
       (void)damaged.read(damaged.bytes.size());
     }
-    damaged.bytes[i] = was;
+    damaged.bytes[i] = original;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model whose parameters are constants of its library, as TVM v0.8 exported them with --link-params, packed and run
-// by the built program.
+// A model whose parameters are constants of its library, as TVM v0.8 exported them with
+// --link-params, packed and run by the built program.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -33,7 +33,7 @@ class LinkedModel : public ::testing::Test {
   TempDir temp;
 };
 
-TEST_F(LinkedModel, RunsOnItsInputsAlone) {
+TEST_F(LinkedModel, RunsWithoutParameterFiles) {
   const std::vector<float> x{1, 2, 3, 4};
   const std::vector<std::int64_t> shape{4};
   const std::span data(reinterpret_cast<const std::uint8_t*>(x.data()), 4 * x.size());
@@ -46,7 +46,7 @@ TEST_F(LinkedModel, RunsOnItsInputsAlone) {
   EXPECT_THAT(floats_in(temp / "y.npz", "output"), ElementsAre(11, 42, 93, 164));
 }
 
-TEST_F(LinkedModel, AsksForNoConstant) {
+TEST_F(LinkedModel, DoesNotListConstantsAsInputs) {
   const Outcome done = run({});
 
   EXPECT_EQ(done.status, 1);

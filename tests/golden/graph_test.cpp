@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph executors of artifacts that Apache TVM exported, against the outputs that TVM computed.
+// Compares graph executors of artifacts that Apache TVM exported with the outputs that TVM
+// computed.
 #include <gantry/runtime.hpp>
 #include "tests/support/files.hpp"
 
@@ -40,7 +41,7 @@ class GraphRun : public ::testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
-  // Runs every row of the inputs; gives the largest difference to the expected rows.
+  // Runs every row of the inputs; returns the largest difference from the expected rows.
   double largest_difference(Executor& executor, const std::string& input, const Tensor& inputs,
                             const Tensor& expected) {
     double largest = 0;
@@ -64,7 +65,7 @@ class GraphRun : public ::testing::Test {
 
 class GraphGolden : public GraphRun, public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(GraphGolden, DigitsComputeWhatTvmComputed) {
+TEST_P(GraphGolden, DigitsMatchTvmBitForBit) {
   const std::string target = GetParam();
   Executor executor = load("tvm-0.12/digits_mlp_" + target + ".so");
 
@@ -75,7 +76,7 @@ TEST_P(GraphGolden, DigitsComputeWhatTvmComputed) {
   EXPECT_EQ(difference, 0.0);
 }
 
-TEST_P(GraphGolden, ResidualNetworkComputesWhatTvmComputed) {
+TEST_P(GraphGolden, ResidualNetworkMatchesTvm) {
   const std::string target = GetParam();
   Executor executor = load("tvm-0.12/resnet20_" + target + ".so");
 
@@ -125,10 +126,10 @@ TEST_F(GraphRun, SharesParametersBetweenExecutorsOfOneModule) {
   const Function get_second = second.module().function("get_input").value();
   const Tensor p0 = get_first("p0")->tensor().value();
   EXPECT_NE(p0.data(),
-            // TVM's records lie anywhere, so each has its copy
+            // TVM's records are not aligned, so each executor has its copy
             get_second("p0")->tensor()->data());
 
-  // A parameter list with only the name and the array: share_params reads the names.
+  // A parameter list with a name and no array: share_params reads only names.
   std::string list;
   const auto add = [&](const auto& value) {
     list.append(reinterpret_cast<const char*>(&value), sizeof value);

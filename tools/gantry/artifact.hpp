@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file says about itself as an artifact, read from its bytes: nothing of it is executed.
+// An artifact as its bytes describe it; nothing in the file is executed.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -17,17 +17,19 @@
 namespace gantry::cli {
 
 struct Artifact {
-  // what views in the others point into
+  // owns the bytes that `elf` and `container` refer to
   std::shared_ptr<const MappedFile> file;
   ElfFile elf;
   Container container;
 };
 
-// returns  what opening the file says; malformed, unsupported as its readers find
+// Reads a shared library and its container.
+//
+// returns  errors of opening the file; malformed or unsupported from the ELF and container readers
 Result<Artifact> read_artifact(const std::string& path, const PayloadLayouts& layouts);
 
-// The names of the models in it, each once, in the order of its modules: a model's module calls the function that makes
-// an executor of it by this name.
+// The names of the models in the artifact, without duplicates, in module order. The name of a model
+// is also the name of the function that creates its executors.
 std::vector<std::string> model_names(const Artifact& artifact, const PayloadLayouts& layouts);
 
 }  // namespace gantry::cli

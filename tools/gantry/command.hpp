@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every sub-command is given and gives: options of its own to the parser, and what to do once
-// they are known. Nothing but the parser runs before that.
+// Interface of the sub-commands: each adds its options to the parser, and sets the action that runs
+// after parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,19 +12,19 @@
 
 namespace gantry::cli {
 
-// Options that stand before or behind any sub-command.
+// Options that are accepted before and after every sub-command.
 struct Globals {
   std::string config;
   std::vector<std::string> plugins;
   int threads = 0;
-  // level; empty: the configuration's
+  // level; empty: as configured
   std::string log;
   bool quiet = false;
 };
 
 struct Invocation {
   Globals globals;
-  // returns the exit status; set by the sub-command that was named
+  // set by the sub-command that was parsed; returns the exit status
   std::function<int()> action;
 };
 
@@ -36,7 +36,7 @@ void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 
-// What `gantry version` says, without a line break at its end.
+// The output of `gantry version`, without the final line break.
 std::string version_text();
 
 }  // namespace gantry::cli

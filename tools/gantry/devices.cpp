@@ -16,7 +16,7 @@ std::string devices_text(const std::vector<DeviceInfo>& devices) {
   std::string text;
   for (const DeviceInfo& device : devices) {
     text += concat(terminal.paint(concat(escaped(device.name), ":", device.index), Tone::heading),
-                   "  ", device.plugin.empty() ? "gantry itself" : escaped(device.plugin), "\n");
+                   "  ", device.plugin.empty() ? "built in" : escaped(device.plugin), "\n");
     for (const auto& [name, value] : device.attributes) {
       text += concat("  ", escaped(name), "  ", escaped(value), "\n");
     }
@@ -64,7 +64,7 @@ int devices(const Globals& globals, bool json) {
 
 void add_devices(CLI::App& app, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("devices", "devices of all installed plugins");
+  CLI::App* command = app.add_subcommand("devices", "list the devices of all installed plugins");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry devices");
   command->callback([json, &invocation] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How --help looks.
+// The format of --help.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,10 +9,10 @@
 
 namespace gantry::cli {
 
-// A sub-command's help lists the global options too, for they may stand behind it: who is sent there finds them.
+// Lists the global options in the help of every sub-command, which accepts them too.
 class HelpFormat : public CLI::Formatter {
  public:
-  // What comes behind a command's own options.
+  // The part after a command's own options.
   std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override;
 };
 

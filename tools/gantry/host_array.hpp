@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Named arrays in CPU memory: what a run gives, what it is compared with, what is written.
+// Named arrays in CPU memory: outputs of a run, expected outputs, arrays to write.
 #pragma once
 
 #include "tools/gantry/common/compare.hpp"
@@ -22,23 +22,24 @@ struct HostArray {
   Tensor tensor;
 };
 
-// A copy of a tensor, from wherever it is.
+// Copies a tensor from its device to the CPU.
 Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor);
 
 ArrayView view_of(const HostArray& array);
-// An object of name, dtype, shape.
+// Writes an object with the array's name, dtype and shape.
 void write_type(const HostArray& array, JsonWriter& json);
-// "output  float32[1, 10]  0.5 0.25 ...": at most eight elements.
+// "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
 std::string line_of(const HostArray& array);
 
 Status write_arrays(const std::string& path, std::span<const HostArray> arrays);
 
-// The members of a file that a run is compared with.
+// The arrays of a file that the outputs of a run are compared with.
 class ExpectedArrays {
  public:
   static Result<ExpectedArrays> read(Runtime& runtime, const std::string& path);
 
-  // only     compare what the file holds and let other arrays pass; else a further array differs
+  // only     ignore arrays of `found` that the file does not contain; otherwise they are
+  //          differences
   Status compare_with(std::span<const HostArray> found, Tolerance tolerance, bool only) const;
 
  private:

@@ -24,15 +24,17 @@ struct ReportOptions {
   bool json = false;
 };
 
-// Writes every payload to a file of its own, "2-opencl.bin", and tells their names.
-Status extract(const InspectReport& report, const std::string& directory, bool tell) {
+// Writes every payload to its own file, for example "2-opencl.bin".
+//
+// print_paths  print the path of each file
+Status extract(const InspectReport& report, const std::string& directory, bool print_paths) {
   GANTRY_TRY(const OutputDirectory output, OutputDirectory::create(directory));
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     const Entry& entry = report.container.entries[i];
     if (!has_payload(entry)) continue;
     const std::string name = concat(i, "-", file_name_text(entry.type_key), ".bin");
     GANTRY_CHECK(output.write(name, entry.payload));
-    if (tell) print(escaped((std::filesystem::path(directory) / name).string()) + "\n");
+    if (print_paths) print(escaped((std::filesystem::path(directory) / name).string()) + "\n");
   }
   return {};
 }
@@ -45,9 +47,9 @@ Status inspect(const ReportOptions& options, const Globals& globals) {
                            globals.quiet};
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
   if (!options.extract.empty()) {
-    const bool tell = !options.json && options.tree.empty();
-    GANTRY_CHECK(extract(report, options.extract, tell));
-    if (tell) return {};
+    const bool extract_only = !options.json && options.tree.empty();
+    GANTRY_CHECK(extract(report, options.extract, extract_only));
+    if (extract_only) return {};
   }
   if (options.json) {
     write_inspect_json(report, how, print);
@@ -67,18 +69,20 @@ Status inspect(const ReportOptions& options, const Globals& globals) {
 
 void add_inspect(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "tell what is in a file, without executing it");
+  CLI::App* command =
+      app.add_subcommand("inspect", "list the contents of a file without executing it");
   command
       ->add_option("FILE", options->file, "shared library, object, archive, parameters, container")
       ->required()
       ->check(not_empty());
   CLI::Option* tree =
-      command->add_option("--tree", options->tree, "only who imports whom: text, dot or mermaid")
+      command
+          ->add_option("--tree", options->tree, "print only the import tree: text, dot or mermaid")
           ->type_name("FORM")
           ->check(CLI::IsMember({"text", "dot", "mermaid"}));
   command
       ->add_option("--extract", options->extract,
-                   "write each payload to <index>-<type key>.bin here")
+                   "write each payload to DIR/<index>-<type key>.bin")
       ->type_name("DIR")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);

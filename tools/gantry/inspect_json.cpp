@@ -10,7 +10,7 @@
 namespace gantry::cli {
 namespace {
 
-// A number that JSON can hold, as one; any other as its text.
+// Writes an integer of 64 bits as a number, any other number as text.
 void write_number(std::string_view text, JsonWriter& json) {
   std::int64_t value = 0;
   std::uint64_t large = 0;
@@ -26,7 +26,7 @@ void write_number(std::string_view text, JsonWriter& json) {
   json.value(json_text(text));
 }
 
-// A name may come from the file, so it may stand there twice: the second one is told apart.
+// Makes keys unique. Names come from the file and may repeat; the second "name" becomes "name#2".
 class UniqueKeys {
  public:
   std::string of(std::string_view name) {
@@ -39,7 +39,8 @@ class UniqueKeys {
   std::set<std::string> taken_;
 };
 
-// Recursion ends with the nesting of payload layouts (blob/limits.hpp), which no file decides.
+// The recursion is bounded by the nesting of payload layouts (core/format/limits.hpp), which does
+// not depend on the file.
 void write_detail(const Detail& detail, JsonWriter& json) {
   switch (detail.kind) {
     case Detail::Kind::text:

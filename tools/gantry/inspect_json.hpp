@@ -6,8 +6,9 @@
 
 namespace gantry::cli {
 
-// The document of `inspect --json`. Keys are only ever added; one that does not apply is null or
-// empty, never left out, but `members` and `arrays`, which only archives and arrays have.
+// Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
+// does not apply is null or empty; only `members` (archives) and `arrays` (array files) are left
+// out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const TextSink& sink);
 

@@ -19,9 +19,9 @@ constexpr std::string_view ffi_prefix = "__tvm_ffi_";
 constexpr std::string_view entry_symbol = "__tvm_main__";
 constexpr std::size_t max_entry_bytes = 256;
 
-// The name by which host code can be called; empty for symbols that are not for callers.
+// The name under which a function can be called; empty for internal symbols.
 //
-// source   of `_metadata_` and `_doc_`: apache/tvm-ffi, functions that describe another function
+// source   apache/tvm-ffi, for `_metadata_` and `_doc_`: functions that describe another function
 std::string_view callable_name(std::string_view symbol, Dialect dialect) {
   if (dialect == Dialect::ffi && symbol.starts_with(ffi_prefix)) {
     const std::string_view name = symbol.substr(ffi_prefix.size());
@@ -44,8 +44,8 @@ std::vector<std::string_view> functions_of(const ElfFile& elf, Dialect dialect) 
   return names;
 }
 
-// Compilers leave the name of the entry function as a text behind this symbol; where it is a
-// function, it is the entry itself.
+// Compilers store the name of the entry function as a text at this symbol. If the symbol is a
+// function, it is the entry function itself.
 std::optional<std::string> entry_of(const ElfFile& elf) {
   const ElfSymbol* symbol = elf.find(entry_symbol);
   if (symbol == nullptr || symbol->type != SymbolType::object) return std::nullopt;
@@ -71,7 +71,7 @@ void digest_payloads(InspectReport& report, const InspectOptions& options) {
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
   GANTRY_CHECK(elf.check_complete());
-  // its ELF type says "shared"
+  // the ELF type of a position-independent executable is that of a shared library
   if (elf.flags().pie) report.kind = FileKind::program;
   report.machine = name_of(elf.machine());
   report.soname = elf.soname();
@@ -89,7 +89,7 @@ Status inspect_container(InspectReport& report, const InspectOptions& options) {
   return {};
 }
 
-// Reads headers only: a megabyte of compressed zeros is a gigabyte.
+// Reads headers only: a megabyte of compressed zeros expands to a gigabyte.
 Status inspect_arrays(InspectReport& report) {
   GANTRY_TRY(const ArrayFile file, ArrayFile::parse(report.bytes->bytes()));
   for (std::size_t i = 0; i < file.names().size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that `inspect` tells of a file, gathered without executing it.
+// Everything that `inspect` reports about a file, collected without executing it.
 //
 //     file's bytes -> inspect_report.hpp -> inspect_text.hpp, inspect_json.hpp
 #pragma once
@@ -27,11 +27,11 @@
 
 namespace gantry::cli {
 
-// Who serves a type key; nothing where nobody does. Opens no plugin.
+// The id of the plugin that serves a type key; nothing if there is none. Opens no plugin.
 using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
 
 struct InspectOptions {
-  // built in and from manifests
+  // built-in layouts and those of manifests
   const PayloadLayouts* layouts = nullptr;
   ServedBy served_by;
   // no progress bar
@@ -47,25 +47,25 @@ struct ArrayReport {
   std::uint64_t size = 0;
 };
 
-// What is the same for the whole file. What there is to tell of one module is made when it is written: a file of a
-// megabyte can hold 40,000 of them.
+// Facts about the whole file. Details of a module are computed when they are written, because a
+// file of one megabyte can contain 40,000 modules.
 struct InspectReport {
-  // as it was given
+  // path as given
   std::string file;
   std::uint64_t size = 0;
   FileKind kind = FileKind::unknown;
-  // what views in here point into
+  // owns the bytes that views in this report refer to
   std::shared_ptr<const MappedFile> bytes;
 
-  // empty: none
+  // empty: not an ELF file
   std::string machine;
   std::string soname;
   std::vector<std::string_view> needed;
-  // the text of __tvm_main__
+  // name of the entry function, the text at __tvm_main__
   std::optional<std::string> entry;
 
   Container container;
-  // of each entry's payload; zeros where it has none
+  // of each entry's payload; zeros if it has none
   std::vector<Sha256> digests;
   // sorted
   std::vector<std::string_view> functions;
@@ -73,24 +73,24 @@ struct InspectReport {
   std::vector<ArrayReport> arrays;
 
   bool has_modules() const { return !container.entries.empty(); }
-  // points into the report
+  // refers to this report
   ImportGraph import_graph() const;
 };
 
-// Are the entry's bytes its payload? `_lib` has none, and where nothing says where a payload ends, the bytes are those of
-// its successors too.
+// True if the entry's bytes are its payload. `_lib` has none, and if the end of a payload is
+// unknown, the bytes include those of the entries after it.
 inline bool has_payload(const Entry& entry) {
   return !entry.is_library() && entry.boundary != Boundary::unknown;
 }
 
-// What stands in one module's payload.
+// The contents of one module's payload.
 //
-// warnings   gets what could not be decoded
+// warnings  [out]  receives a warning for each part that could not be decoded
 Detail details_of(const InspectReport& report, std::size_t module, const InspectOptions& options,
                   WarningList& warnings);
 
-// returns  what opening the file says; malformed, unsupported as its readers find; unsupported, reason
-//          FILE_KIND, for a file of unknown kind, with its first bytes
+// returns  errors of opening the file; malformed or unsupported from the reader of its format;
+//          unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
 }  // namespace gantry::cli

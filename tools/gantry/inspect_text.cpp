@@ -81,22 +81,23 @@ class Writer {
   TextTable::Cell server_of(const Entry& entry) const {
     if (entry.is_library()) return {"host code", Tone::faint};
     if (const auto id = options_.served_by(entry.type_key)) return {escaped(*id), Tone::good};
-    return {"nobody", Tone::warning};
+    return {"no plugin", Tone::warning};
   }
 
   TextTable::Row module_row(std::size_t index) const {
     const Entry& entry = report_.container.entries[index];
-    const bool lost = entry.type_key.empty();
+    const bool unknown = entry.type_key.empty();
     const bool library = entry.is_library();
     return {concat(index),
-            lost ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
+            unknown ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
             library ? std::string() : concat(Hex{entry.at}),
             library ? std::string() : size_of(entry),
             server_of(entry),
             has_payload(entry) ? hex_text(report_.digests[index]) : std::string()};
   }
 
-  // As far as it is known: "~38" is a guess, "<=38" are the bytes of its successors too.
+  // "~38": the boundary is guessed. "<=38": it is unknown, so the bytes include those of the
+  // entries after it.
   static std::string size_of(const Entry& entry) {
     if (entry.type_key.empty()) return "?";
     const std::string_view sign = entry.boundary == Boundary::unknown   ? "<="
@@ -107,7 +108,7 @@ class Writer {
 
   void write_modules() {
     section(concat("modules (", report_.container.entries.size(), ")"));
-    // Digests are there to be copied: they are never cut.
+    // No width limit: digests are never truncated, so that they can be copied.
     TextTable::write(
         {{"index", Align::right},
          {"type key"},
@@ -147,8 +148,8 @@ class Writer {
     return human_size(bytes);
   }
 
-  // One line of everything in a list or record: "args [handle, int32], launch [blockIdx.x]"; an array
-  // as "float32[1, 64], 256 B".
+  // A list or record as one line, "args [handle, int32], launch [blockIdx.x]"; an array as
+  // "float32[1, 64], 256 B".
   static std::string inline_text(const Detail& detail) {
     if (leaf(detail)) return value_text(detail);
     if (const Detail* dtype = detail.find("dtype"), *shape = detail.find("shape"),
@@ -164,13 +165,14 @@ class Writer {
     return detail.kind == Detail::Kind::list ? "[" + text + "]" : text;
   }
 
-  // Recursion ends with the nesting of payload layouts (blob/limits.hpp), which no file decides.
+  // The recursion is bounded by the nesting of payload layouts (core/format/limits.hpp), which does
+  // not depend on the file.
   void write_detail(const Detail& detail, std::size_t indent) {
     const std::string name = detail.name.empty() ? std::string("-") : escaped(detail.name);
     const std::string margin(indent, ' ');
     const bool few = detail.children.size() <= 8;
     bool one_line = leaf(detail) || (shallow(detail) && few);
-    // a kernel: lists of leaves
+    // a record of short lists, for example a kernel
     if (!one_line && few && detail.kind == Detail::Kind::record) {
       one_line = true;
       for (const Detail& child : detail.children) {

@@ -7,7 +7,7 @@
 
 namespace gantry::cli {
 
-// What `inspect` prints for people.
+// Writes the report as text.
 void write_inspect_text(const InspectReport& report, const InspectOptions& options,
                         const Terminal& terminal, const TextSink& sink);
 

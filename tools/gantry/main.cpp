@@ -2,7 +2,7 @@
 //
 // gantry: inspects, runs, measures and builds artifacts.
 //
-//     0 done   1 the thing asked for failed   2 wrong usage   3 an error of gantry
+// exit status  0 success   1 the command failed   2 wrong usage   3 internal error of gantry
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
@@ -29,30 +29,32 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--config", globals.config, "runtime configuration, instead of the system's")
       ->type_name("FILE")
       ->check(not_empty());
-  add_repeatable(app, "--plugins", globals.plugins, "look for plugins here before all other places")
+  add_repeatable(app, "--plugins", globals.plugins,
+                 "directory of plugins, searched before all others")
       ->type_name("DIR")
       ->check(not_empty());
-  app.add_option("--threads", globals.threads, "threads of the pool, caller included")
+  app.add_option("--threads", globals.threads, "threads of the pool, including the caller")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--log", globals.log, "error, warning, info or debug")
+  app.add_option("--log", globals.log, "log level: error, warning, info or debug")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
   app.add_flag_callback(
          "-v", [&globals] { globals.log = globals.log == "info" ? "debug" : "info"; },
-         "the same as --log info; twice: debug")
+         "same as --log info; twice: --log debug")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", globals.quiet, "no warnings and no progress on stderr, only errors");
-  app.set_version_flag("--version", version_text, "the same as gantry version");
+  app.set_version_flag("--version", version_text, "same as gantry version");
 }
 
-// "gantry plugins" for the innermost command that was named.
+// The full name of a command, for example "gantry plugins list".
 std::string words_to(const CLI::App& innermost) {
   const CLI::App* parent = innermost.get_parent();
   return parent == nullptr ? innermost.get_name() : words_to(*parent) + " " + innermost.get_name();
 }
 
-// Where a command is missing: what stands in its place. Words that nobody takes fall through to the root.
+// Describes the word in place of a missing command; nothing if no command is missing. Words that no
+// command accepts remain at the root.
 std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
   const bool missing = innermost.get_require_subcommand_min() != 0;
   const std::vector<std::string> words = root.remaining();
@@ -69,8 +71,8 @@ std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App&
   return concat("unknown command ", quoted(word), near.empty() ? "; commands: " + all : near);
 }
 
-// What the parser says of a command line that is not to be followed; --help and --version are of that kind.
-int answer(const CLI::App& app, const CLI::ParseError& error) {
+// Reports why parsing ended early. --help and --version are such errors, with exit code 0.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {
     std::ostringstream text;
     app.exit(error, text);
@@ -89,7 +91,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.formatter(std::make_shared<HelpFormat>());
-  app.set_help_flag("-h,--help", "what can be said here");
+  app.set_help_flag("-h,--help", "show this help");
   app.footer("Example:\n  gantry inspect model.so");
   add_globals(app, invocation.globals);
   add_inspect(app, invocation);
@@ -105,7 +107,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     status = invocation.action();
   } catch (const CLI::ParseError& error) {
-    status = answer(app, error);
+    status = report_parse_error(app, error);
   }
   if (!flush_output()) {
     return report(unavailable("cannot write to stdout: ", std::strerror(errno)));
@@ -116,17 +118,17 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace gantry::cli
 
-// Pages of a mapped file go when somebody cuts it: the system tells of that by a signal, not by an error.
-void end_for_a_cut_file(int) {
+// The kernel sends SIGBUS on access to a page of a mapped file that was truncated.
+void exit_for_truncated_file(int) {
   constexpr std::string_view text =
-      "gantry: a file became shorter while it was read; replace files by renaming\n";
+      "gantry: a file was truncated while it was read; replace files by renaming\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());
   _exit(gantry::cli::kFailed);
 }
 
 int main(int argc, char** argv) {
   using namespace gantry;
-  std::signal(SIGBUS, end_for_a_cut_file);
+  std::signal(SIGBUS, exit_for_truncated_file);
   try {
     return cli::run(argc, argv);
   } catch (...) {

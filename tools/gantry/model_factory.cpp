@@ -14,7 +14,8 @@ Result<Executor> make_executor(Runtime& runtime, const Module& model,
                                bool capture) {
   auto made = runtime.executor(model, devices, capture ? capture_factory : factory);
   if (!made.ok() && capture && made.error().code == Code::unsupported)
-    return std::move(made).error().at("for --capture; without it the model runs there");
+    return std::move(made).error().at(
+        "required by --capture; without it the model runs on this device");
   return made;
 }
 
@@ -35,7 +36,7 @@ Result<std::string> factory_name(const Runtime& runtime, const Module& model,
   }
   std::string all;
   for (const std::string& name : names) all += concat(all.empty() ? "" : ", ", quoted(name));
-  return not_found("the file holds ", names.size(), " models, ", all, ", none is called ",
+  return not_found("the file contains ", names.size(), " models, ", all, "; none is named ",
                    quoted(usual))
       .with_reason("MODULE");
 }

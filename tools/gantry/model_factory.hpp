@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which function of an artifact makes executors.
+// Selects the function of an artifact that creates executors.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -12,22 +12,22 @@
 
 namespace gantry::cli {
 
-// The factory of executors that have a device record a run and replay the recording: called by CUDA's name for that,
-// whatever the device.
+// Factory of executors that record a run on the device and replay the recording. TVM's name for it
+// mentions CUDA; it is used for every device.
 inline constexpr char capture_factory[] = "cuda_graph_create";
 
-// An executor of `factory`, or with `capture` of the one above.
+// Creates an executor with `factory`, or with capture_factory if `capture` is set.
 //
-// returns  unsupported, saying what would run, where a device does not record
+// returns  unsupported if the device cannot record a run
 Result<Executor> make_executor(Runtime& runtime, const Module& model,
                                std::span<const std::string> devices, const std::string& factory,
                                bool capture);
 
-// "default", as TVM's exporter calls it, where the model has a function of that name; else the only name that a model
-// in the file has.
+// Returns "default", the name that TVM's exporter uses, if the model has that function; otherwise
+// the name of the only model in the file.
 //
-// path     [in]   where the model was loaded from
-// returns  not_found, naming what is there: the file holds no model, or several of other names
+// path     [in]   the file that the model was loaded from
+// returns  not_found, listing the names, if the file contains no model or several with other names
 Result<std::string> factory_name(const Runtime& runtime, const Module& model,
                                  const std::string& path);
 

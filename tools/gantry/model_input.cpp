@@ -14,18 +14,19 @@
 namespace gantry::cli {
 namespace {
 
-// A map's value for a text key; nothing where it has none.
+// The items of the list or map that `map` contains under `key`.
 Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view key) {
   for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
     const auto name = map[i].text();
     if (name.ok() && name.value() == key) return map[i + 1].items();
   }
-  return malformed(no_offset, "get_input_info answers without ", quoted(key));
+  return malformed(no_offset, "get_input_info returns no ", quoted(key));
 }
 
 Result<std::vector<std::int64_t>> shape_in(const Any& value) {
   if (value.value().kind != GANTRY_SHAPE) {
-    return malformed(no_offset, "get_input_info answers with a shape that is none");
+    return malformed(no_offset, "get_input_info returns a shape of kind ", value.value().kind,
+                     ", expected ", static_cast<int>(GANTRY_SHAPE));
   }
   const auto& shape = *reinterpret_cast<const ShapeObject*>(value.value().object);
   return std::vector<std::int64_t>(shape.dims, shape.dims + shape.count);
@@ -48,18 +49,19 @@ Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
                    " has no such member; members: ", names.empty() ? "none" : names);
 }
 
-// The type that a file must have: an extent of -1 takes any.
+// Compares a file's type with that of the input; an extent of -1 matches any extent.
 Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
   const auto shape = tensor.shape();
   const bool same_rank = shape.size() == info.shape.size() + (each ? 1 : 0);
-  const bool fits =
-      same_rank && dtype_text(tensor.dtype()) == info.dtype &&
-      std::equal(info.shape.begin(), info.shape.end(), shape.begin() + (each ? 1 : 0),
-                 [](std::int64_t want, std::int64_t found) { return want == found || want < 0; });
+  const bool fits = same_rank && dtype_text(tensor.dtype()) == info.dtype &&
+                    std::equal(info.shape.begin(), info.shape.end(), shape.begin() + (each ? 1 : 0),
+                               [](std::int64_t extent, std::int64_t found) {
+                                 return extent == found || extent < 0;
+                               });
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor), ", expected ",
                  shape_text(info.dtype, info.shape),
-                 each ? " with one more first axis, a list of inputs" : "");
+                 each ? " with an additional first axis for --each" : "");
 }
 
 Result<const InputInfo*> find(std::span<const InputInfo> wanted, const std::string& name) {
@@ -83,14 +85,14 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const NamedFil
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].tensor) return invalid("input ", quoted(wanted[i].name), " is not given");
     if (each && inputs[i].tensor.shape()[0] != inputs[0].tensor.shape()[0]) {
-      return invalid("input ", quoted(inputs[i].name), " is a list of ",
-                     inputs[i].tensor.shape()[0], " inputs, ", quoted(inputs[0].name), " of ",
+      return invalid("input ", quoted(inputs[i].name), " has a first axis of ",
+                     inputs[i].tensor.shape()[0], ", input ", quoted(inputs[0].name), " of ",
                      inputs[0].tensor.shape()[0]);
     }
   }
-  if (each && inputs.empty()) return invalid("the model has no input to take a list of");
+  if (each && inputs.empty()) return invalid("the model has no input, --each requires one");
   if (each && inputs[0].tensor.shape()[0] == 0) {
-    return invalid("input ", quoted(inputs[0].name), " is a list of 0 inputs, minimum is 1");
+    return invalid("input ", quoted(inputs[0].name), " has a first axis of 0, minimum is 1");
   }
   return inputs;
 }
@@ -104,7 +106,7 @@ Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
   GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
   GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
   if (shapes.size() != dtypes.size()) {
-    return malformed(no_offset, "get_input_info answers with ", shapes.size() / 2, " shapes and ",
+    return malformed(no_offset, "get_input_info returns ", shapes.size() / 2, " shapes and ",
                      dtypes.size() / 2, " types");
   }
   std::vector<InputInfo> inputs;

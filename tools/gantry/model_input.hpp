@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an executor wants to be given, and files that give it.
+// The inputs of an executor, and the files that they are read from.
 #pragma once
 
 #include "tools/gantry/common/arg_spec.hpp"
@@ -21,9 +21,9 @@ struct InputInfo {
   std::vector<std::int64_t> shape;
 };
 
-// Inputs that no parameter fills, in the model's order.
+// The inputs that are not parameters, in the model's order.
 //
-// returns  malformed where the executor answers in another form than TVM's get_input_info
+// returns  malformed if get_input_info returns another structure than TVM's
 Result<std::vector<InputInfo>> inputs_of(const Executor& executor);
 
 // "x float32[1, 64], y int32[4]", or "none".
@@ -31,15 +31,16 @@ std::string describe(std::span<const InputInfo> inputs);
 
 struct ModelInput {
   std::string name;
-  // on the CPU; with `each` one more first axis
+  // on the CPU; with `each`, it has an additional first axis
   Tensor tensor;
 };
 
-// Reads the files and matches them with what is wanted.
+// Reads the files and matches them with the inputs of a model.
 //
-// each     the first axis is a list of inputs: all have it, of one length
-// returns  in the order of `wanted`; invalid, listing the inputs with their types, where one is not
-//          given, is given twice, is not wanted, or has another type or shape; what reading says
+// each     every file has an additional first axis, a list of inputs; all have the same length
+// returns  inputs in the order of `wanted`; invalid, listing the inputs with their types, if an
+//          input is missing, duplicate, unknown, or has another type or shape; errors of reading a
+//          file
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, std::span<const NamedFile> files,
                                             std::span<const InputInfo> wanted, bool each);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options as our commands have them, and what the parser asks of their values: one that fails is wrong usage.
+// Options of the commands, and validators of their values. An invalid value is wrong usage.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -13,11 +13,12 @@
 
 namespace gantry::cli {
 
-// An option that may be repeated and takes one value each time: a FILE behind it stays the FILE.
+// Adds an option that may be repeated and takes one value each time, so that a FILE after it
+// remains the positional argument.
 CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
                             std::vector<std::string>& values, const std::string& description);
 
-// What `parse` refuses.
+// Accepts the values that `parse` accepts.
 template <class T>
 CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
   return CLI::Validator(
@@ -28,10 +29,10 @@ CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
       "");
 }
 
-// An empty path or name, as an unset variable of a script leaves it.
+// Rejects an empty path or name, for example from an unset variable in a script.
 CLI::Validator not_empty();
 
-// A tolerance: finite, not negative.
+// Accepts a finite number that is not negative.
 CLI::Validator tolerance();
 
 }  // namespace gantry::cli

@@ -22,7 +22,8 @@ struct RecipeOptions {
   std::string output;
 };
 
-// "ccache gcc -m64" is a program and words to give it first. No shell reads it, so nothing in it is quoted.
+// Splits "ccache gcc -m64" into a program and its first arguments. No shell is involved, so quotes
+// have no special meaning.
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};
@@ -45,12 +46,12 @@ Status pack_recipe(const RecipeOptions& options, bool quiet) {
 
 void add_pack(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RecipeOptions>();
-  CLI::App* command =
-      app.add_subcommand("pack", "build an artifact of host code, kernels, a graph and parameters");
-  command->add_option("RECIPE", options->recipe, "what it is made of")
+  CLI::App* command = app.add_subcommand(
+      "pack", "build an artifact from host code, kernels, a graph and parameters");
+  command->add_option("RECIPE", options->recipe, "the recipe, a YAML file")
       ->required()
       ->check(not_empty());
-  command->add_option("-o,--output", options->output, "the artifact")
+  command->add_option("-o,--output", options->output, "write the artifact to this file")
       ->type_name("FILE.so")
       ->check(not_empty())
       ->required();

@@ -157,8 +157,8 @@ struct HostCode {
   Status runs;
 };
 
-// What plugins say when they are opened and asked for their devices: a driver that they open by themselves is not seen
-// before that.
+// What plugins say when they are opened and asked for their devices: a driver that they open by
+// themselves is not seen before that.
 struct Probe {
   // "opencl:0"
   std::vector<std::string> devices;
@@ -227,7 +227,7 @@ void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
 void write_location(const SearchLocation& location, JsonWriter& json) {
   json.begin_object();
   json.field("tier", location.tier);
-  json.field("place", json_text(location.name));
+  json.field("location", json_text(location.name));
   json.field("text", json_text(describe(location)));
   write_texts("files", location.files, json);
   json.end();
@@ -258,7 +258,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     write_host_code(diagnosis.host_code, json);
     write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
-    json.key("wishes");
+    json.key("requirements");
     json.begin_list();
     for (const ExplainedRequirement& requirement : explanation.requirements)
       write_requirement(requirement, json);

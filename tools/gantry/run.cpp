@@ -23,7 +23,7 @@ struct Finished {
   double load_ns = 0;
   std::vector<std::string> plugins;
   std::vector<std::string> missing;
-  // what --expect found
+  // result of the comparison with --expect
   Status expected;
 };
 
@@ -99,7 +99,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
 
 Result<Finished> run(const RunOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, !options.trace.empty()));
-  // read first: a file that is wrong costs no run
+  // read before the model runs, so that an unreadable file fails early
   std::optional<ExpectedArrays> expected;
   if (!options.expect.empty()) {
     GANTRY_TRY(expected, ExpectedArrays::read(runtime, options.expect));
@@ -128,7 +128,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
   return done;
 }
 
-int run_and_tell(const RunOptions& options, const Globals& globals) {
+int run_and_report(const RunOptions& options, const Globals& globals) {
   auto done = run(options, globals);
   if (!done.ok()) return report(done.error());
   if (options.json) {
@@ -144,29 +144,30 @@ int run_and_tell(const RunOptions& options, const Globals& globals) {
 void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
-  command->add_option("FILE", options->file, "an artifact")->required()->check(not_empty());
+  command->add_option("FILE", options->file, "the artifact")->required()->check(not_empty());
   add_repeatable(*command, "--device", options->devices,
-                 "cpu, opencl:1, ...: where to run; may be repeated")
+                 "device to run on: cpu, opencl:1, ...; may be repeated")
       ->type_name("NAME[:N]")
       ->check(not_empty());
-  CLI::Option* function =
-      command
-          ->add_option("--function", options->function, "call this function instead of the graph")
-          ->type_name("NAME")
-          ->check(not_empty());
+  CLI::Option* function = command
+                              ->add_option("--function", options->function,
+                                           "call this function instead of running the graph")
+                              ->type_name("NAME")
+                              ->check(not_empty());
   add_repeatable(*command, "--arg", options->args,
                  "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
                  "str:text, none; may be repeated")
       ->type_name("SPEC")
       ->check(accepted_by(parse_arg))
       ->needs(function);
-  add_repeatable(*command, "--input", options->inputs, "an input of the graph; may be repeated")
+  add_repeatable(*command, "--input", options->inputs,
+                 "file for an input of the graph; may be repeated")
       ->type_name("NAME=FILE")
       ->check(accepted_by(parse_named_file))
       ->excludes(function);
-  command->add_flag("--each", options->each, "the inputs' first axis is a list: one run for each")
+  command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
       ->excludes(function);
-  command->add_option("--output", options->output, "write the outputs here")
+  command->add_option("--output", options->output, "write the outputs to this file")
       ->type_name("FILE.npz")
       ->check(not_empty());
   CLI::Option* expect =
@@ -179,18 +180,18 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->add_option("--atol", options->tolerance.atol, "absolute tolerance of --expect")
       ->check(tolerance())
       ->needs(expect);
-  command->add_option("--repeat", options->repeat, "run each input so often")
+  command->add_option("--repeat", options->repeat, "run each input N times")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
   command
       ->add_flag("--capture", options->capture,
-                 "have the device record the second run and replay it from then on (CUDA graphs)")
+                 "record the second run on the device and replay it from then on (CUDA graphs)")
       ->excludes(function);
-  command->add_option("--trace", options->trace, "write a Chrome trace here")
+  command->add_option("--trace", options->trace, "write a Chrome trace to this file")
       ->type_name("FILE.json")
       ->check(not_empty());
   command->add_flag("--allow-missing", options->allow_missing,
-                    "load what can be served, fail only where the rest is needed");
+                    "load modules that have a plugin; fail only when another one is called");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Examples:\n"
@@ -201,7 +202,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->callback([options, &invocation] {
     if (options->devices.empty()) options->devices = {"cpu"};
     invocation.action = [options, &invocation] {
-      return run_and_tell(*options, invocation.globals);
+      return run_and_report(*options, invocation.globals);
     };
   });
 }

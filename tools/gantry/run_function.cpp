@@ -13,32 +13,32 @@
 namespace gantry::cli {
 namespace {
 
-// The arguments of one call, and what keeps them alive.
+// The arguments of one call, and the objects that they refer to.
 struct Arguments {
   std::vector<gantry_value> values;
-  // by position
+  // array arguments by position
   std::vector<std::pair<std::size_t, Tensor>> arrays;
-  // hold the texts
+  // own the strings
   std::vector<ArgSpec> specs;
 };
 
-Result<Tensor> location(Runtime& runtime, Tensor array, const std::string& device) {
+Result<Tensor> copied_to(Runtime& runtime, Tensor array, const std::string& device) {
   if (device == "cpu") return array;
   GANTRY_TRY(Tensor placed, runtime.tensor(array.shape(), array.dtype(), device));
   GANTRY_CHECK(runtime.copy(array, placed));
   return placed;
 }
 
-// One argument's value; arrays are made on `device`.
+// Creates the value of one argument; arrays are created on `device`.
 struct MakeValue {
   Runtime& runtime;
   const std::string& device;
-  // out: stays empty for anything else
+  // [out]  set for array arguments only
   Tensor& array;
 
   Result<gantry_value> of_array(Result<Tensor> made) const {
     GANTRY_TRY(Tensor on_cpu, std::move(made));
-    GANTRY_TRY(array, location(runtime, std::move(on_cpu), device));
+    GANTRY_TRY(array, copied_to(runtime, std::move(on_cpu), device));
     gantry_value value{};
     value.kind = GANTRY_TENSOR;
     value.object = array.get();
@@ -67,7 +67,7 @@ struct MakeValue {
   Result<gantry_value> operator()(const FileArg& file) const {
     GANTRY_TRY(auto members, runtime.read_tensors(file.path));
     if (members.size() != 1 || !members.front().first.empty()) {
-      return invalid("argument ", quoted(file.path), " is no single array");
+      return invalid("argument ", quoted(file.path), " is not a single array");
     }
     return of_array(std::move(members.front().second));
   }
@@ -94,7 +94,8 @@ Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
   return arguments;
 }
 
-// A number or a text as an array can stand in a file; anything else is only told.
+// Numbers are stored as arrays, so that they can be written to a file; texts and other objects are
+// only printed.
 Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
   const auto scalar = [&](gantry_dtype dtype, const void* value) -> Status {
     GANTRY_TRY(Tensor tensor, runtime.tensor({}, dtype));

@@ -11,7 +11,8 @@
 namespace gantry::cli {
 namespace {
 
-// Where the outputs of run `i` of `count` are gathered: without --each the outputs themselves.
+// Collects the outputs of `count` runs. With --each, row i of an array is an output of run i;
+// without it, the array is the output.
 class Outputs {
  public:
   Outputs(Runtime& runtime, const Executor& executor, const RunOptions& options, std::int64_t count)
@@ -21,13 +22,13 @@ class Outputs {
     GANTRY_TRY(const std::int64_t outputs, executor_.output_count());
     for (std::int64_t k = 0; k < outputs; ++k) {
       GANTRY_TRY(const Tensor output, executor_.output(k));
-      if (i == 0) GANTRY_CHECK(make_room(output, k, outputs));
-      const Tensor& room = arrays_[static_cast<std::size_t>(k)].tensor;
+      if (i == 0) GANTRY_CHECK(add_array(output, k, outputs));
+      const Tensor& array = arrays_[static_cast<std::size_t>(k)].tensor;
       if (each_) {
-        GANTRY_TRY(const Tensor row, room.row(i));
+        GANTRY_TRY(const Tensor row, array.row(i));
         GANTRY_CHECK(runtime_.copy(output, row));
       } else {
-        GANTRY_CHECK(runtime_.copy(output, room));
+        GANTRY_CHECK(runtime_.copy(output, array));
       }
     }
     return {};
@@ -35,11 +36,11 @@ class Outputs {
   std::vector<HostArray> take() { return std::move(arrays_); }
 
  private:
-  Status make_room(const Tensor& output, std::int64_t k, std::int64_t outputs) {
+  Status add_array(const Tensor& output, std::int64_t k, std::int64_t outputs) {
     std::vector<std::int64_t> shape(output.shape().begin(), output.shape().end());
     if (each_) shape.insert(shape.begin(), count_);
-    GANTRY_TRY(Tensor room, runtime_.tensor(shape, output.dtype()));
-    arrays_.push_back({outputs == 1 ? "output" : concat("output", k), std::move(room)});
+    GANTRY_TRY(Tensor array, runtime_.tensor(shape, output.dtype()));
+    arrays_.push_back({outputs == 1 ? "output" : concat("output", k), std::move(array)});
     return {};
   }
 

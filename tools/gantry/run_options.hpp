@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `run` is asked for and what came of it.
+// The options of `run`, and its outcome.
 #pragma once
 
 #include "tools/gantry/host_array.hpp"
@@ -18,11 +18,11 @@ struct RunOptions {
   // NAME=FILE
   std::vector<std::string> inputs;
   bool each = false;
-  // the device records a run and replays it
+  // record a run on the device and replay it
   bool capture = false;
-  // empty: the graph
+  // empty: run the graph
   std::string function;
-  // of the function
+  // arguments of the function
   std::vector<std::string> args;
   std::string output;
   std::string expect;
@@ -34,21 +34,21 @@ struct RunOptions {
 };
 
 struct RunOutcome {
-  // outputs; of a function: array arguments and the result
+  // outputs of a graph; array arguments and the result of a function
   std::vector<HostArray> arrays;
-  // of a function that returns no array, in words
+  // the result of a function that returns neither an array nor a number, as text
   std::optional<std::string> result;
   // of each run
   std::vector<double> run_ns;
-  // of the executor
+  // creation of the executor
   double create_ns = 0;
 };
 
-// Creates an executor, gives it its inputs, runs it, fetches the outputs.
+// Creates an executor, sets its inputs, runs it, and fetches the outputs.
 Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOptions& options,
                              bool quiet);
 
-// Calls one function of the module or its imports. Array arguments lie on the first device.
+// Calls one function of the module or its imports. Array arguments are on the first device.
 Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
                                 bool quiet);
 

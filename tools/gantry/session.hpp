@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A runtime with the global options, for the sub-commands.
+// Creates the runtime of a sub-command with the global options.
 #pragma once
 
 #include "tools/gantry/command.hpp"
@@ -16,10 +16,10 @@
 
 namespace gantry::cli {
 
-// Finds plugins, opens none. `--quiet` leaves only errors in the log.
+// Creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
 Result<Runtime> open_runtime(const Globals& globals, bool trace = false);
 
-// Waits until the work in the default streams of these devices is done.
+// Waits until the default streams of these devices are idle.
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices);
 
 }  // namespace gantry::cli

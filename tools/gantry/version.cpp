@@ -47,7 +47,8 @@ std::string version_text() {
 
 void add_version(CLI::App& app, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("version", "core, plugin ABI, manifest schema and build");
+  CLI::App* command = app.add_subcommand(
+      "version", "show the version of the core, the plugin ABI, the schema and the build");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry version");
   command->callback([json, &invocation] {

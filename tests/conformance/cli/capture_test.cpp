@@ -114,8 +114,10 @@ TEST_F(RunCaptured, IsRefusedByADeviceThatRecordsNothing) {
     const Outcome refused = gantry(args);
 
     EXPECT_EQ(refused.status, 1);
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("gantry: cpu: capture is not supported\n"),
-                                   HasSubstr("for --capture; without it the model runs there\n")));
+    EXPECT_THAT(
+        refused.err,
+        AllOf(HasSubstr("gantry: cpu: capture is not supported\n"),
+              HasSubstr("required by --capture; without it the model runs on this device\n")));
   }
 }
 

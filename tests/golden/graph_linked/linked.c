@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code as TVM v0.8 wrote it with --link-params: constants lie in the library, and a function knows them by their
-// storage id.
+// Host code as TVM v0.8 wrote it with --link-params: parameters are constants of the library, and a
+// function returns their addresses by storage id.
 //
-// source   spec of the executors, 1.5; apache/tvm v0.8.0 src/target/source/codegen_c_host.cc
+// source   apache/tvm v0.8.0 src/target/source/codegen_c_host.cc
 #include <stdint.h>
 
 typedef union {
@@ -18,7 +18,7 @@ typedef struct {
 
 enum { code_handle = 3, code_null = 4 };
 
-// The first lies where code may use it, the second does not.
+// The first is aligned as kernels require, the second is not.
 static const float scale[4] __attribute__((aligned(128))) = {10, 20, 30, 40};
 static const struct {
   float before;

@@ -38,7 +38,7 @@ TEST(ArgSpec, ReadsZerosOfATypeAndShape) {
   EXPECT_THAT(zeros.shape, ElementsAre(2, 0, 16));
 }
 
-TEST(ArgSpec, TakesEmptyBracketsAsAScalar) {
+TEST(ArgSpec, ReadsEmptyBracketsAsAScalar) {
   EXPECT_THAT(std::get<ZerosArg>(parse_arg("zeros:int8[]").value()).shape, IsEmpty());
 }
 
@@ -47,9 +47,9 @@ struct BadArg {
   std::string message;
 };
 
-class ArgSpecRefuses : public ::testing::TestWithParam<BadArg> {};
+class InvalidArgSpec : public ::testing::TestWithParam<BadArg> {};
 
-TEST_P(ArgSpecRefuses, NamingWhatIsWrong) {
+TEST_P(InvalidArgSpec, IsRejectedWithTheWrongPart) {
   const auto arg = parse_arg(GetParam().text);
 
   ASSERT_FALSE(arg.ok());
@@ -58,30 +58,31 @@ TEST_P(ArgSpecRefuses, NamingWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Forms, ArgSpecRefuses,
+    Forms, InvalidArgSpec,
     ::testing::Values(
-        BadArg{"int:3.5", R"(argument "int:3.5": "3.5" is no 64-bit integer)"},
-        BadArg{"int:9223372036854775808",
-               R"(argument "int:9223372036854775808": "9223372036854775808" is no 64-bit integer)"},
-        BadArg{"int:", R"(argument "int:": "" is no 64-bit integer)"},
-        BadArg{"float:x", R"(argument "float:x": "x" is no number)"},
-        BadArg{"float:1 ", R"(argument "float:1 ": "1 " is no number)"},
+        BadArg{"int:3.5", R"(argument "int:3.5": "3.5" is not a 64-bit integer)"},
+        BadArg{
+            "int:9223372036854775808",
+            R"(argument "int:9223372036854775808": "9223372036854775808" is not a 64-bit integer)"},
+        BadArg{"int:", R"(argument "int:": "" is not a 64-bit integer)"},
+        BadArg{"float:x", R"(argument "float:x": "x" is not a number)"},
+        BadArg{"float:1 ", R"(argument "float:1 ": "1 " is not a number)"},
         BadArg{"zeros:float32",
                R"(argument "zeros:float32" has no shape, expected zeros:float32[2, 16])"},
         BadArg{"zeros:float32[2",
                R"(argument "zeros:float32[2" has no shape, expected zeros:float32[2, 16])"},
         BadArg{"zeros:int8[-1]",
-               R"(argument "zeros:int8[-1]": extent 0 is "-1", expected a number from 0 on)"},
+               R"(argument "zeros:int8[-1]": extent 0 is "-1", expected an integer >= 0)"},
         BadArg{"zeros:int8[2,]",
-               R"(argument "zeros:int8[2,]": extent 1 is "", expected a number from 0 on)"},
+               R"(argument "zeros:int8[2,]": extent 1 is "", expected an integer >= 0)"},
         BadArg{
             "a.npz",
-            R"(argument "a.npz" has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"},
+            R"(argument "a.npz" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"},
         BadArg{
             ".npy",
-            R"(argument ".npy" has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"}));
+            R"(argument ".npy" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"}));
 
-TEST(ArgSpec, SaysWhichArgumentHasAnUnknownType) {
+TEST(ArgSpec, ReportsTheArgumentWithAnUnknownType) {
   const auto arg = parse_arg("zeros:float33x[2]");
 
   ASSERT_FALSE(arg.ok());
@@ -95,13 +96,13 @@ TEST(NamedFile, SplitsAtTheFirstEquals) {
   EXPECT_EQ(named.value().path, "a=b.npy");
 }
 
-TEST(NamedFile, RefusesWhatHasNoNameOrNoFile) {
+TEST(NamedFile, RejectsAnEmptyNameOrFile) {
   for (const char* text : {"x", "=a.npy", "x="}) {
     const auto named = parse_named_file(text);
 
     ASSERT_FALSE(named.ok()) << text;
     EXPECT_EQ(named.error().message, concat("input \"", text,
-                                            "\" has no known form, expected NAME=FILE.npy or "
+                                            "\" has an unknown form, expected NAME=FILE.npy or "
                                             "NAME=FILE.npz"));
   }
 }

@@ -34,13 +34,13 @@ std::string difference(const ArrayView& found, const ArrayView& expected,
   return status.error().message;
 }
 
-TEST(Compare, FindsEqualArraysEqual) {
+TEST(Compare, AcceptsEqualArrays) {
   const Floats a("float32", {2, 2}, {1, 2, 3, 4});
 
   EXPECT_EQ(difference(a.view, a.view), "");
 }
 
-TEST(Compare, TellsTheFirstDifferenceAndTheLargest) {
+TEST(Compare, ReportsTheFirstAndTheLargestDifference) {
   const Floats found("float32", {2, 3}, {1, 2, 3, 4.5F, 5, 12});
   const Floats expected("float32", {2, 3}, {1, 2, 3, 4, 5, 8});
 
@@ -50,7 +50,7 @@ TEST(Compare, TellsTheFirstDifferenceAndTheLargest) {
       "4 absolute and 0.5 relative");
 }
 
-TEST(Compare, AllowsWhatTheToleranceAllowsAndNoMore) {
+TEST(Compare, AcceptsDifferencesUpToTheTolerance) {
   const Floats expected("float32", {2}, {100, 0});
   const Floats near("float32", {2}, {101, 0});
   const Floats far("float32", {2}, {100, 0.5F});
@@ -64,7 +64,7 @@ TEST(Compare, AllowsWhatTheToleranceAllowsAndNoMore) {
       "absolute and inf relative (rtol 0.01, atol 0)");
 }
 
-TEST(Compare, MeasuresAgainstTheExpectedValue) {
+TEST(Compare, AppliesRtolToTheExpectedValue) {
   const Floats small("float32", {1}, {1});
   const Floats large("float32", {1}, {2});
 
@@ -80,7 +80,7 @@ TEST(Compare, IsBitExactWithoutATolerance) {
   EXPECT_EQ(difference(minus_zero.view, zero.view, {.atol = 1e-9}), "");
 }
 
-TEST(Compare, TakesNanForEqualOnlyToItself) {
+TEST(Compare, AcceptsNanOnlyWithTheSameBits) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Floats found("float32", {2}, {nan, 1});
   const Floats number("float32", {2}, {2, 1});
@@ -102,7 +102,7 @@ TEST(Compare, DoesNotRoundLargeIntegers) {
   EXPECT_NE(difference(found.view, expected.view, {.atol = 0.5}), "");
 }
 
-TEST(Compare, RefusesAnotherTypeOrShape) {
+TEST(Compare, RejectsAnotherTypeOrShape) {
   const Floats a("float32", {2}, {1, 2});
   const Floats column("float32", {2, 1}, {1, 2});
   const Array<std::int32_t> integers("int32", {2}, {1, 2});
@@ -111,7 +111,7 @@ TEST(Compare, RefusesAnotherTypeOrShape) {
   EXPECT_EQ(difference(integers.view, a.view), "\"output\" is int32[2], expected float32[2]");
 }
 
-TEST(Compare, ShowsBytesOfTypesThatAreNoNumbers) {
+TEST(Compare, ReportsBytesOfTypesWithoutAReader) {
   const Array<std::uint8_t> found("float8_e4m3fn", {2}, {0x38, 0x40});
   const Array<std::uint8_t> expected("float8_e4m3fn", {2}, {0x38, 0x41});
 
@@ -120,7 +120,7 @@ TEST(Compare, ShowsBytesOfTypesThatAreNoNumbers) {
       "\"output\" differs at [1]: found bytes 0x40, expected bytes 0x41; 1 of 2 elements differ");
 }
 
-TEST(Compare, HasNoToleranceForThem) {
+TEST(Compare, RejectsAToleranceForTypesWithoutAReader) {
   const Array<std::uint8_t> array("float8_e4m3fn", {1}, {0x38});
 
   const Status status = compare(array.view, array.view, {.rtol = 0.1});
@@ -140,16 +140,15 @@ TEST(CompareAll, MatchesByNameInAnyOrder) {
   EXPECT_TRUE(compare_all(found, expected, {}).ok());
 }
 
-TEST(CompareAll, TakesAMissingOrFurtherMemberForADifference) {
+TEST(CompareAll, RejectsMissingAndAdditionalMembers) {
   const Floats a("float32", {1}, {1}, "a");
   const Floats b("float32", {1}, {2}, "b");
   const ArrayView one[] = {a.view};
   const ArrayView both[] = {a.view, b.view};
 
   EXPECT_EQ(compare_all(one, both, {}).error().message,
-            "\"b\" is expected and not found; found are: \"a\"");
-  EXPECT_EQ(compare_all(both, one, {}).error().message,
-            "\"b\" is not expected; expected are: \"a\"");
+            "\"b\" is expected and missing, found: \"a\"");
+  EXPECT_EQ(compare_all(both, one, {}).error().message, "\"b\" is not expected, expected: \"a\"");
 }
 
 struct ElementCase {
@@ -160,7 +159,7 @@ struct ElementCase {
 
 class ElementText : public ::testing::TestWithParam<ElementCase> {};
 
-TEST_P(ElementText, IsTheValueInItsOwnType) {
+TEST_P(ElementText, IsTheValueInItsType) {
   const std::uint64_t bits = GetParam().bits;
   EXPECT_EQ(element_text(reinterpret_cast<const std::uint8_t*>(&bits),
                          parse_dtype(GetParam().dtype).value()),

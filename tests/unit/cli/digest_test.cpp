@@ -17,8 +17,8 @@ std::vector<std::size_t> pieces_of(const std::vector<std::uint8_t>& bytes) {
   return pieces;
 }
 
-// source   FIPS 180-2, appendix B.1; the digest of no bytes is widely printed
-TEST(Sha256, IsThatOfTheStandard) {
+// source   FIPS 180-2, appendix B.1; the digest of the empty message is well known
+TEST(Sha256, MatchesTheStandard) {
   const std::vector<std::uint8_t> abc{'a', 'b', 'c'};
 
   EXPECT_EQ(hex_text(sha256(abc)),
@@ -27,16 +27,16 @@ TEST(Sha256, IsThatOfTheStandard) {
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
-// One byte more than two pieces, each byte zero.
+// Zeros, one byte more than two pieces.
 // source   head -c 8388609 /dev/zero | sha256sum
-TEST(Sha256, GoesOnFromPieceToPiece) {
+TEST(Sha256, ContinuesOverPieces) {
   const std::vector<std::uint8_t> zeros(2 * digest_piece + 1);
 
   EXPECT_EQ(hex_text(sha256(zeros)),
             "4459f957d031a8b782dfee09d2c7070a4b5e6c33130a8f20ac35393fd97fc57a");
 }
 
-TEST(Sha256, TellsHowFarItIs) {
+TEST(Sha256, ReportsItsProgress) {
   EXPECT_THAT(pieces_of(std::vector<std::uint8_t>(2 * digest_piece + 1)),
               ElementsAre(digest_piece, digest_piece, 1u));
   EXPECT_THAT(pieces_of({}), IsEmpty());

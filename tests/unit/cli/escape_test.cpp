@@ -8,15 +8,15 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(Escaped, LeavesPrintableAsciiAsItIs) {
+TEST(Escaped, LeavesPrintableAsciiUnchanged) {
   EXPECT_EQ(escaped("fused_nn.dense+bias \"1\""), "fused_nn.dense+bias \"1\"");
 }
 
-TEST(Escaped, ShowsEveryOtherByteInHex) {
+TEST(Escaped, WritesEveryOtherByteInHex) {
   EXPECT_EQ(escaped("\x1b[31m\n\0\x7f\xc3\xa9"sv), "\\x1b[31m\\x0a\\x00\\x7f\\xc3\\xa9");
 }
 
-TEST(Escaped, TellsABackslashFromAnEscape) {
+TEST(Escaped, DistinguishesABackslashFromAnEscape) {
   EXPECT_EQ(escaped("\\x1b"), "\\\\x1b");
   EXPECT_NE(escaped("\\x1b"), escaped("\x1b"));
 }
@@ -25,7 +25,7 @@ TEST(EscapedLines, KeepsLineBreaksAndBackslashes) {
   EXPECT_EQ(escaped_lines("\"a\\x00\"\n  in \x1b[0m"), "\"a\\x00\"\n  in \\x1b[0m");
 }
 
-TEST(JsonText, KeepsUtf8AndEscapesWhatIsNone) {
+TEST(JsonText, KeepsUtf8AndEscapesOtherBytes) {
   EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(json_text("a\xff"), "a\\xff");
 }
@@ -36,7 +36,7 @@ TEST(MermaidText, KeepsQuotesAndMarkupInsideTheLabel) {
   EXPECT_EQ(mermaid_text("a\"]<b>#&`"), "a#quot;]#lt;b#gt;#35;#amp;#96;");
 }
 
-TEST(FileNameText, LeavesNothingThatIsMoreThanAName) {
+TEST(FileNameText, ReplacesSeparatorsAndLeadingDots) {
   EXPECT_EQ(file_name_text("relax.VMExecutable"), "relax.VMExecutable");
   EXPECT_EQ(file_name_text("../../etc/passwd"), "_._.._etc_passwd");
   EXPECT_EQ(file_name_text(".hidden"), "_hidden");
@@ -44,7 +44,7 @@ TEST(FileNameText, LeavesNothingThatIsMoreThanAName) {
   EXPECT_EQ(file_name_text("a\0b\n"sv), "a_b_");
 }
 
-TEST(FileNameText, IsNeverEmptyAndNeverLong) {
+TEST(FileNameText, HasOneTo64Bytes) {
   EXPECT_EQ(file_name_text(""), "_");
   EXPECT_EQ(file_name_text(std::string(300, 'k')), std::string(64, 'k'));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file is, and what archives hold.
+// Kinds of files, and members of archives.
 #include "tools/gantry/common/file_kind.hpp"
 #include "tools/gantry/common/archive_members.hpp"
 
@@ -57,7 +57,7 @@ std::string listed(const Result<std::vector<ArchiveMember>>& members) {
   return text;
 }
 
-TEST(FileKind, IsReadFromTheBytes) {
+TEST(FileKind, IsDeterminedByTheBytes) {
   EXPECT_EQ(kind_of(test::read_file(test::golden("tvm-0.12/axpy2_c.so"))),
             FileKind::shared_library);
   EXPECT_EQ(kind_of(test::read_file(test::golden("tvm-0.12/digits_crt_graph_llvm.tar"))),
@@ -71,7 +71,7 @@ TEST(FileKind, IsReadFromTheBytes) {
   EXPECT_EQ(kind_of({}), FileKind::unknown);
 }
 
-TEST(FileKind, OfAnElfFileIsItsTypeInItsOwnByteOrder) {
+TEST(FileKind, OfAnElfFileIsItsTypeInEitherByteOrder) {
   std::vector<std::uint8_t> elf = bytes_of(
       "\x7f"
       "ELF\x02\x01\x01");
@@ -86,7 +86,7 @@ TEST(FileKind, OfAnElfFileIsItsTypeInItsOwnByteOrder) {
   EXPECT_EQ(kind_of(std::span(elf).first(17)), FileKind::elf);
 }
 
-TEST(FirstBytes, AreToldInWords) {
+TEST(FirstBytesText, DescribesKnownFormatsTextAndBytes) {
   EXPECT_EQ(first_bytes_text(bytes_of("\x1f\x8b\x08")), "a gzip file");
   EXPECT_EQ(first_bytes_text(bytes_of("schema: 1\nid: x\n")),
             "text that begins with \"schema: 1\"");
@@ -105,18 +105,18 @@ TEST(ArMembers, AreListedWithLongNamesAndWithoutTables) {
   EXPECT_EQ(listed(read_ar_members(bytes_of(archive))), "a.o:3 a_very_long_name.cpp.o:2 b.o:2 ");
 }
 
-TEST(ArMembers, RefuseABrokenHeader) {
+TEST(ArMembers, RejectAnInvalidHeader) {
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + std::string(60, 'x')))),
-            "archive member 0 has no header");
+            "archive member 0 has an invalid header");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("a.o/", "9") + "abc"))),
             "archive member: needs 9 bytes, 3 left");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("/7", "0")))),
             "archive member name \"/7\" is not in the name table of 0 bytes");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("#1/7", "2") + "ab"))),
-            "archive member name \"#1/7\" has no length that fits");
+            "archive member name \"#1/7\" has an invalid length, the member has 2 bytes");
 }
 
-TEST(TarMembers, AreRegularFilesWithWholeNames) {
+TEST(TarMembers, AreRegularFilesWithFullNames) {
   const std::string archive = tar_header("dir/", "0", '5') + tar_header("c.txt", "5", '0', "a/b") +
                               tar_block("hello") + tar_header("././@LongLink", "14", 'L') +
                               tar_block("long/name.o\0"sv) + tar_header("long/na", "1") +
@@ -127,20 +127,22 @@ TEST(TarMembers, AreRegularFilesWithWholeNames) {
   EXPECT_EQ(listed(read_tar_members(bytes_of(archive))), "a/b/c.txt:5 long/name.o:1 p/q/r.py:0 ");
 }
 
-TEST(TarMembers, RefuseAWrongSumASizeThatIsNoneAndACut) {
+TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {
   std::string wrong = tar_header("a", "0");
   wrong[0] = 'b';
   EXPECT_THAT(listed(read_tar_members(bytes_of(wrong))),
               ::testing::StartsWith("tar header checksum is "));
-  EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "9z")))),
-            "tar member size is \"9z\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"");
+  EXPECT_EQ(
+      listed(read_tar_members(bytes_of(tar_header("a", "9z")))),
+      "tar member size is \"9z\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\", expected an "
+      "octal number");
   EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "12") + "abc"))),
             "tar member: needs 10 bytes, 3 left");
   EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "777777777", 'L')))),
             "tar name record has 134217727 bytes, limit is 65536");
 }
 
-TEST(TarMembers, OfAModelLibraryAreAllThere) {
+TEST(TarMembers, ListsAllMembersOfAModelLibrary) {
   const auto members =
       read_tar_members(test::read_file(test::golden("tvm-0.12/digits_cpp_aot_llvm.tar")));
 

@@ -51,7 +51,7 @@ std::vector<ImportNode> chain(std::size_t count) {
   return nodes;
 }
 
-// `layers` times two modules, each importing both of the next layer: 2^layers ways from the root.
+// `layers` times two modules, each importing both of the next layer: 2^layers paths from the root.
 std::vector<ImportNode> diamonds(std::size_t layers) {
   std::vector<ImportNode> nodes{{"root", {1, 2}}};
   for (std::size_t i = 0; i < layers; ++i) {
@@ -91,7 +91,7 @@ TEST(ImportText, PrintsASharedModuleOnceAndRefersToIt) {
             "   `- [3] d (above)\n");
 }
 
-TEST(ImportText, ShowsWhatNothingImports) {
+TEST(ImportText, PrintsModulesThatAreNotImported) {
   const std::vector<ImportNode> nodes{{"a", {}}, {"b", {2}}, {"c", {}}};
 
   EXPECT_EQ(import_text(nodes),
@@ -107,14 +107,14 @@ TEST(ImportText, ContinuesADeepChainAtTheMargin) {
               HasSubstr("`- [20] m (continued below)\n... [20] m\n`- [21] m\n   `- [22] m\n"));
 }
 
-TEST(ImportText, RefersToWhatIsContinuedBelow) {
+TEST(ImportText, RefersToABranchThatIsContinuedBelow) {
   auto nodes = chain(22);
   nodes[19].imports = {20, 20};
 
   EXPECT_THAT(import_text(nodes), HasSubstr("`- [20] m (below)\n... [20] m\n`- [21] m\n"));
 }
 
-TEST(ImportText, EndsOnALoop) {
+TEST(ImportText, PrintsALoopOnce) {
   const std::vector<ImportNode> nodes{{"a", {1}}, {"b", {0}}};
 
   EXPECT_EQ(import_text(nodes), "[0] a\n`- [1] b\n   `- [0] a (above)\n");
@@ -124,8 +124,8 @@ TEST(ImportText, EscapesNames) {
   EXPECT_EQ(import_text({{"a\x1b[2J\n", {}}}), "[0] a\\x1b[2J\\x0a\n");
 }
 
-// 10,000 modules in a row: the lines grow with the modules, their length does not.
-TEST(ImportText, GrowsWithTheModulesOfAChain) {
+// The number of lines grows with the modules, their length does not.
+TEST(ImportText, IsLinearInTheModulesOfAChain) {
   const std::string text = import_text(chain(10000));
 
   EXPECT_LT(lines(text), 11000u);
@@ -133,7 +133,7 @@ TEST(ImportText, GrowsWithTheModulesOfAChain) {
   EXPECT_THAT(text, HasSubstr("[9999] m\n"));
 }
 
-TEST(EveryForm, GrowsWithTheEdgesOfLayeredDiamonds) {
+TEST(ImportGraph, IsWrittenLinearInTheEdgesInEveryForm) {
   const auto nodes = diamonds(1000);
 
   for (const std::string& text : {import_text(nodes), import_dot(nodes), import_mermaid(nodes)}) {

@@ -25,7 +25,7 @@ std::ptrdiff_t entries(const fs::path& directory) {
   return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
 }
 
-TEST(OutputDirectory, IsCreatedWhereNothingIs) {
+TEST(OutputDirectory, IsCreatedIfItDoesNotExist) {
   const TempDir temp;
 
   const auto directory = OutputDirectory::create(temp / "out");
@@ -36,7 +36,7 @@ TEST(OutputDirectory, IsCreatedWhereNothingIs) {
   EXPECT_EQ(entries(temp / "out"), 1);
 }
 
-TEST(OutputDirectory, CreatesNoParents) {
+TEST(OutputDirectory, DoesNotCreateParents) {
   const TempDir temp;
 
   const auto directory = OutputDirectory::create(temp / "a/b");
@@ -48,7 +48,7 @@ TEST(OutputDirectory, CreatesNoParents) {
                    ": No such file or directory"));
 }
 
-TEST(OutputDirectory, RefusesAFile) {
+TEST(OutputDirectory, RejectsAFile) {
   const TempDir temp;
   test::write_file(temp / "out", "x");
 
@@ -56,10 +56,10 @@ TEST(OutputDirectory, RefusesAFile) {
 
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().code, Code::invalid);
-  EXPECT_EQ(directory.error().message, quoted((temp / "out").string()) + " is no directory");
+  EXPECT_EQ(directory.error().message, quoted((temp / "out").string()) + " is not a directory");
 }
 
-TEST(OutputDirectory, RefusesALinkToADirectory) {
+TEST(OutputDirectory, RejectsALinkToADirectory) {
   const TempDir temp;
   fs::create_directory(temp / "real");
   fs::create_symlink("real", temp / "out");
@@ -71,7 +71,7 @@ TEST(OutputDirectory, RefusesALinkToADirectory) {
             quoted((temp / "out").string()) + " is a symbolic link, expected a directory");
 }
 
-TEST(OutputDirectory, WritesThroughNoLink) {
+TEST(OutputDirectory, DoesNotWriteThroughALink) {
   const TempDir temp;
   test::write_file(temp / "victim", "precious");
   auto directory = OutputDirectory::create(temp / "out");
@@ -82,11 +82,11 @@ TEST(OutputDirectory, WritesThroughNoLink) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::invalid);
   EXPECT_EQ(status.error().message,
-            quoted((temp / "out/0-x.bin").string()) + " is there and is no regular file");
+            quoted((temp / "out/0-x.bin").string()) + " exists and is not a regular file");
   EXPECT_EQ(text_in(temp / "victim"), "precious");
 }
 
-TEST(OutputDirectory, ReplacesAnOlderFileButNotItsOtherNames) {
+TEST(OutputDirectory, ReplacesAFileAndKeepsItsOtherHardLinks) {
   const TempDir temp;
   auto directory = OutputDirectory::create(temp / "out");
   test::write_file(temp / "other", "old");
@@ -98,7 +98,7 @@ TEST(OutputDirectory, ReplacesAnOlderFileButNotItsOtherNames) {
   EXPECT_EQ(text_in(temp / "other"), "old");
 }
 
-TEST(OutputDirectory, StaysWithTheDirectoryThatItOpened) {
+TEST(OutputDirectory, WritesToTheOpenDirectoryAfterARename) {
   const TempDir temp;
   auto directory = OutputDirectory::create(temp / "out");
   fs::rename(temp / "out", temp / "moved");
@@ -111,7 +111,7 @@ TEST(OutputDirectory, StaysWithTheDirectoryThatItOpened) {
   EXPECT_EQ(entries(temp / "elsewhere"), 0);
 }
 
-TEST(OutputDirectory, LeavesNothingBehindWhenTheNameCannotBeTaken) {
+TEST(OutputDirectory, LeavesNoTemporaryFileAfterAFailure) {
   const TempDir temp;
   auto directory = OutputDirectory::create(temp / "out");
 
@@ -120,7 +120,7 @@ TEST(OutputDirectory, LeavesNothingBehindWhenTheNameCannotBeTaken) {
   EXPECT_EQ(entries(temp / "out"), 0);
 }
 
-TEST(WriteOutput, ReachesADirectoryThroughLinks) {
+TEST(WriteOutput, FollowsLinksToTheDirectory) {
   const TempDir temp;
   fs::create_directory(temp / "real");
   fs::create_symlink("real", temp / "link");
@@ -130,7 +130,7 @@ TEST(WriteOutput, ReachesADirectoryThroughLinks) {
   EXPECT_EQ(text_in(temp / "real/trace.json"), "[]");
 }
 
-TEST(WriteOutput, NamesTheDirectoryThatIsMissing) {
+TEST(WriteOutput, ReportsAMissingDirectory) {
   const TempDir temp;
 
   const Status status = write_output(temp / "no/trace.json", "[]");

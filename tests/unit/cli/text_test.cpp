@@ -30,7 +30,7 @@ TEST(TextTable, MakesColumnsAsWideAsTheirWidestCell) {
             "     10  _lib                  1234567\n");
 }
 
-TEST(TextTable, LeavesNoBlanksAtTheEndOfALine) {
+TEST(TextTable, WritesNoTrailingBlanks) {
   TextTable table({{"a"}, {"b"}, {"c"}});
   table.add({"long cell", "", ""});
   table.add({"x", "", "y"});
@@ -41,7 +41,7 @@ TEST(TextTable, LeavesNoBlanksAtTheEndOfALine) {
             "x             y\n");
 }
 
-TEST(TextTable, CutsOnlyTheLastColumnAndOnlyOnATerminal) {
+TEST(TextTable, TruncatesOnlyTheLastColumnAndOnlyOnATerminal) {
   TextTable table({{"a"}, {"name"}});
   table.add({"0123456789", "abcdefghijklmnopqrstuvwxyz"});
 
@@ -62,7 +62,7 @@ TEST(TextTable, PaintsWithoutMovingColumns) {
             "\x1b[31mx\x1b[0m  y\n");
 }
 
-TEST(HumanSize, TakesTheUnitThatKeepsTheNumberShort) {
+TEST(HumanSize, SelectsTheUnitWithTheShortestNumber) {
   EXPECT_EQ(human_size(0), "0 B");
   EXPECT_EQ(human_size(1023), "1023 B");
   EXPECT_EQ(human_size(1024), "1.0 KiB");
@@ -71,7 +71,7 @@ TEST(HumanSize, TakesTheUnitThatKeepsTheNumberShort) {
   EXPECT_EQ(human_size(UINT64_MAX), "16.0 EiB");
 }
 
-TEST(HumanTime, ShowsThreeFigures) {
+TEST(HumanTime, HasThreeSignificantDigits) {
   EXPECT_EQ(human_time(0), "0 ns");
   EXPECT_EQ(human_time(870.4), "870 ns");
   EXPECT_EQ(human_time(999.6), "1.00 us");
@@ -81,7 +81,7 @@ TEST(HumanTime, ShowsThreeFigures) {
   EXPECT_EQ(human_time(75e9), "75.0 s");
 }
 
-TEST(ShapeText, ReadsAsPeopleWriteIt) {
+TEST(ShapeText, ListsExtentsInBrackets) {
   EXPECT_EQ(shape_text("float32", std::vector<std::int64_t>{1, 64}), "float32[1, 64]");
   EXPECT_EQ(shape_text("int8", std::vector<std::int64_t>{}), "int8[]");
 }
@@ -92,36 +92,36 @@ TEST(ProgressText, FillsTheBarInProportion) {
   EXPECT_EQ(progress_text("run", 4, 4, 24), "run [#############] 4/4");
 }
 
-TEST(ProgressText, DropsTheBarWhereThereIsNoRoom) {
+TEST(ProgressText, OmitsTheBarOnANarrowTerminal) {
   EXPECT_EQ(progress_text("run", 2, 4, 8), "run 2/4");
   EXPECT_EQ(progress_text("run", 2, 4, 5), "run 2");
 }
 
-TEST(ProgressText, CountsBytesAsPeopleReadThem) {
+TEST(ProgressText, WritesBytesWithUnits) {
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
   EXPECT_EQ(progress_text("inspect", gib, 4 * gib, 42, ProgressUnit::bytes),
             "inspect [###            ] 1.0 GiB/4.0 GiB");
 }
 
-TEST(ProgressText, HasRoomForAnyTotal) {
+TEST(ProgressText, SupportsTheLargestTotal) {
   EXPECT_EQ(progress_text("run", UINT64_MAX / 2, UINT64_MAX, 60, ProgressUnit::bytes),
             "run [##################                  ] 8.0 EiB/16.0 EiB");
 }
 
-TEST(StatusLine, IsWrittenOverAndWipedWithBlanks) {
+TEST(StatusLine, IsOverwrittenAndErasedWithBlanks) {
   EXPECT_EQ(line_over(0, "linking", 80), "\rlinking");
   EXPECT_EQ(line_over(10, "linking", 80), "\rlinking   ");
   EXPECT_EQ(line_over(10, "", 80), "\r          ");
 }
 
-TEST(StatusLine, IsCutBeforeTheEdgeWhereItWouldWrap) {
+TEST(StatusLine, IsTruncatedBeforeTheEdge) {
   EXPECT_EQ(line_over(0, "0123456789", 8), "\r0123456");
   EXPECT_EQ(line_over(9, "0123456789", 8), "\r0123456  ");
   EXPECT_EQ(line_over(0, "0123456789", 0), "\r");
 }
 
-TEST(Statistics, AreOfTheSortedValues) {
+TEST(Statistics, AreComputedFromUnsortedValues) {
   std::vector<double> values(200);
   std::iota(values.rbegin(), values.rend(), 1);
 
@@ -140,17 +140,16 @@ TEST(Statistics, OfOneValueAreThatValue) {
   EXPECT_EQ(found.p99, 7);
 }
 
-TEST(ErrorText, BeginsWithTheProgramAndKeepsLinesOfPlace) {
+TEST(ErrorText, BeginsWithTheProgramAndKeepsContextLines) {
   EXPECT_EQ(error_text(malformed(8, "row pointer 0 is 1, expected 0").at("in \"m.so\"")),
             "gantry: row pointer 0 is 1, expected 0 (offset 0x8)\n  in \"m.so\"\n");
 }
 
-TEST(ErrorText, SaysWhenTheFaultIsOurs) {
-  EXPECT_EQ(error_text(bug("slot 3 is taken")),
-            "gantry: this is an error of gantry: slot 3 is taken\n");
+TEST(ErrorText, MarksInternalErrors) {
+  EXPECT_EQ(error_text(bug("slot 3 is taken")), "gantry: internal error: slot 3 is taken\n");
 }
 
-TEST(ErrorText, LetsNoTextDriveTheTerminal) {
+TEST(ErrorText, EscapesTerminalControlCodes) {
   EXPECT_EQ(error_text(unavailable("driver says \x1b[2J\rok")),
             "gantry: driver says \\x1b[2J\\x0dok\n");
 }

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-TEST(WarningList, KeepsWhatItIsGiven) {
+TEST(WarningList, ReturnsTheWarningsThatWereAdded) {
   WarningList warnings;
   warnings.add("one");
   warnings.add("two");
@@ -17,7 +17,7 @@ TEST(WarningList, KeepsWhatItIsGiven) {
   EXPECT_THAT(warnings.take(), ElementsAre("one", "two"));
 }
 
-TEST(WarningList, CountsWhatItHasNoRoomFor) {
+TEST(WarningList, CountsWarningsBeyondTheLimit) {
   WarningList warnings;
   for (std::size_t i = 0; i < WarningList::max + 7; ++i) warnings.add("same");
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t ar_magic_bytes = 8;
 constexpr std::uint64_t tar_block = 512;
-// a GNU long name, a pax header
+// of a GNU long name or a pax header
 constexpr std::uint64_t max_long_name = 64 * 1024;
 
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
@@ -45,7 +45,8 @@ Result<std::string> ar_name(std::string_view field, std::string_view long_names,
   if (field.starts_with("#1/")) {
     const auto size = number_in(field.substr(3), 10);
     if (!size || *size > content.size()) {
-      return malformed(at, "archive member name ", quoted(field), " has no length that fits");
+      return malformed(at, "archive member name ", quoted(field),
+                       " has an invalid length, the member has ", content.size(), " bytes");
     }
     const auto name = content.first(*size);
     content = content.subspan(*size);
@@ -70,14 +71,14 @@ struct TarHeader {
   char type = 0;
 };
 
-// One header block; nothing for the block of zeros that ends the archive.
+// Reads one header block; returns nothing for the block of zeros that ends the archive.
 Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   const std::uint64_t at = in.offset();
   GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar header"));
   const std::string_view text = text_of(block);
   if (text.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
 
-  // the checksum's own field counts as blanks
+  // the checksum field itself is summed as blanks
   std::uint64_t sum = 8 * ' ';
   for (std::size_t i = 0; i < block.size(); ++i) sum += i >= 148 && i < 156 ? 0 : block[i];
   const auto stored = number_in(text.substr(148, 8), 8);
@@ -87,13 +88,14 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   }
   TarHeader header;
   header.type = text[156];
-  // GNU: too large for octal, big-endian binary
+  // GNU: a size too large for octal is stored as a big-endian integer
   if (block[124] == 0x80) {
     for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
   } else if (const auto size = number_in(text.substr(124, 12), 8)) {
     header.size = *size;
   } else {
-    return malformed(at + 124, "tar member size is ", quoted(text.substr(124, 12)));
+    return malformed(at + 124, "tar member size is ", quoted(text.substr(124, 12)),
+                     ", expected an octal number");
   }
   const std::string_view prefix = up_to(text.substr(345, 155), '\0');
   const bool ustar = text.substr(257, 6) == std::string_view("ustar\0", 6);
@@ -102,7 +104,7 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   return std::optional(std::move(header));
 }
 
-// The path in a pax header, "27 path=a/b\n" among other records; empty: none.
+// The path record of a pax header, "27 path=a/b\n" among other records; empty if there is none.
 std::string_view pax_path(std::string_view records) {
   while (!records.empty()) {
     const auto length = number_in(up_to(records, ' '), 10);
@@ -128,7 +130,7 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
     const std::string_view text = text_of(header);
     const auto size = number_in(text.substr(48, 10), 10);
     if (text.substr(58) != "`\n" || !size) {
-      return malformed(at, "archive member ", members.size(), " has no header");
+      return malformed(at, "archive member ", members.size(), " has an invalid header");
     }
     GANTRY_TRY(auto content, in.read_bytes(*size, "archive member"));
     if (*size % 2 == 1 && !in.at_end()) GANTRY_CHECK(in.skip(1, "archive padding"));
@@ -157,7 +159,7 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
                        max_long_name);
     }
-    // links and devices have none
+    // links and devices have no content
     const bool has_content = header->type < '1' || header->type > '6';
     const std::uint64_t size = has_content ? header->size : 0;
     GANTRY_TRY(const auto content, in.read_bytes(size, "tar member"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies in an archive of the linker, and in a tar: names and sizes. Nothing is unpacked.
+// Lists the members of ar and tar archives by name and size. Nothing is extracted.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -13,20 +13,20 @@
 namespace gantry::cli {
 
 struct ArchiveMember {
-  // as it stands in the archive
+  // as stored in the archive
   std::string name;
   std::uint64_t size = 0;
 };
 
-// Members without symbol and name tables.
+// The members of an ar archive, without its symbol and name tables.
 //
-// returns  malformed at the first header that is none
+// returns  malformed at the first invalid header
 // source   ar(5): System V form (GNU ld) and BSD long names
 Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes);
 
-// Regular files, directories left out.
+// The regular files of a tar archive.
 //
-// returns  malformed at the first header that is none, or whose checksum is wrong
+// returns  malformed at the first invalid header or wrong checksum
 // source   POSIX.1 pax interchange format, ustar header; GNU long names
 Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes);
 

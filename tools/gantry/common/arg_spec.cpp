@@ -36,7 +36,7 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view list, std::string
     std::int64_t extent = 0;
     if (!parse_whole(item, extent) || extent < 0) {
       return invalid("argument ", quoted(whole), ": extent ", shape.size(), " is ", quoted(item),
-                     ", expected a number from 0 on");
+                     ", expected an integer >= 0");
     }
     shape.push_back(extent);
     if (comma == std::string_view::npos) return shape;
@@ -66,16 +66,16 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (take_prefix(rest, "int:")) {
     std::int64_t value = 0;
     if (parse_whole(rest, value)) return ArgSpec(value);
-    return invalid("argument ", quoted(text), ": ", quoted(rest), " is no 64-bit integer");
+    return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a 64-bit integer");
   }
   if (take_prefix(rest, "float:")) {
     double value = 0;
     if (parse_whole(rest, value)) return ArgSpec(value);
-    return invalid("argument ", quoted(text), ": ", quoted(rest), " is no number");
+    return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a number");
   }
   if (rest.size() > 4 && rest.ends_with(".npy")) return ArgSpec(FileArg{std::string(rest)});
   return invalid("argument ", quoted(text),
-                 " has no known form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, "
+                 " has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, "
                  "str:text or none");
 }
 
@@ -83,8 +83,7 @@ Result<NamedFile> parse_named_file(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return invalid("input ", quoted(text),
-                   " has no known form, expected NAME=FILE.npy or "
-                   "NAME=FILE.npz");
+                   " has an unknown form, expected NAME=FILE.npy or NAME=FILE.npz");
   }
   return NamedFile{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --arg says: one argument of a function.
+// The value of --arg: one argument of a function.
 //
 //     FILE.npy   zeros:float32[2, 16]   int:3   float:0.5   str:text   none
 //
-// A prefix decides first: "str:a.npy" is a text. A file whose name begins like one is "./int:3.npy".
+// A prefix takes precedence: "str:a.npy" is a string. A file whose name begins with a prefix is
+// written as "./int:3.npy".
 #pragma once
 
 #include <gantry/tensor.h>
@@ -28,10 +29,10 @@ struct ZerosArg {
 };
 using ArgSpec = std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg>;
 
-// returns  invalid, naming what is wrong and, for an unknown form, all forms
+// returns  invalid, with the wrong part; for an unknown form, with a list of all forms
 Result<ArgSpec> parse_arg(std::string_view text);
 
-// NAME=FILE, as --input has it.
+// NAME=FILE, the value of --input.
 struct NamedFile {
   std::string name;
   std::string path;

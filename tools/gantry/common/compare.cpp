@@ -14,19 +14,19 @@
 namespace gantry::cli {
 namespace {
 
-// What the elements of two arrays of one type and shape come to.
+// The differences between the elements of two arrays of the same type and shape.
 struct Difference {
   std::uint64_t elements = 0;
   std::uint64_t different = 0;
-  // of the different ones, in row-major order
+  // index of the first different element, in row-major order
   std::uint64_t first = 0;
-  // largest among the different ones
+  // largest absolute difference
   long double absolute = 0;
-  // to |expected|; infinite where that is 0
+  // largest difference relative to |expected|; infinite if that is 0
   long double relative = 0;
 };
 
-// NaN is larger than anything: it must not hide behind a small difference.
+// The larger value; NaN counts as larger than any number, so that it is always reported.
 long double larger(long double a, long double b) { return std::isnan(a) || a > b ? a : b; }
 
 Difference find_difference(const ArrayView& found, const ArrayView& expected,
@@ -116,15 +116,14 @@ Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> 
   };
   for (const ArrayView& array : found) {
     if (by_name(expected, array.name) == expected.end()) {
-      return different(
-          concat(quoted(array.name), " is not expected; expected are: ", names(expected)));
+      return different(concat(quoted(array.name), " is not expected, expected: ", names(expected)));
     }
   }
   for (const ArrayView& array : expected) {
     const auto match = by_name(found, array.name);
     if (match == found.end()) {
       return different(
-          concat(quoted(array.name), " is expected and not found; found are: ", names(found)));
+          concat(quoted(array.name), " is expected and missing, found: ", names(found)));
     }
     GANTRY_CHECK(compare(*match, array, tolerance));
   }

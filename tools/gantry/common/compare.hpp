@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is what was computed what was expected? Exactly, or |found - expected| <= atol + rtol * |expected|.
+// Compares computed with expected arrays: bit for bit, or with a tolerance,
+// |found - expected| <= atol + rtol * |expected|.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -24,19 +25,21 @@ struct ArrayView {
   std::string name;
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
-  // borrowed; as many as dtype and shape say
+  // borrowed; the size follows from dtype and shape
   std::span<const std::uint8_t> bytes;
 };
 
-// Compares one array. Elements with the same bits are equal whatever they are, NaN included; without
-// a tolerance only those are.
+// Compares one array. Elements with the same bits are equal, including NaN; without a tolerance,
+// all other elements differ.
 //
-// returns  invalid, reason DIFFERENT: another type, another shape, or elements: the first one's
-//          index, found and expected, how many differ, the largest differences
-//          unsupported: a tolerance for elements that are no numbers of 8, 16, 32 or 64 bits
+// returns  invalid, reason DIFFERENT  the type, the shape or elements differ; for elements the text
+//                                     has the index and both values of the first difference, the
+//                                     number of differences and the largest one
+//          unsupported                a tolerance for elements that are not numbers of 8, 16, 32 or
+//                                     64 bits
 Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tolerance);
 
-// Compares two sets by name; a name that only one of them has is a difference.
+// Compares two sets of arrays by name; a name that only one set contains is a difference.
 Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
                    Tolerance tolerance);
 

@@ -12,12 +12,15 @@ namespace gantry::cli {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-// digested   called after each piece of at most digest_piece bytes with its size: for a progress bar
+// Returns the SHA-256 digest of `bytes`.
+//
+// digested  [in]  called after each piece of at most digest_piece bytes with its size, to show
+//                 progress
 Sha256 sha256(std::span<const std::uint8_t> bytes,
               const std::function<void(std::size_t)>& digested = {});
 inline constexpr std::size_t digest_piece = std::size_t{4} << 20;
 
-// 64 lower-case hex digits.
+// Returns 64 lower-case hex digits.
 std::string hex_text(const Sha256& digest);
 
 }  // namespace gantry::cli

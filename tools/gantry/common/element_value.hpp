@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of an array as a number.
+// Reads one element of an array as a number.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -11,14 +11,16 @@
 
 namespace gantry::cli {
 
-// A long double holds every element type exactly: 64 bits of mantissa or more on our hosts.
+// A long double represents every element type exactly: it has at least 64 bits of mantissa on all
+// supported hosts.
 using ElementReader = long double (*)(const std::uint8_t* element);
 
-// The reader of a type; nothing where it is no integer, boolean or IEEE or bfloat number of one lane.
+// The reader of a type; nothing if the type is not an integer, boolean, IEEE or bfloat number of
+// one lane.
 std::optional<ElementReader> element_reader(gantry_dtype dtype);
 
-// Shortest text that tells the element from its neighbours in its own type; bytes in hex where there
-// is no reader.
+// The shortest text that identifies the element's value in its type; bytes in hex if the type has
+// no reader.
 std::string element_text(const std::uint8_t* element, gantry_dtype dtype);
 
 }  // namespace gantry::cli

@@ -65,7 +65,7 @@ std::string dot_text(std::string_view name) {
 std::string mermaid_text(std::string_view name) {
   std::string out;
   for (const char c : escaped(name)) {
-    // entity codes of Mermaid, which also keep HTML out
+    // Mermaid's entity codes, which also prevent HTML in labels
     switch (c) {
       case '"':
         out += "#quot;";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names that come from files, made fit for the place where they are printed. Only <gantry/quoted.hpp>
-// is for error texts; these are for lists, where quotes would be in the way and nothing is cut.
+// Escapes names from files for the output format in which they are printed. Error texts use
+// <gantry/quoted.hpp> instead, which adds quotes and truncates.
 #pragma once
 
 #include <string>
@@ -9,23 +9,22 @@
 
 namespace gantry::cli {
 
-// Printable ASCII as it is, any other byte as \x1b, a backslash doubled: one to one, so that two
-// names never look alike.
+// Leaves printable ASCII unchanged, writes any other byte as \x1b and doubles backslashes. The
+// result is unique: two names never have the same text.
 std::string escaped(std::string_view name);
 
-// The same, but line breaks stay and backslashes are not doubled: for texts that are already
-// sentences.
+// The same for whole messages: leaves line breaks and backslashes unchanged.
 std::string escaped_lines(std::string_view text);
 
-// A string that JSON can hold: valid UTF-8 as it is, anything else as escaped() has it.
+// A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
 std::string json_text(std::string_view name);
 
-// Inside a double-quoted label of Graphviz, and of Mermaid.
+// For double-quoted labels of Graphviz and of Mermaid.
 std::string dot_text(std::string_view name);
 std::string mermaid_text(std::string_view name);
 
-// A type key as part of a file name: letters, digits, '.', '-' and '_' stay, anything else becomes
-// '_', as does a leading '.'; at most 64 bytes, never empty.
+// A type key as part of a file name: letters, digits, '.', '-' and '_' are unchanged, anything else
+// and a leading '.' become '_'; at most 64 bytes, never empty.
 std::string file_name_text(std::string_view key);
 
 }  // namespace gantry::cli

@@ -16,8 +16,8 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 
 std::string error_text(const Error& error) {
   std::string text = "gantry: ";
-  if (error.code == Code::bug) text += "this is an error of gantry: ";
-  // Places stand on lines of their own: the offset belongs to what is refused.
+  if (error.code == Code::bug) text += "internal error: ";
+  // The lines after the first are context; the offset belongs to the first.
   std::string message = error.message;
   if (error.offset != no_offset) {
     message.insert(std::min(message.find('\n'), message.size()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the process says when it ends, and how an error is told: one clear error on stderr.
+// The exit status of the process, and the format of errors and warnings on stderr.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -9,25 +9,28 @@ namespace gantry::cli {
 
 enum ExitStatus : int {
   kDone = 0,
-  // the thing asked for failed
+  // the command failed
   kFailed = 1,
-  // the command line says nothing that can be done
+  // the command line is invalid
   kWrongUsage = 2,
-  // an error of gantry
+  // an internal error of gantry
   kOurError = 3,
 };
 
-// "gantry: <message> (offset 0x1f40)", where it has one; its lines of place below it. Line breaks stay, anything else that could
-// drive a terminal is escaped: texts of drivers and plugins come through here.
+// "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context.
+// Everything but line breaks and printable ASCII is escaped, because texts of drivers and plugins
+// can contain terminal control codes.
 std::string error_text(const Error& error);
 
 // Prints the error to stderr.
 //
 // returns  kFailed; kOurError for Code::bug
 int report(const Error& error);
-// The same for a command line that cannot be followed; names the help to read.
+// Prints an error of the command line and the command that shows the help.
+//
+// returns  kWrongUsage
 int report_usage(std::string_view command, std::string_view message);
-// "gantry: warning: <text>" on stderr.
+// Prints "gantry: warning: <text>" to stderr.
 void warn(std::string_view text);
 
 }  // namespace gantry::cli

@@ -27,7 +27,7 @@ constexpr KindName kind_names[] = {
     {FileKind::program, "program", "a program"},
     {FileKind::object, "object", "an object file"},
     {FileKind::elf, "elf", "an ELF file"},
-    {FileKind::archive, "archive", "an archive of the linker"},
+    {FileKind::archive, "archive", "an ar archive"},
     {FileKind::tar, "tar", "a tar archive"},
     {FileKind::model_library, "model-library", "a model library archive"},
     {FileKind::parameters, "parameters", "a parameter file"},

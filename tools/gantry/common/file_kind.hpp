@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file is, by its bytes: suffixes are not looked at.
+// Determines the kind of a file from its bytes; the suffix is ignored.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@ enum class FileKind {
   object,
   // any other ELF file
   elf,
-  // of the linker (ar)
+  // ar
   archive,
   tar,
-  // a tar with metadata.json at its top
+  // a tar archive with metadata.json in its top directory
   model_library,
   parameters,
   npy,
   // any ZIP archive
   npz,
-  // without a library around it
+  // a container that is not in a library
   container,
   unknown,
 };
 
-// As `inspect --json` has it: "shared-library", ...
+// The name in `inspect --json`: "shared-library", ...
 std::string_view name_of(FileKind kind);
-// As a sentence has it: "a shared library".
+// The words for a sentence: "a shared library", ...
 std::string_view words_for(FileKind kind);
 
-// costs    O(1), but for a tar: O(members)
+// costs    O(1); O(members) for a tar archive
 FileKind kind_of(std::span<const std::uint8_t> bytes);
 
-// The first bytes of a file of unknown kind, in words: "text", "a gzip file",
-// "bytes 00 01 02 ...".
+// Describes the first bytes of a file of unknown kind: "a gzip file", "text that begins with "a"",
+// "bytes that begin with 00 01".
 std::string first_bytes_text(std::span<const std::uint8_t> bytes);
 
 }  // namespace gantry::cli

@@ -12,7 +12,7 @@ std::string human_size(std::uint64_t bytes) {
   if (bytes < 1024) return concat(bytes, " B");
   auto size = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // what would print as 1024.0
+  // from 1023.95 on, the text would be 1024.0
   while (size >= 1023.95) {
     size /= 1024;
     ++unit;

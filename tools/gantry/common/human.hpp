@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes and times as people read them. JSON holds bytes and nanoseconds instead.
+// Sizes, times and types in output for people. JSON output contains bytes and nanoseconds instead.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace gantry::cli {
 
 // "0 B", "1023 B", "1.0 KiB", "12.3 MiB".
 std::string human_size(std::uint64_t bytes);
-// "870 ns", "12.3 us", "4.56 ms", "1.23 s": three figures.
+// "870 ns", "12.3 us", "4.56 ms", "1.23 s": three significant digits.
 std::string human_time(double nanoseconds);
 // "float32[1, 64]".
 std::string shape_text(std::string_view dtype, std::span<const std::int64_t> shape);

@@ -12,8 +12,8 @@
 namespace gantry::cli {
 namespace {
 
-// levels printed before a part is continued at the margin
-constexpr std::size_t deepest = 20;
+// levels that are printed before a branch is continued at the margin
+constexpr std::size_t max_levels = 20;
 
 class TextWriter {
  public:
@@ -38,7 +38,7 @@ class TextWriter {
   enum class State : unsigned char { fresh, delayed, printed };
   struct Level {
     std::size_t node;
-    // place in its imports
+    // index of its next import to print
     std::size_t next = 0;
   };
 
@@ -46,7 +46,7 @@ class TextWriter {
     return concat("[", node, "] ", escaped(graph_.name(node)));
   }
 
-  // The imports of a node whose own line is written.
+  // Writes the imports of a node, whose own line is already written.
   void write_below(std::size_t top) {
     state_[top] = State::printed;
     std::vector<Level> levels{{top}};
@@ -68,12 +68,12 @@ class TextWriter {
     }
   }
 
-  // How the line of an import ends; its own imports come next where they were not written yet.
+  // Returns the end of an import's line, and enters the import if its imports are not written yet.
   std::string_view state_and_enter(std::size_t node, std::vector<Level>& levels) {
     if (state_[node] != State::fresh) {
       return state_[node] == State::printed ? " (above)\n" : " (below)\n";
     }
-    if (levels.size() < deepest || graph_.imports(node).empty()) {
+    if (levels.size() < max_levels || graph_.imports(node).empty()) {
       state_[node] = State::printed;
       levels.push_back({node});
       return "\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON as --json prints it: keys in the order in which they are written, one document on stdout, ASCII
-// only. Texts from files go through json_text() first.
+// The JSON that --json prints: one document, ASCII only, keys in the order in which they are
+// written. Texts from files must pass through json_text() first.
 #pragma once
 
 #include "core/base/json_writer.hpp"
@@ -16,9 +16,10 @@ namespace gantry::cli {
 
 constexpr JsonStyle json_style = {.lines = true, .ascii = true, .ends_line = true};
 
-// A document that is small enough to be held, so that it is printed whole or not at all.
+// Returns a whole document, so that it is printed completely or not at all. For documents that are
+// small enough for memory.
 //
-// write    [in]   void(JsonWriter&), the members of the object that the document is
+// write    [in]   void(JsonWriter&), writes the members of the top-level object
 template <class Write>
 std::string json_document(Write&& write) {
   std::string text;

@@ -13,7 +13,7 @@
 namespace gantry::cli {
 namespace {
 
-// for a free temporary name
+// to find an unused temporary name
 constexpr int max_tries = 100;
 
 Error cannot(std::string_view verb, const std::filesystem::path& path, int number) {
@@ -48,7 +48,7 @@ Result<OutputDirectory> OutputDirectory::create(const std::filesystem::path& pat
   if (::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
     return invalid(quoted(path.string()), " is a symbolic link, expected a directory");
   }
-  if (number == ENOTDIR) return invalid(quoted(path.string()), " is no directory");
+  if (number == ENOTDIR) return invalid(quoted(path.string()), " is not a directory");
   return cannot("open the directory", path, number);
 }
 
@@ -62,7 +62,7 @@ Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_
   struct stat found {};
   if (::fstatat(descriptor_, target.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(found.st_mode)) {
-    return invalid(quoted(path.string()), " is there and is no regular file");
+    return invalid(quoted(path.string()), " exists and is not a regular file");
   }
 
   std::string temporary;
@@ -85,7 +85,7 @@ Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_
 }
 
 Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
-  if (!path.has_filename()) return invalid(quoted(path.string()), " is no file name");
+  if (!path.has_filename()) return invalid(quoted(path.string()), " is not a file name");
   const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return cannot("open the directory", directory, errno);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that the tool writes: whole or not at all, and never through a link that somebody laid.
+// Output files of the tool: written completely or not at all, and never through a symbolic link.
 //
 //     <directory>/.<name>.XXXXXX   written, fsync   --rename-->   <directory>/<name>
 #pragma once
@@ -16,13 +16,13 @@
 
 namespace gantry::cli {
 
-// An open directory: what happens to its path afterwards does not matter.
+// An open directory; later changes of its path have no effect.
 class OutputDirectory {
  public:
-  // Opens a directory for output, and creates it (not its parents) where nothing is there.
+  // Opens a directory for output. Creates it, but not its parents, if it does not exist.
   //
-  // returns  invalid      it is no directory, or a symbolic link ("out/" follows one, "out" does not)
-  //          not_found    the directory above does not exist
+  // returns  invalid      not a directory, or a symbolic link ("out/" follows one, "out" does not)
+  //          not_found    the parent directory does not exist
   //          unavailable  no permission, no space
   static Result<OutputDirectory> create(const std::filesystem::path& path);
 
@@ -31,11 +31,11 @@ class OutputDirectory {
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
   OutputDirectory& operator=(OutputDirectory&&) = delete;
 
-  // Writes one file. An older regular file of that name is replaced in one step.
+  // Writes one file. Replaces an existing regular file of that name atomically.
   //
-  // name     [in]   one component
-  // returns  invalid      a link, directory, FIFO or device has that name: it is left alone
-  //          unavailable  errno of the write; nothing is left behind
+  // name     [in]   one path component
+  // returns  invalid      a link, directory, FIFO or device has that name; it is unchanged
+  //          unavailable  the write failed, with its errno; no temporary file remains
   Status write(std::string_view name, std::span<const std::uint8_t> bytes) const;
 
  private:
@@ -47,7 +47,7 @@ class OutputDirectory {
   int descriptor_;
 };
 
-// The same for one file whose directory exists, and may be reached through links.
+// The same for one file in an existing directory, whose path may contain symbolic links.
 Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 Status write_output(const std::filesystem::path& path, std::string_view text);
 

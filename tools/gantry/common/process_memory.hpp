@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory this process has.
+// The memory use of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace gantry::cli {
 
-// Bytes; 0 where the system does not tell.
+// In bytes; 0 if the system does not report a value.
 struct ProcessMemory {
-  // pages in memory
+  // all resident pages
   std::uint64_t resident = 0;
-  // of them, pages of files: shared with the page cache
+  // resident pages of files, shared with the page cache
   std::uint64_t resident_file = 0;
   std::uint64_t resident_anonymous = 0;
-  // of resident
+  // largest value of `resident` so far
   std::uint64_t peak = 0;
 };
 

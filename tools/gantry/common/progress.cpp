@@ -39,10 +39,11 @@ std::string progress_text(std::string_view label, std::uint64_t done, std::uint6
   const std::string count = unit == ProgressUnit::steps
                                 ? concat(" ", done, "/", total)
                                 : concat(" ", human_size(done), "/", human_size(total));
-  // " [" "]" and the edge
-  const int room = width - static_cast<int>(label.size() + count.size()) - 4;
-  if (room < 4) return concat(label, count).substr(0, static_cast<std::size_t>(std::max(width, 0)));
-  const auto bar = static_cast<std::size_t>(std::min(room, max_bar));
+  // 4: " [", "]" and one column before the terminal's edge
+  const int available = width - static_cast<int>(label.size() + count.size()) - 4;
+  if (available < 4)
+    return concat(label, count).substr(0, static_cast<std::size_t>(std::max(width, 0)));
+  const auto bar = static_cast<std::size_t>(std::min(available, max_bar));
   const double share =
       total == 0 ? 1 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(bar));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bar on stderr for work that takes a while; nothing where stderr is no terminal.
+// A progress bar on stderr for long operations; disabled if stderr is not a terminal.
 #pragma once
 
 #include "tools/gantry/common/status_line.hpp"
@@ -16,7 +16,9 @@ enum class ProgressUnit { steps, bytes };
 
 class Progress {
  public:
-  // total    shown from the first half second on, so that quick work flickers nothing
+  // The bar appears after half a second, so that short operations show none.
+  //
+  // total    steps or bytes; no bar is shown for one
   Progress(std::string label, std::uint64_t total, bool quiet,
            ProgressUnit unit = ProgressUnit::steps);
 
@@ -32,7 +34,8 @@ class Progress {
   std::chrono::steady_clock::time_point next_;
 };
 
-// "label [#####     ] 12/24" or "label [#####     ] 1.5 GiB/3.0 GiB", less than `width` columns where that is enough.
+// "label [#####     ] 12/24" or "label [#####     ] 1.5 GiB/3.0 GiB", shorter than `width` columns.
+// Without the bar, and truncated, if `width` is too small.
 std::string progress_text(std::string_view label, std::uint64_t done, std::uint64_t total,
                           int width, ProgressUnit unit = ProgressUnit::steps);
 

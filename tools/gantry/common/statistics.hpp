@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What many measurements of one thing come to.
+// Statistics of repeated measurements.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace gantry::cli {
 struct Statistics {
   double min = 0;
   double median = 0;
-  // nearest rank: the smallest value that 99 of 100 do not exceed
+  // nearest rank: the smallest measured value that at least 99 % of the values do not exceed
   double p99 = 0;
   double max = 0;
 };

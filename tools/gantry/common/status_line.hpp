@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line on stderr that is written over until it goes again; nothing where stderr is no terminal. It is wiped with
-// blanks: a terminal may understand no escape codes, or be asked to do without (TERM, NO_COLOR).
+// One line on stderr that is overwritten with each status and erased at the end; disabled if stderr
+// is not a terminal. It is erased with blanks, because a terminal may not support escape codes, or
+// TERM or NO_COLOR may disable them.
 #pragma once
 
 #include "tools/gantry/common/terminal.hpp"
@@ -15,7 +16,7 @@ namespace gantry::cli {
 class StatusLine {
  public:
   explicit StatusLine(bool quiet);
-  // Wipes the line.
+  // Erases the line.
   ~StatusLine();
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
@@ -28,12 +29,12 @@ class StatusLine {
  private:
   Terminal terminal_;
   bool enabled_;
-  // columns
+  // columns of the current text
   std::size_t shown_ = 0;
 };
 
-// What puts a text over `before` columns of another: cut where it would reach the terminal's edge, for behind that it
-// could not be wiped.
+// Returns the output that overwrites `before` columns with `text`. The text is truncated before the
+// terminal's edge, because a line that wraps cannot be erased.
 std::string line_over(std::size_t before, std::string_view text, int width);
 
 }  // namespace gantry::cli

@@ -5,7 +5,7 @@
 
 namespace gantry::cli {
 
-// Time since it was made.
+// Measures the time since its construction.
 class Stopwatch {
  public:
   double nanoseconds() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an output can show: colour and width, only where it is a terminal.
+// Colour and width of an output, which only terminals have.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@ namespace gantry::cli {
 enum class Tone { plain, heading, faint, good, warning, bad };
 
 struct Terminal {
-  // is it a terminal at all?
+  // the output is a terminal
   bool present = false;
   bool colour = false;
   // columns; 0: no limit
   int width = 0;
 
-  // The text in its colour, or as it is.
+  // Returns the text in the colour of `tone`, or unchanged.
   std::string paint(std::string_view text, Tone tone) const;
 };
 
-// The terminal behind a file descriptor. No colour where NO_COLOR is set to anything but nothing,
-// or TERM is "dumb".
+// The terminal of a file descriptor. No colour if NO_COLOR is set and not empty, or if TERM is not
+// set or "dumb".
 //
 // source   no-color.org
 Terminal terminal_of(int descriptor);
 
-// Writes to stdout, as main's last word checks it: a full disk is an error, not a short document.
+// Writes to stdout. main() reports write errors with flush_output() before it returns.
 void print(std::string_view text);
 
-// returns  false where something that was printed did not arrive
+// returns  false if some output could not be written, for example to a full disk
 bool flush_output();
 
 }  // namespace gantry::cli

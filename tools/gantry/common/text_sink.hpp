@@ -6,8 +6,8 @@
 
 namespace gantry::cli {
 
-// Takes a text piece by piece, so that what grows with a file need not be held: print(), or an append
-// to a string.
+// Receives a text in pieces, so that output that grows with a file is not held in memory: print(),
+// or an append to a string.
 using TextSink = std::function<void(std::string_view)>;
 
 }  // namespace gantry::cli

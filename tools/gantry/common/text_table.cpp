@@ -7,9 +7,9 @@
 namespace gantry::cli {
 namespace {
 
-// columns between two columns
+// blanks between two columns
 constexpr std::size_t gap = 2;
-// a column is never cut below this
+// min width of a truncated column
 constexpr std::size_t min_cut = 12;
 
 }  // namespace
@@ -40,14 +40,14 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
 
   std::size_t before_last = static_cast<std::size_t>(indent);
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + gap;
-  const auto screen = static_cast<std::size_t>(terminal.width);
+  const auto width = static_cast<std::size_t>(terminal.width);
   const std::size_t max_last =
-      screen == 0 ? SIZE_MAX : std::max(min_cut, screen > before_last ? screen - before_last : 0);
+      width == 0 ? SIZE_MAX : std::max(min_cut, width > before_last ? width - before_last : 0);
 
   const auto write_line = [&](const Row& row) {
     std::string line(static_cast<std::size_t>(indent), ' ');
-    // blanks that are written only if something follows
-    std::size_t owed = 0;
+    // written before the next cell that is not empty: lines have no trailing blanks
+    std::size_t pending_blanks = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       std::string cell = row[i].text;
       if (i + 1 == row.size() && cell.size() > max_last) {
@@ -56,10 +56,11 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
       const std::size_t padding = widths[i] - std::min(widths[i], cell.size());
       const bool right = columns[i].align == Align::right;
       if (!cell.empty()) {
-        line.append(owed + (right ? padding : 0), ' ').append(terminal.paint(cell, row[i].tone));
-        owed = (right ? 0 : padding) + gap;
+        line.append(pending_blanks + (right ? padding : 0), ' ')
+            .append(terminal.paint(cell, row[i].tone));
+        pending_blanks = (right ? 0 : padding) + gap;
       } else {
-        owed += widths[i] + gap;
+        pending_blanks += widths[i] + gap;
       }
     }
     sink(line.append("\n"));

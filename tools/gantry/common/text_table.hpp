@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of text, as wide as what is in them.
+// A table of text; each column is as wide as its widest cell.
 //
 //     index  type key  bytes
 //         0  _lib          0
@@ -27,7 +27,7 @@ class TextTable {
     Cell(std::string cell_text, Tone cell_tone = Tone::plain)  // NOLINT: implicit by design
         : text(std::move(cell_text)), tone(cell_tone) {}
     Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: implicit by design
-    // printable ASCII: escape names from files first
+    // printable ASCII; names from files must be escaped first
     std::string text;
     Tone tone = Tone::plain;
   };
@@ -36,16 +36,16 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Precondition: as many cells as columns.
+  // Precondition: one cell for each column.
   void add(Row row);
   bool empty() const { return rows_.empty(); }
 
-  // indent   columns left free before each line
-  // returns  header and rows, each ended by a line break, no trailing blanks. Where the terminal is
-  //          too narrow the last column is cut and marked by "..."
+  // indent   blanks before each line
+  // returns  header and rows, each with a line break, without trailing blanks. If the terminal is
+  //          too narrow, cells of the last column are truncated and end in "..."
   std::string text(const Terminal& terminal, int indent = 2) const;
 
-  // The same without holding the rows: `row_of` makes each of `rows` twice, first for its widths.
+  // The same without storing the rows: `row_of` is called twice for each row, first for its widths.
   static void write(const std::vector<Column>& columns, std::size_t rows, const Rows& row_of,
                     const Terminal& terminal, const TextSink& sink, int indent = 2);
 

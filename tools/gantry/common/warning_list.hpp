@@ -7,14 +7,15 @@
 
 namespace gantry::cli {
 
-// The warnings of a report. A hostile file makes one for each of its modules: the first ones are kept and the rest is
-// counted.
+// The warnings of a report. A hostile file can cause one for each of its modules, so the list keeps
+// the first `max` warnings and counts the rest.
 class WarningList {
  public:
   static constexpr std::size_t max = 1000;
 
   void add(std::string text);
-  // What was added; where that is more than `most`, the last one says how many are left out.
+  // Returns the warnings and clears the list. If more than `max` were added, a last one has the
+  // number of those left out.
   std::vector<std::string> take();
 
  private:
