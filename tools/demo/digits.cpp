@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads handwritten digits with a packed network, on the CPU and on every device that its artifact has kernels for, and
-// says how well and how fast.
+// Recognises handwritten digits with a packed network, on the CPU and on every device that the
+// artifact has kernels for, and prints accuracy and times.
 //
 //     gantry-demo-digits digits.so images.npy labels.npy
 #include "tools/demo/measure.hpp"
@@ -17,39 +17,39 @@
 namespace gantry::demo {
 namespace {
 
-// Devices add in another order than the CPU.
+// Devices add in another order than the CPU, so the outputs are not equal bit for bit.
 constexpr double tolerance = 1e-4;
 
-// The only tensor of a .npy file.
+// Reads the tensor of a .npy file.
 Result<Tensor> read_array(Runtime& runtime, const std::string& path, gantry_dtype dtype) {
   GANTRY_TRY(auto tensors, runtime.read_tensors(path));
   if (tensors.size() != 1) return invalid(path, ": ", tensors.size(), " arrays, expected 1");
   Tensor tensor = tensors.front().second;
   if (!same_dtype(tensor.dtype(), dtype)) {
-    return invalid(path, ": holds ", tensor.describe(), ", expected ", dtype_text(dtype));
+    return invalid(path, ": array is ", tensor.describe(), ", expected ", dtype_text(dtype));
   }
   return tensor;
 }
 
 void print_table(const std::vector<Measured>& rows) {
-  std::printf("%-9s %-11s %7s %9s %9s %9s %9s  %s\n", "device", "right", "off by", "executor",
-              "first", "median", "99 of 100", "name");
+  std::printf("%-9s %-11s %7s %9s %9s %9s %9s  %s\n", "device", "correct", "error", "executor",
+              "first", "median", "p99", "name");
   for (const Measured& row : rows) {
     if (!row.device.missing.empty()) {
-      std::printf("%-9s not there: %s\n", row.device.name.c_str(), row.device.missing.c_str());
+      std::printf("%-9s not available: %s\n", row.device.name.c_str(), row.device.missing.c_str());
       continue;
     }
     std::vector<double> times(row.run_us.begin() + 1, row.run_us.end());
     if (times.empty()) times = row.run_us;
     std::sort(times.begin(), times.end());
     std::printf("%-9s %-11s %7.0e %6.0f us %6.0f us %6.1f us %6.1f us  %s\n",
-                row.device.name.c_str(), concat(row.right(), " of ", row.guesses.size()).c_str(),
-                row.off_by, row.create_us, row.run_us.front(), times[times.size() / 2],
-                times[times.size() * 99 / 100], row.device.called.c_str());
+                row.device.name.c_str(), concat(row.correct(), " of ", row.guesses.size()).c_str(),
+                row.max_error, row.create_us, row.run_us.front(), times[times.size() / 2],
+                times[times.size() * 99 / 100], row.device.product.c_str());
   }
   std::printf(
-      "\noff by: the largest difference from the CPU's outputs, relative to those; %.0e is "
-      "allowed\nmedian: of all runs but the first, each with its copies to the device and back\n",
+      "\nerror: largest relative difference from the CPU's outputs, limit is %.0e\n"
+      "median, p99: of all runs but the first, including the copies to the device and back\n",
       tolerance);
 }
 
@@ -64,7 +64,7 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
   }
 
   const auto load_start = std::chrono::steady_clock::now();
-  // Without the plugin of a device, the others run.
+  // A missing device plugin does not prevent runs on the other devices.
   GANTRY_TRY(const auto model, runtime.load(artifact, {.allow_missing = true}));
   const std::chrono::duration<double, std::milli> load_time =
       std::chrono::steady_clock::now() - load_start;
@@ -77,20 +77,22 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
     }
     auto measured = measure(runtime, model, device, images, labels);
     if (!measured.ok()) return std::move(measured).error().at("on ", device.name);
-    measured->off_by = rows.empty() ? 0 : largest_difference(measured->outputs, rows[0].outputs);
+    measured->max_error = rows.empty() ? 0 : largest_difference(measured->outputs, rows[0].outputs);
     rows.push_back(*std::move(measured));
   }
 
   draw(rows[0].guesses, images.elements<float>());
-  std::printf("%zu images, one after the other; the artifact is loaded once, in %.1f ms\n\n",
+  std::printf("%zu images, one per run; the artifact is loaded once, in %.1f ms\n\n",
               rows[0].guesses.size(), load_time.count());
   print_table(rows);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return unavailable("cannot write to stdout: ", std::strerror(errno));
   }
   for (const Measured& row : rows) {
-    if (row.off_by > tolerance)
-      return invalid(row.device.name, " does not compute what the CPU does");
+    if (row.max_error > tolerance) {
+      return invalid(row.device.name, ": outputs differ from the CPU's by ", row.max_error,
+                     ", limit is ", tolerance);
+    }
   }
   return {};
 }

@@ -31,9 +31,9 @@ void draw_row(std::span<const Guess> row, std::span<const float> pixels) {
   }
   std::printf("  ");
   for (const Guess& guess : row) {
-    std::string label = concat(guess.taken_for, ", ", std::lround(100 * guess.probability), " %");
-    if (!guess.right()) label += concat(" (is ", guess.is, ")");
-    std::printf("%-*s", width, label.c_str());
+    std::string text = concat(guess.predicted, ", ", std::lround(100 * guess.probability), " %");
+    if (!guess.correct()) text += concat(" (is ", guess.label, ")");
+    std::printf("%-*s", width, text.c_str());
   }
   std::printf("\n\n");
 }
@@ -41,12 +41,12 @@ void draw_row(std::span<const Guess> row, std::span<const float> pixels) {
 }  // namespace
 
 void draw(std::span<const Guess> guesses, std::span<const float> pixels) {
-  std::printf("The first images, and the first that were taken for something else:\n\n");
+  std::printf("The first images, and the first with wrong results:\n\n");
   const std::size_t first = std::min(in_a_row, guesses.size());
   draw_row(guesses.first(first), pixels);
   std::vector<Guess> wrong;
   for (const Guess& guess : guesses.subspan(first)) {
-    if (!guess.right() && wrong.size() < in_a_row) wrong.push_back(guess);
+    if (!guess.correct() && wrong.size() < in_a_row) wrong.push_back(guess);
   }
   if (!wrong.empty()) draw_row(wrong, pixels);
 }

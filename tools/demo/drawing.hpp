@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images of digits as text, with what they were taken for.
+// Draws images of digits as text, with the network's result.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,22 @@
 
 namespace gantry::demo {
 
-// pixels of an image
+// pixels on each side of an image
 constexpr std::size_t side = 8;
 constexpr std::size_t digits = 10;
 
-// What the network says about one image.
+// The network's result for one image.
 struct Guess {
   std::size_t image;
-  // the label
-  std::int64_t is;
-  std::int64_t taken_for;
-  // of that, by the network
+  std::int64_t label;
+  std::int64_t predicted;
+  // of `predicted`, according to the network
   float probability;
 
-  bool right() const { return is == taken_for; }
+  bool correct() const { return label == predicted; }
 };
 
-// Prints the first four, and four more that are wrong.
+// Prints the first four images, and up to four others with wrong results.
 //
 // pixels   [in]   of all images, side * side each, 0 to 1
 void draw(std::span<const Guess> guesses, std::span<const float> pixels);

@@ -19,7 +19,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 std::vector<Device> find_devices(Runtime& runtime) {
-  // of all devices; ours are asked for below
+  // not used: runtime.device() reports the problem of a kind below
   std::vector<std::string> problems;
   const std::vector<DeviceInfo> all = runtime.devices(problems);
   std::vector<Device> found;
@@ -29,9 +29,9 @@ std::vector<Device> find_devices(Runtime& runtime) {
       if (info.name != kind) continue;
       Device& device = found.emplace_back();
       device.name = concat(info.name, ":", info.index);
-      if (info.plugin.empty()) device.called = "the host code's own loops";
+      if (info.plugin.empty()) device.product = "host code";
       for (const auto& [key, value] : info.attributes) {
-        if (key == "name") device.called = value;
+        if (key == "name") device.product = value;
       }
     }
     if (found.size() != before) continue;
@@ -41,9 +41,9 @@ std::vector<Device> find_devices(Runtime& runtime) {
   return found;
 }
 
-std::size_t Measured::right() const {
-  return static_cast<std::size_t>(std::count_if(guesses.begin(), guesses.end(),
-                                                [](const Guess& guess) { return guess.right(); }));
+std::size_t Measured::correct() const {
+  return static_cast<std::size_t>(std::count_if(
+      guesses.begin(), guesses.end(), [](const Guess& guess) { return guess.correct(); }));
 }
 
 Result<Measured> measure(Runtime& runtime, const Module& model, const Device& device,
@@ -79,10 +79,10 @@ double largest_difference(std::span<const float> outputs, std::span<const float>
   constexpr double min = 1e-6;
   double largest = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const double off = std::abs(double{outputs[i]} - double{expected[i]});
-    // Not a number is as far off as can be.
-    if (!(off >= 0)) return HUGE_VAL;
-    largest = std::max(largest, off / std::max(std::abs(double{expected[i]}), min));
+    const double difference = std::abs(double{outputs[i]} - double{expected[i]});
+    // NaN
+    if (!(difference >= 0)) return HUGE_VAL;
+    largest = std::max(largest, difference / std::max(std::abs(double{expected[i]}), min));
   }
   return largest;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One network on one device after the other, over the same images.
+// Runs one network on one device after the other, over the same images.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -8,33 +8,32 @@
 
 namespace gantry::demo {
 
-// Those of a device that is there, or why it is not.
 struct Device {
-  // "opencl:0"
+  // "opencl:0"; of a kind without devices "opencl"
   std::string name;
-  // by its driver
-  std::string called;
-  // empty: it is there
+  // the driver's name for it
+  std::string product;
+  // why the kind has no device; empty: the device is available
   std::string missing;
 };
 
-// The CPU, and every OpenCL and Vulkan device; a kind that has none is one line that says why.
+// Returns the CPU, every OpenCL and every Vulkan device, and one entry for a kind without devices.
 std::vector<Device> find_devices(Runtime& runtime);
 
 struct Measured {
   Device device;
-  // empty where the device is missing, as all that follows
+  // empty, like all that follows, if the device is missing
   std::vector<Guess> guesses;
-  // digits for each image
+  // `digits` values for each image
   std::vector<float> outputs;
-  // the executor: memory, and parameters on their device
+  // creation of the executor: memory, and the copy of the parameters to the device
   double create_us = 0;
-  // image by image: to the device, through the network, back
+  // of each image: copy to the device, run, copy back
   std::vector<double> run_us;
-  // the largest difference from the CPU's outputs, relative to those
-  double off_by = 0;
+  // largest relative difference from the CPU's outputs
+  double max_error = 0;
 
-  std::size_t right() const;
+  std::size_t correct() const;
 };
 
 // images   [in]   float32[n, side * side] on the CPU, n >= 1
@@ -42,7 +41,7 @@ struct Measured {
 Result<Measured> measure(Runtime& runtime, const Module& model, const Device& device,
                          const Tensor& images, const Tensor& labels);
 
-// Of outputs above a millionth; what is less is 0 to people.
+// The largest relative difference. Expected values below 1e-6 count as 1e-6.
 double largest_difference(std::span<const float> outputs, std::span<const float> expected);
 
 }  // namespace gantry::demo

@@ -1,42 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DCASE=... -DPROGRAM=... -DGANTRY=... -DARTIFACT=... -DDEVICES=... -DDEMO=... -DSCRATCH=... -P test.cmake: the
-# demo's answer and its exit status.
+# Checks the output and the exit status of the demo:
+#
+#     cmake -DCASE=... -DPROGRAM=... -DGANTRY=... -DARTIFACT=... -DDEVICES=... -DDEMO=...
+#           -DSCRATCH=... -P test.cmake
 cmake_minimum_required(VERSION 3.25)
 set(data "${DEMO}/data/images.npy" "${DEMO}/data/labels.npy")
 
 set(ENV{XDG_CACHE_HOME} "${SCRATCH}/cache")
 
-function(expect wanted pattern)
+function(expect expected_status pattern)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} ${data} RESULT_VARIABLE status OUTPUT_VARIABLE text
     ERROR_VARIABLE text)
-  if(NOT status EQUAL wanted OR NOT text MATCHES "${pattern}")
-    message(FATAL_ERROR "status is ${status}, expected ${wanted} and \"${pattern}\":\n${text}")
+  if(NOT status EQUAL expected_status OR NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "status is ${status}, expected ${expected_status} and \"${pattern}\":\n${text}")
   endif()
 endfunction()
 
-# Kinds of devices whose drivers are here.
-execute_process(COMMAND "${GANTRY}" devices OUTPUT_VARIABLE listed ERROR_VARIABLE complaints)
-set(here "")
+# The kinds of devices that this machine has drivers for.
+execute_process(COMMAND "${GANTRY}" devices OUTPUT_VARIABLE listed ERROR_VARIABLE errors)
+set(available "")
 foreach(device IN LISTS DEVICES)
   if(listed MATCHES "(^|\n)${device}:0 ")
-    list(APPEND here ${device})
+    list(APPEND available ${device})
   else()
-    message(STATUS "no ${device} device on this machine:\n${complaints}")
+    message(STATUS "no ${device} device on this machine:\n${errors}")
   endif()
 endforeach()
 
 if(CASE STREQUAL "digits")
   set(rows "\ncpu:0 +348 of 360 ")
   foreach(device opencl vulkan)
-    if(device IN_LIST here)
+    if(device IN_LIST available)
       string(APPEND rows "[^\n]*\n(.*\n)?${device}:0 +348 of 360 ")
     else()
-      string(APPEND rows "[^\n]*\n(.*\n)?${device} +not there: ")
+      string(APPEND rows "[^\n]*\n(.*\n)?${device} +not available: ")
     endif()
   endforeach()
   expect(0 "${rows}" "${ARTIFACT}")
 
-  # An answer that cannot be written is none.
+  # Output that cannot be written is an error.
   execute_process(COMMAND "${PROGRAM}" "${ARTIFACT}" ${data} RESULT_VARIABLE status OUTPUT_FILE /dev/full
     ERROR_VARIABLE text)
   if(NOT status EQUAL 1 OR NOT text MATCHES "cannot write to stdout: No space left on device")
@@ -45,10 +47,10 @@ if(CASE STREQUAL "digits")
 
 elseif(CASE STREQUAL "without_plugins")
   set(ENV{GANTRY_DISABLE} "gantry.opencl:gantry.vulkan")
-  expect(0 "\ncpu:0 +348 of 360 .*\nopencl +not there: [^\n]+\nvulkan +not there: " "${ARTIFACT}")
+  expect(0 "\ncpu:0 +348 of 360 .*\nopencl +not available: [^\n]+\nvulkan +not available: " "${ARTIFACT}")
 
 elseif(CASE STREQUAL "other_kernels")
-  # Wrong in the fourth digit: as many images are right, and the outputs differ.
+  # The kernels are wrong in the fourth digit: the outputs differ, and as many images are correct.
   file(COPY "${DEMO}/" DESTINATION "${SCRATCH}")
   foreach(source dense.cl dense.comp)
     file(READ "${DEMO}/kernels/${source}" text)
@@ -57,17 +59,17 @@ elseif(CASE STREQUAL "other_kernels")
   endforeach()
   execute_process(COMMAND "${GANTRY}" pack "${SCRATCH}/digits.yaml" -o "${SCRATCH}/wrong.so"
     COMMAND_ERROR_IS_FATAL ANY)
-  if(here)
-    list(GET here 0 first)
-    expect(1 "${first}:0 does not compute what the CPU does" "${SCRATCH}/wrong.so")
+  if(available)
+    list(GET available 0 first)
+    expect(1 "${first}:0: outputs differ from the CPU's by [0-9.e-]+, limit is 1e-04" "${SCRATCH}/wrong.so")
   else()
     expect(0 "\ncpu:0 +348 of 360 " "${SCRATCH}/wrong.so")
   endif()
 
 elseif(CASE STREQUAL "like_tvm")
-  # The same network, as TVM has it: its own images and its own outputs.
+  # The inputs and outputs recorded with TVM for the same network.
   set(golden "${DEMO}/../../tests/golden/data/tvm-0.12")
-  foreach(device cpu ${here})
+  foreach(device cpu ${available})
     execute_process(COMMAND "${GANTRY}" run "${ARTIFACT}" --device ${device}:0 --each
       --input "x=${golden}/digits_mlp.input.npz" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
       COMMAND_ERROR_IS_FATAL ANY)
@@ -79,7 +81,7 @@ elseif(CASE STREQUAL "no_glslang")
     ERROR_VARIABLE text)
   if(NOT status EQUAL 1 OR EXISTS "${ARTIFACT}.none" OR NOT text MATCHES
       "program \"no-such-glslang\" cannot be started: .*\n +GLSL requires glslang: [^\n]*\n[^\n]*kernels.dense_vulkan\n")
-    message(FATAL_ERROR "status is ${status}, expected 1 and what to install:\n${text}")
+    message(FATAL_ERROR "status is ${status}, expected 1 and the package to install:\n${text}")
   endif()
 
 else()

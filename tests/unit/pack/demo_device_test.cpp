@@ -56,7 +56,7 @@ TEST_F(DemoKernels, FailIfTheKernelOrTheLookUpFails) {
   EXPECT_EQ(last_error, "not found");
   *pointer<void*>("__TVMBackendGetFuncFromEnv") = nullptr;
   EXPECT_EQ(call("softmax", {&x, &out}), -1);
-  EXPECT_EQ(last_error, "softmax_vulkan: the runtime lends no functions");
+  EXPECT_EQ(last_error, "softmax_vulkan: the runtime provides no functions");
 }
 
 TEST_F(DemoKernels, LaunchNothingForNoElements) {
@@ -78,8 +78,7 @@ TEST_F(DemoKernels, RejectUnknownDevicesAndByteOffsetsOnDevices) {
   put_on({4, 0}, {&x, &out});
   out.tensor.byte_offset = 4;
   EXPECT_EQ(call("softmax", {&x, &out}), -1);
-  EXPECT_EQ(last_error,
-            "softmax: argument 1 begins 4 bytes into its memory, a device's begin at 0");
+  EXPECT_EQ(last_error, "softmax: argument 1 has byte offset 4, a tensor on a device requires 0");
 }
 
 }  // namespace

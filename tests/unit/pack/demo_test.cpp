@@ -123,7 +123,7 @@ TEST_F(DemoKernels, RejectTensorsWithOtherProperties) {
            Refused{"Rank", [](gantry_tensor& t) { t.ndim = 3, t.shape = rank3; },
                    "softmax: argument 1 has 3 dimensions, expected 2"},
            Refused{"Strides", [](gantry_tensor& t) { t.strides = strides; },
-                   "softmax: argument 1 has gaps between its rows"},
+                   "softmax: argument 1 is not compact"},
            Refused{"Data", [](gantry_tensor& t) { t.data = nullptr; },
                    "softmax: argument 1 has no data"},
            Refused{"Shape", [](gantry_tensor& t) { t.shape = other; },
@@ -157,7 +157,8 @@ TEST_F(DemoKernels, RejectLayersWithDifferentShapes) {
   EXPECT_EQ(last_error, "dense: out is 1 x 4, expected 2 x 4");
 }
 
-// The network as the recipe writes it, over the inputs and the outputs that TVM itself recorded for it.
+// The network as the recipe writes it, over the inputs and the outputs that TVM itself recorded for
+// it.
 TEST_F(DemoKernels, ComputeWhatTvmComputed) {
   const auto load = [&](std::string_view file, std::string_view name) {
     return std::make_unique<Matrix>(array_in(golden(file), name).header.shape,

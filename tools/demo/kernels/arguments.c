@@ -14,13 +14,13 @@ int refuse(const char* format, ...) {
   return -1;
 }
 
-// Strides of an axis of extent 1 are never used, so they may be anything.
+// The stride of an axis of extent 1 is never used, so any value is accepted.
 static int is_compact(const DLTensor* tensor) {
-  int64_t wanted = 1;
+  int64_t stride = 1;
   if (!tensor->strides) return 1;
   for (int axis = tensor->ndim - 1; axis >= 0; --axis) {
-    if (tensor->shape[axis] != 1 && tensor->strides[axis] != wanted) return 0;
-    wanted *= tensor->shape[axis];
+    if (tensor->shape[axis] != 1 && tensor->strides[axis] != stride) return 0;
+    stride *= tensor->shape[axis];
   }
   return 1;
 }
@@ -50,16 +50,15 @@ static int read_matrix(const char* function, int index, const DLTensor* tensor, 
     return refuse("%s: argument %d has %d dimensions, expected %d", function, index, tensor->ndim,
                   ndim);
   }
-  if (!is_compact(tensor))
-    return refuse("%s: argument %d has gaps between its rows", function, index);
+  if (!is_compact(tensor)) return refuse("%s: argument %d is not compact", function, index);
   out->rows = ndim == 2 ? tensor->shape[0] : 1;
   out->columns = tensor->shape[ndim - 1];
   if (!tensor->data && out->rows * out->columns != 0) {
     return refuse("%s: argument %d has no data", function, index);
   }
   if (where->type != DL_CPU && tensor->byte_offset != 0) {
-    return refuse("%s: argument %d begins %llu bytes into its memory, a device's begin at 0",
-                  function, index, (unsigned long long)tensor->byte_offset);
+    return refuse("%s: argument %d has byte offset %llu, a tensor on a device requires 0", function,
+                  index, (unsigned long long)tensor->byte_offset);
   }
   out->at = (float*)((char*)tensor->data + tensor->byte_offset);
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// arguments.h - from packed arguments to float matrices, each refusal with a text.
+// arguments.h - converts packed arguments to float matrices.
 #ifndef GANTRY_DEMO_ARGUMENTS_H
 #define GANTRY_DEMO_ARGUMENTS_H
 
@@ -11,24 +11,28 @@ typedef struct device {
   int32_t index;
 } device;
 
-// A row-major matrix of floats; a vector is one row.
+// A row-major matrix of floats; a vector is a matrix of one row.
 typedef struct matrix {
-  // on a device: what it calls the memory, not to be looked into
+  // on a device: its handle of the memory, which the host cannot dereference
   float* at;
   int64_t rows;
   int64_t columns;
 } matrix;
 
-// Puts a text into the last-error slot, where there is one.  Returns -1, so that a kernel can return it.
+// Sets the runtime's last error, if the runtime provides the function.
+//
+// returns   -1, so that a kernel can return it
 __attribute__((format(printf, 1, 2))) int refuse(const char* format, ...);
 
-// function  [in]   whose arguments these are, for the text
-// count     [in]   how many it wants
-// ndim      [in]   dimensions of each, 1 or 2
+// Converts the arguments of one call.
+//
+// function  [in]   name of the function, for error texts
+// count     [in]   expected number of arguments
+// ndim      [in]   number of dimensions of each, 1 or 2
 // out       [out]  count matrices
 // where     [out]  the device that all of them are on
-// returns   0; -1 where the count, a type code, device, dtype, rank or stride is another, data are missing, or begin
-//           inside a device's memory, which cannot be told to its kernels
+// returns   0; -1 if the count, a type code, device, dtype, rank or stride is another, if data are
+//           missing, or if a tensor on a device has a byte offset, which kernels do not support
 int read_matrices(const char* function, const TVMValue* args, const int* type_codes, int n,
                   int count, const int* ndim, matrix* out, device* where);
 

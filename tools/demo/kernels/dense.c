@@ -4,7 +4,7 @@
 //
 //     dense(x, weight, bias, out)        dense_relu(x, weight, bias, out)   negative results become 0
 //
-// On the CPU by the loops here, on a device by its kernel: dense.cl, dense.comp.
+// The CPU runs the loops of this file, a device its kernel in dense.cl or dense.comp.
 #include "launch.h"
 
 enum { X, WEIGHT, BIAS, OUT, ARGUMENTS };
@@ -14,8 +14,8 @@ typedef struct layer {
   int relu;
 } layer;
 
-// Eight sums side by side: the compiler may keep them in vector registers without being allowed to reorder any one
-// of them.
+// Eight independent sums: the compiler can keep them in vector registers without reordering the
+// additions of any sum.
 static float dot(const float* restrict a, const float* restrict b, int64_t count) {
   enum { LANES = 8 };
   float sums[LANES] = {0};
@@ -29,7 +29,7 @@ static float dot(const float* restrict a, const float* restrict b, int64_t count
   return sum;
 }
 
-// Elements first .. last-1 of the result, counted row by row.
+// Computes the elements first .. last-1 of the result, in row-major order.
 static void run_part(const layer* all, int64_t first, int64_t last) {
   for (int64_t i = first; i < last; ++i) {
     const int64_t row = i / all->out.columns;
@@ -49,7 +49,7 @@ static int run_task(int task, TVMParallelGroupEnv* group, void* closure) {
 }
 
 static int run(const char* function, const TVMValue* args, const int* type_codes, int n, int relu) {
-  // Below this many multiplications, waking other threads takes longer than the work itself.
+  // Below this number of multiplications, waking other threads takes longer than the computation.
   const int64_t worth_sharing = 1 << 18;
   const int ndim[ARGUMENTS] = {2, 2, 1, 2};
   matrix m[ARGUMENTS];
@@ -77,7 +77,7 @@ static int run(const char* function, const TVMValue* args, const int* type_codes
 
   layer all = {m[X], m[WEIGHT], m[BIAS], m[OUT], relu};
   if (__TVMBackendParallelLaunch && elements * all.x.columns >= worth_sharing) {
-    // 0: as many tasks as there are workers
+    // 0: as many tasks as worker threads
     return __TVMBackendParallelLaunch(run_task, &all, 0);
   }
   run_part(&all, 0, elements);

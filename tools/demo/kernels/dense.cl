@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fully connected layer: out[row, column] = dot(x[row], weight[column]) + bias[column]; with relu, at least 0.
+// A fully connected layer: out[row, column] = dot(x[row], weight[column]) + bias[column]; with
+// relu, negative results become 0.
 //
-// One work-group for each element of out, blockIdx.x its column and blockIdx.y its row: neighbours read neighbouring
-// weights, and add up in local memory.
+// One work-group computes one element of out; blockIdx.x is its column, blockIdx.y its row.
+// Adjacent threads read adjacent weights, and the sums are added in local memory.
 #define THREADS 32
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void dense_opencl(

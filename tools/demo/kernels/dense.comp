@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fully connected layer: result[row, column] = dot(x[row], weight[column]) + bias[column]; with relu, at least 0.
+// A fully connected layer: result[row, column] = dot(x[row], weight[column]) + bias[column]; with
+// relu, negative results become 0.
 //
-// One work-group for each element of the result, blockIdx.x its column and blockIdx.y its row: neighbours read
-// neighbouring weights, and add up in shared memory.
+// One work-group computes one element of the result; blockIdx.x is its column, blockIdx.y its row.
+// Adjacent threads read adjacent weights, and the sums are added in shared memory.
 #version 450
 
 const uint threads = 32;
@@ -14,7 +15,7 @@ layout(binding = 1) readonly buffer Weight { float weight[]; };
 layout(binding = 2) readonly buffer Bias { float bias[]; };
 layout(binding = 3) writeonly buffer Result { float result[]; };
 
-// 8 bytes apart, as compilers of artifacts lay scalars out.
+// Scalars are 8 bytes apart, as TVM's compilers place them.
 layout(push_constant) uniform Scalars {
   layout(offset = 0) int inputs;
   layout(offset = 8) int relu;

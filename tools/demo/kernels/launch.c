@@ -9,7 +9,7 @@ static int find(const char* name, _Atomic(void*)* found, void** function) {
   *function = atomic_load_explicit(found, memory_order_acquire);
   if (*function) return 0;
   if (!__TVMBackendGetFuncFromEnv || !__TVMFuncCall)
-    return refuse("%s: the runtime lends no functions", name);
+    return refuse("%s: the runtime provides no functions", name);
   if (__TVMBackendGetFuncFromEnv(__tvm_module_ctx, name, function) != 0) return -1;
   atomic_store_explicit(found, *function, memory_order_release);
   return 0;
@@ -21,7 +21,7 @@ static int call(void* function, TVMValue* args, int* type_codes, int n) {
   return __TVMFuncCall(function, args, type_codes, n, &ret, &ret_code);
 }
 
-// A kernel runs on the device of its kind that the thread has set last.
+// A kernel runs on the device of its kind that the calling thread has selected last.
 static int set_device(device where) {
   static _Atomic(void*) found;
   void* function;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// launch.h - from a function of the host code to a kernel of the device that its tensors are on.
+// launch.h - starts a kernel on the device of the tensors.
 #ifndef GANTRY_DEMO_LAUNCH_H
 #define GANTRY_DEMO_LAUNCH_H
 
 #include "arguments.h"
 
-// of each work-group; the kernels say the same
+// of each work-group; equal to the constant in the kernels
 enum { GROUP_THREADS = 32 };
 
-// One kernel in each language. Looked up once, for which the runtime keeps it as long as this file is loaded.
+// One kernel in each language. It is looked up once: the runtime keeps the function as long as this
+// file is loaded.
 typedef struct kernel {
-  // its name in the device module
+  // names in the device modules
   const char* opencl;
   const char* vulkan;
   // NULL: not looked up yet
@@ -19,12 +20,13 @@ typedef struct kernel {
   _Atomic(void*) vulkan_function;
 } kernel;
 
-// Starts a kernel; the device's stream has the order, nobody waits.
+// Enqueues a kernel in the device's stream and returns without waiting.
 //
-// where     [in]   OpenCL or Vulkan
-// matrices  [in]   its buffers
-// numbers   [in]   its scalars, then the extents of the launch, none of them 0
-// returns   0; -1 with the runtime's text: no such kernel, as where its plugin is not installed, or no such device
+// where     [in]   an OpenCL or Vulkan device
+// matrices  [in]   buffer arguments of the kernel
+// numbers   [in]   scalar arguments, then the extents of the launch, none of which is 0
+// returns   0; -1 with the runtime's error: the kernel does not exist, for example because its
+//           plugin is not installed, or the device does not exist
 int launch(kernel* which, device where, const matrix* matrices, int matrix_count,
            const int64_t* numbers, int number_count);
 

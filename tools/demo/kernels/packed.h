@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packed.h - what host code in an artifact of the packed dialect (TVM v0.7 to v0.20) and its runtime agree on.
+// packed.h - the interface between host code of the packed dialect (TVM v0.7 to v0.20) and its
+// runtime.
 //
 //     int f(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, void* resource)
 //
-// returns 0, or -1 with a text in the runtime's last-error slot.  Nothing here needs a header or a library of TVM:
-// the runtime is reached through the variables at the end, which it fills when it loads the file.
+// returns 0, or -1 after it has set the runtime's last error.  No header or library of TVM is
+// required: the runtime stores its functions in the variables at the end when it loads the file.
 #ifndef GANTRY_DEMO_PACKED_H
 #define GANTRY_DEMO_PACKED_H
 
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One argument; the code beside it says which member counts.
+// One argument; its type code selects the member.
 typedef union TVMValue {
   int64_t v_int64;
   double v_float64;
@@ -24,12 +25,12 @@ typedef union TVMValue {
 enum packed_code {
   PACKED_INT = 0,
   PACKED_FLOAT = 2,
-  // what a device calls its memory
+  // memory of a device
   PACKED_HANDLE = 3,
   PACKED_NULL = 4,
   // DLTensor*
   PACKED_TENSOR = 7,
-  // begins as a DLTensor does
+  // begins with a DLTensor
   PACKED_NDARRAY = 13
 };
 
@@ -64,13 +65,14 @@ typedef int (*packed_task)(int task_id, TVMParallelGroupEnv* group, void* closur
 
 #define PACKED_EXPORT __attribute__((visibility("default")))
 
-// The signature that the runtime calls.
+// Defines a function with the signature that the runtime calls.
 #define PACKED_FUNCTION(NAME)                                                                  \
   PACKED_EXPORT int NAME(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, \
                          void* resource)
 
-// Context pointers: NULL until the runtime has opened the file.  Weak, so that every source may bring them along and
-// the file has one of each.  The names are the format's, double underscores included.
+// Context pointers: NULL until the runtime has opened the file.  Weak, so that every source can
+//                                                                define
+// them and the file contains one of each.  The names are part of the format.
 PACKED_EXPORT __attribute__((weak)) void (*__TVMAPISetLastError)(const char* text);
 PACKED_EXPORT
 __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
@@ -81,7 +83,7 @@ __attribute__((weak)) int (*__TVMBackendGetFuncFromEnv)(void* context, const cha
 PACKED_EXPORT
 __attribute__((weak)) int (*__TVMFuncCall)(void* function, TVMValue* args, int* type_codes, int n,
                                            TVMValue* ret, int* ret_code);
-// of this file, for look-ups
+// identifies this file in look-ups
 PACKED_EXPORT __attribute__((weak)) void* __tvm_module_ctx;
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// softmax(x, out): each row of x as probabilities: exp(x) over the sum of exp(x). On a device by softmax.cl and
-// softmax.comp.
+// softmax(x, out): out = exp(x) / sum of exp(x), for each row of x. A device runs its kernel in
+// softmax.cl or softmax.comp.
 #include "launch.h"
 
 #include <math.h>
 
-// The largest element is taken off first: exp() of it is 1, and none overflows.
+// Subtracts the largest element of the row first, so that exp() does not overflow.
 static void softmax_row(const float* restrict x, float* restrict out, int64_t count) {
   float largest = x[0];
   for (int64_t i = 1; i < count; ++i) largest = x[i] > largest ? x[i] : largest;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each row of x as probabilities: exp(x) over the sum of exp(x). One work-group for each row, which is blockIdx.x.
+// out = exp(x) / sum of exp(x), for each row of x. One work-group computes one row, blockIdx.x.
 #define THREADS 32
 
-// The sum of all threads' values, or the largest; every thread gets it.
+// Returns the sum or the maximum of all threads' values to every thread.
 float over_group(float value, bool add, __local float* values) {
   const int thread = get_local_id(0);
   values[thread] = value;
@@ -16,7 +16,8 @@ float over_group(float value, bool add, __local float* values) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   value = values[0];
-  barrier(CLK_LOCAL_MEM_FENCE);  // read by all before the next call writes
+  // All threads must have read the value before the next call writes.
+  barrier(CLK_LOCAL_MEM_FENCE);
   return value;
 }
 
@@ -25,7 +26,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void softmax_openc
   __local float values[THREADS];
   const size_t row = get_group_id(0) * columns;
 
-  // The largest element is taken off first: exp() of it is 1, and none overflows.
+  // The largest element is subtracted first, so that exp() does not overflow.
   float largest = -INFINITY;
   for (int i = get_local_id(0); i < columns; i += THREADS) largest = fmax(largest, x[row + i]);
   largest = over_group(largest, false, values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each row of x as probabilities: exp(x) over the sum of exp(x). One work-group for each row, which is blockIdx.x.
+// result = exp(x) / sum of exp(x), for each row of x. One work-group computes one row, blockIdx.x.
 #version 450
 
 const uint threads = 32;
@@ -12,7 +12,7 @@ layout(push_constant) uniform Scalars { int columns; };
 
 shared float values[threads];
 
-// The sum of all threads' values, or the largest; every thread gets it.
+// Returns the sum or the maximum of all threads' values to every thread.
 float over_group(float value, bool add) {
   const uint thread = gl_LocalInvocationID.x;
   values[thread] = value;
@@ -25,7 +25,8 @@ float over_group(float value, bool add) {
   }
   barrier();
   value = values[0];
-  barrier();  // read by all before the next call writes
+  // All threads must have read the value before the next call writes.
+  barrier();
   return value;
 }
 
@@ -33,7 +34,7 @@ void main() {
   const uint first = gl_LocalInvocationID.x;
   const uint row = gl_WorkGroupID.x * columns;
 
-  // The largest element is taken off first: exp() of it is 1, and none overflows.
+  // The largest element is subtracted first, so that exp() does not overflow.
   float largest = -3.402823466e38;
   for (uint i = first; i < columns; i += threads) largest = max(largest, x[row + i]);
   largest = over_group(largest, false);
