@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build tree into an empty prefix and uses it as a stranger would:
-#   the README's embedding example builds with find_package(gantry) and runs the digits,
-#   the plugin template builds against it and is found once its directory is copied,
-#   a plugin's directory taken away takes exactly that capability.
+# Installs the build tree into an empty prefix and uses only the installed files:
+#   the README's embedding example builds with find_package(gantry) and runs the digits network,
+#   the plugin template and the example accelerator build, and are found after their directories are
+#   copied,
+#   after the removal of a plugin's directory exactly its type keys are missing.
 #
 # usage: install_test.sh SOURCE_DIR BUILD_DIR
 set -eu
@@ -22,21 +23,21 @@ golden=$source/tests/golden/data/tvm-0.12
 say "the installed tool runs"
 "$gantry" version >"$work/version" || fail "gantry version"
 
-say "what the installed documents name is installed"
+say "the documents are installed"
 for page in doc/gantry/FORMAT.md doc/gantry/LICENSE doc/gantry/RECIPE.md gantry/sdk/ABI.md gantry/sdk/MANIFEST.md; do
-  [ -s "$work/prefix/share/$page" ] || fail "share/$page does not exist"
+  [ -s "$work/prefix/share/$page" ] || fail "share/$page is missing or empty"
 done
 
-say "the README shows the program that is tested"
+say "the README contains the program that is tested"
 awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$source/README.md" >"$work/readme.cpp"
 cmp "$work/readme.cpp" "$source/tests/install/embed/digits.cpp" || fail "README.md and tests/install/embed/digits.cpp differ"
 
-say "an embedder builds with find_package(gantry) and runs the digits"
+say "the example builds with find_package(gantry) and runs the digits network"
 cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/embed.log" 2>&1 &&
   cmake --build "$work/embed" >>"$work/embed.log" 2>&1 || { cat "$work/embed.log"; fail "building the example"; }
 "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >"$work/answers" || fail "running the example"
-# The largest of each row of digits_mlp_llvm.expected.npz, which TVM computed.
-cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the answers are not TVM's"
+# The index of the largest value of each row of digits_mlp_llvm.expected.npz, which TVM computed.
+cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the results differ from TVM's"
 
 say "the plugin template builds against the installed SDK and is found"
 cp -r "$work/prefix/share/gantry/sdk/template/c" "$work/template"
@@ -46,13 +47,13 @@ cp -r "$work"/template/build/share/gantry/plugins.d/* "$work/prefix/share/gantry
 "$gantry" plugins list >"$work/list" || fail "gantry plugins list"
 grep -q 'example\.null' "$work/list" || { cat "$work/list"; fail "the template's plugin is not listed"; }
 
-say "the example accelerator builds against the installed SDK and runs an artifact of its own"
+say "the example accelerator builds against the installed SDK and runs its model"
 cp -r "$work/prefix/share/gantry/sdk/example" "$work/example"
 cmake -S "$work/example" -B "$work/example/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/example.log" 2>&1 &&
   cmake --build "$work/example/build" >>"$work/example.log" 2>&1 || { cat "$work/example.log"; fail "building the example accelerator"; }
 "$gantry" -q pack "$work/example/model/model.yaml" -o "$work/model.so" || fail "packing the accelerator's model"
 if "$gantry" run "$work/model.so" --function axpy2 >/dev/null 2>"$work/error"; then
-  fail "ran without the accelerator's plugin"
+  fail "the model runs without the accelerator's plugin"
 fi
 grep -q 'example\.abacus' "$work/error" || { cat "$work/error"; fail "the error does not name the type key"; }
 cp -r "$work/example/build/share/gantry/plugins.d/abacus" "$work/prefix/share/gantry/plugins.d/"
@@ -60,15 +61,15 @@ cp -r "$work/example/build/share/gantry/plugins.d/abacus" "$work/prefix/share/ga
 grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }
 "$gantry" run "$work/model.so" --device abacus:1 --function axpy2 --arg zeros:float32[100] --arg zeros:float32[100] \
   --arg zeros:float32[100] >"$work/axpy2" || fail "running the accelerator's function"
-grep -q '^arg2  float32\[100\]  0 0 ' "$work/axpy2" || { cat "$work/axpy2"; fail "the accelerator's answer is another"; }
+grep -q '^arg2  float32\[100\]  0 0 ' "$work/axpy2" || { cat "$work/axpy2"; fail "the accelerator's result is wrong"; }
 rm -r "$work/prefix/share/gantry/plugins.d/abacus"
 
-say "taking the graph plugin's directory away takes exactly that capability"
+say "without the graph plugin's directory its type key is missing"
 mv "$work/prefix/share/gantry/plugins.d/graph" "$work/graph"
 if "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >/dev/null 2>"$work/error"; then
-  fail "ran without the graph plugin"
+  fail "the example runs without the graph plugin"
 fi
 grep -q 'GraphExecutorFactory' "$work/error" || { cat "$work/error"; fail "the error does not name the type key"; }
 mv "$work/graph" "$work/prefix/share/gantry/plugins.d/graph"
-"$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" | cmp - "$work/answers" || fail "answers differ after bringing the plugin back"
+"$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" | cmp - "$work/answers" || fail "the results differ after the plugin is restored"
 say "passed"
