@@ -20,7 +20,7 @@ install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
 install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk COMPONENT sdk)
 install(FILES LICENSE sdk/README.md sdk/ABI.md sdk/MANIFEST.md sdk/REASONS.md DESTINATION share/gantry/sdk COMPONENT sdk)
 
-# The rest. A deployment engineer reads the pages on a host without the sources.
+# The core, and the documents for deployment engineers on hosts without the sources.
 if(TARGET gantry)
   install(DIRECTORY core/runtime/include/ DESTINATION include)
   install(TARGETS gantry EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
