@@ -31,7 +31,7 @@
 namespace gantry::cli {
 namespace {
 
-// of steady runs, where --repeat does not say how many
+// time of the steady runs without --repeat
 constexpr double enough_ns = 1e9;
 constexpr std::size_t fewest_runs = 20;
 constexpr std::size_t max_runs = 100000;
@@ -78,7 +78,7 @@ struct Measured {
   std::vector<std::string> plugins;
 };
 
-// Files that were given, and zeros for inputs that were not.
+// Reads the given files; without files, all inputs are zeros.
 Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& executor,
                                             const std::vector<std::string>& texts) {
   GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
@@ -137,7 +137,7 @@ Result<std::vector<OperatorTime>> profile(const Module& model, const std::string
   return operators;
 }
 
-// What each device's table counts as allocated; devices that do not count are left out.
+// The memory that each device reports as allocated; devices without this attribute are left out.
 std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
   std::vector<DeviceMemory> memory;
   const auto add = [&](gantry_device_id id) {
@@ -232,7 +232,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_CHECK(executor.run());
   GANTRY_CHECK(synchronize(runtime, devices));
   measured.first_ns = first.nanoseconds();
-  // what is recorded is replayed from then on
+  // the second run is recorded, later runs replay it
   if (options.capture) GANTRY_CHECK(executor.run());
   GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
   GANTRY_TRY(measured.device_times, device_times(runtime, executor, devices));
@@ -356,22 +356,24 @@ int bench(const BenchOptions& options, const Globals& globals) {
 
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "how long a model takes and how much memory");
-  command->add_option("FILE", options->file, "an artifact with a graph")
+  CLI::App* command = app.add_subcommand("bench", "measure run times and memory use of a model");
+  command->add_option("FILE", options->file, "the artifact, with a graph")
       ->required()
       ->check(not_empty());
-  add_repeatable(*command, "--device", options->devices, "cpu, opencl:1, ...; may be repeated")
+  add_repeatable(*command, "--device", options->devices,
+                 "device to run on: cpu, opencl:1, ...; may be repeated")
       ->type_name("NAME[:N]")
       ->check(not_empty());
   add_repeatable(*command, "--input", options->inputs,
-                 "an input; without any, zeros; may be repeated")
+                 "file for an input of the graph, default: zeros for all; may be repeated")
       ->type_name("NAME=FILE")
       ->check(accepted_by(parse_named_file));
-  command->add_option("--repeat", options->repeat, "steady runs; default: about a second of them")
+  command
+      ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
   command->add_flag("--capture", options->capture,
-                    "steady runs are replays of what the device has recorded (CUDA graphs)");
+                    "record a run on the device and replay it in the steady runs (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer("Example:\n  gantry bench model.so --device cpu");
   command->callback([options, &invocation] {

@@ -147,18 +147,18 @@ void write_candidates(std::string_view key, const std::vector<ExplainedCandidate
   json.end();
 }
 
-// The code of the artifact itself, which no plugin serves.
+// The host code of an artifact, which requires no plugin.
 struct HostCode {
-  // its name alone
+  // file name without its directory
   std::string file;
   std::string machine;
   std::string dialect;
-  // on this host
+  // ok if this host can run it
   Status runs;
 };
 
-// What plugins say when they are opened and asked for their devices: a driver that they open by
-// themselves is not seen before that.
+// The devices of all plugins after they were opened. Drivers that plugins open at run time are
+// checked only by this probe.
 struct Probe {
   // "opencl:0"
   std::vector<std::string> devices;
@@ -268,7 +268,8 @@ std::string doctor_json(const Diagnosis& diagnosis) {
   });
 }
 
-// All that was asked for; without a question, all that is offered.
+// Examines the type keys and the artifact of the options; without these, everything that plugins
+// offer.
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   const InstalledPlugins installed(runtime);
@@ -314,7 +315,7 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
 
 void add_list(CLI::App& plugins, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = plugins.add_subcommand("list", "manifests found, and what became of each");
+  CLI::App* command = plugins.add_subcommand("list", "list the manifests found and their states");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry plugins list");
   command->callback([json, &invocation] {
@@ -325,19 +326,19 @@ void add_list(CLI::App& plugins, Invocation& invocation) {
 void add_doctor(CLI::App& plugins, Invocation& invocation) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
-      plugins.add_subcommand("doctor", "who would serve what, who would not, and why");
-  add_repeatable(*command, "--key", options->keys, "only this type key; may be repeated")
+      plugins.add_subcommand("doctor", "explain which plugin serves each type key and device");
+  add_repeatable(*command, "--key", options->keys, "check only this type key; may be repeated")
       ->type_name("KEY")
       ->check(not_empty());
-  command->add_option("--artifact", options->artifact, "only what this file wants")
+  command->add_option("--artifact", options->artifact, "check only the requirements of this file")
       ->type_name("FILE")
       ->check(not_empty());
   command->add_flag("--probe", options->probe,
-                    "also open every plugin, which runs its code, and ask for its devices");
+                    "also open every plugin, which executes its code, and list its devices");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
-      "Ends with 1 where something wanted is not served, or this host cannot run the file's own "
-      "code.\n\n"
+      "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
+      "host code.\n\n"
       "Example:\n  gantry plugins doctor --artifact model.so");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return doctor(*options, invocation.globals); };
@@ -347,7 +348,7 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
 }  // namespace
 
 void add_plugins(CLI::App& app, Invocation& invocation) {
-  CLI::App* plugins = app.add_subcommand("plugins", "what is installed and what would be chosen");
+  CLI::App* plugins = app.add_subcommand("plugins", "list plugins and explain their selection");
   plugins->require_subcommand(1);
   plugins->fallthrough();
   plugins->footer("Example:\n  gantry plugins doctor");
