@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the component `sdk` alone into an empty prefix and uses it as a vendor does:
-#   every link of its pages leads to a file of the prefix,
+#   every link in its pages refers to a file in the prefix,
 #   both templates and the example build against it, and the plugins of the templates run an artifact,
 #   a template that is built with a newer minor of the ABI runs in this core.
 #
@@ -35,7 +35,7 @@ say "nothing of the core is installed"
 [ "$(ls "$work/sdk" | tr '\n' ' ')" = "include lib share " ] || fail "the prefix has $(ls "$work/sdk")"
 [ "$(ls "$work/sdk/lib")" = cmake ] || fail "lib has $(ls "$work/sdk/lib")"
 
-say "its pages are there, and their links lead to files"
+say "its pages exist, and their links resolve"
 for page in README.md ABI.md MANIFEST.md REASONS.md LICENSE; do
   [ -s "$work/sdk/share/gantry/sdk/$page" ] || fail "share/gantry/sdk/$page does not exist"
 done
@@ -73,7 +73,7 @@ for language in c cxx; do
   runs "$work/$language/build/share/gantry/plugins.d"
 done
 
-say "the example builds and has its devices"
+say "the example builds and lists its devices"
 build_plugin "$work/sdk" example example
 "$gantry" --plugins "$work/example/build/share/gantry/plugins.d" devices >"$work/devices" || fail "gantry devices"
 grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }

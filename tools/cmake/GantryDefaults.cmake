@@ -13,7 +13,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 # bin, lib and share/gantry/plugins.d have the same relative paths as after an install, so that
-# plugins are found in the build tree (tier 8 of the search, core/manifest/MANIFEST.md).
+# plugins are found in the build tree (tier 8 of the search, sdk/MANIFEST.md).
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")
