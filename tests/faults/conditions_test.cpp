@@ -175,7 +175,7 @@ TEST(FileShrinks, WhileItIsReadEndsTheCommandLineWithASentence) {
   const Ending run = test::run_with(scene.run(), {test::Fault::shrinking_file, 0, scene.input()});
 
   expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+  EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
 TEST(FileShrinks, IsToldOfAnArtifactAsWell) {
@@ -188,7 +188,7 @@ TEST(FileShrinks, IsToldOfAnArtifactAsWell) {
   const Ending run = test::run_with(job, {test::Fault::shrinking_file, 0, artifact});
 
   expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+  EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
 TEST(FileShrinks, IsToldOfARecipeAsWell) {
@@ -199,7 +199,7 @@ TEST(FileShrinks, IsToldOfARecipeAsWell) {
       scene.pack(), {test::Fault::shrinking_file, 0, scene.directory() / "demo/digits.yaml"});
 
   expect_refused(scene, run);
-  EXPECT_THAT(run.err, HasSubstr("became shorter while it was read"));
+  EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
 // The limit that stands: in an application the signal is the application's.
