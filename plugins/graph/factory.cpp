@@ -26,8 +26,7 @@ std::array<Method<Factory>, 6> Factory::functions() const {
 
 Status Factory::save(const Sink& sink) const {
   const std::span<const Parameter> parameters(source_.payload->parameters);
-  write_payload(*source_.payload, source_.with_parameters ? parameters : parameters.first(0),
-                sink.raw());
+  write_payload(*source_.payload, source_.with_parameters ? parameters : parameters.first(0), sink);
   return {};
 }
 

@@ -81,17 +81,23 @@ Result<std::shared_ptr<const Payload>> read_payload(Blob& blob) {
 }
 
 void write_payload(const Payload& payload, std::span<const Parameter> parameters,
-                   const gantry_sink& sink) {
+                   const Sink& sink) {
+  SinkStream out(&sink.raw());
+  const bool is_whole = parameters.size() == payload.parameters.size();
+  if (sink.alignment() == 0 && is_whole) {
+    out.Write(payload.kept.bytes.data(), payload.kept.bytes.size());
+    return;
+  }
+  const std::uint64_t alignment = sink.alignment() != 0 ? sink.alignment() : record_data_alignment;
   std::vector<std::string_view> names;
   for (const Parameter& parameter : parameters) names.push_back(parameter.name);
   const std::vector<std::string> stored = names_with_fillers(names);
-  SinkStream out(&sink);
   out.Write(std::string(payload.graph_json));
   out.Write<std::uint64_t>(stored.size());
   out.Write(stored);
   for (const Parameter& parameter : parameters) {
     const ArrayRecord& array = parameter.array;
-    write_filler(out, out.position(), array.shape.size());
+    write_filler(out, out.position(), array.shape.size(), alignment);
     write_record_header(out, array.dtype, array.shape, array.data.size());
     if (!array.data.empty()) out.Write(array.data.data(), array.data.size());
   }

@@ -42,8 +42,9 @@ gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gan
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes written(const graph::Payload& payload, std::uint64_t position) {
-  return written_by(position, [&](const gantry_sink& sink) {
-    graph::write_payload(payload, payload.parameters, sink);
+  return written_by(position, [&](gantry_sink sink) {
+    sink.alignment = record_data_alignment;
+    graph::write_payload(payload, payload.parameters, Sink(sink));
   });
 }
 

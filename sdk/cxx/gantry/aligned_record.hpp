@@ -17,6 +17,7 @@
 #include <gantry/array_record.hpp>
 #include <gantry/result.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -68,15 +69,21 @@ constexpr std::uint64_t record_header_bytes(std::size_t ndim) {
 
 // Appends the filler after which a record of `ndim` dimensions has its data on the boundary.
 //
-// at       [in]   offset of out, from the container's first byte
+// at        [in]  offset of out, from the container's first byte
+// alignment [in]  bytes, not 0
 template <class Stream>
-void write_filler(Stream& out, std::uint64_t at, std::size_t ndim) {
+void write_filler(Stream& out, std::uint64_t at, std::size_t ndim,
+                  std::uint64_t alignment = record_data_alignment) {
   const std::uint64_t data_at = at + record_header_bytes(1) + record_header_bytes(ndim);
-  const std::uint64_t size = record_data_alignment - data_at % record_data_alignment;
+  const std::uint64_t size = alignment - data_at % alignment;
   const auto extent = static_cast<std::int64_t>(size);
   write_record_header(out, {static_cast<std::uint8_t>(TypeCode::uint), 8, 1}, {&extent, 1}, size);
   constexpr std::uint8_t zeros[record_data_alignment] = {};
-  out.Write(zeros, size);
+  for (std::uint64_t left = size; left != 0;) {
+    const std::uint64_t part = std::min<std::uint64_t>(left, sizeof zeros);
+    out.Write(zeros, part);
+    left -= part;
+  }
 }
 
 }  // namespace gantry

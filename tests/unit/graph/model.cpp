@@ -135,11 +135,12 @@ Result<Value> Model::load(std::vector<std::uint8_t> bytes, std::string_view type
 }
 
 // The fake host's module object begins as every module of it does: header, then the pair.
-std::vector<std::uint8_t> Model::saved(const Value& factory, std::uint64_t position) {
+std::vector<std::uint8_t> Model::saved(const Value& factory, std::uint64_t position,
+                                       std::uint32_t alignment) {
   const auto& pair = *reinterpret_cast<const gantry_module*>(factory.object() + 1);
   std::vector<std::uint8_t> bytes;
   const gantry_sink sink{
-      sizeof sink, 0, &bytes, position,
+      sizeof sink, alignment, &bytes, position,
       [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
         auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
         const auto* from = static_cast<const std::uint8_t*>(data);

@@ -61,7 +61,8 @@ class Model : public ::testing::Test {
   Result<Value> load(std::vector<std::uint8_t> bytes,
                      std::string_view type_key = "GraphExecutorFactory", std::size_t past = 0);
   // The same bytes as the plugin writes them, parameters aligned.
-  std::vector<std::uint8_t> saved(const Value& factory, std::uint64_t position = 0);
+  std::vector<std::uint8_t> saved(const Value& factory, std::uint64_t position = 0,
+                                  std::uint32_t alignment = 0);
 
   Result<Value> call(const Value& module, std::string_view function,
                      std::vector<gantry_value> args = {}, const gantry_env* env = nullptr);

@@ -84,7 +84,7 @@ TEST_F(Parameters, InPlaceStayWhenSettingThemFails) {
 TEST_F(Parameters, WhoseStorageIsWrittenAreCopied) {
   const std::string graph = replaced(small_graph, "[0,1,2,2]", "[0,1,1,1]");
   const Value unaligned = load(payload_bytes(graph, {small_p0})).value();
-  const Value factory = load(saved(unaligned)).value();
+  const Value factory = load(saved(unaligned, 0, 128)).value();
   const std::vector<std::uint64_t> none = fake.copies;
 
   const Value executor = created(factory);
@@ -97,7 +97,7 @@ TEST_F(Parameters, WhoseStorageIsWrittenAreCopied) {
 TEST_F(Parameters, OffTheCpuAreCopied) {
   const std::string graph = replaced(small_graph, "[1,1,1,1]", "[4,4,4,4]");
   const Value unaligned = load(payload_bytes(graph, {small_p0})).value();
-  const Value factory = load(saved(unaligned)).value();
+  const Value factory = load(saved(unaligned, 0, 128)).value();
 
   const Value executor = call(factory, "default", {device_value(gantry::test::handles)}).value();
 
@@ -110,7 +110,7 @@ TEST_F(Parameters, InPlaceTakeTheirReshapesAlong) {
       replaced(replaced(small_graph, "[[2,0,0]]", "[[1,0,0]]"), "[0,1,2,2]", "[0,1,2,1]");
   const Value unaligned = load(payload_bytes(graph, {small_p0})).value();
 
-  const Value executor = created(load(saved(unaligned)).value());
+  const Value executor = created(load(saved(unaligned, 0, 128)).value());
 
   EXPECT_THAT(output(executor), ElementsAre(10, 20, 30, 40));
   EXPECT_EQ(tensor_of(executor, "get_output", 0).data, tensor_of(executor, "get_input", 1).data);

@@ -116,28 +116,37 @@ TEST_F(Payloads, SurviveAnyChangedByte) {
   }
 }
 
-TEST_F(Payloads, AreSavedWithTheirDataAligned) {
+TEST_F(Payloads, AreSavedWithTheAlignmentThatTheSinkRequests) {
   const Value factory = load(good).value();
-  for (const std::uint64_t position : {0, 1, 64, 127, 4096}) {
-    const std::vector<std::uint8_t> bytes = saved(factory, position);
+  for (const std::uint32_t alignment : {64, 128, 4096}) {
+    for (const std::uint64_t position : {0, 1, 64, 127, 4096}) {
+      const std::vector<std::uint8_t> bytes = saved(factory, position, alignment);
 
-    const auto payload = read(bytes, GANTRY_BLOB_EXACT);
+      const auto payload = read(bytes, GANTRY_BLOB_EXACT);
 
-    ASSERT_TRUE(payload.ok()) << payload.error().message;
-    ASSERT_EQ((*payload)->parameters.size(), 2u) << "fillers are no parameters";
-    EXPECT_EQ((*payload)->parameters[0].name, "p0");
-    for (const Parameter& parameter : (*payload)->parameters) {
-      EXPECT_EQ((position + parameter.array.data_at) % 128, 0u);
+      ASSERT_TRUE(payload.ok()) << payload.error().message;
+      ASSERT_EQ((*payload)->parameters.size(), 2u) << "fillers are not parameters";
+      EXPECT_EQ((*payload)->parameters[0].name, "p0");
+      for (const Parameter& parameter : (*payload)->parameters) {
+        EXPECT_EQ((position + parameter.array.data_at) % alignment, 0u);
+      }
+      EXPECT_EQ((*payload)->module_name, "resnet");
+      EXPECT_EQ((*payload)->graph_json, small_graph);
     }
-    EXPECT_EQ((*payload)->module_name, "resnet");
-    EXPECT_EQ((*payload)->graph_json, small_graph);
   }
 }
 
-TEST_F(Payloads, AreSavedTheSameAgain) {
-  const std::vector<std::uint8_t> once = saved(load(good).value());
+TEST_F(Payloads, AreSavedByteForByteWithoutAnAlignment) {
+  const std::vector<std::uint8_t> aligned = saved(load(good).value(), 0, 128);
 
-  EXPECT_EQ(saved(load(once).value()), once);
+  EXPECT_EQ(saved(load(good).value()), good);
+  EXPECT_EQ(saved(load(aligned).value(), 7), aligned);
+}
+
+TEST_F(Payloads, AreSavedAlignedTheSameAgain) {
+  const std::vector<std::uint8_t> once = saved(load(good).value(), 0, 128);
+
+  EXPECT_EQ(saved(load(once).value(), 0, 128), once);
 }
 
 TEST_F(Payloads, WithoutParametersAreSavedAsTheyCame) {
