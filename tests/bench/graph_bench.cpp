@@ -12,11 +12,17 @@ namespace {
 // <name>/gantry and <name>/raw: one run each. `call_all` runs the bare loop within a call of the same runtime, so that
 // kernels find its pool.
 //
+// inputs   [in]   an array file whose first rows are the inputs; empty: the inputs stay undefined. Undefined numbers may be
+//                 denormal, which kernels compute ten times slower
 // threads  [in]   the kernels use the pool: time is the clock's, not the thread's
 void add_graph(Runtime& runtime, const std::string& name, const std::filesystem::path& file,
-               const Function& call_all, bool threads) {
+               const std::filesystem::path& inputs, const Function& call_all, bool threads) {
   const Module model = or_fail(runtime.load(file));
   auto executor = std::make_shared<Executor>(or_fail(runtime.executor(model, {"cpu"})));
+  if (!inputs.empty()) {
+    for (const auto& [input, tensor] : or_fail(runtime.read_tensors(inputs.string())))
+      or_fail(executor->set_input(input, or_fail(tensor.row(0))));
+  }
   const auto bare = std::make_shared<const BareGraph>(model, file, *executor);
   auto* const ours = bench(name + "/gantry", [executor](benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) or_fail(executor->run());
@@ -47,7 +53,7 @@ void add_graphs(Suite& suite) {
 
   for (const char* length : {"10", "1000", "10000"}) {
     add_graph(runtime, std::string("chain/") + length,
-              suite.fixtures / (std::string("chain") + length + ".so"), call_all, false);
+              suite.fixtures / (std::string("chain") + length + ".so"), {}, call_all, false);
   }
   suite.figure("graph executor, an operator above its raw call", [](const Times& times) {
     const auto slope = [&](const char* whose) {
@@ -59,7 +65,8 @@ void add_graphs(Suite& suite) {
                format("%.2f ns in all, ", slope("gantry")) + format("raw %.2f ns", slope("raw"))};
   });
 
-  add_graph(runtime, "resnet20", suite.golden / "tvm-0.12/resnet20_llvm.so", call_all, true);
+  add_graph(runtime, "resnet20", suite.golden / "tvm-0.12/resnet20_llvm.so",
+            suite.golden / "tvm-0.12/resnet20.input.npz", call_all, true);
   suite.figure("resnet20 steady run, two threads", [](const Times& times) {
     const double raw = times.median("resnet20/raw");
     return Row{1.01, times.median("resnet20/gantry") / raw, "x bare loop",

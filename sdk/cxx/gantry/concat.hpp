@@ -19,11 +19,6 @@ struct Hex {
   std::uint64_t value;
 };
 
-namespace detail {
-template <class T>
-concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
-}  // namespace detail
-
 // One part of a text: a text, a character, a boolean, or a number, whose digits it contains. Not
 // copied.
 class TextPiece {
@@ -33,12 +28,14 @@ class TextPiece {
   TextPiece(const char* text) : text_(text) {}               // NOLINT
   TextPiece(char c) : text_(digits_, 1) { digits_[0] = c; }  // NOLINT
   TextPiece(std::same_as<bool> auto truth) : text_(truth ? "true" : "false") {}  // NOLINT
-  TextPiece(detail::Number auto number) : text_(written(digits_, number)) {}     // NOLINT
-  TextPiece(Hex hex) {                                                           // NOLINT
-    digits_[0] = '0';
-    digits_[1] = 'x';
-    text_ = {digits_, 2 + written(digits_ + 2, hex.value, 16).size()};
+  TextPiece(std::signed_integral auto number) { write(std::int64_t{number}); }   // NOLINT
+  TextPiece(std::unsigned_integral auto number)                                  // NOLINT
+      requires(!std::same_as<decltype(number), bool>) {
+    write(std::uint64_t{number});
   }
+  TextPiece(float number) { write(number); }    // NOLINT
+  TextPiece(double number) { write(number); }   // NOLINT
+  TextPiece(Hex hex) { write_hex(hex.value); }  // NOLINT
   TextPiece(const TextPiece&) = delete;
   TextPiece& operator=(const TextPiece&) = delete;
 
@@ -48,10 +45,17 @@ class TextPiece {
   // Holds every integer, and every double in its shortest form.
   static constexpr std::size_t kMaxDigits = 32;
 
-  template <class Number, class... Base>
-  std::string_view written(char* from, Number number, Base... base) {
-    const auto end = std::to_chars(from, digits_ + kMaxDigits, number, base...).ptr;
-    return {from, static_cast<std::size_t>(end - from)};
+  // One function for all types of a sign: to_chars() is large, and texts are joined in many places.
+  template <class Number>
+  void write(Number number) {
+    const auto end = std::to_chars(digits_, digits_ + kMaxDigits, number).ptr;
+    text_ = {digits_, static_cast<std::size_t>(end - digits_)};
+  }
+  void write_hex(std::uint64_t number) {
+    digits_[0] = '0';
+    digits_[1] = 'x';
+    const auto end = std::to_chars(digits_ + 2, digits_ + kMaxDigits, number, 16).ptr;
+    text_ = {digits_, static_cast<std::size_t>(end - digits_)};
   }
 
   std::string_view text_;

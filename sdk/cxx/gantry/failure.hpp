@@ -53,6 +53,21 @@ inline constinit ReservedError reserved_errors[8];
     *slot = false;
   }
 }
+
+// Both keep the text as it was where there is no memory for more.
+[[gnu::cold]] inline void assign(std::string& to, std::string_view text) noexcept {
+  try {
+    to = text;
+  } catch (...) {
+  }
+}
+[[gnu::cold]] inline void add_line(Error& error, std::initializer_list<TextPiece> parts) noexcept {
+  try {
+    error.message += "\n  ";
+    append(error.message, parts);
+  } catch (...) {
+  }
+}
 }  // namespace detail
 
 // An error on its way out of functions: one pointer, so that a call that succeeds carries nothing
@@ -83,31 +98,21 @@ class [[nodiscard]] Failure {
   // As the members of Error. Without memory for more text the error is returned without it: these
   // are called where functions return an error, and must not throw.
   Failure&& with_reason(std::string_view tag) && noexcept {
-    add([&](Error& error) { error.reason = tag; });
+    detail::assign(error().reason, tag);
     return std::move(*this);
   }
   Failure&& native(std::string_view domain, std::int64_t number) && noexcept {
-    add([&](Error& error) {
-      error.native_code = number;
-      error.native_domain = domain;
-    });
+    error().native_code = number;
+    detail::assign(error().native_domain, domain);
     return std::move(*this);
   }
   template <class... Parts>
   Failure&& at(const Parts&... parts) && noexcept {
-    add([&](Error& error) { error.at(parts...); });
+    detail::add_line(error(), {TextPiece(parts)...});
     return std::move(*this);
   }
 
  private:
-  template <class More>
-  void add(const More& more) noexcept {
-    try {
-      more(error());
-    } catch (...) {
-    }
-  }
-
   template <class>
   friend class Result;
   Failure() = default;
