@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading and writing array files while allocations fail: each one alone, and all from each one on.
+// Reads and writes array files while allocations fail: each one alone, and every one from the N-th
+// on.
 #include "core/arrays/array_file.hpp"
 #include "core/arrays/npz_write.hpp"
 #include "tests/faults/fail_nth.h"
@@ -39,7 +40,7 @@ Status write_two(const fs::path& path) {
 
 enum class Ending { done, refused, wrong };
 
-// As every caller in the core has it: the exception is the refusal, too.
+// Treats std::bad_alloc as a refusal, as every caller in the core does.
 template <class Work>
 Ending ending_of(const Work& work) {
   try {
@@ -53,12 +54,12 @@ Ending ending_of(const Work& work) {
   }
 }
 
-// Lets allocation 1, 2, ... of `work` fail until it makes fewer.
+// Runs `work` with allocation 1, 2, ... failing until it makes fewer allocations.
 //
 // check    [in]   called after each run
 template <class Work, class Check>
 void sweep(bool onward, const Work& work, const Check& check) {
-  ASSERT_EQ(ending_of(work), Ending::done) << "undisturbed";
+  ASSERT_EQ(ending_of(work), Ending::done) << "without a fault";
   unsigned long refused = 0;
   for (unsigned long nth = 1;; ++nth) {
     SCOPED_TRACE(nth);
@@ -85,7 +86,7 @@ TEST_P(ArraysWithoutMemory, AreRefusedOrRead) {
   }
 }
 
-TEST_P(ArraysWithoutMemory, AreWrittenOrLeaveTheFile) {
+TEST_P(ArraysWithoutMemory, AreWrittenOrLeaveTheFileUnchanged) {
   const test::TempDir directory;
   const fs::path path = directory / "x.npz";
   ASSERT_TRUE(write_two(path).ok());

@@ -9,7 +9,7 @@
 namespace gantry::test {
 namespace {
 
-// What each function does first: is seen, throws.
+// Every function calls this first. Calls breaker().inside, then throws if the test requests it.
 void enter(const char* function) {
   if (breaker().inside) breaker().inside(function);
   if (breaker().throws_in == function)
@@ -67,7 +67,7 @@ constexpr gantry_module_table kModule = {
 gantry_code load_binary(void*, const gantry_blob* blob, gantry_object* self_module,
                         gantry_module* module, std::uint64_t* consumed, gantry_status* status) {
   Breaker& b = breaker();
-  // Payloads may be loaded in parallel; who looks at these loads one.
+  // Payloads may be loaded in parallel; tests that read these fields load one.
   std::atomic_ref(b.self_module).store(self_module);
   enter("load_binary");
   std::atomic_ref(b.self_module).store(nullptr);
@@ -144,7 +144,7 @@ Breaker& breaker() {
 gantry_device_table right_device_table() { return kDevice; }
 gantry_module_table right_module_table() { return kModule; }
 
-// Its tables are as the test wants them, so they are made anew for each; the core copies them.
+// The tables depend on the test, so each query builds them again; the core copies them.
 const gantry_plugin_table* query_breaker(const gantry_host_info*, gantry_status*) {
   static gantry_loader_table loader;
   static gantry_plugin_table plugin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine does to a program: files that go or shrink, signals. Each ends in an error of one sentence and
-// status 1, or does not matter; nothing is left behind. Limits: limits_test.cpp.
+// Files that disappear or shrink, and signals. Each causes one error and status 1, or has no
+// effect; no temporary file remains. Resource limits: limits_test.cpp.
 #include "tests/faults/outcome.hpp"
 
 #include <gantry/runtime.hpp>
@@ -27,7 +27,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// A recipe of a graph with one parameter, the 256 bytes behind the header of w.npy.
+// A recipe of a graph with one parameter: the 256 bytes that follow the header of w.npy.
 Recipe one_array(const test::TempDir& directory) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }";
   header.resize(128 - 10 - 1, ' ');
@@ -49,7 +49,7 @@ std::filesystem::path copied_artifact(const Scene& scene) {
   return path;
 }
 
-// A plugin that does something to the artifact while it is created: after the file was read, before it is opened.
+// Called in the plugin's create: after the artifact is read, before it is opened.
 std::function<void()>& while_created() {
   static std::function<void()> hook;
   return hook;
@@ -81,7 +81,7 @@ const gantry_plugin_table* meddling_plugin(const gantry_host_info*, gantry_statu
   return &table;
 }
 
-TEST(FileVanishes, BetweenReadingAndOpeningIsToldWithItsName) {
+TEST(FileVanishes, BetweenReadingAndOpeningIsReportedWithItsName) {
   const test::TempDir directory;
   const auto path = directory / "model.so";
   std::filesystem::copy_file(test::golden("tvm-0.12/digits_mlp_llvm.so"), path);
@@ -97,8 +97,8 @@ TEST(FileVanishes, BetweenReadingAndOpeningIsToldWithItsName) {
   EXPECT_THAT(module.error().message, HasSubstr(path.string()));
 }
 
-// The compiler is another program: what it leaves, or takes away, is looked at.
-TEST(FileVanishes, ThatTheCompilerShouldHaveWrittenIsTold) {
+// The compiler is another program, so pack checks the file that it should have written.
+TEST(FileVanishes, IsReportedIfTheCompilerDidNotWriteIt) {
   const Scene scene;
   test::write_file(scene.directory() / "cc", std::string_view("#!/bin/sh\nexit 0\n"));
 
@@ -108,7 +108,7 @@ TEST(FileVanishes, ThatTheCompilerShouldHaveWrittenIsTold) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("library.so"), HasSubstr("does not exist")));
 }
 
-TEST(FileVanishes, WithItsDirectoryWhileItIsPackedIsTold) {
+TEST(FileVanishes, WithItsDirectoryDuringPackIsReported) {
   const Scene scene;
   test::write_file(scene.directory() / "cc",
                    std::string_view("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
@@ -120,8 +120,8 @@ TEST(FileVanishes, WithItsDirectoryWhileItIsPackedIsTold) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("library.so"), HasSubstr("does not exist")));
 }
 
-// Descriptors are held from the first look on.
-TEST(FileVanishes, AfterItsHeaderIsReadDoesNotMatter) {
+// pack keeps the descriptor of a file open after it reads the header.
+TEST(FileVanishes, AfterItsHeaderIsReadHasNoEffect) {
   const test::TempDir directory;
   const Recipe recipe = one_array(directory);
   PackOptions options;
@@ -134,7 +134,7 @@ TEST(FileVanishes, AfterItsHeaderIsReadDoesNotMatter) {
   EXPECT_TRUE(packed.ok()) << packed.error().message;
 }
 
-TEST(FileVanishes, BeforeItIsReadIsToldWithItsName) {
+TEST(FileVanishes, BeforeItIsReadIsReportedWithItsName) {
   const Scene scene;
   std::filesystem::remove(scene.input());
 
@@ -144,8 +144,8 @@ TEST(FileVanishes, BeforeItIsReadIsToldWithItsName) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("x.npy"), HasSubstr("does not exist")));
 }
 
-// Data are copied with reads, which tell.
-TEST(FileShrinks, BetweenItsHeaderAndItsDataIsToldByPack) {
+// pack copies data with read(), which reports the end of the file.
+TEST(FileShrinks, BetweenItsHeaderAndItsDataIsReportedByPack) {
   const test::TempDir directory;
   const Recipe recipe = one_array(directory);
   PackOptions options;
@@ -164,9 +164,10 @@ TEST(FileShrinks, BetweenItsHeaderAndItsDataIsToldByPack) {
   EXPECT_FALSE(std::filesystem::exists(directory / "out.so"));
 }
 
-// Pages of a mapped file go with its end: the kernel answers a read with SIGBUS, which no code of a library can turn
-// into an error for its caller. The command line owns its process and ends with a sentence.
-TEST(FileShrinks, WhileItIsReadEndsTheCommandLineWithASentence) {
+// Reading a mapped page beyond the new end of a file raises SIGBUS, which a library cannot turn
+// into an error for its caller. The command line owns its process: it handles the signal and prints
+// an error.
+TEST(FileShrinks, WhileAnInputIsReadEndsTheCommandLineWithAnError) {
   if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
   const Scene scene;
   test::write_file(scene.input(), std::string_view("\x93NUMPY\x01\x00", 8));
@@ -178,7 +179,7 @@ TEST(FileShrinks, WhileItIsReadEndsTheCommandLineWithASentence) {
   EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
-TEST(FileShrinks, IsToldOfAnArtifactAsWell) {
+TEST(FileShrinks, WhileAnArtifactIsReadEndsTheCommandLineWithAnError) {
   if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
   const Scene scene;
   const auto artifact = copied_artifact(scene);
@@ -191,7 +192,7 @@ TEST(FileShrinks, IsToldOfAnArtifactAsWell) {
   EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
-TEST(FileShrinks, IsToldOfARecipeAsWell) {
+TEST(FileShrinks, WhileARecipeIsReadEndsTheCommandLineWithAnError) {
   if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
   const Scene scene;
 
@@ -202,7 +203,7 @@ TEST(FileShrinks, IsToldOfARecipeAsWell) {
   EXPECT_THAT(run.err, HasSubstr("was truncated while it was read"));
 }
 
-// The limit that stands: in an application the signal is the application's.
+// Known limit: a library does not install signal handlers, so the application receives SIGBUS.
 TEST(FileShrinks, EndsAnApplicationBySignal) {
   if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
   const Scene scene;
@@ -215,7 +216,7 @@ TEST(FileShrinks, EndsAnApplicationBySignal) {
   EXPECT_EQ(run.status, 128 + SIGBUS) << run.err;
 }
 
-// A handler without SA_RESTART, so that every call that can be interrupted is, every half millisecond.
+// Interrupts system calls every 0.5 ms: the handler is installed without SA_RESTART.
 class Interrupted : public testing::Test {
  protected:
   Interrupted() {

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that embeds the runtime and catches nothing: what an application sees of a fault.
+// A program that embeds the runtime and catches no exception: it shows how a fault affects an
+// application.
 //
-//     faults_embed once  <artifact> <inputs> <plugins>         loads, runs, ends
-//     faults_embed every <artifact> <inputs> <plugins> <step>  the same again and again in this process, warm, while
-//                                                              the 1st, (1 + step)-th, ... allocation fails
+//     faults_embed once  <artifact> <inputs> <plugins>          loads, runs, exits
+//     faults_embed every <artifact> <inputs> <plugins> <step>   repeats this in one warm process
 //
-//     0  done               1  a typed error, told on stderr     70  more is alive afterwards than before
-//     71 the next, undisturbed turn fails                        72  an error without code or text
+// With `every`, the 1st, (1 + step)-th, (1 + 2 * step)-th, ... allocation fails, one in each turn.
+//
+// Exit status:
+//
+//      0  success
+//      1  a typed error, on stderr
+//     70  a leak: more blocks, descriptors or threads are alive afterwards than before
+//     71  the next turn, without a fault, fails
+//     72  an error without code or text
 #include "tests/faults/fail_nth.h"
 
 #include <gantry/runtime.hpp>
@@ -37,7 +44,7 @@ Paths paths_of(char** argv) {
   return paths;
 }
 
-// Everything that runtime.hpp offers on the way from a file to its outputs, on two threads.
+// Loads a file and runs it to its outputs through runtime.hpp, on two threads.
 Status turn(Paths paths) {
   GANTRY_TRY(Runtime runtime, Runtime::create(std::move(paths.options)));
   GANTRY_TRY(const Module model, runtime.load(paths.artifact));
@@ -50,7 +57,7 @@ Status turn(Paths paths) {
   GANTRY_CHECK(executor.set_input("x", mine));
   GANTRY_CHECK(executor.run());
   GANTRY_TRY(const Tensor output, executor.output(0));
-  if (output.elements<float>().size() != 10) return bug("the output has another shape");
+  if (output.elements<float>().size() != 10) return bug("output does not have 10 elements");
   return {};
 }
 
@@ -77,16 +84,16 @@ int judge(const Status& status) {
   return error.message.empty() || error.code == Code::bug || error.code == Code::ok ? 72 : 1;
 }
 
-// One turn with the fault in it.
+// Runs one turn in which an allocation fails.
 //
-// told     [out]  0 or 1, as judge() has it
-// returns  whether as much is alive afterwards as before
-bool is_even(const Paths& paths, unsigned long nth, int& told) {
+// status   [out]  0 or 1, from judge()
+// returns  true if as many blocks, descriptors and threads are alive afterwards as before
+bool is_free_of_leaks(const Paths& paths, unsigned long nth, int& status) {
   const Alive before;
   {
     Paths mine = paths;
     fail_nth_arm(nth);
-    told = judge(turn(std::move(mine)));
+    status = judge(turn(std::move(mine)));
     fail_nth_disarm();
   }
   const Alive after;
@@ -96,30 +103,30 @@ bool is_even(const Paths& paths, unsigned long nth, int& told) {
   return false;
 }
 
-// What is made once on the way of an error and kept is no leak: the second time it is there.
+// An object that the first error creates and keeps is not a leak: the second attempt finds it.
 int disturbed(const Paths& paths, unsigned long nth, bool& fired) {
-  int told = 0;
-  const bool even = is_even(paths, nth, told);
+  int status = 0;
+  const bool no_leak = is_free_of_leaks(paths, nth, status);
   fired = fail_nth_fired() != 0;
-  if (told > 1) return told;
-  if (!even && !is_even(paths, nth, told)) return 70;
-  return judge(turn(paths)) == 0 ? told : 71;
+  if (status > 1) return status;
+  if (!no_leak && !is_free_of_leaks(paths, nth, status)) return 70;
+  return judge(turn(paths)) == 0 ? status : 71;
 }
 
 int every(const Paths& paths, unsigned long step) {
-  // whatever is made once, is made now
+  // Create everything that is created once per process.
   for (int i = 0; i < 3; ++i) {
-    if (const int told = judge(turn(paths)); told != 0) return told;
+    if (const int status = judge(turn(paths)); status != 0) return status;
   }
   unsigned long refused = 0, survived = 0;
   for (unsigned long nth = 1;; nth += step) {
     std::fprintf(stderr, "allocation %lu: ", nth);
     bool fired = false;
-    const int told = disturbed(paths, nth, fired);
-    if (told > 1) return told;
+    const int status = disturbed(paths, nth, fired);
+    if (status > 1) return status;
     if (!fired) break;
-    ++(told == 1 ? refused : survived);
-    std::fprintf(stderr, "%s", told == 0 ? "survived\n" : "");
+    ++(status == 1 ? refused : survived);
+    std::fprintf(stderr, "%s", status == 0 ? "survived\n" : "");
   }
   std::printf("refused %lu survived %lu\n", refused, survived);
   return 0;
@@ -133,7 +140,7 @@ int main(int argc, char** argv) {
   try {
     paths = paths_of(argv);
   } catch (const std::bad_alloc&) {
-    // the program's own, before it meets the library
+    // the program's own allocation, before it calls the library
     std::fputs("exhausted: out of memory for the arguments\n", stderr);
     return 1;
   }

@@ -15,7 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* glibc's own, under the names that it keeps for such libraries: dlsym() would allocate. */
+/* glibc's functions under their reserved names: dlsym() would allocate. */
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
@@ -29,12 +29,12 @@ static atomic_int fired;
 static atomic_ulong count;
 static atomic_long live;
 static unsigned long failing;
-static int onward; /* all from that one on fail, not that one alone */
+static int onward; /* every later allocation fails, too */
 static int backtrace_wanted;
 static char report_file[512];
 
-/* A place for a breakpoint. */
-__attribute__((noinline)) static void tell_of_it(void) {
+/* Called for each failed allocation: set a breakpoint here. */
+__attribute__((noinline)) static void on_failure(void) {
   if (!backtrace_wanted) return;
   void* frames[64];
   backtrace_symbols_fd(frames, backtrace(frames, 64), 2);
@@ -45,7 +45,7 @@ static int fails_now(void) {
   const unsigned long nth = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
   if (onward ? failing == 0 || nth < failing : nth != failing) return 0;
   atomic_store(&fired, 1);
-  tell_of_it();
+  on_failure();
   errno = ENOMEM;
   return 1;
 }
@@ -117,7 +117,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   const unsigned long wanted = nth ? strtoul(nth, NULL, 10) : 0;
   const int all = getenv("GANTRY_FAIL_ONWARD") != NULL;
   backtrace_wanted = getenv("GANTRY_FAIL_BACKTRACE") != NULL;
-  if (backtrace_wanted) { /* its first call loads a library */
+  if (backtrace_wanted) { /* the first call of backtrace() loads a library */
     void* frames[1];
     backtrace(frames, 1);
   }
@@ -135,7 +135,7 @@ static int counted_main(int argc, char** argv, char** environment) {
   return status;
 }
 
-/* Calls main() through counted_main(): what runs before it is the system's, not the program's. */
+/* Calls main() through counted_main(): allocations before main() are not the program's. */
 EXPORT int __libc_start_main(int (*entry)(int, char**, char**), int argc, char** argv,
                              void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
                              void* stack_end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Too little of what a machine has: space on a disk, descriptors, address space. Each ends in an error of one sentence
-// and status 1, or is enough; nothing is left behind.
+// Low limits of disk space, descriptors and address space. Each run succeeds, or fails with one
+// error and status 1; no temporary file remains.
 #include "tests/faults/outcome.hpp"
 
 #include <gantry/result.hpp>
@@ -36,7 +36,7 @@ Job with(Job job, std::function<void()> prepare) {
   return job;
 }
 
-// A file may not grow past 100 bytes: the system's own way to a write that fails, which needs no rights.
+// Files are limited to 100 bytes (RLIMIT_FSIZE): a write fails without a full disk or privileges.
 TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
   const Scene scene;
 
@@ -51,7 +51,8 @@ TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
   EXPECT_THAT(run.err, HasSubstr("File too large"));
 }
 
-// Sooner or later: while the container is written, by the compiler, while the result is put into its place.
+// The limits stop pack while it writes the container, in the compiler, or while it writes the
+// result.
 TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
   Scene scene;
   int refused = 0;
@@ -78,7 +79,7 @@ TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
   EXPECT_GT(refused, 3);
 }
 
-TEST(DiskFull, IsToldOfStandardOutput) {
+TEST(DiskFull, IsReportedForStandardOutput) {
   const Scene scene;
   Job job = scene.run();
   // without --output
@@ -91,7 +92,7 @@ TEST(DiskFull, IsToldOfStandardOutput) {
   EXPECT_THAT(run.err, HasSubstr("cannot write to stdout"));
 }
 
-// What a job that ended well has done. An application that loads writes no file.
+// True if a successful job wrote its output. The embedding application writes no file.
 bool has_done_its_work(const Scene& scene, const Job& job) {
   return job.words[1] == "once" ? scene.is_untouched() : scene.is_whole();
 }
@@ -107,8 +108,8 @@ TEST(DescriptorLimit, Of32IsEnoughForLoadRunAndPack) {
   }
 }
 
-// From three up: the program's own start takes some, and what is refused with n works with more.
-TEST(DescriptorLimit, IsAnErrorWhereItIsTooLow) {
+// Starts at three descriptors: the start of the program requires some.
+TEST(DescriptorLimit, IsAnErrorIfItIsTooLow) {
   Scene scene;
   for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
     int refused = 0;
@@ -134,7 +135,8 @@ Ending run_in(const Job& job, rlim_t max) {
   return test::run_with(with(job, [max] { limit(RLIMIT_AS, max); }), {});
 }
 
-// The least in which the job's program comes to its first line: it does nothing there, and says so with `idle`.
+// The smallest address space in which the job's program reaches main(). With `arguments` it does
+// nothing and exits with status `idle`.
 rlim_t min_for_start(Job job, std::vector<std::string> arguments, int idle) {
   job.words.resize(1);
   job.words.insert(job.words.end(), arguments.begin(), arguments.end());
@@ -143,8 +145,8 @@ rlim_t min_for_start(Job job, std::vector<std::string> arguments, int idle) {
   return min;
 }
 
-// From there in steps, up to enough.
-TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
+// Increases the limit in steps until the job succeeds.
+TEST(AddressSpaceLimit, IsAnErrorIfItIsTooLow) {
   if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer reserves terabytes of address space";
   Scene scene;
   for (const auto& job : {scene.embedding(), scene.run(), scene.pack()}) {
@@ -169,10 +171,10 @@ TEST(AddressSpaceLimit, IsAnErrorWhereItIsTooLow) {
     }
     if (name != "pack") {
       EXPECT_GT(refused, 0);
-      // packing fits into what the program itself takes
+      // pack fits into the address space that the program requires to start
     }
     std::printf(
-        "%s: refused in %d steps of 128 KiB from the %d KiB on that its program starts in\n",
+        "%s: refused in %d steps of 128 KiB, starting at the %d KiB that the program requires\n",
         name.c_str(), refused, static_cast<int>(min >> 10));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a disturbed program owes, said to GoogleTest.
+// Assertions about the result of a run with a fault.
 #pragma once
 
 #include "tests/faults/scene.hpp"
@@ -9,10 +9,10 @@
 
 namespace gantry::test {
 
-// Refused with one clear error, and everything as it was.
+// Expects one error, status 1, and no changed or additional file.
 inline void expect_refused(const Scene& scene, const Ending& run) {
   EXPECT_EQ(run.status, 1) << run.err;
-  EXPECT_TRUE(tells_one_error(run.err)) << run.err;
+  EXPECT_TRUE(is_one_error(run.err)) << run.err;
   EXPECT_TRUE(scene.is_untouched()) << scene.listing();
   EXPECT_TRUE(scene.has_nothing_else()) << scene.listing();
 }

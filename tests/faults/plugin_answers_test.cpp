@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that gives a wrong table, number, text or object is named, and the process goes on.
+// A plugin that returns a wrong table, number, text or object is named in the error; the process
+// continues.
 #include "tests/faults/plugin_at_work.hpp"
 
 #include <gmock/gmock.h>
@@ -16,13 +17,13 @@ using Plugin = test::PluginAtWork;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// One wrong table or answer per row.
+// One wrong table or result per row.
 struct Wrong {
   const char* name;
   void (*breaks)(Breaker&);
   Code code;
   const char* reason;
-  // beside the plugin's name
+  // expected in the error, with the plugin's name
   const char* says;
 };
 
@@ -57,7 +58,7 @@ constexpr gantry_function_table kShortFunction = {
 constexpr gantry_function_table kNoCall = {.struct_size = sizeof(gantry_function_table)};
 constexpr gantry_function_info kShortInfo = {.struct_size = 8};
 
-// The right device table but for one place.
+// The correct device table with one field changed.
 template <auto change>
 const gantry_device_table* changed_device() {
   static const gantry_device_table table = [] {
@@ -209,7 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
               "TEXT_UTF8", "gives a string that is not UTF-8"}),
     [](const auto& test) { return test.param.name; });
 
-// Facts about devices are listed for people: a table that breaks the rules costs its own line, not the list.
+// Device attributes are listed for users: a table that breaks the rules adds a problem and does not
+// fail the list.
 struct WrongAttribute {
   const char* name;
   std::function<gantry_code(gantry_value*, gantry_status*)> attribute;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A runtime with the plugin of breaker.hpp in it, and files for it to load.
+// Fixture: a runtime with the plugin of breaker.hpp, and files for it to load.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -36,7 +36,8 @@ class PluginAtWork : public testing::Test {
     return std::move(*made);
   }
 
-  // One module of the plugin's key, its payload a length and that many bytes.
+  // Writes a file with one module of the plugin's type key; its payload is a length-prefixed
+  // string.
   std::string file() {
     Words body;
     body.u64(2).str("test.break").str("payload").str("_import_tree").u64s({0, 0}).u64s({});
@@ -46,7 +47,7 @@ class PluginAtWork : public testing::Test {
     return path.string();
   }
 
-  // The same in the newest container layout, its payload without a byte.
+  // Writes the same in the newest container layout, with an empty payload.
   std::string file_with_an_empty_payload() {
     Words body;
     body.u64s({0, 0}).u64s({}).str("test.break").u64(0);
@@ -56,7 +57,7 @@ class PluginAtWork : public testing::Test {
     return path.string();
   }
 
-  // Goes all the way: loads, lists, finds, calls, copies from the device, asks it for what it is.
+  // Loads a file, lists and calls its function, copies from the device and lists the devices.
   Status work() {
     Runtime made = runtime();
     GANTRY_TRY(const Module module, made.load(file()));

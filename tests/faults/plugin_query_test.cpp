@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry_plugin_query_v1 of every plugin of this build is pure: in a process that may make no system call and has no
-// environment it answers, the same every time. The host cannot look so closely at a plugin that it has to live with.
+// gantry_plugin_query_v1 of every plugin of this build is pure: it returns the same table every
+// time, also in a process that may make no system call and has no environment. The host cannot
+// check this for the plugins that it loads.
 #include <gantry/plugin.h>
 
 #include <gmock/gmock.h>
@@ -31,7 +32,7 @@ constexpr gantry_host_info kHost = {.struct_size = sizeof(gantry_host_info),
                                     .abi = GANTRY_PLUGIN_ABI,
                                     .core_version = "0.1.0"};
 
-// Given by CMake as a list with a comma behind each.
+// CMake passes the paths in one string, each followed by a comma.
 std::vector<std::string> built_plugins() {
   std::vector<std::string> all;
   std::string_view list = GANTRY_PLUGIN_FILES;
@@ -48,8 +49,9 @@ Query query_of(const std::string& library) {
                            : reinterpret_cast<Query>(dlsym(handle, "gantry_plugin_query_v1"));
 }
 
-// Any system call but read, write and exit ends the process by SIGKILL, any look into the environment by SIGSEGV.
-[[noreturn]] void ask_in_a_cell(Query query) {
+// Ends the process with SIGKILL at any system call except read, write and exit, and with SIGSEGV at
+// any read of the environment.
+[[noreturn]] void query_in_a_sandbox(Query query) {
   environ = reinterpret_cast<char**>(8);
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) _exit(3);
   const gantry_plugin_table* const first = query(&kHost, nullptr);
@@ -62,7 +64,7 @@ TEST(PluginQueryDeathTest, MakesNoSystemCallAndReadsNoEnvironment) {
   for (const std::string& library : built_plugins()) {
     const Query query = query_of(library);
     ASSERT_NE(query, nullptr) << library;
-    EXPECT_EXIT(ask_in_a_cell(query), testing::ExitedWithCode(0), "") << library;
+    EXPECT_EXIT(query_in_a_sandbox(query), testing::ExitedWithCode(0), "") << library;
   }
 }
 
@@ -79,23 +81,23 @@ TEST(PluginQuery, AnswersTheSameOnEveryThread) {
   }
 }
 
-TEST(PluginQuery, IsAskedOfEveryPluginThatIsBuilt) {
+TEST(PluginQuery, CoversEveryBuiltPlugin) {
   EXPECT_EQ(built_plugins().size(), std::size_t{GANTRY_PLUGIN_COUNT});
 }
 
-// The cell can tell.
-TEST(PluginQueryDeathTest, IsSeenReadingTheEnvironment) {
+// The two tests below check that the sandbox detects a violation.
+TEST(PluginQueryDeathTest, DetectsAReadOfTheEnvironment) {
   const Query query = [](const gantry_host_info*, gantry_status*) -> const gantry_plugin_table* {
     return std::getenv("HOME") != nullptr ? nullptr : nullptr;
   };
-  EXPECT_EXIT(ask_in_a_cell(query), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(query_in_a_sandbox(query), testing::KilledBySignal(SIGSEGV), "");
 }
 
-TEST(PluginQueryDeathTest, IsSeenOpeningADevice) {
+TEST(PluginQueryDeathTest, DetectsAnOpenOfADevice) {
   const Query query = [](const gantry_host_info*, gantry_status*) -> const gantry_plugin_table* {
     return open("/dev/null", O_RDWR) < 0 ? nullptr : nullptr;
   };
-  EXPECT_EXIT(ask_in_a_cell(query), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EXIT(query_in_a_sandbox(query), testing::KilledBySignal(SIGKILL), "");
 }
 
 }  // namespace

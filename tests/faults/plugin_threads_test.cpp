@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host owes a plugin in time: who may be inside it together, and what comes last. A plugin's own races
-// nobody can see from outside; for ours the thread sanitizer looks (preset tsan).
+// Threads and lifetime: which calls into a plugin may overlap, and which call is the last. The host
+// cannot detect races inside a plugin; the thread sanitizer checks the plugins of this tree (preset
+// tsan).
 #include "tests/faults/plugin_at_work.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr gantry_dtype int32{0, 32, 1};
 
-// Where two threads wait for each other.
+// Two threads wait for each other here.
 class Rendezvous {
  public:
   bool meet() {
@@ -48,7 +49,8 @@ void on_two_threads(const std::function<void()>& body) {
 
 class PluginInParallel : public Plugin, public testing::WithParamInterface<const char*> {};
 
-// The core holds no lock while it is inside a plugin: two threads of the program are in one function at a time.
+// The core holds no lock while it calls a plugin: two threads of the program can be in one
+// function.
 TEST_P(PluginInParallel, IsCalledFromTwoThreadsAtOnce) {
   Runtime made = runtime();
   const Module module = made.load(file()).value();
@@ -89,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(In, PluginInParallel,
                            return name;
                          });
 
-TEST_F(Plugin, ThatSaysSoLoadsPayloadsInParallel) {
+TEST_F(Plugin, WithTheParallelFlagLoadsPayloadsInParallel) {
   breaker().loader_flags = GANTRY_LOADER_PARALLEL;
   Runtime made = runtime();
   ASSERT_TRUE(made.load(file()).ok()) << "opens the plugin";
@@ -106,7 +108,7 @@ TEST_F(Plugin, ThatSaysSoLoadsPayloadsInParallel) {
   EXPECT_EQ(met, 2);
 }
 
-TEST_F(Plugin, ThatDoesNotSaySoLoadsOnePayloadAtATime) {
+TEST_F(Plugin, WithoutTheParallelFlagLoadsOnePayloadAtATime) {
   Runtime made = runtime();
   ASSERT_TRUE(made.load(file()).ok()) << "opens the plugin";
   std::vector<std::string> files;
@@ -131,7 +133,7 @@ TEST_F(Plugin, ThatDoesNotSaySoLoadsOnePayloadAtATime) {
   EXPECT_EQ(max, 1);
 }
 
-// An executor's functions: each notes who calls it.
+// Functions of an executor that record the calling thread.
 struct Serial {
   std::atomic<int> within = 0, max = 0, calls = 0;
   std::thread::id caller = std::this_thread::get_id();
@@ -166,8 +168,8 @@ gantry_code make_serial(gantry_value* result, gantry_status* status) {
   return host->module_new(host, nullptr, {nullptr, &kSerialModule}, 0, result, status);
 }
 
-// Whoever has an executor calls it; what the core owes is to add no call of its own from another thread.
-TEST_F(Plugin, WithASerialModuleIsCalledByTheExecutorsThreadAlone) {
+// The owner of an executor selects the thread; the core must not call it from any other.
+TEST_F(Plugin, WithASerialModuleIsCalledOnlyByTheExecutorsThread) {
   Serial noted;
   serial = &noted;
   breaker().call = make_serial;
@@ -181,7 +183,7 @@ TEST_F(Plugin, WithASerialModuleIsCalledByTheExecutorsThreadAlone) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(executor->set_input("x", input).ok());
     EXPECT_TRUE(executor->run().ok());
-    EXPECT_FALSE(executor->output(0).ok()) << "a number is no tensor";
+    EXPECT_FALSE(executor->output(0).ok()) << "a number is not a tensor";
   }
 
   EXPECT_GE(noted.calls, 30);
@@ -189,14 +191,14 @@ TEST_F(Plugin, WithASerialModuleIsCalledByTheExecutorsThreadAlone) {
   EXPECT_EQ(noted.strangers, 0);
 }
 
-// What somebody may still hold when the runtime's handle and all else are gone.
+// Objects that an application can hold after it has released the runtime.
 struct Kept {
   const char* name;
   std::any (*keep)(Runtime& runtime, const Module& module);
 };
 class PluginThatIsStillInUse : public Plugin, public testing::WithParamInterface<Kept> {};
 
-TEST_P(PluginThatIsStillInUse, IsDestroyedAfterTheLastOfIt) {
+TEST_P(PluginThatIsStillInUse, IsDestroyedAfterItsLastObject) {
   std::mutex mutex;
   std::vector<std::string> seen;
   breaker().inside = [&](const char* where) {
@@ -259,7 +261,8 @@ INSTANTIATE_TEST_SUITE_P(
                          }}),
     [](const auto& test) { return test.param.name; });
 
-// A plugin's code may be on the stack, in a thread or in a driver's callback for ever: it stays. An artifact's goes.
+// A plugin's library stays loaded: its code may be on a stack, in a thread or in a driver's
+// callback. The library of an artifact is unloaded.
 TEST(PluginLibrary, IsNeverUnloaded) {
   const std::string artifact = test::golden("tvm-0.12/digits_mlp_llvm.so").string();
   const auto is_mapped = [](const std::string& path) {

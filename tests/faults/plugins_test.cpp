@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that breaks a rule of the ABI while it is at work is stopped with a sentence that names it, and the process
-// goes on. What a plugin's file or tables say before it works: tests/unit/plugin.
+// A plugin that breaks an ABI rule in a call is named in the error, and the process continues.
+// Errors in a plugin's file or tables: tests/unit/plugin.
 #include "tests/faults/plugin_at_work.hpp"
 
 #include <gantry/threads.h>
@@ -65,9 +65,9 @@ TEST_F(Plugin, ThatThrowsInQueryIsRefused) {
       HasSubstr("the program's plugin: gantry_plugin_query_v1 throws: breaker: thrown in query"));
 }
 
-// On a thread of the pool nobody is there to catch it.
-TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsTold) {
-  gantry_code told = GANTRY_OK;
+// An exception on a thread of the pool has no caller to catch it.
+TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsReported) {
+  gantry_code returned = GANTRY_OK;
   std::string text(200, '\0');
   breaker().inside = [&](const char* where) {
     if (where != std::string_view("call")) return;
@@ -78,7 +78,7 @@ TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsTold) {
     status.struct_size = sizeof status;
     status.text = text.data();
     status.text_capacity = static_cast<std::uint32_t>(text.size());
-    told = threads->parallel_for(
+    returned = threads->parallel_for(
         host, 8, [](void*, std::int64_t, gantry_status*) -> gantry_code { throw 7; }, nullptr,
         &status);
     text.resize(status.text_size);
@@ -86,11 +86,11 @@ TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsTold) {
 
   EXPECT_TRUE(work().ok());
 
-  EXPECT_EQ(told, GANTRY_BUG);
+  EXPECT_EQ(returned, GANTRY_BUG);
   EXPECT_EQ(text, "piece 0 of 8 throws: exception that is no std::exception");
 }
 
-TEST_F(Plugin, ThatLogsWhatIsNotUtf8IsShown) {
+TEST_F(Plugin, ThatLogsTextThatIsNotUtf8IsLoggedWithEscapes) {
   breaker().inside = [](const char* where) {
     const gantry_host* host = breaker().host;
     if (where == std::string_view("call"))
@@ -107,7 +107,7 @@ gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
 }
 void nothing(void*) {}
 
-// Everything that the host lends, in one go; what must be refused is refused, and nothing waits for ever.
+// Calls every function of the host's table. Invalid calls return an error and none blocks forever.
 void call_the_host(const char* where) {
   const gantry_host* host = breaker().host;
   if (host == nullptr) return;
@@ -130,7 +130,8 @@ void call_the_host(const char* where) {
   like.dtype = {0, 32, 1};
   like.shape = &four;
   drop(host->tensor_new(host, &like, {}, 0, &value, nullptr));
-  // Kinds of devices that are there, being made, and nowhere; the last makes the core look for a plugin.
+  // Devices that exist, are being created, and do not exist; the last makes the core search for a
+  // plugin.
   gantry_device device{};
   std::int32_t own = 0;
   host->device_type(host, gantry_text("breaker"), &own, nullptr);
@@ -160,13 +161,13 @@ TEST_F(Plugin, MayCallTheHostFromEverywhere) {
   bool within = false;
   breaker().inside = [&](const char* where) {
     ++seen[where];
-    // the host may come back to the plugin
+    // The host may call the plugin again.
     if (within) return;
     within = true;
     call_the_host(where);
     within = false;
   };
-  // a lock that nobody gives back ends the test
+  // A deadlock ends the test.
   alarm(60);
 
   const Status done = work();
@@ -180,17 +181,17 @@ TEST_F(Plugin, MayCallTheHostFromEverywhere) {
   }
 }
 
-// A payload is lent for the time of load_binary. Nothing can be caught here: the bytes are a mapping, and the plugin
-// reads it when it is gone. What the core owes is that the pin keeps them, and that without it they do go away: a
-// plugin that forgets the pin dies in its own tests and not at a customer's.
+// A payload is valid during load_binary; a pin extends its lifetime. The core cannot detect a read
+// of a mapping that is gone. Without a pin the core therefore unmaps the payload at once: a plugin
+// that omits the pin crashes in its own tests.
 class PluginThatKeepsThePayload : public Plugin {
  protected:
-  // Loads one file, lets it go, and lets a module of another file read what was kept of the first.
+  // Loads and releases one file, then reads its payload through the module of another file.
   void read_what_was_kept() {
     Runtime made = runtime();
     std::optional<Module> first = made.load(file()).value();
     const std::uint8_t* kept = breaker().kept;
-    // Before the first goes: nothing may come to lie where it lay.
+    // Loaded before the first is released, so that it does not reuse the address.
     const Module other = made.load(file()).value();
     first.reset();
     breaker().kept = kept;
@@ -207,7 +208,8 @@ TEST_F(PluginThatKeepsThePayloadDeathTest, WithItsPinReadsItLater) {
   EXPECT_EXIT(read_what_was_kept(), testing::ExitedWithCode(0), "");
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // which takes the signal for itself
+// AddressSanitizer handles SIGSEGV itself.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_F(PluginThatKeepsThePayloadDeathTest, WithoutItsPinEndsItsOwnProcess) {
   EXPECT_EXIT(read_what_was_kept(), testing::KilledBySignal(SIGSEGV), "");
 }
@@ -234,7 +236,8 @@ TEST_F(Plugin, ThatConsumesMoreThanAnEmptyPayloadIsNamed) {
   EXPECT_THAT(module.error().message, HasSubstr("test.breaker"));
 }
 
-// As a plugin that runs an initializer of its module once, which calls functions of the module's imports.
+// Models a plugin that runs a module's initializer once, where it calls functions of the module's
+// imports.
 TEST_F(Plugin, MayHoldAGuardOfItsModuleWhileItLooksUp) {
   Runtime made = runtime();
   const Module module = made.load(file()).value();

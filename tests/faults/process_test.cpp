@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the statement of
-// a death test in "threadsafe" style runs in a new one.
+// exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the
+// statement of a death test in "threadsafe" style runs in a new one.
 #include <gantry/runtime.hpp>
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -57,7 +57,7 @@ class Lifetime {
     return path.string();
   }
 
-  // In a child that ends by exit() nothing can be asserted: the text reaches the death test.
+  // Assertions do not work in a child that ends with exit(); the death test matches this text.
   [[noreturn]] static void fail(const Error& error) {
     std::fprintf(stderr, "%s: %s\n", error.reason.c_str(), error.message.c_str());
     _exit(1);
@@ -94,7 +94,8 @@ using PluginThatCallsExit = ProcessEnd;
 TEST_F(ProcessEnd, OfAGlobalRuntimeCallsNoPlugin) {
   EXPECT_EXIT(
       {
-        // As an object of namespace scope: made before the plugin is opened, destroyed after it.
+        // Like an object of namespace scope: created before the plugin is opened, destroyed after
+        // it.
         static std::optional<Held> global;
         global.emplace(lifetime);
         std::exit(0);
@@ -102,7 +103,7 @@ TEST_F(ProcessEnd, OfAGlobalRuntimeCallsNoPlugin) {
       ExitedWithCode(0), "^$");
 }
 
-TEST_F(ProcessEnd, OfAStaticModuleThatIsMadeLaterIsQuiet) {
+TEST_F(ProcessEnd, OfAStaticModuleThatIsCreatedLaterReportsNothing) {
   EXPECT_EXIT(
       {
         static const Held held(lifetime);
@@ -111,7 +112,7 @@ TEST_F(ProcessEnd, OfAStaticModuleThatIsMadeLaterIsQuiet) {
       ExitedWithCode(0), "^$");
 }
 
-// Calls from what a static destructor does, which runs while the process ends.
+// Calls functions in a static destructor, which runs while the process exits.
 struct CallsAtTheEnd {
   std::optional<Held> held;
   ~CallsAtTheEnd() {
@@ -142,9 +143,9 @@ TEST_F(PluginThatCallsExit, IsNamedAndTheStatusIsNotZero) {
       "^gantry: plugin test.lifetime called exit\\(\\), which ends this process with status 70\n$");
 }
 
-// Runs body in a forked child, which must return from it.
+// Runs `body`, which must return, in a forked child.
 //
-// returns  the status that the child exits with: 0, or what body makes it
+// returns  exit status of the child: 0, unless `body` ends the child with another
 int in_child(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -175,7 +176,7 @@ TEST_F(Fork, ChildCallsNoPluginAndEnds) {
   });
 
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(held->function()->integer().value(), 1) << "the parent goes on";
+  EXPECT_EQ(held->function()->integer().value(), 1) << "the parent continues";
 }
 
 TEST_F(Fork, ChildThatExecsIsUndisturbed) {
@@ -203,9 +204,9 @@ TEST_F(Fork, BeforePluginsAreOpenedChangesNothing) {
 
 class Cancellation : public testing::Test {
  protected:
-  // Cancels a thread that runs body, once it has begun.
+  // Starts a thread that runs `body` and cancels it.
   //
-  // returns  what the thread returns: PTHREAD_CANCELED where it was unwound
+  // returns  result of the thread: PTHREAD_CANCELED if it was unwound
   static void* cancelled(const std::function<void()>& body) {
     struct Shared {
       const std::function<void()>& body;

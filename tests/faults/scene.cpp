@@ -24,13 +24,14 @@ std::string zeros() {
          std::string(256, '\0');
 }
 
-// Stands for the C compiler: writes what the real one has written. Hundreds of runs of that would take minutes.
+// Replaces the C compiler: copies the file that the real one wrote once. Hundreds of compilations
+// would take minutes.
 constexpr std::string_view kCompiler = R"(#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 exec cp "${0%/*}/packed.so" "$2"
 )";
 
-// Stands for glslang likewise: each kernel is compiled once.
+// Replaces glslangValidator in the same way: each kernel is compiled once.
 constexpr std::string_view kGlslang = R"(#!/bin/sh
 kept="$0.$5"
 [ -e "$kept" ] || { glslangValidator "$@" && cp "$9" "$kept"; }
@@ -161,7 +162,7 @@ void Scene::reset() {
   write_file(output(), kBefore);
 }
 
-bool tells_one_error(const std::string& err) {
+bool is_one_error(const std::string& err) {
   if (err.find("terminate called") != std::string::npos) return false;
   if (const auto at = err.find("gantry: "); at != std::string::npos) return err.size() > at + 9;
   for (int code = GANTRY_MALFORMED; code < GANTRY_BUG; ++code) {

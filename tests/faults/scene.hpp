@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A directory with a model, an input, a recipe and a place for outputs, and the programs that work on them.
+// A directory with a model, an input, a recipe and an output, and the commands that use them.
 #pragma once
 
 #include "tests/faults/sweep.hpp"
@@ -18,24 +18,24 @@ class Scene {
   // gantry run: writes the output
   Job run() const;
   Job run_json() const;
-  // gantry pack: writes the output; its compiler copies what the real one has made once.
+  // gantry pack: writes the output; its compiler copies a file that the real one wrote once
   Job pack() const;
   Job pack_for_real() const;
-  // these two with --json; they write nothing
+  // gantry inspect and gantry plugins list with --json; they write no file
   Job inspect() const;
   Job list() const;
-  // an application of libgantry.so; writes nothing
+  // an application of libgantry.so; writes no file
   Job embedding() const;
   Job embedding_again_and_again(unsigned long step) const;
 
-  // The output file is what it was before the run.
+  // True if the output file is as it was before the run.
   bool is_untouched() const;
-  // It is what an undisturbed run writes.
+  // True if the output file is the one that a run without a fault writes.
   bool is_whole() const;
-  // The output's directory holds the output and no other file.
+  // True if the output's directory contains no other file.
   bool has_nothing_else() const;
   std::string listing() const;
-  // Puts the output's directory back as it was.
+  // Restores the output's directory.
   void reset();
 
   const std::filesystem::path& directory() const { return dir_.path(); }
@@ -46,15 +46,16 @@ class Scene {
   Job gantry(std::vector<std::string> words) const;
 
   TempDir dir_;
-  // by an undisturbed run
+  // outputs of runs without a fault
   std::vector<std::uint8_t> packed_;
   std::vector<std::uint8_t> array_;
 };
 
-// stderr of a failed run: "gantry: <what>", or the embedding program's "<code>: <what>", and no exception's last words.
-bool tells_one_error(const std::string& err);
+// True if `err`, stderr of a failed run, is one error: "gantry: <what>", or "<code>: <what>" of the
+// embedding program, and no text of std::terminate.
+bool is_one_error(const std::string& err);
 
-// A path without what differs from run to run: directories of the scene and of the build, numbers.
+// The last component of `path` with every digit replaced by '#': equal for every run.
 std::string generic(const std::string& path);
 
 }  // namespace gantry::test

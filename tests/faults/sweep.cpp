@@ -23,7 +23,7 @@
 namespace gantry::test {
 namespace {
 
-// a program that waits for ever ends with SIGALRM
+// A program that blocks is ended with SIGALRM.
 constexpr unsigned kMaxLengthSeconds = 300;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
@@ -48,7 +48,7 @@ int status_of(int ended) { return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + 
 
 #if defined(__x86_64__)
 
-// One traced program: lets its threads run from stop to stop and spoils one system call.
+// Traces one program: resumes its threads at each stop and makes one system call fail.
 class Tracer {
  public:
   Tracer(pid_t program, const Fault& fault, Ending& run)
@@ -73,7 +73,7 @@ class Tracer {
         at_system_call(thread);
         signal = 0;
       } else if (stopped >> 16 != 0 || signal == SIGSTOP) {
-        // a new thread, a program that begins
+        // a new thread, or execve
         signal = 0;
       }
       ptrace(PTRACE_SYSCALL, thread, nullptr, signal);
@@ -83,7 +83,7 @@ class Tracer {
  private:
   void at_system_call(pid_t thread) {
     user_regs_struct registers{};
-    // it was killed meanwhile
+    // The thread has been killed.
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;
     if (inside_[thread]) {
       inside_[thread] = false;
@@ -112,7 +112,7 @@ class Tracer {
     run_.call = call->name;
     if (call->path_argument == 1) run_.path = text_at(thread, registers.rdi);
     if (call->path_argument == 2) run_.path = text_at(thread, registers.rsi);
-    // no call at all
+    // The kernel skips call number -1.
     registers.orig_rax = ~0ull;
     ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
     spoiled_[thread] = call->error;
@@ -143,7 +143,7 @@ class Tracer {
   Fault fault_;
   Ending& run_;
   bool counting_ = false;
-  // the next mmap is of the file that shrinks
+  // the next mmap maps the file that shrinks
   bool mapping_ = false;
   std::map<pid_t, bool> inside_;
   std::map<pid_t, int> spoiled_;
@@ -159,7 +159,7 @@ void follow(pid_t program, const Fault& fault, Ending& run) {
   Tracer(program, fault, run).follow();
 }
 
-#else  // other machines name registers otherwise
+#else  // other architectures have other register names
 
 void follow(pid_t, const Fault&, Ending&) { std::abort(); }
 
@@ -217,7 +217,7 @@ Ending run_with(const Job& job, const Fault& fault) {
   run.err = text_in(temp / "err");
   if (allocations) {
     long live = 0;
-    // a program that was killed writes no report
+    // A program that was killed writes no report.
     int fired = 1;
     if (std::filesystem::exists(temp / "report")) {
       const std::string report = text_in(temp / "report");

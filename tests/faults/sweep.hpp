@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program with one thing in it going wrong: the N-th allocation, or the N-th system call.
+// Runs a program in which the N-th allocation or the N-th system call fails.
 //
 //     for (N = 1; ; ++N) {
 //       const Ending run = run_with(job, {Fault::allocation, N});
 //       if (!run.fired) break;            // the program makes fewer than N
 //     }
 //
-// Allocations fail through libfail_nth.so (fail_nth.h). System calls fail through ptrace, below every library: those
-// that the linker makes for dlopen, and that libc makes inside opendir or posix_spawn, fail as well. Counted is what
-// happens between the begin and the end of main(), in all threads, not in programs that it starts.
+// Allocations fail through libfail_nth.so (fail_nth.h). System calls fail through ptrace, so calls
+// of the dynamic linker in dlopen and of libc in opendir or posix_spawn are included. Only main()
+// is counted, in all threads, without the programs that it starts.
 #pragma once
 
 #include <filesystem>
@@ -20,39 +20,39 @@
 namespace gantry::test {
 
 struct Fault {
-  // memory: the nth allocation and all that follow it
+  // memory: the nth allocation and all later ones
   enum Kind { none, allocation, memory, system_call, shrinking_file };
   Kind kind = none;
-  // from 1
+  // counts from 1
   unsigned long nth = 0;
-  // that is cut to nothing as soon as it is mapped
+  // for shrinking_file: truncated to 0 bytes as soon as it is mapped
   std::filesystem::path file = {};
 };
 
 struct Job {
   // the program and its arguments
   std::vector<std::string> words;
-  // "NAME=value", all of it
+  // "NAME=value"; the complete environment
   std::vector<std::string> environment;
-  // where it runs
+  // working directory
   std::filesystem::path directory;
-  // where its standard output goes; empty: to Ending::out
+  // file for its standard output; empty: Ending::out
   std::filesystem::path out = {};
-  // in the child, before it becomes the program
+  // called in the child before exec
   std::function<void()> prepare = {};
 };
 
-// How a program has ended.
+// The result of a run.
 struct Ending {
   // exit status; 128 + n after signal n
   int status = -1;
-  // the fault has happened
+  // the fault occurred
   bool fired = false;
-  // of system calls, up to the end
+  // number of system calls, or allocations, in the run
   unsigned long counted = 0;
   // the system call that failed: "openat"
   std::string call;
-  // its first argument, where that is a text
+  // the path that it was passed, if any
   std::string path;
   std::string out, err;
 };
@@ -60,13 +60,13 @@ struct Ending {
 // precondition  one run at a time in this process: the tracer waits for any child
 Ending run_with(const Job& job, const Fault& fault);
 
-// Whether a sweep can run at all: not under a sanitizer, which brings its own malloc.
+// True if a sweep can run: not under a sanitizer, which has its own malloc.
 bool can_sweep();
 
-// One run for each number from `first` on, `step` apart, until the program makes fewer.
+// Runs `job` with fault `first`, `first + step`, ... until the program makes fewer calls.
 //
-// check    [in]   judges one run in which the fault has happened
-// returns  how many runs there were in which it has
+// check    [in]   called for each run in which the fault occurred
+// returns  number of runs in which the fault occurred
 unsigned long sweep(const Job& job, Fault::Kind kind, unsigned long first, unsigned long step,
                     const std::function<void(unsigned long nth, const Ending& run)>& check);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every allocation and every system call of load, run and pack fails once, in turn. A test takes a
-// sample, so that all of them end within a minute; tests/faults/run takes every number
-// (GANTRY_FAULTS_STEP=1).
+// Each allocation and each system call of load, run and pack fails once. A test takes a sample, so
+// that all tests end within a minute; tests/faults/run takes every one (GANTRY_FAULTS_STEP=1).
 #include "tests/faults/sweep.hpp"
 
 #include "tests/faults/scene.hpp"
@@ -27,19 +26,19 @@ unsigned long number_or(const char* variable, unsigned long otherwise) {
 }
 unsigned long step_or(unsigned long sample) { return number_or("GANTRY_FAULTS_STEP", sample); }
 
-// Steps are primes: a loop of the program does not fall in with them.
+// Steps are primes, so that they do not coincide with the period of a loop in the program.
 struct Sweep {
   const char* name;
   Job (Scene::*job)() const;
   Fault::Kind kind;
   unsigned long step;
-  // an output file
+  // the job writes an output file
   bool writes = true;
 };
 
 class EveryFault : public testing::TestWithParam<Sweep> {};
 
-// What a run leaves: refused with one clear error and nothing changed, or done and whole.
+// Checks that a run fails with one error and changes nothing, or succeeds with a complete output.
 testing::AssertionResult is_clean(const Scene& scene, const Ending& run, bool writes) {
   const auto no = [&](const char* what) {
     return testing::AssertionFailure() << what << (scene.is_untouched() ? " (untouched)" : "")
@@ -47,21 +46,22 @@ testing::AssertionResult is_clean(const Scene& scene, const Ending& run, bool wr
                                        << run.err << scene.listing();
   };
   if (run.status != 0 && run.status != 1) return no("exit status is neither 0 nor 1");
-  if (run.status == 1 && !test::tells_one_error(run.err)) return no("no clear error");
-  if (run.status == 0 && writes && !scene.is_whole()) return no("success without a whole output");
+  if (run.status == 1 && !test::is_one_error(run.err)) return no("stderr is not one error");
+  if (run.status == 0 && writes && !scene.is_whole())
+    return no("success without a complete output");
   if (run.status == 1 && !scene.is_untouched() && !scene.is_whole())
     return no("the output is half-written");
-  if (!scene.has_nothing_else()) return no("something is left behind");
+  if (!scene.has_nothing_else()) return no("another file remains in the output's directory");
   return testing::AssertionSuccess();
 }
 
-TEST_P(EveryFault, IsAnErrorOrDoesNotMatter) {
+TEST_P(EveryFault, IsAnErrorOrHasNoEffect) {
   if (!test::can_sweep())
-    GTEST_SKIP() << "a sanitizer brings its own malloc, and other machines other registers";
+    GTEST_SKIP() << "a sanitizer has its own malloc, and only x86-64 registers are supported";
   const Sweep& swept = GetParam();
   Scene scene;
   const Job job = (scene.*swept.job)();
-  ASSERT_EQ(test::run_with(job, {}).status, 0) << "undisturbed";
+  ASSERT_EQ(test::run_with(job, {}).status, 0) << "without a fault";
   unsigned long refused = 0;
   std::map<std::string, unsigned long> tolerated;
   int failures = 0;
@@ -79,7 +79,7 @@ TEST_P(EveryFault, IsAnErrorOrDoesNotMatter) {
       });
 
   EXPECT_EQ(failures, 0);
-  EXPECT_GT(refused, 0u) << "a sweep in which nothing is refused has disturbed nothing";
+  EXPECT_GT(refused, 0u) << "no fault caused an error: the sweep injects none";
   std::printf("%s: %lu faults, %lu refused, %lu without effect, %d otherwise\n", swept.name, runs,
               refused, runs - refused - static_cast<unsigned long>(failures), failures);
   for (const auto& [what, times] : tolerated) std::printf("  %lu x %s\n", times, what.c_str());
@@ -102,10 +102,10 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
     [](const auto& test) { return test.param.name; });
 
-// In one process, which goes on: blocks, descriptors and threads are counted before and after, and
-// the next turn works.
-TEST(EveryAllocation, LeaksNothingAndSpoilsNothingThatComesAfterIt) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer brings its own malloc";
+// In one process: blocks, descriptors and threads are counted before and after each fault, and the
+// next turn must succeed.
+TEST(EveryAllocation, LeaksNothingAndTheNextRunSucceeds) {
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer has its own malloc";
   Scene scene;
   const Job job = scene.embedding_again_and_again(step_or(23));
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which system calls a sweep lets fail, and how. Not in the table, because failing tells nothing or cannot happen:
-// munmap, close, madvise (their result changes nothing, the kernel has done it), exit, rt_sig*, futex (libc ends the
-// process on an error that the kernel never gives), brk (an error is another address; malloc goes on with mmap, and
-// the sweep of allocations has both), clocks, ids, execve and what a started program does before it.
+// System calls that a sweep makes fail, and the error of each. Omitted, because a failure has no
+// effect or cannot occur: munmap, close, madvise (the result is not used), exit, rt_sig*, futex
+// (libc ends the process on an error that the kernel never returns), brk (malloc continues with
+// mmap, and the sweep of allocations covers both), clocks, ids, execve and the calls of a child
+// before it.
 #pragma once
 
 #include <cerrno>
@@ -16,9 +17,9 @@ namespace gantry::test {
 struct SystemCall {
   long number;
   const char* name;
-  // what it fails with
+  // errno of the failure
   int error;
-  // which argument is a path, from 1; 0: none
+  // index of the argument that is a path, from 1; 0: none
   int path_argument;
 };
 
