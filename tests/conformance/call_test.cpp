@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 51, 63 to 70 and 77: functions that run on the device, called as compiled host code calls them.
+// Cases 51, 63 to 70 and 77 of README.md: functions that run on the device, called as compiled host
+// code calls them.
 #include "under_test.hpp"
 
 #include <fenv.h>
@@ -16,7 +17,7 @@ namespace {
 
 class DeviceCall : public DeviceTest {
  protected:
-  // The module of the artifact that runs on the device.
+  // The module of the artifact whose functions run on the device.
   Module device_module() {
     std::vector<Module> left = {runtime->load(path_of(GetParam())).value()};
     while (!left.empty()) {
@@ -36,8 +37,8 @@ class DeviceCall : public DeviceTest {
   }
 };
 
-// 51: c = a + 2 b, in a size that is no multiple of anything.
-TEST_P(DeviceCall, GivesWhatTheCodeSays) {
+// 51: c = a + 2 b; the size is not a multiple of a work-group size.
+TEST_P(DeviceCall, ComputesTheResult) {
   const Function function = axpy2();
   for (const std::int64_t size : {1, 63, 64, 65, 1000, 100003}) {
     const Tensor a = vector(size, 1, 1), b = vector(size, 100, 3), c = vector(size, -1, 0);
@@ -63,7 +64,7 @@ TEST_P(DeviceCall, RunsOnEachDeviceOfItsKind) {
   }
 }
 
-// The stream of the call's env: what it enqueues there is done when that stream is.
+// The call enqueues its work into the stream of its env: it is complete when that stream is.
 TEST_P(DeviceCall, RunsInTheStreamOfItsEnv) {
   const TestStream stream(device);
   if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
@@ -83,17 +84,18 @@ TEST_P(DeviceCall, RunsInTheStreamOfItsEnv) {
 }
 
 // 65
-TEST_P(DeviceCall, RefusesWhatDoesNotFitAndGivesNothing) {
+TEST_P(DeviceCall, RefusesAWrongNumberOfArguments) {
   const Function function = axpy2();
   const Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
 
-  // TVM's code looks behind an argument before it looks at its kind: only their number can be wrong.
+  // TVM's code reads an argument before it checks its kind, so only the number of arguments is
+  // wrong here.
   for (const auto& refused : {function(a, b), function(a, b, c, c), function()}) {
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::invalid) << refused.error().message;
     EXPECT_FALSE(refused.error().message.empty());
   }
-  // and goes on
+  // A valid call still succeeds.
   ASSERT_TRUE(function(a, b, c).ok());
   EXPECT_EQ(elements(c)[0], 1 + 2 * 2);
 }
@@ -111,13 +113,15 @@ TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
   EXPECT_EQ(refused.error().code, Code::invalid) << refused.error().message;
 }
 
-// 66: data that begin between two elements, or at no address that a compiler counts on. Whoever takes them computes right.
-TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
+// 66: data that begin between two elements, or at an address below the alignment that compilers
+// assume. A device that accepts them computes correct results.
+TEST_P(DeviceCall, AcceptsOrRefusesUnalignedData) {
   const Function function = axpy2();
   const Tensor a = vector(101, 1, 1), b = vector(101, 2, 2), c = vector(101, 0, 0);
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> locations = {{0, 4}, {0, 2}, {0, 1}};
-  // TVM's host code for the CPU does not look at addresses, and neither do GPUs until a kernel has failed for good.
+  // TVM's host code for the CPU does not check addresses. GPUs detect them in a kernel, after which
+  // the device is unusable.
   if (is_address && device.id.type != kCpu) locations.emplace_back(4, 0);
   for (const auto& [address, offset] : locations) {
     gantry_tensor shifted[3];
@@ -137,20 +141,21 @@ TEST_P(DeviceCall, TakesDataThatAreNotAlignedOrRefusesThem) {
 
     ASSERT_TRUE(synchronize().ok()) << address << ", " << offset;
     if (called.ok()) {
-      ASSERT_EQ((address + offset) % 4, 0u) << "no float lies at " << address + offset;
+      ASSERT_EQ((address + offset) % 4, 0u)
+          << "a device accepts a float at address " << address + offset;
       EXPECT_EQ(elements(c)[1], 2 + 2 * 4) << address << ", " << offset;
       continue;
     }
     EXPECT_EQ(called.error().code, Code::invalid) << called.error().message;
     EXPECT_FALSE(called.error().message.empty());
   }
-  // and goes on
+  // A valid call still succeeds.
   ASSERT_TRUE(function(a, b, c).ok());
   EXPECT_EQ(elements(c)[0], 1 + 2 * 2);
 }
 
 // 63
-TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
+TEST_P(DeviceCall, DoesNotFindUnknownNames) {
   if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_native";
   const Module module = device_module();
   ASSERT_TRUE(module);
@@ -170,7 +175,7 @@ TEST_P(DeviceCall, DoesNotFindWhatIsNotThere) {
 }
 
 // 64, 67
-TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
+TEST_P(DeviceCall, ListedKernelsExistAndCheckTheNumberOfArguments) {
   if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code, tested in unit_native";
   const Module module = device_module();
   ASSERT_TRUE(module);
@@ -195,7 +200,7 @@ TEST_P(DeviceCall, KernelsThatAreListedAreThereAndWantTheirArguments) {
   }
 }
 
-// 68: each in its own stream where there are such, a thousand calls in all.
+// 68: each thread has its own stream if the device supports streams; 1,024 calls in all.
 TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
   const Function function = axpy2();
   std::vector<std::thread> threads;
@@ -220,7 +225,7 @@ TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
         if (!done.ok())
           wrong[t] = done.error().message;
         else if (elements(c)[7] != addend + 2)
-          wrong[t] = "another call's numbers";
+          wrong[t] = "results of another call";
       }
     });
   }
@@ -234,7 +239,7 @@ TEST_P(DeviceCall, FunctionsAndTensorsOutliveTheRuntime) {
   Function function = axpy2();
   Tensor a = vector(100, 1, 1), b = vector(100, 2, 2), c = vector(100, 0, 0);
   device = {};
-  // the first one's last handle is gone
+  // releases the last handle of the first runtime
   runtime = Runtime::create();
 
   const auto called = function(a, b, c);
@@ -246,7 +251,7 @@ TEST_P(DeviceCall, FunctionsAndTensorsOutliveTheRuntime) {
 }
 
 // 77
-TEST_P(DeviceCall, LeavesTheCallersThreadAsItWas) {
+TEST_P(DeviceCall, DoesNotChangeTheStateOfTheCallersThread) {
   sigset_t signals_before, signals_after;
   cpu_set_t cpus_before, cpus_after;
   const std::string locale_before = setlocale(LC_ALL, nullptr);

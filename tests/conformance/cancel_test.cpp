@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Case 72: a run that is asked to stop does so at the next operator. The ABI has no deadline of its own: who wants one
-// cancels when it has passed.
+// Case 72: a cancelled run stops at the next operator. The ABI has no deadlines: an application
+// cancels a run when its deadline has passed.
 #include "under_test.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A model of the same compiler for the device.
+// Path of a model for the device.
 std::string model_of(const UnderTest& device) {
   const std::string_view kind = device.kind;
   if (kind == "abacus" || kind == "soroban") return path_of(device);
@@ -41,7 +41,7 @@ class DeviceRun : public DeviceTest {
   Function run;
 };
 
-TEST_P(DeviceRun, ThatIsCancelledBeforeItBeginsDoesNothing) {
+TEST_P(DeviceRun, CancelledBeforeItStartsCallsNoOperator) {
   Task task;
   task.cancel();
   const gantry_env env = task.env({device.id.type, 0});
@@ -83,7 +83,8 @@ TEST_P(DeviceRun, StopsSoonAfterItIsCancelled) {
   EXPECT_EQ(ended, Code::cancelled);
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(stopped - asked).count();
-  // The kit says 100 ms behind a kernel; a machine with other work, or a sanitizer, takes longer for the kernel itself.
+  // A run stops within about 100 ms of the end of a kernel. The limit is higher because the kernel
+  // itself takes longer on a busy machine or under a sanitizer.
   EXPECT_LT(waited, 2000);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Case 75: copies, with byte offsets, and between everything that there is.
+// Case 75: copies, with byte offsets, and between all devices.
 #include "under_test.hpp"
 
 #include <cstring>
@@ -10,7 +10,7 @@ namespace {
 
 class DeviceCopy : public DeviceTest {
  protected:
-  // Up, and down again into memory that held something else.
+  // Copies `bytes` to the device and back into memory with other content.
   std::vector<std::uint8_t> round_trip(const std::vector<std::uint8_t>& bytes, std::uint64_t offset,
                                        std::uint64_t host_offset) {
     const std::uint64_t size = bytes.size() - host_offset;
@@ -26,7 +26,7 @@ class DeviceCopy : public DeviceTest {
   }
 };
 
-TEST_P(DeviceCopy, GoesUpAndDownInEverySize) {
+TEST_P(DeviceCopy, ToTheDeviceAndBackInEverySize) {
   for (const std::size_t size : {0u, 1u, 3u, 4u, 4095u, 4096u, 4097u, (4u << 20) + 5u}) {
     const auto bytes = pattern(size, 7);
     EXPECT_TRUE(round_trip(bytes, 0, 0) == bytes) << size << " bytes";
@@ -48,8 +48,8 @@ TEST_P(DeviceCopy, BeginsAtOffsetsOnBothSides) {
   }
 }
 
-// What lies around the target stays as it was.
-TEST_P(DeviceCopy, WritesItsRangeAndNothingElse) {
+// Bytes before and after the target range do not change.
+TEST_P(DeviceCopy, WritesOnlyItsRange) {
   const auto memory = alloc(4096);
   ASSERT_TRUE(memory.ok()) << memory.error().message;
   const auto before = pattern(4096, 1), middle = pattern(1000, 2);
@@ -83,8 +83,8 @@ TEST_P(DeviceCopy, WithinTheDeviceTakesOffsets) {
   free(*target);
 }
 
-// Two ranges of one piece of memory that do not overlap.
-TEST_P(DeviceCopy, WithinOnePieceOfMemory) {
+// Two ranges of one allocation that do not overlap.
+TEST_P(DeviceCopy, WithinOneAllocation) {
   const auto memory = alloc(4096);
   ASSERT_TRUE(memory.ok());
   const auto bytes = pattern(4096, 4);
@@ -99,7 +99,7 @@ TEST_P(DeviceCopy, WithinOnePieceOfMemory) {
   free(*memory);
 }
 
-// By way of tensors: the host finds a way where the table has none.
+// Copies tensors: the host copies through its own memory if the table cannot.
 TEST_P(DeviceCopy, BetweenItsOwnDevicesKeepsTheOrderOfBoth) {
   if (count() < 2) GTEST_SKIP() << "there is one " << GetParam().kind << " device";
   const Tensor here = vector(1000, 1, 1, 0), there = vector(1000, 0, 0, 1);
@@ -142,8 +142,8 @@ TEST_P(DeviceCopy, OfARowBeginsAtItsOffset) {
   EXPECT_EQ(row.back(), 299);
 }
 
-TEST_P(DeviceCopy, FromMemoryThatIsNotThereIsRefused) {
-  if (!is_opaque()) GTEST_SKIP() << "its data are addresses, which nobody looks up";
+TEST_P(DeviceCopy, FromUnknownMemoryIsRefused) {
+  if (!is_opaque()) GTEST_SKIP() << "its data are addresses, which it does not validate";
   const auto memory = alloc(64);
   ASSERT_TRUE(memory.ok());
   const auto bytes = pattern(64, 5);

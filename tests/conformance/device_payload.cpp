@@ -72,7 +72,7 @@ Result<Loaded> DevicePayload::load(std::span<const std::uint8_t> bytes, gantry_o
                                said);
   });
   if (code == GANTRY_OK) return loaded;
-  EXPECT_EQ(loaded.pair.table, nullptr) << "a module is written although loading fails";
+  EXPECT_EQ(loaded.pair.table, nullptr) << "the loader fails and writes a module";
   loaded.pair = {};
   return status.error(code, "load_binary");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's payload as it lies in its artifact, its loader, and ways to lay bytes out for that.
+// Fixture for the payload of a device's artifact and the loader of its plugin.
 #pragma once
 
 #include "core/runtime/plugin_instance.hpp"
@@ -15,7 +15,8 @@
 
 namespace gantry::conformance {
 
-// Bytes that end where a page ends behind which there is nothing, and which cannot be written; unmapped at the end.
+// A read-only copy of bytes that ends at an unmapped page, so that a read beyond the end faults.
+// The destructor unmaps it.
 class Guarded {
  public:
   Guarded(std::span<const std::uint8_t> bytes, std::size_t before_the_end = 0);
@@ -29,7 +30,7 @@ class Guarded {
   std::size_t size_, bytes_;
 };
 
-// A module as the loader gave it, destroyed at the end.
+// A module from the loader; the destructor destroys it.
 struct Loaded {
   gantry_module pair{};
   std::uint64_t consumed = 0;
@@ -40,7 +41,7 @@ struct Loaded {
   }
 };
 
-// The payload in the artifact of a device, whether that is there or not; empty: it has none.
+// The payload in the artifact of a device; the device may be absent. Empty: the artifact has none.
 std::vector<std::uint8_t> payload_of(Runtime& runtime, const UnderTest& device);
 
 class DevicePayload : public DeviceTest {
@@ -51,9 +52,9 @@ class DevicePayload : public DeviceTest {
     return {payload.data(), size};
   }
   gantry_blob blob_of(std::span<const std::uint8_t> bytes, gantry_object* pin) const;
-  // An error that comes with a module is a failure of the test.
+  // Fails the test if the loader returns an error and writes a module.
   Result<Loaded> load(std::span<const std::uint8_t> bytes, gantry_object* pin) const;
-  // What check_binary says for the first device; unsupported: the loader has none.
+  // The verdict of check_binary for the first device; unsupported: the loader has no check_binary.
   Result<std::int32_t> verdict_of(std::span<const std::uint8_t> bytes) const;
   ObjectPtr pin_of(std::shared_ptr<const void> what) const {
     return new_pin(std::move(what)).value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags that a device does not know, and the form of the values that it returns.
+// Unknown flags, and the form of the values that a device returns.
 #include "under_test.hpp"
 
 namespace gantry::conformance {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 54 and 55: payloads that are whole and meant for somebody else.
+// Cases 54 and 55: complete payloads of another device or architecture.
 #include "core/elf/elf_file.hpp"
 #include "core/native/library.hpp"
 #include "device_payload.hpp"
@@ -22,7 +22,7 @@ class ForeignPayload : public DevicePayload {
   std::vector<Tensor> vectors() {
     return {vector(100, 1, 1), vector(100, 2, 2), vector(100, 0, 0)};
   }
-  // axpy2 of a copy of an artifact in which something was changed.
+  // Calls axpy2 of `artifact`, a modified copy of an artifact.
   Status call_axpy2(std::span<const std::uint8_t> artifact) {
     test::write_file(directory / "changed.so", artifact);
     GANTRY_TRY(const Module module, runtime->load((directory / "changed.so").string()));
@@ -34,7 +34,7 @@ class ForeignPayload : public DevicePayload {
   test::TempDir directory;
 };
 
-// 54: what every other device's loader takes.
+// 54: payloads that the loaders of all other devices accept.
 TEST_P(ForeignPayload, IsRefused) {
   const ObjectPtr pin = no_pin();
   for (const UnderTest& other : devices) {
@@ -45,13 +45,13 @@ TEST_P(ForeignPayload, IsRefused) {
       return std::find(std::begin(accelerators), std::end(accelerators), kind) !=
              std::end(accelerators);
     };
-    // One is a copy of the other, and reads the same language.
+    // The accelerators are copies of each other and read the same language.
     if (is_accelerator(GetParam().kind) && is_accelerator(other.kind)) continue;
     const Guarded bytes(foreign);
 
     const auto loaded = load(bytes.bytes(), pin.get());
 
-    ASSERT_FALSE(loaded.ok()) << GetParam().type_key << " takes a payload of " << other.type_key;
+    ASSERT_FALSE(loaded.ok()) << GetParam().type_key << " accepts a payload of " << other.type_key;
     EXPECT_TRUE(loaded.error().code == Code::malformed || loaded.error().code == Code::unsupported)
         << other.kind << ": " << loaded.error().message;
     EXPECT_FALSE(loaded.error().message.empty()) << other.kind;
@@ -59,29 +59,26 @@ TEST_P(ForeignPayload, IsRefused) {
   }
 }
 
-// 55, CUDA: compiled for one architecture. The loader takes it, for a later device may be the one; nothing runs.
+// 55, CUDA: compiled for one architecture. The loader accepts it, because a later device may match;
+// a call fails.
 TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
   if (GetParam().kind == std::string_view("opencl"))
-    GTEST_SKIP()
-        << "its artifacts are source, which every device compiles; whose a program binary is, its "
-           "driver alone knows, and says at the first call";
+    GTEST_SKIP() << "its artifacts are source, which every device compiles";
   if (GetParam().kind == std::string_view("vulkan"))
-    GTEST_SKIP()
-        << "SPIR-V is no device's: what a device lacks is a feature, tested in unit_vulkan";
-  if (GetParam().kind != std::string_view("cuda"))
-    GTEST_SKIP() << "there is one model of it, whose language has no versions";
+    GTEST_SKIP() << "SPIR-V has no architecture; unit_vulkan tests missing features";
+  if (GetParam().kind != std::string_view("cuda")) GTEST_SKIP() << "its language has no versions";
   std::vector<std::uint8_t> artifact =
       test::read_file(test::golden("tvm-0.12/axpy2_cuda_cubin90.so"));
   const std::uint8_t elf[] = {0x7f, 'E', 'L', 'F'}, architecture[] = {90, 0, 0, 0};
   const auto cubin =
       std::search(artifact.begin() + 1, artifact.end(), std::begin(elf), std::end(elf));
   ASSERT_NE(cubin, artifact.end());
-  // It lies in a fatbin, whose header says for what.
-  const auto said =
+  // It lies in a fatbin, whose header contains the architecture.
+  const auto arch =
       std::search(cubin - 64, cubin, std::begin(architecture), std::end(architecture));
-  ASSERT_NE(said, cubin) << "the golden file was compiled for sm_90";
-  // which no device of today is
-  *said = cubin[49] = 52;
+  ASSERT_NE(arch, cubin) << "the golden file was compiled for sm_90";
+  // No supported device has this architecture.
+  *arch = cubin[49] = 52;
   test::write_file(directory / "sm_52.so", artifact);
 
   const auto verdict = verdict_of(
@@ -100,7 +97,8 @@ TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ForeignPayload, ::testing::ValuesIn(devices), name_of_test);
 
-// 55, the CPU: host code for another machine, judged from its bytes before anything is opened.
+// 55, the CPU: host code for another machine is detected from its bytes before the library is
+// opened.
 TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
   // e_machine: x86-64 and aarch64

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs on devices: inputs and outputs anywhere, zero copy, recordings, and a graph spread over two devices.
+// Graphs on devices: inputs and outputs on any device, zero copy, recordings, and a graph on two
+// devices.
 #include "core/pack/pack.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
@@ -39,7 +40,7 @@ class DeviceGraph : public ::testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
-  // Sets, runs, and takes the last element of the output.
+  // Sets the inputs, runs the graph and returns the last element of the output.
   float run(Executor& executor, float x, float w) {
     EXPECT_TRUE(executor.set_input("x", vector("cpu", x)).ok());
     EXPECT_TRUE(executor.set_input("w", vector("cpu", w)).ok());
@@ -58,7 +59,7 @@ class DeviceGraph : public ::testing::Test {
   Module model;
 };
 
-TEST_F(DeviceGraph, RunsOnTheDeviceThatItIsGiven) {
+TEST_F(DeviceGraph, RunsOnTheSelectedDevice) {
   for (const char* device : {"abacus:0", "abacus:1"}) {
     Executor executor = make(device);
 
@@ -117,7 +118,8 @@ TEST_F(DeviceGraph, DoesNotUseMemoryOfAnotherDeviceOrWithin) {
               StartsWith("tensor begins 400 bytes into its memory, expected 0"));
 }
 
-// Plain, recorded, replayed; a set_input goes into the memory that was recorded.
+// The first run is plain, the second is recorded, later ones are replayed. set_input writes to the
+// recorded memory.
 TEST_F(DeviceGraph, RecordsItsSecondRunAndReplaysIt) {
   Executor executor = make("abacus:0", "cuda_graph_create");
   for (int k = 0; k < 5; ++k) {
@@ -125,7 +127,7 @@ TEST_F(DeviceGraph, RecordsItsSecondRunAndReplaysIt) {
   }
 }
 
-TEST_F(DeviceGraph, RecordsAnewWhereABindingHasChanged) {
+TEST_F(DeviceGraph, RecordsAgainAfterABindingHasChanged) {
   Executor executor = make("abacus:0", "cuda_graph_create");
   for (int k = 0; k < 3; ++k) EXPECT_EQ(run(executor, 1, 1), 3);
   const Tensor x = vector("abacus:0", 20), y = vector("abacus:0", -1);
@@ -137,10 +139,10 @@ TEST_F(DeviceGraph, RecordsAnewWhereABindingHasChanged) {
   EXPECT_EQ(last_of(y), 22);
   ASSERT_TRUE(runtime.copy(vector("cpu", 30), x).ok());
   ASSERT_TRUE(executor.run().ok());
-  EXPECT_EQ(last_of(y), 32) << "the recording reads other memory";
+  EXPECT_EQ(last_of(y), 32) << "the recording reads the previous memory";
 }
 
-// Each operator that is called leaves a span of category "op".
+// Each call of an operator adds a span of category "op".
 TEST_F(DeviceGraph, ReplaysWithoutCallingItsOperators) {
   runtime = make_runtime(true).value();
   model = runtime.load(path_of(devices[1])).value();
@@ -159,7 +161,7 @@ TEST_F(DeviceGraph, ReplaysWithoutCallingItsOperators) {
 
   for (int k = 0; k < 3; ++k) EXPECT_EQ(run(executor, 2, 1), 4);
 
-  EXPECT_EQ(recorded, 4) << "two operators, plainly and to be recorded";
+  EXPECT_EQ(recorded, 4) << "two operators, in a plain and in a recorded run";
   EXPECT_EQ(operators(), recorded);
 }
 
@@ -176,7 +178,7 @@ TEST_F(DeviceGraph, IsNotRecordedByADeviceThatCannot) {
             "  while making an executor with \"cuda_graph_create\"");
 }
 
-TEST_F(DeviceGraph, GivesBackWhatItTook) {
+TEST_F(DeviceGraph, FreesItsMemory) {
   const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
   const auto alive = [&] {
     gantry_value value{};
@@ -195,8 +197,8 @@ TEST_F(DeviceGraph, GivesBackWhatItTook) {
   EXPECT_EQ(alive(), before);
 }
 
-// Device numbers as the artifact has them: 12 is the accelerator, 1 the CPU. The sum is made on the one, a host function
-// works on the other, and the accelerator goes on.
+// Device numbers of the artifact: 12 is the accelerator, 1 the CPU. The accelerator computes the
+// sum, a host function processes it on the CPU, and the accelerator computes the result.
 constexpr char spread_graph[] = R"({
   "nodes": [
     {"op": "null", "name": "x", "inputs": []},
@@ -284,7 +286,7 @@ TEST_F(SpreadGraph, RunsInTheCallersStreamOnTheDeviceThatHasIt) {
   }
 }
 
-TEST_F(SpreadGraph, WantsEachOfItsDevices) {
+TEST_F(SpreadGraph, RequiresEachOfItsDevices) {
   const auto made = runtime.executor(model, {"abacus:1"});
 
   ASSERT_FALSE(made.ok());

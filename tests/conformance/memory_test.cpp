@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 73, 74 and 78: what there is, memory, and the counter of attribute 1000.
+// Cases 73, 74 and 78: the device count, memory, and the counter of attribute 1000.
 #include "under_test.hpp"
 
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 class DeviceMemory : public DeviceTest {};
 
 // 73
-TEST_P(DeviceMemory, CountIsStableAndEveryOneOfItExists) {
+TEST_P(DeviceMemory, CountIsStableAndEveryDeviceExists) {
   const std::int32_t first = count();
 
   EXPECT_GE(first, 1);
@@ -23,7 +23,7 @@ TEST_P(DeviceMemory, CountIsStableAndEveryOneOfItExists) {
   }
 }
 
-TEST_P(DeviceMemory, AnIndexThatIsNotThereDoesNotExistAndIsNoFailure) {
+TEST_P(DeviceMemory, AnIndexBeyondTheCountDoesNotExistAndIsNoError) {
   for (const std::int32_t i : {-1, count(), INT32_MAX}) {
     const auto exists = attribute(i, GANTRY_ATTRIBUTE_EXISTS);
     ASSERT_TRUE(exists.ok()) << exists.error().message;
@@ -31,7 +31,7 @@ TEST_P(DeviceMemory, AnIndexThatIsNotThereDoesNotExistAndIsNoFailure) {
   }
 }
 
-TEST_P(DeviceMemory, AnIndexThatIsNotThereIsInvalidToEverythingElse) {
+TEST_P(DeviceMemory, AnIndexBeyondTheCountIsInvalidInOtherFunctions) {
   for (const std::int32_t i : {-1, count(), INT32_MAX}) {
     const auto name = attribute(i, GANTRY_ATTRIBUTE_DEVICE_NAME);
     ASSERT_FALSE(name.ok()) << i;
@@ -57,23 +57,23 @@ TEST_P(DeviceMemory, AttributesAreOfTheirKindOrDoNotApply) {
   }
   const auto unknown = attribute(0, 999);
   ASSERT_TRUE(unknown.ok()) << unknown.error().message;
-  EXPECT_FALSE(*unknown) << "an attribute that nobody knows is told";
+  EXPECT_FALSE(*unknown) << "an unknown attribute has a value";
 }
 
 // 74
-TEST_P(DeviceMemory, OfNoBytesIsThereAndCanBeFreed) {
+TEST_P(DeviceMemory, OfZeroBytesHasAnAddressAndCanBeFreed) {
   const auto first = alloc(0), second = alloc(0);
 
   ASSERT_TRUE(first.ok()) << first.error().message;
   ASSERT_TRUE(second.ok()) << second.error().message;
   EXPECT_NE(*first, nullptr);
   EXPECT_NE(*second, nullptr);
-  EXPECT_NE(*first, *second) << "two pieces of memory at one place";
+  EXPECT_NE(*first, *second) << "two allocations have one address";
   free(*first);
   free(*second);
 }
 
-TEST_P(DeviceMemory, IsAlignedAsAskedUnlessItIsAHandle) {
+TEST_P(DeviceMemory, IsAlignedAsRequestedUnlessItIsAHandle) {
   for (std::uint64_t alignment = 1; alignment <= 4096; alignment *= 2) {
     const auto memory = alloc(100, alignment);
     ASSERT_TRUE(memory.ok()) << alignment << ": " << memory.error().message;
@@ -83,7 +83,7 @@ TEST_P(DeviceMemory, IsAlignedAsAskedUnlessItIsAHandle) {
   }
 }
 
-TEST_P(DeviceMemory, ThatNobodyHasIsExhaustedAndTheDeviceGoesOn) {
+TEST_P(DeviceMemory, ThatIsTooLargeIsExhaustedAndTheDeviceContinues) {
   const auto huge = alloc(std::uint64_t{1} << 60);
   const auto usual = alloc(4096);
 
@@ -94,7 +94,7 @@ TEST_P(DeviceMemory, ThatNobodyHasIsExhaustedAndTheDeviceGoesOn) {
   free(*usual);
 }
 
-TEST_P(DeviceMemory, OfTheGlobalScopeIsWhatThereIs) {
+TEST_P(DeviceMemory, OfTheGlobalScopeExists) {
   const auto named = alloc(64, 64, "global");
   const auto other = alloc(64, 64, "gantry.no_such_scope");
 
@@ -108,7 +108,7 @@ TEST_P(DeviceMemory, OfTheGlobalScopeIsWhatThereIs) {
 
 TEST_P(DeviceMemory, OfNullCanBeFreed) { free(nullptr); }
 
-TEST_P(DeviceMemory, IsMadeAndFreedByManyThreadsAtOnce) {
+TEST_P(DeviceMemory, IsAllocatedAndFreedByManyThreadsAtOnce) {
   const std::int64_t before = allocated_bytes();
   std::vector<std::thread> threads;
   std::atomic<int> failed{0};
@@ -132,7 +132,7 @@ TEST_P(DeviceMemory, IsMadeAndFreedByManyThreadsAtOnce) {
 }
 
 // 78
-TEST_P(DeviceMemory, CounterGoesUpAndComesBack) {
+TEST_P(DeviceMemory, CounterReturnsToItsValueAfterFree) {
   const std::int64_t before = allocated_bytes();
   const auto memory = alloc(1 << 20);
   ASSERT_TRUE(memory.ok()) << memory.error().message;
@@ -144,8 +144,8 @@ TEST_P(DeviceMemory, CounterGoesUpAndComesBack) {
   EXPECT_EQ(allocated_bytes(), before);
 }
 
-// 70, 78: modules, calls, tensors; again and again.
-TEST_P(DeviceMemory, CounterIsAfterManyRunsWhatItWasAfterTheFirst) {
+// 70, 78: repeated loads, calls and tensors.
+TEST_P(DeviceMemory, CounterDoesNotGrowAfterTheFirstRun) {
   const auto cycle = [&] {
     const Function function = axpy2();
     const Tensor a = vector(100, 0, 1), b = vector(100, 5, 2), c = vector(100, 0, 0);

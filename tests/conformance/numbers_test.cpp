@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that DLPack has no number for: two vendors who both say ext_dev to compilers, in one process.
+// Devices without a DLPack number: two vendors in one process whose compilers both use ext_dev.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/native/device_numbers.hpp"
@@ -44,7 +44,7 @@ class TwoVendors : public ::testing::Test {
 const UnderTest& abacus = devices[1];
 const UnderTest& soroban = devices[2];
 
-TEST_F(TwoVendors, HaveANumberEach) {
+TEST_F(TwoVendors, HaveDifferentNumbers) {
   const gantry_device_id first = runtime.device("abacus:1").value();
   const gantry_device_id second = runtime.device("soroban:1").value();
 
@@ -56,7 +56,7 @@ TEST_F(TwoVendors, HaveANumberEach) {
   }
 }
 
-// Both artifacts hold 12 in their code, and neither ever sees another number.
+// The code of both artifacts contains device type 12, and receives no other number.
 TEST_F(TwoVendors, RunTheirOwnArtifactsInOneProcess) {
   const Module first = load(abacus), second = load(soroban);
   const Function on_abacus = first.function("axpy2").value();
@@ -93,10 +93,10 @@ TEST_F(TwoVendors, CopyToEachOtherThroughTheHost) {
   EXPECT_EQ(first_of(x), 42);
 }
 
-// Files with modules of both.
+// Files with modules of both vendors.
 class FilesOfBoth : public TwoVendors {
  protected:
-  // One piece of host code that calls kernels of both.
+  // An artifact whose host code calls kernels of both.
   std::string packed() {
     std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory.path(),
                           std::filesystem::copy_options::recursive);
@@ -125,7 +125,7 @@ device_modules:
     EXPECT_TRUE(done.ok()) << done.error().message;
     return (directory / "both.so").string();
   }
-  // What abacus.so has for its accelerator; the other's modules are read alike.
+  // The payload of abacus.so; the other accelerator's modules have the same format.
   std::vector<std::uint8_t> payload() {
     const auto elf = ElfFile::parse(MappedFile::open(path_of(abacus)).value()).value();
     const Container container = read_container(elf, InstalledPlugins(runtime).layouts()).value();
@@ -134,7 +134,7 @@ device_modules:
     }
     return {};
   }
-  // A directory of plugins in which the second vendor's has everything but its library.
+  // A directory of plugins in which the second vendor's has a manifest but no library.
   Runtime without_library() {
     const auto built = test::build_tree() / "tests/conformance/plugins.d";
     for (const char* name : {"abacus", "soroban"})
@@ -158,7 +158,7 @@ constexpr char both[] =
     " reaches modules of device abacus (plugin example.abacus) and device soroban (plugin "
     "example.soroban): device type 12, ext_dev, in its code is ambiguous";
 
-TEST_F(FilesOfBoth, AreRefusedWhereOneHostCodeHasOneNumberForThem) {
+TEST_F(FilesOfBoth, AreRefusedIfTheirHostCodeHasOneNumberForBoth) {
   const auto model = runtime.load(packed());
 
   ASSERT_FALSE(model.ok());
@@ -167,8 +167,9 @@ TEST_F(FilesOfBoth, AreRefusedWhereOneHostCodeHasOneNumberForThem) {
   EXPECT_THAT(model.error().message, HasSubstr(std::string("\"_lib\" of both.so") + both));
 }
 
-// Each module counts as what it reaches: module 0 imports 1 and 2, and 12 is clear to these.
-TEST_F(FilesOfBoth, CountModuleByModule) {
+// Device type 12 is resolved for each module by the modules that it reaches: module 0 imports 1 and
+// 2, which are unambiguous.
+TEST_F(FilesOfBoth, AreResolvedModuleByModule) {
   const std::vector<std::uint8_t> beads = payload();
   ASSERT_FALSE(beads.empty());
   test::Words entries;
@@ -187,11 +188,12 @@ TEST_F(FilesOfBoth, CountModuleByModule) {
   const std::vector<Module> imports = model->imports();
   EXPECT_EQ(to_runtime(node_of(imports[0]), 12), runtime.device("abacus")->type);
   EXPECT_EQ(to_runtime(node_of(imports[1]), 12), runtime.device("soroban")->type);
-  EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "it may be either";
+  EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "device type 12 is ambiguous here";
 }
 
-// Loaded without its plugin, which comes later: from then on it counts as if it had been there.
-TEST_F(FilesOfBoth, AreTranslatedWhenTheirPluginComesLate) {
+// A model is loaded before the plugin is available. After the plugin is added it works like a model
+// that is loaded later.
+TEST_F(FilesOfBoth, AreTranslatedIfTheirPluginIsAddedLater) {
   runtime = without_library();
   const Module model = runtime.load(path_of(soroban), {.allow_missing = true}).value();
   const Function axpy2 = model.function("axpy2").value();
@@ -227,7 +229,7 @@ TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceThatHostCodeCannotTellApart) {
   const Tensor a = vector("abacus:0", 1), b = vector("abacus:0", 2), c = vector("abacus:0", 0);
   const auto called = model.function("axpy2").value()(a, b, c);
   ASSERT_TRUE(called.ok()) << called.error().message;
-  EXPECT_EQ(first_of(c), 5) << "what ran before runs on";
+  EXPECT_EQ(first_of(c), 5) << "the first device still runs";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Case 76: what comes after what, in one stream and between several; and what need not wait.
+// Case 76: the order of work in one stream and between streams.
 #include "under_test.hpp"
 
 #include <memory>
@@ -26,8 +26,9 @@ class DeviceOrder : public DeviceTest {
   }
 };
 
-// The weakest that holds everywhere: the copy is in the stream, its host side stays until somebody has waited.
-TEST_P(DeviceOrder, ACopyThatDoesNotBlockIsDoneWhenItsStreamIs) {
+// The weakest guarantee of all devices: the copy is enqueued, and the host memory stays valid until
+// the stream is synchronized.
+TEST_P(DeviceOrder, ANonBlockingCopyIsCompleteWhenItsStreamIs) {
   const auto bytes = pattern(cell_bytes, 1);
   std::vector<std::uint8_t> back(cell_bytes);
   const auto first = alloc(cell_bytes), second = alloc(cell_bytes);
@@ -43,7 +44,7 @@ TEST_P(DeviceOrder, ACopyThatDoesNotBlockIsDoneWhenItsStreamIs) {
   free(*second);
 }
 
-TEST_P(DeviceOrder, ABlockingCopyComesAfterWhatItsStreamHasToDo) {
+TEST_P(DeviceOrder, ABlockingCopyRunsAfterEarlierWorkOfItsStream) {
   const auto bytes = pattern(cell_bytes, 2);
   std::vector<std::uint8_t> back(cell_bytes);
   const auto first = alloc(cell_bytes), second = alloc(cell_bytes);
@@ -72,14 +73,14 @@ TEST_P(DeviceOrder, OfAStreamIsTheOrderOfItsCalls) {
   ASSERT_TRUE(copy(on_device(*second), on_host(back.data()), cell_bytes, 0, stream.get()).ok());
   ASSERT_TRUE(synchronize(stream.get()).ok());
 
-  EXPECT_TRUE(back == other) << "a later copy came first";
+  EXPECT_TRUE(back == other) << "a later copy ran first";
   free(*first);
   free(*second);
 }
 
-// Random copies among cells of memory, in three streams; whoever touches a cell waits for those who touched it before.
-// What comes out is what the same copies give one after the other.
-TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
+// Random copies between cells of memory, in three streams. A copy waits for the events of earlier
+// copies of its cells. The result equals that of the same copies in sequence.
+TEST_P(DeviceOrder, OfStreamsFollowsTheirEvents) {
   std::vector<std::unique_ptr<TestStream>> streams;
   for (int s = 0; s < 3; ++s) streams.push_back(std::make_unique<TestStream>(device));
   if (streams[0]->is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
@@ -120,7 +121,7 @@ TEST_P(DeviceOrder, OfStreamsIsWhatEventsSay) {
   for (void* const cell : memory) free(cell);
 }
 
-TEST_P(DeviceOrder, AnEventThatWasNeverRecordedHoldsNothingUp) {
+TEST_P(DeviceOrder, AnEventThatWasNeverRecordedDoesNotBlock) {
   const TestEvent event(device);
   if (event.is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
 
@@ -128,7 +129,7 @@ TEST_P(DeviceOrder, AnEventThatWasNeverRecordedHoldsNothingUp) {
   EXPECT_TRUE(synchronize().ok());
 }
 
-TEST_P(DeviceOrder, TimeBetweenEventsIsNoLessThanNothing) {
+TEST_P(DeviceOrder, TimeBetweenEventsIsNotNegative) {
   const TestEvent start(device), stop(device);
   if (start.is_absent()) GTEST_SKIP() << GetParam().kind << " has no events";
   const auto memory = alloc(cell_bytes);
@@ -150,8 +151,9 @@ TEST_P(DeviceOrder, TimeBetweenEventsIsNoLessThanNothing) {
   free(*memory);
 }
 
-// Memory that work in flight uses, a stream that still has some: both may be given back (duty PLUGIN-15).
-TEST_P(DeviceOrder, WhatIsFreedWhileWorkUsesItGoesAfterwards) {
+// Memory that work in flight uses may be freed, and a stream with work may be destroyed (duty
+// PLUGIN-15 of sdk/ABI.md).
+TEST_P(DeviceOrder, MemoryFreedWhileWorkUsesItIsReleasedAfterwards) {
   const std::int64_t before = allocated_bytes();
   const auto bytes = pattern(4 << 20, 9);
   std::vector<std::uint8_t> back(bytes.size());
@@ -185,7 +187,7 @@ TEST_P(DeviceOrder, AStreamIsDestroyedWithWorkInIt) {
       ASSERT_TRUE(
           copy(on_host(bytes.data()), on_device(*target), bytes.size(), 0, stream.get()).ok());
     }
-    // The plugin may defer: when the stream is gone, this alone tells when its work is done.
+    // The plugin may defer the destruction, so only the event reports the end of the work.
     ASSERT_TRUE(record(event, stream.get()).ok());
     ASSERT_TRUE(wait(event, nullptr).ok());
   }
@@ -196,7 +198,7 @@ TEST_P(DeviceOrder, AStreamIsDestroyedWithWorkInIt) {
   free(*target);
 }
 
-TEST_P(DeviceOrder, ThreadsWithAStreamEachDoNotMeet) {
+TEST_P(DeviceOrder, ThreadsWithSeparateStreamsDoNotInterfere) {
   if (TestStream(device).is_absent())
     GTEST_SKIP() << GetParam().kind << " has its default stream only";
   std::vector<std::thread> threads;
@@ -216,7 +218,7 @@ TEST_P(DeviceOrder, ThreadsWithAStreamEachDoNotMeet) {
         if (!done.ok())
           wrong[t] = done.error().message;
         else if (back != bytes)
-          wrong[t] = "other bytes came back";
+          wrong[t] = "the bytes differ";
       }
       free(*memory);
     });
@@ -226,11 +228,11 @@ TEST_P(DeviceOrder, ThreadsWithAStreamEachDoNotMeet) {
   for (const std::string& text : wrong) EXPECT_EQ(text, "");
 }
 
-TEST_P(DeviceOrder, ARecordingRunsAsOftenAsItIsLaunched) {
+TEST_P(DeviceOrder, ARecordingRunsOnEveryLaunch) {
   const TestStream stream(device);
   void* graph = nullptr;
   const auto first = alloc(cell_bytes),
-             // while it is captured nothing is allocated
+             // nothing is allocated during the capture
       second = alloc(cell_bytes);
   const auto begin = [&](const auto& t, void* self, gantry_status* said) {
     return t.capture_begin(self, 0, stream.get(), said);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 52 to 62: what a loader makes of the payload, wherever it lies and whatever has been done to it.
+// Cases 52 to 62: loading of valid, truncated and modified payloads, from any address.
 #include "device_payload.hpp"
 
 #include <malloc.h>
@@ -15,7 +15,7 @@ namespace gantry::conformance {
 namespace {
 
 // 52
-TEST_P(DevicePayload, IsRefusedWhereverItIsCut) {
+TEST_P(DevicePayload, IsRefusedAtEveryTruncation) {
   const ObjectPtr pin = no_pin();
   for (std::size_t k = 0; k < 66; ++k) {
     const std::size_t size = k < 2 ? k : (k - 2) * payload.size() / 64;
@@ -24,27 +24,28 @@ TEST_P(DevicePayload, IsRefusedWhereverItIsCut) {
     const auto loaded = load(cut.bytes(), pin.get());
 
     ASSERT_FALSE(loaded.ok()) << "the first " << size << " bytes of " << payload.size()
-                              << " are taken";
+                              << " are accepted";
     EXPECT_TRUE(loaded.error().code == Code::malformed || loaded.error().code == Code::unsupported)
         << size << ": " << loaded.error().message;
     EXPECT_FALSE(loaded.error().message.empty());
   }
 }
 
-// The kit wants 10,000; continuous integration has two cores and four presets.
+// The complete case has 10,000 mutations; the default is lower because CI has two cores and four
+// presets.
 int mutations() {
-  const char* const asked = std::getenv("GANTRY_CONFORMANCE_MUTATIONS");
-  return asked != nullptr ? std::atoi(asked) : 2000;
+  const char* const count = std::getenv("GANTRY_CONFORMANCE_MUTATIONS");
+  return count != nullptr ? std::atoi(count) : 2000;
 }
 
-// 53; the same ones every time
-TEST_P(DevicePayload, ThatIsDamagedGivesACodeOrAModule) {
+// 53; the mutations are the same in every run
+TEST_P(DevicePayload, ThatIsDamagedReturnsAnErrorOrAModule) {
   const ObjectPtr pin = no_pin();
   std::mt19937 random(53);
   for (int k = 0; k < mutations(); ++k) {
     std::vector<std::uint8_t> damaged = payload;
     for (std::uint32_t n = 1 + random() % 4; n != 0; --n) {
-      // The structure is at the front.
+      // The payload's structure is at its start.
       const std::size_t at =
           random() % (k % 2 == 0 ? damaged.size() : std::min<std::size_t>(damaged.size(), 256));
       damaged[at] = k % 3 == 0 ? std::uint8_t{0xff} : static_cast<std::uint8_t>(random());
@@ -59,18 +60,17 @@ TEST_P(DevicePayload, ThatIsDamagedGivesACodeOrAModule) {
   }
 }
 
-TEST_P(DevicePayload, ThatGoesOnBehindItsEndIsRefused) {
+TEST_P(DevicePayload, WithATrailingByteIsRefused) {
   std::vector<std::uint8_t> longer = payload;
   longer.push_back(0);
 
   const auto loaded = load(longer, no_pin().get());
 
-  ASSERT_FALSE(loaded.ok() && loaded->consumed == longer.size())
-      << "a byte that means nothing is taken";
+  ASSERT_FALSE(loaded.ok() && loaded->consumed == longer.size()) << "the trailing byte is accepted";
 }
 
 // 56, 57
-TEST_P(DevicePayload, LoadsFromEveryAddressAndFromMemoryThatCannotBeWritten) {
+TEST_P(DevicePayload, LoadsFromEveryAddressAndFromReadOnlyMemory) {
   const ObjectPtr pin = no_pin();
   std::vector<std::string> names;
   for (std::size_t offset = 0; offset < 64; ++offset) {
@@ -85,8 +85,8 @@ TEST_P(DevicePayload, LoadsFromEveryAddressAndFromMemoryThatCannotBeWritten) {
   }
 }
 
-// 58, 59: who keeps the bytes keeps their pin, and no longer than itself.
-TEST_P(DevicePayload, IsThereAsLongAsTheModuleWantsIt) {
+// 58, 59: a module that keeps the bytes retains their pin, and releases it with itself.
+TEST_P(DevicePayload, IsMappedAsLongAsTheModuleRetainsIt) {
   auto bytes = std::make_shared<Guarded>(payload);
   const std::weak_ptr<Guarded> alive = bytes;
   const std::span<const std::uint8_t> view = bytes->bytes();
@@ -94,7 +94,7 @@ TEST_P(DevicePayload, IsThereAsLongAsTheModuleWantsIt) {
   {
     const auto loaded = load(view, pin.get());
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-    // unmapped, unless the module has kept it
+    // unmaps the bytes, unless the module has retained the pin
     pin = ObjectPtr();
     const std::vector<std::string> names = kernels(*loaded);
     EXPECT_FALSE(names.empty());
@@ -108,18 +108,18 @@ TEST_P(DevicePayload, IsThereAsLongAsTheModuleWantsIt) {
         function.table->destroy(function.self);
     }
   }
-  EXPECT_TRUE(alive.expired()) << "the module is gone and its bytes are not";
+  EXPECT_TRUE(alive.expired()) << "the bytes are still mapped after the module is destroyed";
 }
 
 // 60
-TEST_P(DevicePayload, LoadsAgainAndAgainOnManyThreads) {
+TEST_P(DevicePayload, LoadsRepeatedlyOnManyThreads) {
   const ObjectPtr pin = no_pin();
   const bool parallel = (loader->flags & GANTRY_LOADER_PARALLEL) != 0;
   std::atomic<int> failed{0};
   const auto load_often = [&] {
     for (int k = 0; k < 100; ++k) failed += load(payload, pin.get()).ok() ? 0 : 1;
   };
-  // whatever is kept for good is there
+  // Creates what is kept until the process ends.
   load_often();
   const std::size_t before = mallinfo2().uordblks;
 
@@ -130,7 +130,7 @@ TEST_P(DevicePayload, LoadsAgainAndAgainOnManyThreads) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(failed, 0);
-  EXPECT_LT(after, before + payload.size() + 65536) << "a hundred modules leave memory behind";
+  EXPECT_LT(after, before + payload.size() + 65536) << "a hundred modules leak memory";
 }
 
 // 61
@@ -143,7 +143,7 @@ gantry_code write_some(void* self, const void* data, std::uint64_t size, gantry_
   return GANTRY_OK;
 }
 
-TEST_P(DevicePayload, IsSavedAsItWasAndAFullDiskIsTold) {
+TEST_P(DevicePayload, IsSavedUnchangedAndAFullDiskIsReported) {
   const auto loaded = load(payload, no_pin().get());
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   if (!GANTRY_HAS(loaded->pair.table, save_binary) || !loaded->pair.table->save_binary)
@@ -166,7 +166,7 @@ TEST_P(DevicePayload, IsSavedAsItWasAndAFullDiskIsTold) {
 }
 
 // 62
-TEST_P(DevicePayload, IsJudgedAsItIsLoaded) {
+TEST_P(DevicePayload, VerdictMatchesLoading) {
   const ObjectPtr pin = no_pin();
   for (const std::size_t size : {payload.size(), payload.size() / 2, std::size_t{3}}) {
     const auto verdict = verdict_of(front_of_payload(size));
@@ -174,7 +174,7 @@ TEST_P(DevicePayload, IsJudgedAsItIsLoaded) {
       GTEST_SKIP() << "no check_binary";
     EXPECT_EQ(verdict.ok(), load(front_of_payload(size), pin.get()).ok()) << size;
     if (verdict.ok()) {
-      EXPECT_GE(*verdict, GANTRY_VERDICT_RECOMPILE) << "it runs and is judged not to";
+      EXPECT_GE(*verdict, GANTRY_VERDICT_RECOMPILE) << "check_binary rejects a payload that runs";
       EXPECT_LE(*verdict, GANTRY_VERDICT_OPTIMAL);
     }
   }

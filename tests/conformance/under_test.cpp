@@ -15,7 +15,7 @@ std::string path_of(const UnderTest& device) {
 }
 
 Result<Runtime> make_runtime(bool trace) {
-  // What drivers and plugins keep on disk lies in the build tree, and nowhere in a home.
+  // Caches of drivers and plugins are in the build tree, not in the home directory.
   const std::string cache = (test::build_tree() / "tests/conformance/cache").string();
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   setenv("POCL_CACHE_DIR", (cache + "/pocl").c_str(), 1);
@@ -89,7 +89,7 @@ Result<std::optional<Any>> DeviceTest::attribute(std::int32_t index, std::int32_
 
 std::int64_t DeviceTest::allocated_bytes() const {
   const auto value = attribute(0, GANTRY_ATTRIBUTE_ALLOCATED_BYTES);
-  EXPECT_TRUE(value.ok() && *value) << "attribute 1000 is not told";
+  EXPECT_TRUE(value.ok() && *value) << "attribute 1000 has no value";
   return value.ok() && *value ? (*value)->integer().value() : -1;
 }
 

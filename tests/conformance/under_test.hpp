@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices that the suite runs against, and its tests' common ground: one runtime, one device, its table.
+// The devices of the suite, and the fixture of its tests: a runtime, a device and its table.
 //
-// Numbers of cases are those of the vendor kit; README.md lists them.
+// README.md lists the numbers of the cases.
 #pragma once
 
 #include "core/module/module_graph.hpp"
@@ -19,11 +19,12 @@
 namespace gantry::conformance {
 
 struct UnderTest {
-  // as people write it: "opencl"
+  // the device kind on the command line: "opencl"
   const char* kind;
-  // Has a function axpy2(a, b, c), c = a + 2 b, float32[n]; golden, the build tree's, or an absolute path.
+  // An artifact with a function axpy2(a, b, c), c = a + 2 b, float32[n]: a golden file, one of the
+  // build tree, or an absolute path.
   const char* artifact;
-  // of the module that runs on the device; empty: the host's own code
+  // of the module that runs on the device; empty: host code
   const char* type_key;
 };
 
@@ -38,20 +39,20 @@ constexpr UnderTest devices[] = {
 
 std::string path_of(const UnderTest& device);
 
-// With the plugins of the build tree and the accelerators of this directory, and no others.
+// A runtime with only the plugins of the build tree and the accelerators of this directory.
 Result<Runtime> make_runtime(bool trace = false);
 
 class DeviceTest : public ::testing::TestWithParam<UnderTest> {
  protected:
-  // Skips, with the reason, where the device is not there.
+  // Skips the test with the reason if the device is not available.
   void SetUp() override;
 
-  // Calls into the table, with what it says as an error.
+  // Calls a function of the device's table and returns its error.
   template <class Make>
   Status table(Make&& make) const {
     StatusBuffer status;
     const gantry_code code =
-        status.call([&](gantry_status* said) { return make(*device.table, device.self, said); });
+        status.call([&](gantry_status* out) { return make(*device.table, device.self, out); });
     if (code != GANTRY_OK) return status.error(code, "the table");
     return {};
   }
@@ -74,7 +75,7 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   bool is_opaque() const { return (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0; }
   std::string name(std::int32_t index = 0) const { return concat(GetParam().kind, ":", index); }
 
-  // A tensor on the device: i-th element is first + i * step.
+  // A tensor on the device; element i is first + i * step.
   Tensor vector(std::int64_t size, float first, float step, std::int32_t index = 0);
   std::vector<float> elements(const Tensor& tensor);
   Function axpy2();
@@ -83,12 +84,12 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
   gantry_device device{};
 };
 
-// A place in host memory.
+// A location in host memory.
 inline gantry_location on_host(const void* data, std::uint64_t offset = 0) {
   return {const_cast<void*>(data), offset, {kCpu, 0}};
 }
 
-// Bytes that tell where they are.
+// Bytes that depend on their position and the seed.
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed);
 
 // A stream or an event of the device, destroyed with the scope.
@@ -98,7 +99,7 @@ class TestStream {
   ~TestStream();
   TestStream(const TestStream&) = delete;
   void* get() const { return stream_; }
-  // The table has no streams: then only NULL is one.
+  // True if the table has no streams; NULL is the only stream then.
   bool is_absent() const { return absent_; }
 
  private:

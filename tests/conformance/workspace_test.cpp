@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch memory on a device for compiled code: 12 in the code, a handle in the code's hands, streams that do not meet.
+// Scratch memory of compiled code on a device: device type 12 in the code, memory as handles,
+// concurrent streams.
 #include "core/pack/pack.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
@@ -8,7 +9,7 @@
 namespace gantry::conformance {
 namespace {
 
-// c = max(a + 2 b, 0) by way of a vector that only the call itself knows.
+// c = max(a + 2 b, 0), computed through a vector in scratch memory.
 constexpr char scratch_source[] = R"(
 #include "host.c"
 void* (*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int);
@@ -86,8 +87,8 @@ TEST_F(DeviceWorkspace, IsOnTheDeviceOfTheCall) {
   }
 }
 
-// What is recorded writes to its own scratch memory whenever it runs, whoever takes some meanwhile.
-TEST_F(DeviceWorkspace, OfARecordingIsNobodyElses) {
+// A recording writes to its own scratch memory in every run, also if other calls allocate some.
+TEST_F(DeviceWorkspace, OfARecordingIsNotShared) {
   const Module model = runtime.load((directory / "scratch.so").string()).value();
   auto executor = runtime.executor(model, {"abacus:1"}, "cuda_graph_create");
   ASSERT_TRUE(executor.ok()) << executor.error().message;
@@ -103,8 +104,8 @@ TEST_F(DeviceWorkspace, OfARecordingIsNobodyElses) {
   }
 }
 
-// One thread, two streams, each with work behind the other's back: were one block in both, one's sum would be the
-// other's. The vectors are long, so that the streams do overlap.
+// One thread enqueues work into two streams. If they shared a block of scratch memory, one sum
+// would contain values of the other. The vectors are long, so that the streams overlap.
 TEST_F(DeviceWorkspace, IsNotSharedByStreamsThatRunAtOnce) {
   const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
   const TestStream first(device, 1), second(device, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --capture: a device that records runs, and one that does not.
+// --capture on a device that records runs, and on one that does not.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -29,7 +29,7 @@ class RunCaptured : public ::testing::Test {
                                built_plugins() + "/graph"});
     return run_gantry(args);
   }
-  // float32[runs, 100]: in row i all is first + i.
+  // float32[runs, 100]; each element of row i is first + i.
   std::string rows(std::string_view name, int runs, float first) {
     std::vector<float> values;
     for (int i = 0; i < 100 * runs; ++i) values.push_back(first + static_cast<float>(i / 100));
@@ -38,7 +38,7 @@ class RunCaptured : public ::testing::Test {
     write_file(temp / name, npy_bytes({2, 32, 1}, shape, data).value());
     return (temp / name).string();
   }
-  // How often the executor called an operator.
+  // Number of operator calls of the executor.
   int operators(const std::filesystem::path& trace) {
     const auto bytes = read_file(trace);
     const std::string text(bytes.begin(), bytes.end());
@@ -51,8 +51,8 @@ class RunCaptured : public ::testing::Test {
   const TempDir temp;
 };
 
-// A run as ever, one that is recorded, and replays that call no operator.
-TEST_F(RunCaptured, GivesTheSameAndCallsItsOperatorsTwice) {
+// The first run is plain, the second is recorded, and replays call no operator.
+TEST_F(RunCaptured, ReturnsTheSameResultsAndCallsItsOperatorsTwice) {
   const Args run{"run",
                  model,
                  "--device",
@@ -81,7 +81,7 @@ TEST_F(RunCaptured, GivesTheSameAndCallsItsOperatorsTwice) {
   EXPECT_EQ(operators(temp / "captured.json"), 4);
 }
 
-TEST_F(RunCaptured, IsToldInTheDocument) {
+TEST_F(RunCaptured, IsReportedInTheDocument) {
   const Outcome run =
       gantry({"run", model, "--device", "abacus", "--capture", "--json", "--each", "--input",
               "x=" + rows("x.npy", 3, 1), "--input", "w=" + rows("w.npy", 3, 1)});
@@ -106,7 +106,7 @@ TEST_F(RunCaptured, IsTimedOnTheDevice) {
   EXPECT_GT(times["abacus:0"].get<double>(), 0);
 }
 
-TEST_F(RunCaptured, IsRefusedByADeviceThatRecordsNothing) {
+TEST_F(RunCaptured, IsRefusedByADeviceThatCannotRecord) {
   const Args digits{"--device", "cpu", "--capture", "--input", "x=tvm-0.12/digits_mlp.input.npz"};
   Args run{"run", "tvm-0.12/digits_mlp_llvm.so", "--each"};
   run.insert(run.end(), digits.begin(), digits.end());
@@ -121,7 +121,7 @@ TEST_F(RunCaptured, IsRefusedByADeviceThatRecordsNothing) {
   }
 }
 
-TEST_F(RunCaptured, IsOfGraphsAlone) {
+TEST_F(RunCaptured, IsRefusedForFunctions) {
   const Outcome refused = gantry({"run", model, "--function", "axpy2", "--capture"});
 
   EXPECT_EQ(refused.status, 2);

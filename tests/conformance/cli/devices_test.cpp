@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices as a user meets them: listed, named by --device, and missing.
+// Devices on the command line: listed, selected by --device, and missing.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -35,7 +35,7 @@ Args with(Args args, const Args& more) {
   return args;
 }
 
-TEST(Devices, OfAPluginAreListedWithWhatTheyTell) {
+TEST(Devices, OfAPluginAreListedWithTheirAttributes) {
   const Outcome devices = gantry({"devices"});
 
   EXPECT_EQ(devices.status, 0);
@@ -58,14 +58,14 @@ TEST(Devices, AreCheckedForThePayloadsOfAnArtifact) {
                                     "abacus:0, plugin example.abacus\n"));
 }
 
-TEST(Devices, AreAsManyAsTheConfigurationSays) {
+TEST(Devices, HaveTheConfiguredCount) {
   const Outcome devices = gantry({"devices"}, {"GANTRY_CONFIG_EXAMPLE_ABACUS__DEVICES=3"});
 
   EXPECT_THAT(devices.out, AllOf(HasSubstr("abacus:2  "), Not(HasSubstr("abacus:3  "))));
 }
 
-// The library that a plugin links and this machine lacks: by name, and where it was looked for.
-TEST(Devices, WhoseDriverLibraryIsMissingSayWhichAndWhereItWasLookedFor) {
+// The error names the missing library that a plugin links, and the directories that were searched.
+TEST(Devices, WithoutTheirDriverLibraryReportItsNameAndTheSearchedDirectories) {
   const TempDir directory;
   std::filesystem::create_symlink(build_tree() / "tests/fake_plugins/libfake_missing_dependency.so",
                                   directory / "libfake.so");
@@ -80,7 +80,7 @@ devices: [{name: fake_device}]
 
   const Outcome devices = gantry({"--plugins", directory.path().string(), "devices"});
 
-  EXPECT_EQ(devices.status, 0) << "the others are there";
+  EXPECT_EQ(devices.status, 0) << "the other devices are available";
   EXPECT_THAT(devices.out, AllOf(HasSubstr("cpu:0"), HasSubstr("abacus:0")));
   EXPECT_THAT(
       devices.err,
@@ -92,7 +92,7 @@ devices: [{name: fake_device}]
   EXPECT_THAT(devices.err, HasSubstr("the linker's cache"));
 }
 
-TEST(RunOnADevice, CallsAFunctionWithTensorsThere) {
+TEST(RunOnADevice, CallsAFunctionWithTensorsOnIt) {
   for (const char* device : {"abacus:0", "abacus:1", "abacus"}) {
     const Outcome run =
         gantry(with({"run", here("abacus.so"), "--function", "axpy2", "--device", device}, zeros));
@@ -102,7 +102,7 @@ TEST(RunOnADevice, CallsAFunctionWithTensorsThere) {
   }
 }
 
-TEST(RunOnADevice, ThatIsNotThereSaysHowManyThereAre) {
+TEST(RunOnADevice, ThatDoesNotExistReportsTheDeviceCount) {
   const Outcome run = gantry(
       with({"run", here("abacus.so"), "--function", "axpy2", "--device", "abacus:2"}, zeros));
 
@@ -119,8 +119,8 @@ TEST(RunOnADevice, WithoutItsPluginNamesTheTypeKey) {
   EXPECT_THAT(run.err, HasSubstr("\"example.abacus\", served by no plugin"));
 }
 
-// What the code of the artifact says about where its arguments are, which holds for tensors of the CPU, too.
-TEST(RunOnADevice, RefusesTensorsThatAreElsewhere) {
+// The artifact's code checks the device of its arguments, also for tensors on the CPU.
+TEST(RunOnADevice, RefusesTensorsOfAnotherDevice) {
   const Outcome run =
       gantry(with({"run", here("abacus.so"), "--function", "axpy2", "--device", "cpu"}, zeros));
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each driver library missing, and each plugin's directory: what the command line says, and what goes on as before.
+// The command line without a driver library, and without a plugin's directory: its errors, and the
+// devices that still work.
 //
-// The library is hidden from the plugin and not from the machine: in a copy of the plugin it is called otherwise, which
-// is as if it were not installed, wherever the test runs.
+// A copy of the plugin contains another name for the library, so that the library is missing on
+// every machine that runs the test.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -23,12 +24,12 @@ using Args = std::vector<std::string>;
 
 struct Driver {
   const char* plugin;
-  // as the plugin names it
+  // name in the plugin
   const char* library;
-  // equally long
+  // name in the copy, of equal length
   const char* renamed;
   const char* artifact;
-  // What the linker's search, or the plugin that opens it by itself, says of it.
+  // Expected error of the dynamic linker, or of a plugin that opens the library itself.
   const char* sought;
   bool is_linked;
 };
@@ -64,7 +65,7 @@ class PluginDirectory : public ::testing::TestWithParam<Driver> {
   Outcome gantry(Args args) const {
     args.insert(args.begin(),
                 {"--plugins", built_plugins() + "/graph", "--plugins", directory().string()});
-    // The driver's own cache lies in the build tree; PoCL keeps its compiler for the life of the process.
+    // The driver's cache is in the build tree.
     return run_gantry(args, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string(),
                              "LSAN_OPTIONS=detect_leaks=0"});
   }
@@ -102,7 +103,7 @@ class WithoutDriver : public PluginDirectory {
   }
 };
 
-TEST_P(WithoutDriver, ListsTheOtherDevicesAndSaysWhatItLookedForWhere) {
+TEST_P(WithoutDriver, ListsTheOtherDevicesAndReportsTheLibraryAndTheSearchedDirectories) {
   const Outcome devices = gantry({"devices"});
 
   EXPECT_EQ(devices.status, 0);
@@ -116,7 +117,8 @@ TEST_P(WithoutDriver, ListsTheOtherDevicesAndSaysWhatItLookedForWhere) {
   }
 }
 
-// Without running anything the doctor sees what a plugin links; what it opens by itself, when the plugin is asked.
+// Without --probe the doctor reports missing libraries that a plugin links; with it, also those
+// that a plugin opens itself.
 TEST_P(WithoutDriver, IsDiagnosed) {
   const Outcome looked = gantry({"plugins", "doctor", "--artifact", GetParam().artifact});
   const Outcome probed =
@@ -146,8 +148,8 @@ TEST_P(WithoutDriver, RefusesToRunThere) {
 INSTANTIATE_TEST_SUITE_P(Each, WithoutDriver, ::testing::ValuesIn(drivers),
                          [](const auto& test) { return std::string(test.param.plugin); });
 
-// Nothing is built or linked anew: the directory is the capability.
-TEST_P(PluginDirectory, TakenAwayTakesThisAwayAndNothingElse) {
+// Removing a plugin's directory removes its device; nothing is rebuilt.
+TEST_P(PluginDirectory, RemovedRemovesOnlyItsDevice) {
   install();
   const Outcome there = run_axpy2();
   if (there.status != 0) GTEST_SKIP() << "no " << GetParam().plugin << ":0: " << there.err;

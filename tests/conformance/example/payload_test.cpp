@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The example accelerator's payload, without a device: refusals with their offsets and texts.
+// The payload of the example accelerator, without a device: errors with offsets and texts.
 #include "sdk/example/payload.hpp"
 #include "tests/support/generation.hpp"
 #include "tests/support/words.hpp"
@@ -48,7 +48,7 @@ gantry::Result<Payload> read(const Words& words, std::uint32_t flags = GANTRY_BL
   return payload;
 }
 
-TEST(AbacusPayload, GivesItsKernelsStepByStep) {
+TEST(AbacusPayload, ReturnsTheStepsOfItsKernels) {
   const auto payload = read(
       payload_of("kernel k # a comment\n  below 2\n\n  get 0\n  const -1.5\r\n  mul\n  put 1\n"));
 
@@ -63,7 +63,7 @@ TEST(AbacusPayload, GivesItsKernelsStepByStep) {
   EXPECT_EQ(kernel.steps[4].word, Word::put);
 }
 
-TEST(AbacusPayload, IsRefusedWhereverItIsCut) {
+TEST(AbacusPayload, IsRefusedAtEveryTruncation) {
   const Words whole = payload_of("kernel k\n  get 0\n  put 1\n");
   for (std::size_t size = 0; size < whole.bytes().size(); ++size) {
     const auto cut = read(Words().bytes(whole.bytes().first(size)));
@@ -76,7 +76,7 @@ struct Bad {
   const char* name;
   Words words;
   Code code;
-  // From the text's first byte; -1: the error names no line.
+  // offset in the text; -1: the error names no line
   std::int64_t line_at;
   const char* message;
 };
