@@ -15,14 +15,14 @@ using namespace gantry::fuzz;
 
 namespace {
 
-// What was understood can be said again and means the same.
+// The canonical text of a parsed argument parses to the same value.
 void check_zeros(const cli::ZerosArg& zeros) {
   std::string text = "zeros:" + dtype_text(zeros.dtype) + "[";
   for (std::size_t i = 0; i < zeros.shape.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(zeros.shape[i]);
   }
   const auto again = cli::parse_arg(text + "]");
-  expect(again.ok(), "zeros in canonical form are understood");
+  expect(again.ok(), "zeros in canonical form can be parsed");
   const auto* same = std::get_if<cli::ZerosArg>(&*again);
   expect(same != nullptr && same->shape == zeros.shape, "zeros keep their shape");
   expect(std::all_of(zeros.shape.begin(), zeros.shape.end(), [](auto n) { return n >= 0; }),

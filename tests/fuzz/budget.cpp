@@ -18,7 +18,7 @@
 #define GANTRY_FUZZ_HOOKS 1
 #endif
 #ifdef GANTRY_FUZZ_HOOKS
-// As sanitizer/allocator_interface.h has them, which gcc's packages do not.
+// Declared in sanitizer/allocator_interface.h, which GCC's packages do not contain.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
                                                                              std::size_t),
                                                          void (*free_hook)(const volatile void*));
@@ -28,8 +28,8 @@ extern "C" std::size_t __sanitizer_get_allocated_size(const volatile void* memor
 namespace gantry::fuzz {
 namespace {
 
-// Checked pointers, shadow memory and coverage counters: measured at 4 to 15 times on the golden files. Assertions and
-// little optimisation: at 1.5 to 2 times.
+// Slowdown measured on the golden files: sanitizers and coverage counters 4 to 15 times, assertions
+// and low optimisation 1.5 to 2 times.
 #if defined(GANTRY_FUZZ_HOOKS)
 constexpr std::int64_t slower_by = 20;
 #elif !defined(NDEBUG)
@@ -38,7 +38,7 @@ constexpr std::int64_t slower_by = 2;
 constexpr std::int64_t slower_by = 1;
 #endif
 
-// Frees of blocks that are older than the budget make `live` negative: that is memory given back.
+// `live` becomes negative if blocks that are older than the budget are freed.
 struct Account {
   bool open = false;
   std::int64_t live = 0;
@@ -47,7 +47,7 @@ struct Account {
 };
 constinit thread_local Account account;
 
-// Of the input that runs now.
+// Retries of the current input.
 struct Chances {
   int left = 0;
   bool taken = false;
@@ -120,7 +120,7 @@ std::int64_t Budget::nanoseconds() const { return thread_nanoseconds() - begun_a
 
 #ifndef GANTRY_FUZZ_HOOKS
 namespace detail {
-// For the operators below, which lie outside of every namespace.
+// Used by the operators below, which must be in the global namespace.
 void* allocate(std::size_t size) {
   void* const memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one input may cost: bytes on the heap at once, and processor time.
+// Limits of one input: peak bytes on the heap, and processor time.
 //
-//     const Budget budget(size);     // first line of an entry point: outlives everything that the input makes
+//     const Budget budget(size);
 //
-// Bytes are counted by the allocator, for this thread: through the sanitizer's hooks, which see malloc too, or by
-// operator new and delete of this program where there is no address sanitizer. The allocation that goes over
-// the limit aborts, so that its stack is the finding.
+// The first statement of an entry point, so that it outlives all that the input allocates.
+//
+// Bytes of this thread are counted through the malloc hooks of AddressSanitizer or, without it, in
+// this program's operator new and delete. The allocation that exceeds the limit aborts, so that the
+// report contains its stack.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,8 @@ namespace gantry::fuzz {
 struct Cost {
   double bytes_per_input_byte = 8;
   std::size_t bytes_for_free = std::size_t{1} << 20;
-  // Of the thread's processor time, for an input of up to 1 MiB. Instrumented code is given more, see budget.cpp.
+  // Processor time of the thread for an input of up to 1 MiB; multiplied for instrumented code, see
+  // budget.cpp.
   std::int64_t milliseconds = 100;
 };
 
@@ -28,13 +31,14 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // Lets the next `count` inputs of this thread take too long: a busy machine makes a thread slower by its own clock
-  // too, by caches and a processor that two share. Who runs an input again then, judges the least of its times.
+  // Allows the next `count` inputs of this thread to exceed the time limit. Other load on the
+  // machine also increases processor time, through shared caches and cores, so a caller repeats an
+  // input and uses the minimum.
   static void give_chances(int count);
-  // Has a budget used one since it was asked last?
+  // True if a budget has used one of them since the last call.
   static bool took_chance();
 
-  // The most bytes that were alive at once since construction.
+  // Peak number of live bytes since construction.
   std::int64_t peak_bytes() const;
   std::int64_t nanoseconds() const;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of up to 1 MiB that are one small piece many times over: what a byte of input can cost at most.
+// Files of up to 1 MiB that repeat one small piece: finds the maximum cost of a byte of input.
 //
-//     byte 0   what is repeated, see Bulk
+//     byte 0   kind of repetition, see Bulk
 //     byte 1   size of the file: 1 KiB to 1 MiB
 //     byte 2   type key
-//     byte 3   how much of the piece stands once, in front, where items are repeated
+//     byte 3   for items: length of the start of the piece, which is not repeated
 //     rest     the piece
 //
-// Memory and time of inspecting it are the findings.
+// The target checks the budget of memory and time of `inspect`.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/container_form.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -33,13 +33,13 @@ enum class Bulk {
   bytes,
   // entries of layout one, the piece their payload
   entries_one,
-  // the same of layout two
+  // entries of layout two, the piece their payload
   entries_two,
-  // one payload: the head of the piece, a count, and as many of the rest
+  // one payload: the start of the piece, a count, and that many copies of the rest
   items,
   // entries without payload
   libraries,
-  // every module imports all that follow
+  // every module imports all later ones
   edges,
   // every module imports the next
   chain,

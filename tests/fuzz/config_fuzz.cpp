@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime's configuration, as text.
+// The text of the runtime's configuration.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -10,7 +10,8 @@ using namespace gantry;
 using namespace gantry::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Text on this machine, 64 KiB at most; a value of one character is a node of 130 bytes, twice while a list grows.
+  // A configuration is a local file of up to 64 KiB. A value of one character is a node of 130
+  // bytes, twice while a list grows.
   const Budget budget(size, {.bytes_per_input_byte = 512});
   const auto config = parse_config(text_of(data, size), "/etc/gantry/runtime.yaml");
   if (!config.ok()) return expect_refusal(config.error(), size);

@@ -34,7 +34,7 @@ std::optional<ContainerForm> ContainerForm::read(std::span<const std::uint8_t> b
   const bool flat = container->facts.generation == Generation::g1 ||
                     container->facts.generation == Generation::g0;
   form.has_tree = !flat;
-  // The root of a container without a tree stands in no entry.
+  // The root of a container without a tree has no entry.
   for (std::size_t i = flat ? 1 : 0; i < container->entries.size(); ++i) {
     const Entry& entry = container->entries[i];
     form.entries.push_back(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A container taken apart into what it is made of, and put together again: right, or with words that lie.
+// The parts of a container, which can be modified and written with correct or incorrect lengths and
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct FormEntry {
 struct ContainerForm {
   // layout two
   bool tree_first = false;
-  // layout one may come without
+  // false is valid in layout one only
   bool has_tree = true;
   std::vector<FormEntry> entries;
   std::vector<std::uint64_t> rows;
@@ -33,11 +34,11 @@ struct ContainerForm {
   // trailing bytes, inside the container
   std::vector<std::uint8_t> behind;
 
-  // Nothing for bytes that the reader refuses.
+  // Empty for bytes that the reader refuses.
   static std::optional<ContainerForm> read(std::span<const std::uint8_t> bytes);
-  // The bytes with their length header. Every number follows from the content where no other is set.
+  // The bytes with their length header. Numbers are computed from the content unless they are set.
   std::vector<std::uint8_t> bytes() const;
-  // Rows for as many entries as there are: module 0 imports all the others.
+  // Sets the tree for the current entries: module 0 imports all others.
   void make_star();
 };
 

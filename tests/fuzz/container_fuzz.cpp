@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bare container: read whole, every payload described, the import tree walked.
+// A bare container: reads all of it, describes every payload and walks the import tree.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/container_mutator.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -34,11 +34,11 @@ void check(const Container& container, std::span<const std::uint8_t> input,
   expect(container.tree.reachable_from(0).size() <= container.entries.size(),
          "reachable_from lists a module once");
   (void)container.tree.warnings();
-  expect(container.bytes.size() <= input.size(), "the container lies in its room");
+  expect(container.bytes.size() <= input.size(), "the container is inside the input");
   for (const Entry& entry : container.entries) {
     if (entry.is_library()) continue;
     const std::uint64_t end = entry.at + entry.payload.size();
-    expect(entry.at <= end && end <= container.bytes.size(), "a payload lies in the container");
+    expect(entry.at <= end && end <= container.bytes.size(), "a payload is inside the container");
     expect(entry.payload.empty() || entry.payload.data() == container.bytes.data() + entry.at,
            "a payload is a view at its offset");
     const PayloadDetails details = describe_payload(entry, container.facts, layouts);

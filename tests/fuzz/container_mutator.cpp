@@ -151,7 +151,7 @@ std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t m
   if (!form) return LLVMFuzzerMutate(data, size, max);
 
   for (std::size_t changes = random() % 3 + 1; changes > 0; --changes) change(random, *form);
-  // Half of the time the numbers are made right again: what lies behind them is then reached.
+  // Half of the results have correct numbers, so that the reader reaches the later fields.
   if (random() % 2 == 0) {
     form->header.reset();
     form->count.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutates a container as what it is: keys, lengths, counts, tree words, order, payloads.
+// Mutates the structure of a container: keys, lengths, counts, tree words, order, payloads.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace gantry::fuzz {
 
-// The body of LLVMFuzzerCustomMutator for targets whose input is a bare container. Bytes that are none, and one input
-// in eight, get plain mutations.
+// Implements LLVMFuzzerCustomMutator for targets whose input is a bare container. Other bytes, and
+// one input in eight, get plain mutations.
 //
-// data     [in/out]  `size` bytes, room for `most`
+// data     [in/out]  `size` bytes, capacity `max`
 // returns  the new size
 std::size_t mutate_container(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed);
 

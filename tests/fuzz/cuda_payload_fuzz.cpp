@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of CUDA kernels, as the plugin reads it: the code that a driver would get lies within
-// the payload, whose bytes are kept; core/format finds the same end. Input: payload_frame.hpp.
+// The payload of CUDA kernels, read by the plugin: the code for the driver is inside the payload,
+// the bytes are kept unchanged, and core/format finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/cuda/payload.hpp"
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect_kept(payload->kept, bytes);
   expect(payload->calls.size() == payload->kernels.size(), "every kernel has a call");
   const cuda::Image& image = payload->image;
-  expect_lies_in(bytes, image.code.data(), image.code.size(), "the code lies in the payload");
+  expect_lies_in(bytes, image.code.data(), image.code.size(), "the code is inside the payload");
   expect(image.kind == cuda::Image::Kind::fatbin || image.parts.size() == 1,
          "PTX and a cubin are for one architecture");
   expect(!image.text().empty(), "an image can be described");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole ELF file: headers, dynamic segment, symbols, needs, and the bytes behind every symbol.
+// An ELF file: headers, dynamic segment, symbols, needed libraries, and the bytes of every symbol.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -40,7 +40,7 @@ void check(const ElfFile& elf, std::span<const std::uint8_t> file) {
   }
   for (const std::string_view name : {"", "__tvm_dev_mblob", "__tvm_ffi__library_bin"}) {
     const ElfSymbol* found = elf.find(name);
-    expect(found == nullptr || found->name == name, "find gives the symbol that was asked for");
+    expect(found == nullptr || found->name == name, "find returns the symbol of that name");
   }
 }
 

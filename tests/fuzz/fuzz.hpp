@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every fuzz target shares: the entry point's form, claims that abort, and choices taken from an input.
+// Shared by all fuzz targets: the form of an entry point, claims that abort, and choices from an
+// input.
 //
 //     extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-//       const Budget budget(size);                       // budget.hpp: memory and time of this one input
+//       const Budget budget(size);    // budget.hpp: limits memory and time of this input
 //       const auto parsed = parse({data, size});
 //       if (!parsed.ok()) return expect_refusal(parsed.error(), size);
 //       expect(parsed->count() == ..., "every module has a row");
@@ -22,18 +23,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace gantry::fuzz {
 
-// Aborts with the claim where it is false: a finding, not a refusal.
+// Aborts with the claim if `holds` is false: a finding, not a refusal.
 void expect(bool holds, std::string_view claim);
 
-// A refusal of outside bytes blames the file, its version or the caller; says something; and points into the bytes,
-// where it points anywhere. Returns 0: what an entry point returns.
+// Expects that the refusal of an input has the code of a bad file, version or argument, a text, and
+// an offset inside the input, if any. Returns 0, the result of an entry point.
 int expect_refusal(const Error& error, std::uint64_t size);
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Takes choices from the front of an input; zeros once it is used up.
+// Reads choices from the start of an input; returns zeros after its end.
 class Choices {
  public:
   explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A payload layout as a manifest writes it, up to a newline; then a payload that it is followed over.
+// A payload layout in the syntax of a manifest, up to a newline; then a payload that is measured
+// with it.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -10,7 +11,8 @@ using namespace gantry;
 using namespace gantry::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A layout of 64 fields is 64 nodes of 150 bytes each, and is written, not read from an artifact.
+  // A layout of 64 fields is 64 nodes of 150 bytes each; layouts come from manifests, not from
+  // artifacts.
   const Budget budget(size, {.bytes_per_input_byte = 256});
   const std::string_view text = text_of(data, size);
   const std::size_t newline = text.find('\n');
@@ -21,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string written = layout->text();
   const std::vector<std::string> again = {written};
   const auto second = parse_payload_layout(again);
-  expect(second.ok(), "a layout's own words are a layout");
-  expect(second->text() == written, "a layout's own words say the same again");
+  expect(second.ok(), "the text of a layout can be parsed");
+  expect(second->text() == written, "the text of a layout parses to the same layout");
 
   if (newline == std::string_view::npos) return 0;
   const auto payload = std::span(data, size).subspan(newline + 1);
@@ -34,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!measured.ok()) {
       expect_refusal(measured.error(), payload.size());
     } else {
-      expect(measured->size <= payload.size(), "a payload ends inside its room");
+      expect(measured->size <= payload.size(), "a payload ends inside the input");
     }
   }
   return 0;

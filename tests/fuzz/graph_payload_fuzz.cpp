@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a graph factory: loaded, an executor made of it on the fake host, run once; and
-// our reader against our writer: what was read is written, with its data aligned, and read again.
+// The payload of a graph factory: loads it and runs an executor on a fake host; writes it with
+// aligned data and reads it again.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/graph/plugin.hpp"
@@ -17,7 +17,7 @@ using namespace gantry::fuzz;
 
 namespace {
 
-// Tensors of the model may be as large as its author says: only small ones are made here.
+// A model may declare tensors of any size; only small ones are allocated here.
 constexpr std::uint64_t max_tensor_bytes = 1 << 16;
 
 bool is_small(const Graph& graph) {
@@ -29,7 +29,7 @@ bool is_small(const Graph& graph) {
   return bytes <= max_tensor_bytes;
 }
 
-// A compiled operator, which reads its arguments.
+// Stands in for a compiled operator: reads its arguments.
 gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gantry_value*,
                  gantry_status*) {
   for (const gantry_value& argument : arguments) {
@@ -60,18 +60,18 @@ void check_written(const graph::Payload& payload, gantry_object* pin, std::uint6
   const auto again =
       test::read_whole(test::payload_blob(once, -1, true, pin), graph::read_payload, &consumed);
   expect(again.ok() && consumed == once.size(), "what was written can be read");
-  expect((*again)->graph_json == payload.graph_json, "a graph comes back as it was");
-  expect((*again)->module_name == payload.module_name, "a module's name comes back as it was");
+  expect((*again)->graph_json == payload.graph_json, "a graph is read back unchanged");
+  expect((*again)->module_name == payload.module_name, "a module's name is read back unchanged");
   expect(std::ranges::equal((*again)->parameters, payload.parameters, same),
-         "parameters come back as they were");
+         "parameters are read back unchanged");
   for (const graph::Parameter& parameter : (*again)->parameters) {
     expect((position + parameter.array.data_at) % record_data_alignment == 0,
            "a parameter's data are aligned");
   }
-  expect(written(**again, position) == once, "what was written is written the same again");
+  expect(written(**again, position) == once, "a second writer call produces the same bytes");
 }
 
-// An executor over the payload; its refusals are allowed, its memory is not our question.
+// Creates and runs an executor. It may refuse the payload; the budget does not include its memory.
 void make_and_run(const Host& host, const Value& factory, std::string_view name) {
   const gantry_env env{test::cpu, nullptr, nullptr};
   const auto make = host.find(factory.object(), GANTRY_FIND_SELF, name);
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::uint64_t consumed = 0;
     const auto payload = test::read_whole(blob, graph::read_payload, &consumed);
     if (payload.ok()) {
-      expect(consumed == size, "an exact payload is consumed whole");
+      expect(consumed == size, "an exact payload is consumed completely");
       const Status proven = (*payload)->prove();
       if (!proven.ok()) expect_refusal(proven.error(), size);
       small = proven.ok() && is_small((*payload)->graph);
@@ -128,6 +128,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   fake.release(pin);
-  expect(fake.live_objects() == 0, "nothing is left behind");
+  expect(fake.live_objects() == 0, "no object remains alive");
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `gantry inspect` whole: a file of any kind, its report, and the report as text and as JSON. Bare containers are mutated
-// as what they are.
+// `gantry inspect`: a file of any kind, and its report as text and as JSON. The mutator changes the
+// structure of bare containers.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/container_mutator.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -16,13 +16,13 @@
 namespace gantry::fuzz {
 namespace {
 
-// A file without a name: `inspect` opens paths.
+// A file in memory with a path, because `inspect` opens paths.
 class MemoryFile {
  public:
   explicit MemoryFile(std::span<const std::uint8_t> bytes) : descriptor_(memfd_create("input", 0)) {
-    expect(descriptor_ >= 0, "a file in memory can be made");
+    expect(descriptor_ >= 0, "a file in memory can be created");
     expect(write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
-           "and written");
+           "a file in memory can be written");
   }
   ~MemoryFile() { close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;

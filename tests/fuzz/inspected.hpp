@@ -6,8 +6,8 @@
 
 namespace gantry::fuzz {
 
-// What `gantry inspect` does with a file of these bytes: its report as text and as JSON, or a refusal; either is safe
-// for a terminal.
+// Runs `gantry inspect` on a file of these bytes, as text and as JSON, and expects a report or an
+// error without control characters.
 void inspect_whole(std::span<const std::uint8_t> bytes);
 
 }  // namespace gantry::fuzz

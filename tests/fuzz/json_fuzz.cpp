@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON text: the SDK's reader against nlohmann-json. Both refuse it, or both read the same
+// A JSON text: compares the SDK's reader with nlohmann-json. Both refuse it, or both read the same
 // values.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -18,7 +18,7 @@ using namespace gantry::fuzz;
 
 namespace {
 
-// Writes down what a parser reads, value by value: the handler of nlohmann's events.
+// SAX handler of nlohmann-json that records each value as text.
 class Events {
  public:
   std::string text;
@@ -27,7 +27,7 @@ class Events {
   bool boolean(bool value) { return add(value ? "true" : "false"); }
   bool number_integer(std::int64_t value) { return add("negative ", value); }
   bool number_unsigned(std::uint64_t value) { return add("count ", value); }
-  // 0 for -0: what is too small for a double may be either
+  // Turns -0 into 0: a number that is too small for a double may become either.
   bool number_float(double value, const std::string&) { return add("fraction ", value + 0.0); }
   bool string(const std::string& value) { return add("text ", value.size(), ":", value); }
   bool key(const std::string& value) { return add("key ", value.size(), ":", value); }
@@ -106,7 +106,8 @@ std::string read_by_tree(const JsonTree& tree, std::uint64_t size) {
     Level& level = levels.back();
     const bool is_object = level.container.is(JsonKind::object);
     if (level.next == level.container.end()) {
-      expect(level.count == level.container.size(), "a container has as many items as it says");
+      expect(level.count == level.container.size(),
+             "a container's size is the number of its items");
       is_object ? events.end_object() : events.end_array();
       levels.pop_back();
       continue;
@@ -120,14 +121,14 @@ std::string read_by_tree(const JsonTree& tree, std::uint64_t size) {
   return std::move(events.text);
 }
 
-// The text up to the byte at fault is refused for its end alone, or is whole.
+// The text before the reported offset is either complete or refused only because it ends.
 void check_fault(const std::string& text, const Error& error) {
-  expect(error.offset <= text.size(), "a fault lies in the text");
-  // a part of a byte order mark is none
+  expect(error.offset <= text.size(), "the offset of an error is inside the text");
+  // A part of a byte order mark is an error at its start.
   if (error.offset <= 3) return;
   const auto before = JsonTree::parse(std::string_view(text).substr(0, error.offset - 1),
                                       {.max_depth = text.size()});
-  // a character that is cut is at fault where it begins
+  // The error of an incomplete character is at its first byte.
   constexpr std::uint64_t cut = 2;
   expect(before.ok() || before.error().offset + cut >= error.offset - 1,
          "the first fault is reported");
@@ -138,7 +139,7 @@ void check_fault(const std::string& text, const Error& error) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(text_of(data, size));
   const auto parse = [&] {
-    // 16 bytes for each value, of 2 bytes at least, while the list grows to twice its size
+    // 16 bytes for each value of at least 2 bytes, twice while the list grows
     const Budget budget(size, {.bytes_per_input_byte = 32});
     return JsonTree::parse(text, {.max_depth = size});
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device payload behind its format, as plugins read it with the SDK: table of kernels, then data. The table is written
-// again as it was; core/format finds the same end; launch tags are read, and a launch of nothing made of them.
+// A device payload after its format field, read with the SDK: table of kernels, then data. The
+// table is written back unchanged, core/format finds the same end, and the launch tags give the
+// dimensions of an empty launch.
 //
 //     byte 0   0 without argument tags, 1 with, 2 either
 //     rest     table, data
@@ -36,7 +37,7 @@ Status read_data(ByteReader& in) {
   return {};
 }
 
-// As a plugin finds it: behind its format.
+// The plugin reads the payload after its format field.
 void compare(std::span<const std::uint8_t> payload, const KernelTable& table) {
   BytesStream whole;
   whole.Write(std::string("ptx"));
@@ -72,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BytesStream written;
   write_kernel_table(written, *table);
   expect(std::ranges::equal(written.bytes, payload.first(in.offset())),
-         "a table is written as it was");
+         "a table is written back unchanged");
   for (const KernelInfo& kernel : table->kernels()) {
     expect(table->find(kernel.name) == &kernel, "a kernel is found by its name");
     launch(kernel, payload.size());

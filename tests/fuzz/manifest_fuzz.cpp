@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin's manifest, the same text as a drop-in of a right one, and the options that come out of both.
+// A plugin's manifest, the same text as a drop-in of a valid manifest, and the options of both.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = text_of(data, size);
   const auto manifest = read_manifest(text, "/m/fake.yaml");
   if (manifest.ok()) {
-    expect(check_plugin_id(manifest->id).empty(), "an id is one");
+    expect(check_plugin_id(manifest->id).empty(), "an id is valid");
     expect(manifest->library_path.starts_with("/"), "the library's path is absolute");
     expect(!manifest->title().empty(), "a manifest has a title");
     resolve(*manifest, size);
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Status applied = apply_drop_in(text, "/m/fake.yaml.d/1.yaml", changed);
   if (!applied.ok()) return expect_refusal(applied.error(), size);
   expect(changed.id == base.id && changed.library_path == base.library_path,
-         "a drop-in leaves id and library alone");
+         "a drop-in does not change id or library");
   resolve(changed, size);
   return 0;
 }

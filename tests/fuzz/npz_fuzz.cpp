@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A zip archive of arrays: its directory, then every member unpacked. Where all can be, they are
-// written by our writer and read again.
+// A zip archive of arrays: reads the directory and unpacks every member. If all can be unpacked,
+// writes them and reads them again.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -24,11 +24,11 @@ namespace {
 
 constexpr std::uint64_t max_unpacked = 1 << 20;
 
-// The writer requires a path: one directory for the program's life.
+// A temporary directory for the lifetime of the program: the writer requires a path.
 class Directory {
  public:
   Directory() : path_((std::filesystem::temp_directory_path() / "gantry_fuzz_XXXXXX").native()) {
-    expect(mkdtemp(path_.data()) != nullptr, "a directory can be made");
+    expect(mkdtemp(path_.data()) != nullptr, "a directory can be created");
   }
   ~Directory() { std::filesystem::remove_all(path_); }
   Directory(const Directory&) = delete;
@@ -53,7 +53,7 @@ void check_written(const std::vector<Array>& arrays) {
   }
   const Status written = write_npz(directory.file(), items);
   if (!written.ok()) {
-    expect(written.error().code == Code::invalid, "what was read is written, or its names are not");
+    expect(written.error().code == Code::invalid, "the writer refuses only names");
     return;
   }
   const std::vector<std::uint8_t> bytes = test::read_file(directory.file());
@@ -63,27 +63,28 @@ void check_written(const std::vector<Array>& arrays) {
     const auto array = test::read_array(bytes, each.name);
     expect(array.ok() && same_dtype(array->header.dtype, each.header.dtype) &&
                array->header.shape == each.header.shape && array->data == each.data,
-           "an array comes back as it was");
+           "an array is read back unchanged");
   }
 }
 
-// Returns false where the member is refused.
+// Returns false if the member is refused.
 bool read_member(const NpzReader& reader, const ZipMember& member, std::uint64_t size,
                  std::vector<Array>& arrays) {
   const auto header = reader.header(member);
   if (!header.ok()) {
-    // npy offsets count in the member
+    // Offsets of npy errors are relative to the member.
     expect_refusal(header.error(), no_offset);
     return false;
   }
-  expect(header->data_at + header->data_bytes == member.bytes, "data fill their member");
+  expect(header->data_at + header->data_bytes == member.bytes,
+         "data end at the end of their member");
   const auto name = member.name.substr(0, member.name.size() - npz_suffix.size());
   Array array{std::string(name), *header, std::vector<std::uint8_t>(header->data_bytes)};
   const Status read = reader.read_data(member, *header, array.data);
   const auto stored = reader.stored_data(member, *header);
   if (!read.ok()) {
     expect_refusal(read.error(), size);
-    expect(!stored.ok() || !*stored, "what is refused is refused in place too");
+    expect(!stored.ok() || !*stored, "a refused member is refused in place, too");
     return false;
   }
   expect(stored.ok() && (!*stored || std::ranges::equal(**stored, array.data)),
@@ -98,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Array> arrays;
   bool whole = true;
   {
-    // Beside the directory: the members together, and one while it is unpacked.
+    // In addition to the directory: all members, and one more while it is unpacked.
     const Budget budget(size, {.bytes_for_free = (std::size_t{1} << 20) + 2 * max_unpacked});
     const auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = max_unpacked});
     if (!reader.ok()) return expect_refusal(reader.error(), size);
@@ -109,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
              "a member ends before the directory");
       whole &= read_member(*reader, member, size, arrays);
     }
-    expect(bytes <= max_unpacked, "members keep the limit together");
+    expect(bytes <= max_unpacked, "all members together are within the limit");
   }
   if (whole) check_written(arrays);
   return 0;

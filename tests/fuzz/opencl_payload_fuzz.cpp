@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of OpenCL kernels, as the plugin reads it: every kernel has its code within the
-// payload, whose bytes are kept; core/format finds the same end. Input: payload_frame.hpp.
+// The payload of OpenCL kernels, read by the plugin: the code of every kernel is inside the
+// payload, the bytes are kept unchanged, and core/format finds the same end. Input:
+// payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/opencl/payload.hpp"
@@ -23,9 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          "every kernel has a call and a program");
   for (std::size_t i = 0; i < payload->calls.size(); ++i) {
     expect(payload->table.index_of(payload->calls[i].name()) == i, "a kernel is found by its name");
-    expect(payload->program_of[i] < payload->programs.size(), "a kernel's program is there");
+    expect(payload->program_of[i] < payload->programs.size(), "a kernel's program exists");
   }
   for (const opencl::Program& program : payload->programs)
-    expect_lies_in(bytes, program.code.data(), program.code.size(), "code lies in the payload");
+    expect_lies_in(bytes, program.code.data(), program.code.size(), "code is inside the payload");
   return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any module graph: written by core/pack, read by core/format, compared. What the writer makes the reader must read.
+// Any module graph: core/pack writes it, core/format reads it, and the result must be equal.
 //
-//     u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device modules u8 bytes, byte...
+//     u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device modules u8 bytes,
+//     byte...
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -36,7 +37,7 @@ std::vector<Module> modules_from(Choices& choices) {
   return modules;
 }
 
-// A payload of the key's own layout around any content.
+// A payload in the layout of the module's type key, with any content.
 Status write_payload(const Module& module, Pieces& out) {
   if (module.key == "examplejson") {
     out.write_text(module.content);
@@ -76,12 +77,14 @@ void compare(const Container& container, const std::vector<Module>& modules) {
   for (const Module& module : modules) nodes.push_back({module.key.empty(), module.imports});
   const ModuleIndex index = index_modules(nodes).value();
   if (modules.front().key.empty() && modules.front().imports.empty()) {
-    expect(container.entries.size() == 1, "host code that imports nothing is all there is");
+    expect(container.entries.size() == 1, "a container without a tree has one entry");
     return;
   }
   expect(container.entries.size() == index.entries.size(), "as many entries as were written");
-  expect(std::ranges::equal(container.tree.rows(), index.row_ptr), "rows as they were written");
-  expect(std::ranges::equal(container.tree.edges(), index.child), "edges as they were written");
+  expect(std::ranges::equal(container.tree.rows(), index.row_ptr),
+         "rows are read as they were written");
+  expect(std::ranges::equal(container.tree.edges(), index.child),
+         "edges are read as they were written");
   for (std::size_t e = 0; e < index.entries.size(); ++e) {
     const Entry& entry = container.entries[e];
     if (index.library == e) {
@@ -91,10 +94,10 @@ void compare(const Container& container, const std::vector<Module>& modules) {
     const Module& module = modules[index.entries[e].front()];
     Pieces payload;
     expect(write_payload(module, payload).ok(), "a payload can be written");
-    expect(entry.type_key == module.key, "a key as it was written");
+    expect(entry.type_key == module.key, "a key is read as it was written");
     expect(entry.boundary == Boundary::laid_out || entry.boundary == Boundary::exact,
-           "an end that is known, not guessed");
-    expect(entry.payload.size() == payload.size(), "a payload as long as it was written");
+           "the end of a payload is known, not guessed");
+    expect(entry.payload.size() == payload.size(), "a payload has the written size");
   }
 }
 
@@ -111,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   BytesStream out;
   expect(written->write_to(out).ok(), "pieces in memory can be written");
-  expect(out.bytes.size() == written->size(), "as many bytes as were promised");
+  expect(out.bytes.size() == written->size(), "the number of written bytes is size()");
   const auto container = read_container_bytes(out.bytes, layouts);
   if (!container.ok())
     expect(false, "reader refuses what the writer wrote: " + container.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parameter file: read, written by our writer, read again.
+// A parameter file: reads it, writes it and reads it again.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -19,7 +19,7 @@ bool same(const Param& a, const Param& b) {
              text_of(b.array.data.data(), b.array.data.size());
 }
 
-// A vector type has two ways to count its bytes, and the writer refuses both.
+// The size of a vector type is ambiguous, so the writer refuses it.
 bool can_be_written(const std::vector<Param>& params) {
   for (const Param& param : params) {
     if (param.array.dtype.lanes != 1) return false;
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       read_params({reinterpret_cast<const std::uint8_t*>(written->data()), written->size()});
   expect(again.ok() && again->size() == params->size(), "what was written can be read");
   for (std::size_t i = 0; i < params->size(); ++i) {
-    expect(same((*params)[i], (*again)[i]), "a parameter comes back as it was");
+    expect(same((*params)[i], (*again)[i]), "a parameter is read back unchanged");
   }
   return 0;
 }

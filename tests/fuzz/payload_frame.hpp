@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fuzz targets of payloads share: how an input is a blob, and what holds of every device payload that a plugin
-// reads.
+// Shared by the fuzz targets of payloads: the form of an input, and the claims about every device
+// payload.
 //
 //     byte 0   0 to 5: the container's generation; 6: unknown
 //     rest     the payload
@@ -25,7 +25,7 @@
 
 namespace gantry::fuzz {
 
-// A kernel of 33 bytes is a KernelInfo and its place in the index, twice where there may be tags.
+// A kernel of 33 bytes is a KernelInfo and its index entry, twice if it may have tags.
 constexpr Cost device_payload_cost{.bytes_per_input_byte = 32};
 
 inline gantry_blob device_blob(std::span<const std::uint8_t> input) {
@@ -50,7 +50,7 @@ inline void expect_lies_in(std::span<const std::uint8_t> whole, const void* part
          claim);
 }
 
-// The core finds the end that a plugin finds.
+// Expects that the core finds the end that the plugin finds.
 inline void expect_measured(std::string_view key, std::span<const std::uint8_t> payload,
                             const KernelTable& table) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
@@ -63,7 +63,8 @@ inline void expect_measured(std::string_view key, std::span<const std::uint8_t> 
          "the core finds the end that the plugin finds");
 }
 
-// returns  the bytes that were read, which there are, and which end where the core says
+// returns  the consumed bytes; expects that they are inside the blob and end where the core finds
+//          the end
 inline std::span<const std::uint8_t> expect_end(std::string_view key, const gantry_blob& blob,
                                                 std::uint64_t consumed, const KernelTable& table) {
   expect(consumed >= 1 && consumed <= blob.size, "a payload has bytes, and no more than there are");
@@ -72,15 +73,15 @@ inline std::span<const std::uint8_t> expect_end(std::string_view key, const gant
   return bytes;
 }
 
-// The bytes that the plugin keeps, which save_binary writes.
+// Expects that the plugin keeps the bytes unchanged; save_binary writes them.
 inline void expect_kept(const PayloadBytes& kept, std::span<const std::uint8_t> bytes) {
   expect(kept.bytes.data() == bytes.data() && kept.bytes.size() == bytes.size(),
          "a payload is kept as it was read");
 }
 
-// What goes into a sink.
+// Returns the bytes that `write` writes into a sink.
 //
-// position  [in]   where the sink says that it stands
+// position  [in]   start position of the sink
 // write     [in]   void(const gantry_sink&)
 template <class Write>
 std::vector<std::uint8_t> written_by(std::uint64_t position, const Write& write) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One payload of one known type key: measured and described, with and without a known end, and with
-// all facts about its exporter.
+// One payload of a known type key: measures and describes it, with and without a known end, and
+// with all facts about its exporter.
 //
 //     byte 0   type key
-//     byte 1   bit 0 end known, bits 1-2 argument tags, bit 3 private float codes, bits 4-5 numbering of constants
+//     byte 1   bit 0 end known, bits 1-2 argument tags, bit 3 private float codes,
+//              bits 4-5 numbering of constants
 //     rest     payload
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view key = keys[choices.below(keys.size())];
   const auto flags = choices.take<std::uint8_t>();
   const PayloadEnd end = (flags & 1) != 0 ? PayloadEnd::known : PayloadEnd::unknown;
-  // The order in which the corpus was written.
+  // The corpus depends on this order.
   constexpr ExporterFacts::ArgumentTags tags[] = {ExporterFacts::ArgumentTags::no,
                                                   ExporterFacts::ArgumentTags::yes,
                                                   ExporterFacts::ArgumentTags::unknown};
@@ -34,13 +35,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto payload = choices.rest();
   const auto measured = layouts.measure(key, ByteReader(payload), end, facts.argument_tags);
   if (measured.ok()) {
-    expect(measured->size <= payload.size(), "a payload ends inside its room");
+    expect(measured->size <= payload.size(), "a payload ends inside the input");
     expect(measured->layout != nullptr, "a measured payload has a layout");
   } else {
     expect_refusal(measured.error(), payload.size());
   }
-  // What a container would hold: the measured bytes; a payload that breaks its layout is described
-  // as far as it goes.
+  // The entry contains the measured bytes. A payload that breaks its layout is described up to the
+  // error.
   Entry entry;
   entry.type_key = key;
   entry.payload = measured.ok() ? payload.first(measured->size) : payload;

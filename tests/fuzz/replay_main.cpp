@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a fuzz target without a fuzzer: every file of the directories and files named, once as it is and then with a fixed
+// Runs a fuzz target without a fuzzer: each file of the arguments unchanged, then with a fixed
 // number of mutations that are the same in every run.
 //
 //     elf_fuzz [--mutations=N] corpus/elf
 //
-// The mutations are no search. They keep the mutator and its parser alive under the compilers and sanitizers that
-// have no libFuzzer, and try each target on bytes nobody chose.
+// The mutations do not search for coverage. They test the mutator with compilers and sanitizers
+// that have no libFuzzer, and each target with inputs outside of the corpus.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -20,13 +20,13 @@
 #include <string>
 #include <vector>
 
-// Of targets that have a mutator of their own.
+// Defined by targets that have a custom mutator.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
                                                                      std::size_t size,
                                                                      std::size_t max,
                                                                      unsigned seed);
 
-// What libFuzzer gives to custom mutators, much simpler: overwrites, inserts or removes a few bytes.
+// A simple replacement for libFuzzer's function: overwrites, inserts or removes a few bytes.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max) {
   static std::minstd_rand random(1);
   constexpr std::uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff};
@@ -73,7 +73,8 @@ void mutate(Bytes& bytes, unsigned seed) {
   bytes.resize(mutator(bytes.data(), size, max, seed));
 }
 
-// A copy of the exact size: the sanitizer then sees the first byte behind the input. The least of three times counts.
+// Runs a copy of the exact size, so that a sanitizer detects a read beyond the input. The minimum
+// of three times counts.
 void run(const Bytes& bytes) {
   const Bytes exact(bytes.begin(), bytes.end());
   gantry::fuzz::Budget::give_chances(2);
@@ -102,7 +103,7 @@ int main(int count, char** arguments) {
     }
   }
   if (files.empty()) {
-    std::fprintf(stderr, "fuzz: no input, expected files or directories of them\n");
+    std::fprintf(stderr, "fuzz: no input, expected files or directories\n");
     return 2;
   }
   std::sort(files.begin(), files.end());
@@ -110,7 +111,7 @@ int main(int count, char** arguments) {
   std::size_t runs = 0;
   for (const auto& file : files) {
     const Bytes whole = read(file);
-    // the last one named is the one that failed
+    // After a failure the last line is the file that failed.
     std::fprintf(stderr, "%s\n", file.c_str());
     run(whole);
     Bytes bytes = whole;

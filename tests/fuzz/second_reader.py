@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second reader of exported model libraries, for comparison with `gantry inspect --json`.
 
-Written from the format's specification alone: ELF by its dynamic segment, the container by sections 1 and 2, the
-validator's table by section 1.12. It shares no code, no table and no author's shortcuts with core/format, which is its
-only worth. Slow, small, standard library only.
+An independent implementation: it shares no code and no tables with core/format. It is slow, small, and uses only the
+standard library.
 
     second_reader.py FILE...     one JSON document a line: a container, or {"refused": why}
 
-Undecided: a file whose reading is a matter of guessing (in the layout without lengths, a payload of a key that nobody
-knows, with entries behind it). Two readers may guess differently.
+A file is undecided if the format is ambiguous for it: in the layout without lengths, an unknown type key whose payload
+is followed by other entries. Two readers may guess differently.
 """
 import json
 import struct
@@ -21,11 +20,11 @@ class Refused(Exception):
 
 
 class Undecided(Exception):
-    """The format does not say."""
+    """The format is ambiguous for these bytes."""
 
 
 class Bytes:
-    """A cursor over bytes with little-endian numbers; nothing is read past the end."""
+    """A cursor over bytes with little-endian numbers; rejects every read beyond the end."""
 
     def __init__(self, data, at=0, end=None):
         self.data, self.at, self.end = data, at, len(data) if end is None else end
@@ -61,7 +60,7 @@ class Bytes:
         return Bytes(self.data, self.at, self.end)
 
 
-# ELF: what the system's loader goes by -------------------------------------------------------------------------------
+# ELF: only what the system's loader uses -----------------------------------------------------------------------------
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_GNU_HASH = 4, 5, 6, 10, 0x6FFFFEF5
@@ -71,17 +70,17 @@ class Elf:
     def __init__(self, data):
         self.data = data
         if data[:4] != b"\x7fELF" or data[4:6] != b"\x02\x01":
-            raise Refused("no 64-bit little-endian ELF file")
+            raise Refused("file is not a 64-bit little-endian ELF file")
         header = Bytes(data, 16, 64).take(48)
         (phoff,), (phentsize, phnum) = struct.unpack("<Q", header[16:24]), struct.unpack("<HH", header[38:42])
         if phentsize != 56:
-            raise Refused("program headers of another size")
+            raise Refused("size of a program header is not 56")
         self.segments = []
         dynamic = None
         for i in range(phnum):
             raw = Bytes(data, phoff + 56 * i).take(56) if phoff + 56 * i <= len(data) else None
             if raw is None:
-                raise Refused("program headers leave the file")
+                raise Refused("program headers end beyond the file")
             kind, _, offset, address, _, size = struct.unpack("<IIQQQQ", raw[:40])
             if kind == PT_LOAD:
                 self.segments.append((address, offset, size))
@@ -93,7 +92,7 @@ class Elf:
 
     def tags_of(self, offset, size):
         if offset + size > len(self.data):
-            raise Refused("dynamic segment leaves the file")
+            raise Refused("dynamic segment ends beyond the file")
         tags, cursor = {}, Bytes(self.data, offset, offset + size)
         while cursor.left() >= 16:
             tag, value = cursor.u64(), cursor.u64()
@@ -103,11 +102,11 @@ class Elf:
         return tags
 
     def at(self, address):
-        """A cursor from an address to the end of the file part of its segment."""
+        """Returns a cursor from an address to the end of the file part of its segment."""
         for begin, offset, size in self.segments:
             if begin <= address < begin + size:
                 if offset + size > len(self.data):
-                    raise Refused("a segment leaves the file")
+                    raise Refused("a segment ends beyond the file")
                 return Bytes(self.data, offset + address - begin, offset + size)
         raise Refused(f"address {address:#x} is in no segment")
 
@@ -142,7 +141,7 @@ class Elf:
                 self.symbols.setdefault(names[name:end], (section, value, size))
 
 
-# Payloads: where does one end? (section 2) ---------------------------------------------------------------------------
+# Payloads: the end of each type key's payload ------------------------------------------------------------------------
 
 
 def skip_function_info(b, tags):
@@ -163,7 +162,7 @@ def function_map(b, tags):
 def format_text(b):
     text = b.text()
     if not 1 <= len(text) <= 16 or any(c < 0x20 or c > 0x7E for c in text):
-        raise Refused("no format")
+        raise Refused("format is not 1 to 16 printable characters")
 
 
 def texts(b):
@@ -173,17 +172,17 @@ def texts(b):
 
 def array(b):
     if b.u64() != 0xDD5E40F096B4A13F:
-        raise Refused("no array record")
+        raise Refused("array record has another magic number")
     b.take(16)
     dimensions = b.number("i")
     code_bits_lanes = b.take(4)
     del code_bits_lanes
     if dimensions < 0:
-        raise Refused("an array of fewer than 0 dimensions")
+        raise Refused("number of dimensions is negative")
     b.take(8 * dimensions)
     size = b.number("q")
     if size < 0:
-        raise Refused("an array of fewer than 0 bytes")
+        raise Refused("size of an array is negative")
     b.take(size)
 
 
@@ -193,7 +192,7 @@ def graph_parameters(b):
     for _ in range(names):
         b.text()
     if count > b.left():
-        raise Refused("more arrays than bytes")
+        raise Refused("array count exceeds the bytes left")
     for _ in range(count):
         array(b)
 
@@ -205,7 +204,7 @@ def shader_map(b, wrapped):
         b.number("I")
         b.take(4 * b.count(4))
         if end is not None and b.at != end:
-            raise Refused("a shader of another length")
+            raise Refused("a shader does not end at its length")
 
 
 def sequence(*steps):
@@ -251,12 +250,12 @@ def ethos(sizes):
 def exactly(expected):
     def walk(b, _):
         if b.text() != expected:
-            raise Refused("another text")
+            raise Refused("text is not the expected one")
 
     return walk
 
 
-def wanted(b, _):
+def module_constants(b, _):
     for _ in range(b.count(8)):
         texts(b)
 
@@ -271,7 +270,7 @@ COMMON = sequence(FORMAT, function_map, text)
 SHADERS = plain(lambda b: shader_map(b, False))
 WRAPPED = plain(lambda b: shader_map(b, True))
 PARAMETERS = plain(graph_parameters)
-CONSTANTS = sequence(TEXTS, arrays, TEXTS, wanted)
+CONSTANTS = sequence(TEXTS, arrays, TEXTS, module_constants)
 GRAPH = sequence(text, PARAMETERS, text)
 
 WAYS = {
@@ -307,7 +306,7 @@ for key in (
 
 
 def following_key(b):
-    """How sure it is that an entry, or the end, follows: 2 a known key, 1 any key, 0 nothing of the kind."""
+    """Returns the confidence that an entry or the end follows: 2 for the end or a known key, 1 for any key, else 0."""
     b = b.copy()
     if b.left() == 0:
         return 2
@@ -321,9 +320,9 @@ def following_key(b):
 
 
 def end_of_payload(key, b, both_tags):
-    """The cursor behind the payload."""
+    """Returns a cursor at the end of the payload."""
     if key not in WAYS:
-        raise Undecided("a key that nobody knows")
+        raise Undecided("an unknown type key")
     ends, fault = {}, None
     for way in WAYS[key]:
         for tags in (True, False) if both_tags else (False,):
@@ -339,16 +338,16 @@ def end_of_payload(key, b, both_tags):
     best = max(ends.values())
     sure = sorted(at for at, score in ends.items() if score == best)
     if len(sure) > 1 and best == 0:
-        raise Refused(f"payload of {key!r} is followed by no key, however it is read")
+        raise Refused(f"no key follows the payload of {key!r} in any of its layouts")
     if len(sure) > 1 and key == b"mrvl_sim":
-        # Section 2.7: the older way, of one text less, where a known key follows it; or else the newer.
+        # The older layout, which has one text less, if a known key follows it; else the newer.
         sure = sure[:1] if best == 2 else sure[-1:]
     if len(sure) > 1:
-        raise Undecided("a payload that can be read in several ways")
+        raise Undecided("a payload with several possible ends")
     return Bytes(b.data, sure[0], b.end)
 
 
-# Container (section 1) -----------------------------------------------------------------------------------------------
+# Container -----------------------------------------------------------------------------------------------------------
 
 
 def is_key(key):
@@ -358,7 +357,7 @@ def is_key(key):
 def read_key(b):
     key = b.text()
     if not is_key(key):
-        raise Refused(f"key {key[:40]!r} is none")
+        raise Refused(f"type key {key[:40]!r} is invalid")
     return key
 
 
@@ -368,19 +367,19 @@ def check_tree(rows, children, modules):
     if rows[0] != 0 or rows[-1] != len(children) or any(a > b for a, b in zip(rows, rows[1:])):
         raise Refused("rows do not rise from 0 to the number of edges")
     if any(child >= modules for child in children):
-        raise Refused("an edge names a module that is not there")
-    # Kahn: a graph without a loop can be taken apart from its roots.
+        raise Refused("an edge names a module that does not exist")
+    # Kahn's algorithm: a graph without a loop can be removed module by module, starting at its roots.
     imports = [children[rows[i] : rows[i + 1]] for i in range(modules)]
-    wanted_by = [0] * modules
+    importers = [0] * modules
     for child in children:
-        wanted_by[child] += 1
-    open_modules = [i for i in range(modules) if wanted_by[i] == 0]
+        importers[child] += 1
+    open_modules = [i for i in range(modules) if importers[i] == 0]
     done = 0
     while open_modules:
         done += 1
         for child in imports[open_modules.pop()]:
-            wanted_by[child] -= 1
-            if wanted_by[child] == 0:
+            importers[child] -= 1
+            if importers[child] == 0:
                 open_modules.append(child)
     if done != modules:
         raise Refused("the import tree has a loop")
@@ -390,7 +389,7 @@ def check_tree(rows, children, modules):
 def read_tree_first(b):
     rows, children = b.words(), b.words()
     if len(rows) < 2:
-        raise Refused("a tree of no modules")
+        raise Refused("a tree without modules")
     modules = []
     for _ in range(len(rows) - 1):
         key = read_key(b)
@@ -404,7 +403,7 @@ def read_tree_first(b):
 
 
 def end_of_last(b, modules):
-    """Section 1.8: the tree is found from the end, and a payload that nobody knows ends there if it is the last."""
+    """Returns the offset of the import tree, where the last payload ends if its type key is unknown."""
     marker = struct.pack("<Q", len(b"_import_tree")) + b"_import_tree"
     found, at = [], b.data.find(marker, b.at, b.end)
     while at >= 0:
@@ -416,7 +415,7 @@ def end_of_last(b, modules):
             pass
         at = b.data.find(marker, at + 1, b.end)
     if len(found) != 1:
-        raise Undecided("a key that nobody knows")
+        raise Undecided("an unknown type key")
     return found[0]
 
 
@@ -439,13 +438,13 @@ def read_tree_last(b, both_tags):
         b.at = end_of_last(b, count - 1) if key not in WAYS and i == count - 2 else end_of_payload(key, b, both_tags).at
         modules.append((key, at, b.at - at))
     if any(key == b"_lib" for key, _, _ in modules):
-        raise Refused("host code is an entry, and there is no tree")
-    # No tree: the library itself imports all of them.
+        raise Refused("_lib is an entry and there is no tree")
+    # Without a tree the library itself imports all modules.
     return [(b"_lib", None, 0)] + modules, [list(range(1, len(modules) + 1))] + [[] for _ in modules]
 
 
 def is_tree_first(b):
-    """Section 1.7: the first row is 0, and a key is never empty."""
+    """Returns whether layout two is possible: its first row is 0, and a type key in layout one is never empty."""
     b = b.copy()
     return b.left() >= 16 and b.u64() >= 1 and b.u64() == 0
 
@@ -458,7 +457,7 @@ def read_container(data, begin, end, symbol_size, symbol):
     if symbol_size and symbol_size < size + 8:
         raise Refused("the symbol is smaller than the container")
     b.end = b.at + size
-    # Section 0: two symbols tell the layout, the bytes tell it for the third alone.
+    # Two of the symbols determine the layout; for the third the bytes do.
     either = symbol == BLOBS[1]
     tree_first = is_tree_first(b) if either else symbol == BLOBS[0]
     modules, imports = read_tree_first(b) if tree_first else read_tree_last(b, either)

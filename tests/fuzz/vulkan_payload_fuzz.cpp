@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of Vulkan kernels, as the plugin reads it: every kernel has its shader within the payload, whose bindings
-// and scalars are the kernel's; core/format finds the same end. Input: payload_frame.hpp.
+// The payload of Vulkan kernels, read by the plugin: the shader of every kernel is inside the
+// payload, its bindings and scalars are those of the kernel, and core/format finds the same end.
+// Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/vulkan/payload.hpp"
@@ -18,9 +19,9 @@ void check(const vulkan::Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
     if (kernel.call.parameter(i) != ParameterKind::pointer) ++scalars;
   }
-  expect(kernel.shader.scalar_offsets.size() == scalars, "every scalar has a place");
+  expect(kernel.shader.scalar_offsets.size() == scalars, "every scalar has an offset");
   for (const std::uint32_t offset : kernel.shader.scalar_offsets)
-    expect(offset + 4 <= kernel.scalar_bytes, "a scalar lies in the block");
+    expect(offset + 4 <= kernel.scalar_bytes, "a scalar is inside the block");
 }
 
 }  // namespace
@@ -35,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = expect_end("vulkan", blob, consumed, payload->table);
   expect_kept(payload->kept, bytes);
   for (const vulkan::Shader& shader : payload->shaders) {
-    expect_lies_in(bytes, shader.words.data(), shader.words.size(), "words lie in the payload");
-    expect(shader.words.data() == bytes.data() + shader.words_at, "and where it is said");
+    expect_lies_in(bytes, shader.words.data(), shader.words.size(), "words are inside the payload");
+    expect(shader.words.data() == bytes.data() + shader.words_at, "words are at words_at");
     expect(payload->shader_of(shader.kernel) == &shader, "a shader is found by its name");
   }
   for (const KernelInfo& info : payload->table.kernels()) {

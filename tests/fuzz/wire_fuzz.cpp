@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every wire primitive, read by dmlc-core and by ByteReader from the same bytes: same values, same end, same refusals.
+// Reads every wire primitive with dmlc-core and with ByteReader from the same bytes: same values,
+// same end, same refusals.
 //
-//     byte 0, 1, ...   what to read next, up to 16 of them; 0xff ends the list
+//     byte 0, 1, ...   kind of the next read, up to 16 of them; 0xff ends the list
 //     rest             the bytes to read from
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -21,7 +22,8 @@ using namespace gantry::fuzz;
 
 namespace {
 
-// dmlc reserves what a length says before it looks for the bytes; it is the oracle for what can be there at all.
+// True if `left` can contain at least `min_bytes` items. dmlc allocates the stated length before it
+// reads, so it is used only then.
 bool can_be_there(std::span<const std::uint8_t> left, std::uint64_t min_bytes) {
   std::uint64_t count = 0;
   if (left.size() < sizeof count) return true;
@@ -29,7 +31,7 @@ bool can_be_there(std::span<const std::uint8_t> left, std::uint64_t min_bytes) {
   return count <= (left.size() - sizeof count) / min_bytes;
 }
 
-// MemoryFixedSizeStream throws where bytes lack.
+// MemoryFixedSizeStream throws if bytes are missing.
 template <class T>
 bool dmlc_reads(dmlc::Stream& stream, T& value) {
   try {
@@ -46,7 +48,7 @@ class Pair {
         stream_(const_cast<std::uint8_t*>(bytes.data()), bytes.size()),
         ours_(bytes) {}
 
-  // False once a read was refused: where the two stand then is nobody's contract.
+  // Returns false after a refused read: the position of both readers is unspecified then.
   bool read(std::uint8_t kind) {
     switch (kind % 11) {
       case 0:
@@ -106,7 +108,7 @@ class Pair {
     const auto before = ours_.rest();
     const auto count = ours_.read_count(sizeof(std::uint64_t), "field");
     expect(before.size() < 8 || count.ok() == can_be_there(before, 8),
-           "a count is judged the same");
+           "both readers accept a count, or neither");
     if (!count.ok()) return false;
     std::vector<std::string> all;
     for (std::uint64_t i = 0; i < *count; ++i) {
@@ -120,7 +122,7 @@ class Pair {
     return agree(true);
   }
   bool agree(bool there) {
-    if (there) expect(stream_.Tell() == ours_.offset(), "both readers stand at the same byte");
+    if (there) expect(stream_.Tell() == ours_.offset(), "both readers are at the same byte");
     return there;
   }
 
@@ -142,7 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     kinds.push_back(kind);
   }
   const auto bytes = choices.rest();
-  // dmlc's stream wants an address
+  // dmlc's stream requires a non-null address.
   if (bytes.empty()) return 0;
   Pair pair(bytes);
   for (const std::uint8_t kind : kinds) {
