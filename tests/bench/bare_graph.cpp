@@ -29,7 +29,7 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
   const auto types = graph["attrs"]["dltype"][1].get<std::vector<std::string>>();
   shapes_ = graph["attrs"]["shape"][1].get<std::vector<std::vector<std::int64_t>>>();
 
-  // of each storage
+  // bytes of each storage
   std::map<std::size_t, std::size_t> bytes;
   for (std::size_t e = 0; e < shapes_.size(); ++e) {
     const gantry_dtype dtype = or_fail(parse_dtype(types[e]));
@@ -63,7 +63,7 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
   }
   for (std::size_t e = 0; e < tensors_.size(); ++e) tensors_[e].data = memory[storage_of[e]];
 
-  // calls point into it
+  // calls_ points into it, so it must not grow
   values_.reserve(argument_count);
   codes_.assign(argument_count, kPackedTensor);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -71,7 +71,7 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
     if (node["op"] == "null") continue;
     const auto name = node["attrs"]["func_name"].get<std::string>();
     if (node["attrs"]["flatten_data"] != "0")
-      throw Failed("operator " + name + " wants flat tensors");
+      throw Failed("operator " + name + " requires tensors without strides");
     PackedValue* const args = values_.data() + values_.size();
     int* const codes = codes_.data() + values_.size();
     for (const Json& input : node["inputs"]) {

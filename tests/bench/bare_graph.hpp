@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph's operators as raw calls in order: the same kernels, memory shared as the graph plans it, arguments prepared
-// once. What an executor is measured against.
+// The baseline for an executor: a graph's operators as raw calls in order, with the same kernels,
+// memory shared as planned by the graph, and arguments prepared once.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -15,18 +15,19 @@ namespace gantry::bench {
 
 class BareGraph {
  public:
-  // model    [in]   a loaded graph; library: its file, open already
-  // executor [in]   lends its inputs and parameters; kept
-  // throws   Failed where the graph is not on the CPU or a kernel is missing
+  // model    [in]   a loaded graph
+  // library  [in]   its file, already open
+  // executor [in]   owns the inputs and parameters; retained
+  // throws   Failed if the graph is not on the CPU or a kernel is missing
   BareGraph(const Module& model, const std::filesystem::path& library, const Executor& executor);
   BareGraph(const BareGraph&) = delete;
 
-  // For `call_all` of kernels.c, which runs them.
+  // Argument of `call_all` in kernels.c.
   const void* calls() const { return calls_.data(); }
   std::int64_t call_count() const { return static_cast<std::int64_t>(calls_.size()); }
 
  private:
-  // as kernels.c has it
+  // layout of the same struct in kernels.c
   struct OperatorCall {
     PackedCall call;
     PackedValue* args;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call with four scalar arguments through the public handle, beside the raw call with its arguments built in
-// place: into packed host code of an artifact, and into a plugin, whose values are laid out as the handle's are.
+// Compares a call with four scalar arguments through the public handle with the raw call: into
+// packed host code of an artifact, and into a function of a plugin.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
@@ -11,7 +11,7 @@
 namespace gantry::bench {
 namespace {
 
-// Arguments as the compiler cannot know them.
+// Arguments that the compiler cannot treat as constants.
 struct Four {
   std::int64_t a = 3, b = 4;
   double c = 5, d = 6;

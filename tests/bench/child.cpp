@@ -39,10 +39,10 @@ void run_child(const std::vector<std::string>& words) {
 
 std::vector<double> numbers_of(const std::vector<std::string>& words) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Failed("no pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Failed("cannot create a pipe");
   std::string text(4096, '\0');
   try {
-    // a pipe holds what it prints
+    // The output fits into the pipe's buffer.
     run(words, ends[1]);
   } catch (...) {
     close(ends[0]), close(ends[1]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Programs that are measured from outside.
+// Runs other programs that are measured.
 #pragma once
 
 #include <cstdio>
@@ -9,17 +8,17 @@
 
 namespace gantry::bench {
 
-// Runs a program to its end, its output dropped.
+// Runs a program to its end and discards its output.
 //
-// throws   Failed where it cannot be started or ends with another status than 0
+// throws   Failed if it cannot be started or its status is not 0
 void run_child(const std::vector<std::string>& words);
 
-// The numbers that a program prints, separated by white space.
+// Returns the numbers that a program prints, separated by white space.
 //
-// throws   as above
+// throws   Failed like run_child()
 std::vector<double> numbers_of(const std::vector<std::string>& words);
 
-// One number as text: format("%.1f us", 28.04) is "28.0 us".
+// Formats one number: format("%.1f us", 28.04) is "28.0 us".
 inline std::string format(const char* how, double number) {
   char text[64];
   std::snprintf(text, sizeof text, how, number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUDA plugin beside the driver itself: launches and copies. Where there is no GPU the figures are left out, with the
-// reason.
+// Compares launches and copies of the CUDA plugin with the driver. Without a GPU the figures are
+// omitted and the reason is printed.
 #include "plugins/cuda/driver.hpp"
 #include "tests/bench/device_rows.hpp"
 
@@ -26,13 +26,15 @@ std::string golden_ptx(const Suite& suite) {
   return bytes.substr(at, size);
 }
 
-// The plugin's option, so that both sides have one driver; empty: where drivers lie.
+// The plugin's option for the driver's path, so that both sides use one driver; empty: the default
+// path.
 std::string library() {
   const char* const given = std::getenv("GANTRY_CONFIG_GANTRY_CUDA__LIBRARY");
   return given != nullptr ? given : "";
 }
 
-// The same context and kernel by the driver's own functions, in a stream of its own. They live as long as the program.
+// Launches the same kernel in the same context with the driver's functions, in a separate stream.
+// Never destroyed.
 struct Raw {
   std::unique_ptr<cuda::Driver> driver;
   CUcontext context = nullptr;
@@ -108,7 +110,7 @@ void add_cuda(Suite& suite) {
   add_launches(
       suite, "CUDA", ours, [raw] { return launches(raw); }, 1.1);
 
-  // From and to memory that is page-locked or not: each beside the driver with the same memory.
+  // Copies page-locked and pageable memory; the driver copies the same memory.
   void* locked = nullptr;
   or_fail(raw->driver->call(raw->driver->mem_host_alloc, &locked, std::size_t{kCopyBytes}, 0u));
   std::memset(locked, 1, kCopyBytes);

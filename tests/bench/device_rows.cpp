@@ -27,14 +27,14 @@ void done(gantry_code code, const char* what) {
   if (code != GANTRY_OK) throw Failed(what);
 }
 
-// Nanoseconds: of all, or of this thread's own.
+// Returns wall-clock or thread time in nanoseconds.
 double now(Clock clock) {
   timespec time{};
   clock_gettime(clock == Clock::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-// Nanoseconds of every single time.
+// Nanoseconds of every sample.
 struct Samples {
   std::vector<double> ours, raw;
   int repetitions = 0;
@@ -53,18 +53,19 @@ struct Pair {
   std::function<std::string(double raw_ns)> beside;
 };
 
-// A figure of two ways that take turns: what else the machine does meets both alike, which two benchmarks one after the
-// other do not see to.
+// Adds a figure of two functions that run in turn, so that other load on the machine affects both
+// equally, unlike two successive benchmarks.
 void add_pair(Suite& suite, const Pair& pair) {
   const auto samples = std::make_shared<Samples>();
   bench(pair.name,
         [pair, samples](benchmark::State& state) {
-          // Where memory lies moves a copy by a twentieth, and what is made first lies elsewhere.
+          // The address of memory changes a copy's time by 5 %, and it depends on the order of
+          // allocation.
           const bool is_even = samples->repetitions++ % 2 == 0;
           Way ours = is_even ? pair.ours() : Way();
           const Way raw = pair.raw();
           if (!is_even) ours = pair.ours();
-          // what is built on first use
+          // Exclude what is built on first use.
           ours(), raw();
           bool ours_first = false;
           const auto time = [&](const Way& way, std::vector<double>& to) {
@@ -83,7 +84,7 @@ void add_pair(Suite& suite, const Pair& pair) {
       ->UseManualTime()
       ->MinTime(0.1);
   suite.figure(pair.what, [pair, samples](const Times& times) {
-    // throws where it did not run
+    // throws if it did not run
     times.median(pair.name);
     const double raw = median_of(samples->raw);
     return Row{pair.limit, median_of(samples->ours) / raw, pair.unit,
@@ -93,7 +94,7 @@ void add_pair(Suite& suite, const Pair& pair) {
   });
 }
 
-// "opencl" of "opencl:0": what the benchmarks' names begin with.
+// "opencl" of "opencl:0": the prefix of the benchmarks' names.
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 }  // namespace
@@ -118,7 +119,7 @@ std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artif
   Runtime runtime = make_runtime(suite);
   const auto id = runtime.device(name);
   if (!id.ok()) {
-    std::fprintf(stderr, "figures of %s are left out: %s\n", name.c_str(),
+    std::fprintf(stderr, "figures of %s are omitted: %s\n", name.c_str(),
                  id.error().message.c_str());
     return nullptr;
   }
@@ -139,7 +140,7 @@ void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<O
       tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, ours->name)));
     return [ours, kernel, tensors] {
       const gantry_env env{ours->id, nullptr, nullptr};
-      // Handles, then numbers, then extents; the list of this kernel is fixed with the golden file.
+      // Handles, then numbers, then extents: the parameters of the kernel in the golden file.
       const std::array args{
           pointer(tensors[0]), pointer(tensors[1]), pointer(tensors[2]), int_value(kElements),
           int_value(1),        int_value(1),        int_value(1),        int_value(kElements / 64),
@@ -171,7 +172,7 @@ void add_copies(Suite& suite, const std::string& what, const std::string& locati
     const auto one_way = [to_device](const MakeCopy& make) -> MakeWay {
       return [to_device, make]() -> Way {
         const Copy copy = make();
-        // A page that was never written is a fault, or the same page of zeros everywhere.
+        // Writes both memories first: an unwritten page faults, or maps one shared page of zeros.
         for (const bool in : {true, false}) copy(in);
         return [copy, to_device] { copy(to_device); };
       };
@@ -190,7 +191,7 @@ void add_copies(Suite& suite, const std::string& what, const std::string& locati
 void add_cycles(Suite& suite, const std::string& what, const std::string& artifact,
                 const std::string& device) {
   const std::string name = kind_of(device) + "/1000 executors";
-  // Device and process bytes after the first, then after the last.
+  // Device and process bytes after the first executor, then after the last.
   const auto numbers = std::make_shared<std::vector<double>>();
   bench(name,
         [=, golden = suite.golden, tree = suite.build_tree](benchmark::State& state) {
@@ -204,7 +205,7 @@ void add_cycles(Suite& suite, const std::string& what, const std::string& artifa
       ->Iterations(1)
       ->Repetitions(1);
   const auto read = [=](const Times& times) {
-    // throws where it did not run
+    // throws if it did not run
     times.median(name);
     if (numbers->size() != 4)
       throw Failed("gantry_bench_memory cycles does not print four numbers");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every device is measured by: launches, copies, and executors made again and again. Each device brings the
-// driver's side.
+// Benchmarks of every device: launches, copies, and repeated creation of executors. Each device's
+// file adds the calls of its driver.
 #pragma once
 
 #include "tests/bench/suite.hpp"
@@ -27,41 +27,42 @@ struct OnDevice {
   const gantry_device_table* table = nullptr;
   void* self = nullptr;
 
-  // throws   Failed where the device has no such attribute
+  // throws   Failed if the device has no such attribute
   std::string attribute(std::string_view wanted);
   void synchronize() const;
 };
 
-// returns  NULL where there is no such device, with a line that says why the figures are left out
+// returns  NULL if the device is not available; prints the reason
 std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artifact,
                                     const std::string& name);
 
-// One way of doing something, and what makes it: with memory of its own, for every repetition anew.
+// A function to measure, and its factory, which allocates new memory for every repetition.
 using Way = std::function<void()>;
 using MakeWay = std::function<Way()>;
-// The same for copies, to the device and from it.
+// The same for copies to the device and from it.
 using Copy = std::function<void(bool to_device)>;
 using MakeCopy = std::function<Copy()>;
 
-// kLaunches of axpy2 over kElements and one wait.
+// Adds a figure of kLaunches of axpy2 over kElements and one wait.
 //
-// what     [in]   "OpenCL": for the figure
-// raw      [in]   the same by the driver's own functions
+// what     [in]   name in the figure: "OpenCL"
+// raw      [in]   does the same with the driver's functions
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,
                   const MakeWay& raw, double limit);
 
 enum class Clock { abi_boundary, thread };
 
-// Blocking copies of kCopyBytes, to the device and to the host, at 0.95 of the driver's rate at least.
+// Adds figures of blocking copies of kCopyBytes to the device and to the host, with a limit of 0.95
+// of the driver's rate.
 //
-// place    [in]   of the host's memory, where several are compared: "page-locked"; else empty
-// bytes    [in]   the host's memory, which lives as long as the program
-// raw      [in]   by the driver
+// location [in]   kind of host memory if several are compared: "page-locked"; else empty
+// bytes    [in]   host memory; valid as long as the program runs
+// raw      [in]   copies with the driver's functions
 void add_copies(Suite& suite, const std::string& what, const std::string& location,
                 const std::shared_ptr<OnDevice>& ours, void* bytes, const MakeCopy& raw,
                 Clock clock);
 
-// Device and process memory after 1,000 executors, compared with those after one.
+// Adds figures of device and process memory: the growth from one executor to 1,000.
 void add_cycles(Suite& suite, const std::string& what, const std::string& artifact,
                 const std::string& device);
 

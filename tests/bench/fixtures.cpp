@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the artifacts that are measured, with the library behind `gantry pack`.
+// Writes the measured artifacts with core/pack.
 //
 //     gantry_bench_fixtures <directory> [--big]
 //
-//     calls.so            packed functions, nothing else
-//     chain<n>.so         n operators on one element, each on the result of the one before
+//     calls.so            packed functions only
+//     chain<n>.so         a chain of n operators on one element
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
-//     manifests<n>/       n manifests of plugins whose libraries are not there
+//     manifests<n>/       n manifests of plugins without libraries
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/pack/container.hpp"
@@ -87,7 +87,7 @@ Status write_stubs(const fs::path& directory, std::size_t count) {
   return move_into_place(job.output, output);
 }
 
-// One array on disk serves all sixteen parameters; in the artifact each has its own bytes.
+// All 16 parameters use one array on disk; the artifact contains 16 copies.
 Status write_big(const fs::path& directory) {
   const fs::path array = directory / "big.npy";
   {
@@ -151,7 +151,7 @@ Status make_all(const fs::path& directory, bool big) {
 int main(int argc, char** argv) {
   const bool big = argc == 3 && std::strcmp(argv[2], "--big") == 0;
   if (argc != 2 && !big) {
-    std::fprintf(stderr, "use: gantry_bench_fixtures <directory> [--big]\n");
+    std::fprintf(stderr, "usage: gantry_bench_fixtures <directory> [--big]\n");
     return 2;
   }
   const gantry::Status made = gantry::make_all(std::filesystem::absolute(argv[1]), big);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graph executor beside a bare loop over the same kernels: what an operator costs beyond its kernel, and a whole
-// network.
+// Compares the graph executor with a bare loop over the same kernels: the overhead of an operator,
+// and a complete network.
 #include "tests/bench/bare_graph.hpp"
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
@@ -9,12 +9,10 @@
 namespace gantry::bench {
 namespace {
 
-// <name>/gantry and <name>/raw: one run each. `call_all` runs the bare loop within a call of the same runtime, so that
-// kernels find its pool.
+// Adds <name>/gantry and <name>/raw, one run each. `call_all` runs the bare loop inside a call of
+// the same runtime, so that the kernels use its pool.
 //
-// inputs   [in]   an array file whose first rows are the inputs; empty: the inputs stay undefined. Undefined numbers may be
-//                 denormal, which kernels compute ten times slower
-// threads  [in]   the kernels use the pool: time is the clock's, not the thread's
+// threads  [in]   true if the kernels use the pool: measures wall-clock time, not thread time
 void add_graph(Runtime& runtime, const std::string& name, const std::filesystem::path& file,
                const std::filesystem::path& inputs, const Function& call_all, bool threads) {
   const Module model = or_fail(runtime.load(file));
@@ -45,7 +43,7 @@ void add_graph(Runtime& runtime, const std::string& name, const std::filesystem:
 
 void add_graphs(Suite& suite) {
   Runtime runtime = make_runtime(suite);
-  // A copy: the second runtime in a process to open a file gets it as a copy in memory.
+  // A copy of the file: the second runtime in a process that opens a file loads a copy in memory.
   const std::filesystem::path loop = suite.fixtures / "loop.so";
   std::filesystem::copy_file(suite.fixtures / "calls.so", loop,
                              std::filesystem::copy_options::overwrite_existing);

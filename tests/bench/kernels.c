@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code of the artifacts that are measured: packed functions that do next to nothing, so that what is seen is
-// the way to them, and the bare loop that the ways are compared with.
+// Host code of the measured artifacts: packed functions that do almost no work, so that the
+// benchmarks measure calls, and the bare loop for comparison.
 #include <stdint.h>
 
 typedef union {
@@ -16,7 +16,7 @@ typedef struct {
   // DLTensor's first member
 } tensor;
 
-// Two integers and two floats to one integer.
+// Sums two integers and two floats into an integer.
 int sum4(value* args, int* codes, int count, value* result, int* result_code, void* resource) {
   (void)codes, (void)count, (void)resource;
   result->i = args[0].i + args[1].i + (int64_t)(args[2].f + args[3].f);
@@ -43,7 +43,8 @@ int add_first(value* args, int* codes, int count, value* result, int* result_cod
   return 0;
 }
 
-// The bare loop. It is a packed function itself, so that the kernels it calls find the runtime's pool.
+// The bare loop. It is a packed function itself, so that the kernels it calls find the runtime's
+// pool.
 //
 // args     [in]   pointer to operators, their count
 typedef struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a path to a module whose functions can be looked up, beside bare dlopen of the same file; and from there to an
-// executor.
+// Compares loading a file, up to a module whose functions can be looked up, with bare dlopen of the
+// file; and measures the creation of an executor.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
@@ -23,10 +23,10 @@ struct Library {
   void* handle;
 };
 
-// <name>/gantry and <name>/dlopen, both of a file that nobody else has open.
+// Adds <name>/gantry and <name>/dlopen for a file that is not open elsewhere.
 void add_load(Runtime& runtime, const std::string& name, const std::string& file) {
   bench(name + "/gantry", [runtime, file](benchmark::State& state) mutable {
-    // opens the plugins
+    // Open the plugins before the measurement.
     or_fail(runtime.load(file));
     timed(state, [&] { return or_fail(runtime.load(file)); });
   })->UseManualTime();
@@ -52,7 +52,7 @@ void read_whole(const std::filesystem::path& file) {
 }
 
 void add_resnet(Suite& suite, Runtime& runtime) {
-  // A copy, because the graph benchmarks keep the golden file itself open.
+  // A copy, because the graph benchmarks keep the golden file open.
   const std::filesystem::path copy = suite.fixtures / "resnet20_llvm.so";
   std::filesystem::copy_file(suite.golden / "tvm-0.12/resnet20_llvm.so", copy,
                              std::filesystem::copy_options::overwrite_existing);
@@ -72,8 +72,9 @@ void add_big(Suite& suite, Runtime& runtime) {
   const std::string what = "load of 16 parameters of 64 MiB";
   const std::filesystem::path file = suite.fixtures / "big.so";
   if (!std::filesystem::exists(file)) {
-    suite.figure(what,
-                 [](const Times&) -> Row { throw Failed("not made: tests/bench/run makes it"); });
+    suite.figure(what, [](const Times&) -> Row {
+      throw Failed("artifact is missing; run tests/bench/run without --small");
+    });
     return;
   }
   read_whole(file);
@@ -97,7 +98,7 @@ void add_stubs(Suite& suite, Runtime& runtime) {
   suite.figure("10,000 modules of 64 bytes, each", [](const Times& times) {
     const double bare = times.median("load/stubs/dlopen");
     return Row{200, (times.median("load/stubs/gantry") - bare) / kStubs, "ns",
-               "bare dlopen " + format("%.1f us", bare / kUs) + " taken off"};
+               "bare dlopen " + format("%.1f us", bare / kUs) + " subtracted"};
   });
 }
 

@@ -3,8 +3,9 @@
 // gantry_bench <fixtures> [--benchmark_...]
 // gantry_bench --devices <tree> <golden> [--benchmark_...]
 //
-// Runs every benchmark and prints the figures; --devices: those of devices, which need no fixtures, with a build tree and
-// golden files that lie elsewhere than where this was built. Exit code 0: all limits are kept; 1: some are not; 2: nothing was run.
+// Runs every benchmark and prints the figures. --devices runs only those of devices, which require
+// no fixtures, with the build tree and the golden files of other directories. Exit code 0: all
+// limits are met; 1: some are missed; 2: nothing ran.
 #include "tests/bench/suite.hpp"
 
 #include <cstdio>
@@ -15,12 +16,12 @@ int main(int argc, char** argv) {
   const bool devices_only = argc >= 4 && std::string_view(argv[1]) == "--devices";
   if (!devices_only && (argc < 2 || argv[1][0] == '-')) {
     std::fprintf(stderr,
-                 "use: gantry_bench <fixtures> [--benchmark_...]\n"
-                 "     gantry_bench --devices <tree> <golden> [--benchmark_...]\n");
+                 "usage: gantry_bench <fixtures> [--benchmark_...]\n"
+                 "       gantry_bench --devices <tree> <golden> [--benchmark_...]\n");
     return 2;
   }
   const int own_words = devices_only ? 4 : 2;
-  // What the caller says comes later and wins.
+  // Options of the command line come later and take precedence.
   std::string words[] = {argv[0], "--benchmark_repetitions=15", "--benchmark_min_time=0.02",
                          "--benchmark_enable_random_interleaving=true"};
   std::vector<char*> arguments;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much anonymous memory a program has that holds a runtime, in bytes (/proc/self/smaps_rollup).
+// Prints the anonymous memory of a program with a runtime, in bytes (/proc/self/smaps_rollup).
 //
-//     gantry_bench_memory idle                     one number
-//     gantry_bench_memory load <file> <plugins.d>  before, loaded, with an executor that has run
-//     gantry_bench_memory cycles <file> <plugins.d> <device> <count>   after the first executor that was created, run
-//       and destroyed: bytes on the device, bytes of the process; the same after all
+//     gantry_bench_memory idle
+//     gantry_bench_memory load <file> <plugins.d>
+//     gantry_bench_memory cycles <file> <plugins.d> <device> <count>
+//
+// idle     one number
+// load     three numbers: before the load, after it, and with an executor that has run
+// cycles   creates, runs and destroys <count> executors; four numbers: bytes on the device and bytes
+//          of the process after the first executor, then the same after the last
 #include <gantry/runtime.hpp>
 
 #include <fcntl.h>
@@ -35,7 +39,7 @@ T or_exit(gantry::Result<T> result) {
   _exit(1);
 }
 
-// What the device says of the bytes that are alive on it.
+// Returns the device's attribute of allocated bytes.
 long long device_bytes(gantry::Runtime& runtime, gantry_device_id id) {
   std::vector<std::string> problems;
   for (const gantry::DeviceInfo& device : runtime.devices(problems)) {
@@ -62,7 +66,7 @@ int cycles(gantry::Runtime& runtime, const char* file, const std::string& device
       if (!runtime.copy(output, host).ok()) return 1;
     }
     if (i == 1 || i == count) {
-      // first: asking starts every driver
+      // The attribute is read first because this starts every driver.
       const long long on_device = device_bytes(runtime, id);
       std::printf("%lld %lld\n", on_device, anonymous_bytes());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpenCL plugin beside the driver itself: launches, copies, what the host adds to a model's run, and a first run with and
-// without programs on disk.
+// Compares the OpenCL plugin with the driver: launches, copies, the host's share of a model's run,
+// and a first run with and without cached programs.
 #define CL_TARGET_OPENCL_VERSION 120
 #include "tests/bench/child.hpp"
 #include "tests/bench/device_rows.hpp"
@@ -21,7 +21,8 @@ void cl(cl_int error, const char* what) {
   if (error != CL_SUCCESS) throw Failed(format(what, static_cast<double>(error)));
 }
 
-// The same device, context and kernel by the driver's own functions. The objects live as long as the program.
+// Uses the same device, context and kernel with the driver's functions. The objects are never
+// released.
 struct Raw {
   cl_device_id device = nullptr;
   cl_context context = nullptr;
@@ -44,7 +45,7 @@ struct Raw {
     cl(error, "clCreateContext: %.0f");
     queue = clCreateCommandQueue(context, device, 0, &error);
     cl(error, "clCreateCommandQueue: %.0f");
-    // The same arguments and the same work as the compiler's kernel of axpy2.
+    // Same arguments and operations as the compiled kernel of axpy2.
     const char* text =
         "__kernel void axpy2(__global float* restrict c, __global float* restrict a,\n"
         "                    __global float* restrict b, int n, int s, int s1, int s2) {\n"
@@ -99,13 +100,13 @@ Copy copy(const Raw& raw, void* bytes) {
   };
 }
 
-// What a run takes beside the time that its kernels take on the device, each by the device's own clock.
+// Adds the share of a run that is not kernel time on the device, measured by the device's clock.
 void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
   const Module model =
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_opencl.so").string()));
   const auto executor =
       std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"opencl:0"})));
-  // not the device's, of each run
+  // share of each run that is not the device's
   const auto parts = std::make_shared<std::vector<double>>();
   bench("opencl/resnet20",
         [ours, executor, parts](benchmark::State& state) {
@@ -113,7 +114,7 @@ void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
             or_fail(executor->run());
             ours->synchronize();
           };
-          // kernels are built
+          // Build the kernels before the measurement.
           run();
           for ([[maybe_unused]] auto _ : state) {
             OpenclKernels kernels;
@@ -135,7 +136,7 @@ void add_steady_run(Suite& suite, const std::shared_ptr<OnDevice>& ours) {
   });
 }
 
-// The command line, with the driver's own cache empty each time.
+// Runs the command line, each time with an empty driver cache.
 void add_first_runs(Suite& suite) {
   const std::filesystem::path directory = suite.fixtures / "opencl";
   const std::string golden = (suite.golden / "tvm-0.12").string();

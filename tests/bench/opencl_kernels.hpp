@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's own times of kernels that others launch: this program defines clEnqueueNDRangeKernel, which comes before the
-// ICD loader's also for the plugin, and asks for the events that the plugin does without.
+// Measures kernels that the plugin launches with the device's clock: this program defines
+// clEnqueueNDRangeKernel, which takes precedence over the ICD loader's, and requests an event for
+// each launch.
 #pragma once
 
 namespace gantry::bench {
 
-// What is launched while one lives. One at a time.
+// Records the launches during its lifetime. At most one object may exist.
 class OpenclKernels {
  public:
   OpenclKernels();
@@ -14,9 +15,9 @@ class OpenclKernels {
   OpenclKernels(const OpenclKernels&) = delete;
   OpenclKernels& operator=(const OpenclKernels&) = delete;
 
-  // Waits for them and adds up what lies between START and END of each.
+  // Waits for the kernels and returns the sum of their times from START to END.
   //
-  // throws   Failed where there was none, or a queue keeps no times
+  // throws   Failed if there was none, or a queue does not record times
   double device_ns();
 };
 

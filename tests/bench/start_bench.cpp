@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting: discovery of plugins and the command line; the size of the core.
+// Measures plugin discovery, the start of the command line, and the size of the core.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
@@ -20,8 +20,8 @@ int open_libraries() {
   return count;
 }
 
-// Creates a runtime, which finds, reads, parses and merges all manifests, and looks up the plugin of
-// a device. Its library is missing, so the error names the plugin that was chosen.
+// Creates a runtime, which finds, reads, parses and merges all manifests, and looks up the plugin
+// of a device. Its library is missing, so the error names the plugin that was chosen.
 Runtime discover(const RuntimeOptions& options) {
   Runtime runtime = or_fail(Runtime::create(options));
   const auto device = runtime.device("npu10");
@@ -43,7 +43,7 @@ void add_discovery(Suite& suite) {
     })->UseManualTime();
   };
   add("discovery/0", [options] { return or_fail(Runtime::create(options)); });
-  // as fixtures.cpp writes them
+  // written by fixtures.cpp
   for (const auto& [count, limit_ms] : {std::pair(20, 3.0), std::pair(500, 60.0)}) {
     const std::string directory = concat("manifests", count), name = concat("discovery/", count);
     options.plugin_dirs = {(suite.fixtures / directory).string()};
@@ -90,7 +90,7 @@ void add_sizes(Suite& suite) {
   });
   suite.figure("anonymous memory of an idle runtime", [tree = suite.build_tree](const Times&) {
     return Row{2, numbers_of({(tree / "tests/gantry_bench_memory").string(), "idle"}).at(0) / kMb,
-               "MB", "the whole program's"};
+               "MB", "of the whole program"};
   });
 }
 

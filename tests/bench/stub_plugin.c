@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend that does nothing but be one: type key "bench.stub", payloads of one length and its bytes, and a function
-// "stub_sum4" shaped as plugins shape theirs. What loading and calling it costs is the core's part.
+// A minimal backend: type key "bench.stub", length-prefixed payloads, and a function "stub_sum4".
+// It does almost no work, so that the benchmarks measure the core.
 #include <gantry/gantry.h>
 
 static gantry_code call_sum4(void* self, const gantry_env* env, const gantry_value* args,

@@ -70,7 +70,7 @@ int print_figures(const Suite& suite, const Times& times) {
                   row.unit.c_str(), row.measured, row.unit.c_str(), met ? "met" : "MISSED",
                   row.beside.c_str());
     } catch (const std::exception& failed) {
-      // Failed, or a file that is not there
+      // Failed, or a missing file
       ++missed;
       std::printf("| %s | - | - | FAILED | %s |\n", figure.what.c_str(), failed.what());
     }

@@ -3,7 +3,7 @@
 // Benchmarks and the limits of their figures.
 //
 //     add_*()          register benchmarks by name, and figures over their medians
-//     Google Benchmark runs all repetitions in random order, ours and the bare ones mixed
+//     Google Benchmark runs all repetitions in random order
 //     print_figures()  what | limit | measured | verdict
 #pragma once
 
@@ -26,14 +26,14 @@ struct Failed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// throws Failed where there is none
+// throws Failed if `values` is empty
 double median_of(std::vector<double> values);
 
 // All repetitions of every benchmark, in nanoseconds for one iteration.
 class Times {
  public:
   void add(const std::string& name, double ns) { all_[name].push_back(ns); }
-  // throws Failed where the benchmark did not run
+  // throws Failed if the benchmark did not run
   double median(const std::string& name) const;
   const std::map<std::string, std::vector<double>>& all() const { return all_; }
 
@@ -41,7 +41,7 @@ class Times {
   std::map<std::string, std::vector<double>> all_;
 };
 
-// One row. `limit` and `measured` are in `unit`; `beside` says what the limit was computed from.
+// One row. `limit` and `measured` are in `unit`; `beside` contains the basis of the limit.
 struct Row {
   double limit = 0, measured = 0;
   std::string unit, beside;
@@ -70,7 +70,7 @@ void add_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
-// where the plugin is built
+// only if the plugin is built
 void add_opencl(Suite& suite);
 // likewise
 void add_vulkan(Suite& suite);
@@ -82,7 +82,8 @@ Times run_benchmarks();
 // returns  the number of figures that are missed
 int print_figures(const Suite& suite, const Times& times);
 
-// ---- for the benchmarks themselves ---------------------------------------------------------------
+// ---- for the benchmarks themselves
+// ---------------------------------------------------------------
 
 // throws Failed with the error's text
 template <class T>
@@ -110,7 +111,7 @@ benchmark::internal::Benchmark* bench(const std::string& name, Body body) {
 // configuration of this machine.
 Runtime make_runtime(const Suite& suite);
 
-// The address of an exported symbol of a library that is open, or is opened for good.
+// The address of an exported symbol of a library, which is opened if necessary and stays open.
 void* symbol_of(const std::filesystem::path& library, const char* name);
 
 // Measures `work`; its result is destroyed outside the measured time.

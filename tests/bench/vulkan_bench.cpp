@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Vulkan plugin beside the driver itself: launches, copies, a first run with and without pipelines on disk, what the
-// host adds to a model's run, and what executors leave behind.
+// Compares the Vulkan plugin with the driver: launches, copies, a first run with and without cached
+// pipelines, the host's share of a model's run, and the memory growth of repeated executors.
 #include "tests/bench/child.hpp"
 #include "tests/bench/device_rows.hpp"
 #include "tests/bench/vulkan_kernels.hpp"
@@ -39,11 +39,12 @@ std::vector<std::uint32_t> shader_of(const std::filesystem::path& artifact) {
 struct RawBuffer {
   VkBuffer handle = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  // NULL where the device does not show its memory
+  // NULL if the device's memory is not mappable
   void* mapped = nullptr;
 };
 
-// The same device, kernel and kind of memory by the driver's own functions. All of it lives as long as the program.
+// Uses the same device, kernel and kind of memory with the driver's functions. The objects are
+// never destroyed.
 struct Raw {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice gpu = VK_NULL_HANDLE;
@@ -215,7 +216,7 @@ Way launches(const Raw& raw) {
   };
 }
 
-// Where the device shows its memory the host copies: its own rate is the limit.
+// The host copies if the device's memory is mappable, so the host's rate is the baseline.
 Copy copy(const std::shared_ptr<Raw>& raw, void* bytes) {
   const auto give_back = [raw](RawBuffer* buffer) {
     vkDestroyBuffer(raw->device, buffer->handle, nullptr);
@@ -223,14 +224,14 @@ Copy copy(const std::shared_ptr<Raw>& raw, void* bytes) {
     delete buffer;
   };
   const std::shared_ptr<RawBuffer> buffer(new RawBuffer(raw->buffer(kCopyBytes)), give_back);
-  if (buffer->mapped == nullptr) throw Failed("the device does not show its memory");
+  if (buffer->mapped == nullptr) throw Failed("the device's memory is not mappable");
   return [=](bool to_device) {
     std::memcpy(to_device ? buffer->mapped : bytes, to_device ? bytes : buffer->mapped, kCopyBytes);
     benchmark::ClobberMemory();
   };
 }
 
-// A process that loads resnet20 and runs it once, with the driver's own cache empty each time.
+// Runs a process that loads resnet20 and runs it once, each time with an empty driver cache.
 void add_first_runs(Suite& suite) {
   const std::filesystem::path directory = suite.fixtures / "vulkan";
   const auto run = [directory, golden = suite.golden, tree = suite.build_tree](bool warm) {
@@ -261,21 +262,21 @@ void add_first_runs(Suite& suite) {
   });
 }
 
-// What a run takes beside the time that its kernels take on the device, each by the device's own clock.
+// Adds the share of a run that is not kernel time on the device, measured by the device's clock.
 void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours,
                   const std::shared_ptr<Raw>& raw) {
   const Module model =
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_vulkan.so").string()));
   const auto executor =
       std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"vulkan:0"})));
-  // not the device's, of each run
+  // share of each run that is not the device's
   const auto parts = std::make_shared<std::vector<double>>();
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(raw->gpu, &properties);
   const double period = static_cast<double>(properties.limits.timestampPeriod);
   bench("vulkan/resnet20",
         [ours, executor, parts, period](benchmark::State& state) {
-          // pipelines are compiled
+          // Compile the pipelines before the measurement.
           if (parts->empty()) {
             or_fail(executor->run());
             ours->synchronize();

@@ -18,11 +18,11 @@ constexpr std::uint32_t max_dispatches = 1024;
 
 struct State {
   std::mutex mutex;
-  // of every command buffer
+  // device of every command buffer
   std::map<VkCommandBuffer, VkDevice> devices;
-  // the one that is watched
+  // the measured device
   VkDevice device = VK_NULL_HANDLE;
-  // lives as long as the program
+  // never destroyed
   VkQueryPool pool = VK_NULL_HANDLE;
   std::uint32_t count = 0;
 };
@@ -32,7 +32,7 @@ State& state() {
 }
 std::atomic<bool> is_watching{false};
 
-// returns  whether there is room for two timestamps
+// returns  true if two timestamps fit
 bool make_room(State& all, VkCommandBuffer commands) {
   const auto found = all.devices.find(commands);
   if (found == all.devices.end() || all.count == max_dispatches) return false;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's own times of dispatches that others record: this program defines vkCmdDispatch, which comes before the Vulkan
-// loader's also for the plugin, and puts a timestamp in front of each and one behind it.
+// Measures dispatches that the plugin records with the device's clock: this program defines
+// vkCmdDispatch, which takes precedence over the Vulkan loader's, and writes a timestamp before and
+// after each.
 #pragma once
 
 namespace gantry::bench {
 
-// What is recorded while one lives, on one device. One at a time.
+// Records the dispatches on one device during its lifetime. At most one object may exist.
 class VulkanKernels {
  public:
   VulkanKernels();
@@ -14,10 +15,11 @@ class VulkanKernels {
   VulkanKernels(const VulkanKernels&) = delete;
   VulkanKernels& operator=(const VulkanKernels&) = delete;
 
-  // Adds up what lies between the two timestamps of each. They have been waited for.
+  // Returns the sum of the times between the two timestamps of each dispatch. The dispatches must
+  // be complete.
   //
   // period   [in]   nanoseconds of a tick: timestampPeriod
-  // throws   Failed where there was none, more than can be kept, or a queue has no clock
+  // throws   Failed if there was none or more than the maximum, or a queue has no clock
   double device_ns(double period);
 };
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads each artifact with gantry and with its peers, one process a turn, A B A B, and prints the medians.
+"""Loads each artifact with gantry and its peers, in one process per turn, alternating, and prints the medians.
 
-    compare.py LOAD_PROGRAM ARTIFACT...      (tests/bench/peers/run prepares all that)
+    compare.py LOAD_PROGRAM ARTIFACT...      (tests/bench/peers/run prepares the arguments)
 
-A peer that refuses a file is reported with its own words: which side reads which generation is half of the picture.
+If a peer refuses a file its error is printed, because the peers read different generations of files.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import sys
 
 TURNS = 5
 
-# Each peer: the module to import, and how it loads a file. Twenty loads in one process; the median counts.
+# For each peer: the module to import, and the expression that loads a file. A process loads 20 times and prints the median.
 PEERS = {
     "tvm-ffi": ("tvm_ffi", "tvm_ffi.load_module(path)"),
     "tvm": ("tvm.runtime", "tvm.runtime.load_module(path)"),
@@ -40,7 +40,7 @@ def last_line(text):
 
 
 def turn(words):
-    """Runs one process; a number of nanoseconds, or the reason why there is none."""
+    """Runs one process; returns nanoseconds, or an error text."""
     ended = subprocess.run(words, capture_output=True, text=True)
     if ended.returncode != 0:
         return last_line(ended.stderr if "Traceback" in ended.stderr else ended.stderr or ended.stdout)

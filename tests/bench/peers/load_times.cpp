@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry_bench_load_times <file>: the median of twenty loads, as JSON, for compare.py.
+// gantry_bench_load_times <file>: prints the median time of 20 loads as JSON, for compare.py.
 #include <gantry/runtime.hpp>
 
 #include <algorithm>
