@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gantry/gantry.h>
 
-// Members that a shorter struct of the other side does not reach are absent.
+// True if a struct of `struct_size` bytes contains the member; a shorter struct does not.
 int32_t reaches_find(uint32_t struct_size);
 int32_t reaches_find(uint32_t struct_size) {
   gantry_host host = {0};

@@ -11,7 +11,7 @@ extern "C" std::int32_t reaches_find(std::uint32_t struct_size);
 
 namespace {
 
-// A status over a buffer that has a guard byte behind it.
+// A status with a buffer that is followed by a guard byte.
 struct Guarded {
   explicit Guarded(std::uint32_t capacity) : buffer(capacity + 1, '#') {
     status.struct_size = sizeof status;
@@ -39,7 +39,7 @@ TEST(Fail, FillsTheStatusFromCAndFromCpp) {
   }
 }
 
-TEST(Fail, ReplacesWhatAnEarlierFailureLeft) {
+TEST(Fail, ReplacesAnEarlierFailure) {
   Guarded guarded(64);
   guarded.status.native_code = 7;
   guarded.status.native_domain[0] = 'X';
@@ -53,7 +53,7 @@ TEST(Fail, ReplacesWhatAnEarlierFailureLeft) {
   EXPECT_STREQ(guarded.status.native_domain, "");
 }
 
-TEST(Fail, NeedsNeitherStatusNorBuffer) {
+TEST(Fail, RequiresNeitherStatusNorBuffer) {
   EXPECT_EQ(fail_from_c(nullptr), GANTRY_MALFORMED);
   gantry_status status{};
   EXPECT_EQ(fail_from_c(&status), GANTRY_MALFORMED);
@@ -98,8 +98,8 @@ TEST(Bytes, CompareBySizeAndContent) {
   EXPECT_TRUE(gantry_bytes_equal(gantry_text(nullptr), {nullptr, 0}));
 }
 
-// One object of each kind that has a cell behind its header, as the host lays them out.
-TEST(Value, ReadsTheCellBehindTheHeader) {
+// One object of each kind with a cell after its header, in the host's layout.
+TEST(Value, ReadsTheCellAfterTheHeader) {
   struct {
     gantry_object header;
     gantry_tensor tensor;
@@ -168,7 +168,7 @@ TEST(Value, ReadsBorrowedAndSmallForms) {
   }
 }
 
-TEST(Has, AsksWhetherTheOtherSideReachesAMember) {
+TEST(Has, ReportsWhetherTheStructContainsAMember) {
   const auto find_ends = static_cast<std::uint32_t>(offsetof(gantry_host, find) + sizeof(void*));
   EXPECT_EQ(reaches_find(sizeof(gantry_host)), 1);
   EXPECT_EQ(reaches_find(find_ends), 1);

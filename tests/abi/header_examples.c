@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The examples in the comments of sdk/include, complete: see header_examples.cpp.
+// The complete examples of the comments in sdk/include: see header_examples.cpp.
 #include <gantry/gantry.h>
 #include <stdio.h>
 

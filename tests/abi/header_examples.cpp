@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The examples in the comments of sdk/cxx, complete: tests/layers compares each line of code in a
-// header's first comment with this file, which must compile.
+// The complete examples of the comments in sdk/cxx. tests/layers checks that each line of code in a
+// header's first comment is in this file, which must compile.
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/json_tree.hpp>

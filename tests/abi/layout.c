@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout of ABI version 1, as numbers. What compiles here is what plugins of any age were built with: a number
-// changes only together with the ABI's major. A struct that grows (append only) gets a new size and new lines at
-// its end, and a line in sdk/ABI.md, in the same commit. Every member is named and padding is explicit, so nothing
-// can move unnoticed.
+// The layout of ABI version 1, as static assertions. Existing plugins depend on it: a number
+// changes only together with the major version of the ABI. A struct that grows (append only) gets a
+// new size and new lines at its end, and a line in sdk/ABI.md, in the same commit. Every member is
+// listed and padding is explicit, so that every change of the layout is detected.
 #include <gantry/gantry.h>
 
 #ifdef __cplusplus
@@ -15,7 +15,7 @@
 #define AT(TYPE, MEMBER, OFFSET) GANTRY_CHECK(offsetof(TYPE, MEMBER) == (OFFSET))
 #define IS(NAME, NUMBER) GANTRY_CHECK((NAME) == (NUMBER))
 
-// 64-bit little-endian hosts only: offsets below hold nowhere else.
+// The offsets below apply to 64-bit little-endian hosts.
 GANTRY_CHECK(sizeof(void*) == 8);
 GANTRY_CHECK(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 IS(GANTRY_ABI_MAJOR, 1);
@@ -376,7 +376,7 @@ AT(gantry_trace, zero, 4);
 AT(gantry_trace, span_begin, 8);
 AT(gantry_trace, span_end, 16);
 
-// Members of records have fixed types too: an offset alone does not show that a number became unsigned.
+// The types of members are fixed, too: an offset does not detect that a number became unsigned.
 #ifndef __cplusplus
 #define TYPE_IS(EXPRESSION, TYPE) GANTRY_CHECK(_Generic((EXPRESSION), TYPE : 1, default : 0))
 TYPE_IS(((gantry_bytes*)0)->size, uint64_t);

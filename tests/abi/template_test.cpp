@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A template that vendors copy, in C or in C++, called through its tables by a small host.
+// Tests of a template for vendors, in C or in C++, called through its tables by a small host.
 #include <gantry/gantry.h>
 #include <gantry/abi_boundary.hpp>
 
@@ -71,7 +71,7 @@ class TemplateTest : public ::testing::Test {
   const Words hello = Words().str("hello");
 };
 
-TEST_F(TemplateTest, LoadsAPayloadAndEndsWithNothingAlive) {
+TEST_F(TemplateTest, LoadsAPayloadAndLeavesNoObject) {
   ASSERT_EQ(load(hello), GANTRY_OK);
 
   EXPECT_EQ(consumed, 13u);
@@ -80,7 +80,7 @@ TEST_F(TemplateTest, LoadsAPayloadAndEndsWithNothingAlive) {
   EXPECT_EQ(value_text(note.get()), "hello");
 }
 
-TEST_F(TemplateTest, SaysWhereAnInexactPayloadEnds) {
+TEST_F(TemplateTest, ReportsTheEndOfAnInexactPayload) {
   ASSERT_EQ(load(Words(hello).text("the next entry"), 0), GANTRY_OK);
   EXPECT_EQ(consumed, 13u);
 }
@@ -110,7 +110,7 @@ TEST_F(TemplateTest, ReturnsCanonicalValues) {
   EXPECT_EQ(gantry_value_is_canonical(&call("echo", {cstring}).get()), 1);
 }
 
-TEST_F(TemplateTest, RefusesArgumentsThatItDoesNotTake) {
+TEST_F(TemplateTest, RefusesInvalidArguments) {
   ASSERT_EQ(load(hello), GANTRY_OK);
   gantry_tensor tensor{};
   const gantry_value reference = tensor_ref_value(&tensor);
@@ -125,7 +125,7 @@ TEST_F(TemplateTest, RefusesArgumentsThatItDoesNotTake) {
   EXPECT_EQ(result.kind, GANTRY_NONE);
 }
 
-TEST_F(TemplateTest, ListsItsFunctionsAndKnowsNoOther) {
+TEST_F(TemplateTest, ListsItsFunctionsAndFindsNoOther) {
   ASSERT_EQ(load(hello), GANTRY_OK);
   std::vector<std::string> names;
   gantry_visitor visitor{};
@@ -144,7 +144,7 @@ TEST_F(TemplateTest, ListsItsFunctionsAndKnowsNoOther) {
   EXPECT_EQ(none.table, nullptr);
 }
 
-TEST_F(TemplateTest, SavesThePayloadAsItWas) {
+TEST_F(TemplateTest, SavesThePayloadUnchanged) {
   ASSERT_EQ(load(hello), GANTRY_OK);
   std::string saved;
   gantry_sink sink{};
@@ -159,7 +159,7 @@ TEST_F(TemplateTest, SavesThePayloadAsItWas) {
   EXPECT_EQ(saved, std::string("\5\0\0\0\0\0\0\0hello", 13));
 }
 
-TEST_F(TemplateTest, RefusesPayloadsThatAreNotWhole) {
+TEST_F(TemplateTest, RefusesIncompletePayloads) {
   for (std::size_t size = 0; size < hello.size(); ++size) {
     EXPECT_EQ(load(Words().bytes(hello.bytes().first(size))), GANTRY_MALFORMED) << size << " bytes";
     EXPECT_EQ(status.error(GANTRY_MALFORMED, "load").reason, "BLOB_TRUNCATED");
@@ -173,7 +173,7 @@ TEST_F(TemplateTest, RefusesPayloadsThatAreNotWhole) {
   EXPECT_EQ(pin.object->counts & UINT32_MAX, 1u);
 }
 
-TEST_F(TemplateTest, AnswersNoCoreOfAnotherMajor) {
+TEST_F(TemplateTest, RejectsACoreOfAnotherMajorVersion) {
   info.abi.major = 2;
 
   EXPECT_EQ(gantry_plugin_query_v1(&info, status.get()), nullptr);

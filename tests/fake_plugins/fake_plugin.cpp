@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many plugins from one source: one that is right, and one for each way to be wrong. CMakeLists.txt names them and
-// sets FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY say who each claims to be.
+// One source for many plugins: a valid one, and one for each error. CMakeLists.txt lists them and
+// defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables.
 #include <gantry/gantry.h>
 
 #include <cstdlib>
@@ -46,7 +46,7 @@ __attribute__((tls_model("initial-exec"))) thread_local char fake_big[1 << 20] =
 
 namespace {
 
-// What the test may see: a module that does nothing.
+// A module without functions.
 void destroy_module(void*) {}
 gantry_code get_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
   return GANTRY_NOT_FOUND;
@@ -116,7 +116,7 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
 void destroy(void*) {}
 
 #ifdef FAKE_GLOBALS
-// "test.answer" returns FAKE_ANSWER, "test.fails" cannot be looked up, others are not there.
+// "test.answer" returns FAKE_ANSWER, the lookup of "test.fails" fails, other names do not exist.
 const gantry_function_table answer_table = [] {
   gantry_function_table t{};
   t.struct_size = sizeof t;
@@ -184,7 +184,7 @@ const gantry_device_table device = [] {
 };
 const gantry_device_table* const devices[] = {&device};
 
-// A later minor appends; an older core must not mind.
+// A later minor version appends members; an older core ignores them.
 struct Table {
   gantry_plugin_table table;
   void* later;

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program, to be named as a library by a manifest.
+// A program that a manifest names as its library.
 int main(void) { return 0; }

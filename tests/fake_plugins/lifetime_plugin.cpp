@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that notices when one of its functions is called too late: behind its own static destructors,
-// or in a forked child. Type key "test.lifetime"; its payload is a string that load_binary obeys. A
-// function does what its name says.
+// A plugin that detects calls that are too late: after its static destructors, or in a forked
+// child. Type key "test.lifetime"; the payload is a string that selects the behaviour of
+// load_binary, and the name of a function selects the function's.
 //
-//     payload  "sleep": load_binary waits in a cancellation point until it is cancelled
-//     name     "one": returns 1   "sleep": as the payload   "exit": calls exit(0)   "destroys": how many
-//              modules were destroyed
+//     payload  "sleep": load_binary waits at a cancellation point until it is cancelled
+//     name     "one": returns 1
+//              "sleep": waits like load_binary
+//              "exit": calls exit(0)
+//              "destroys": returns the number of destroyed modules
 #include <gantry/gantry.h>
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_reader.hpp>
@@ -29,7 +31,8 @@ std::atomic<bool> is_destroyed = false;
 std::atomic<pid_t> process = 0;
 std::atomic<int> destroys = 0;
 
-// Made when the library is opened, and by the first call: both are gone before the library's own data.
+// One object is created when the library is opened and one by the first call. Both are destroyed
+// before the library's data.
 struct Static {
   ~Static() { is_destroyed = true; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the built plugins export and import, read with the core's own ELF reader.
+// Symbols that the built plugins export and import, read with the core's ELF reader.
 #include "core/elf/elf_file.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// As CMake gives them: a comma behind each.
+// CMake passes the paths in one string, each followed by a comma.
 std::vector<fs::path> paths_of(std::string_view list) {
   std::vector<fs::path> all;
   for (std::size_t comma; (comma = list.find(',')) != std::string_view::npos;
@@ -49,7 +49,8 @@ std::vector<std::string> exports_of(const ElfFile& file) {
   return names;
 }
 
-// Where the linker is told to look that is no fixed directory: to it an empty entry is the working directory.
+// Entries of `runpath` that are not fixed directories; the dynamic linker treats an empty one as
+// the working directory.
 std::vector<std::string> loose_entries(std::string_view runpath) {
   std::vector<std::string> loose;
   for (std::size_t at = 0; !runpath.empty() && at <= runpath.size();) {
@@ -61,7 +62,7 @@ std::vector<std::string> loose_entries(std::string_view runpath) {
   return loose;
 }
 
-// A plugin that carries names of the core, or of ours at all, among what it needs from others.
+// Undefined symbols of `file` whose names contain "gantry".
 std::vector<std::string> imports_of_ours(const ElfFile& file) {
   std::vector<std::string> names;
   for (const ElfSymbol& symbol : file.symbols()) {
@@ -71,7 +72,7 @@ std::vector<std::string> imports_of_ours(const ElfFile& file) {
   return names;
 }
 
-TEST(Plugins, ExportTheEntryAndNothingElse) {
+TEST(Plugins, ExportOnlyTheEntry) {
   for (const fs::path& path : built_plugins()) {
     EXPECT_THAT(exports_of(opened(path)), ElementsAre("gantry_plugin_query_v1")) << path;
   }
@@ -85,7 +86,7 @@ TEST(Plugins, ImportNothingFromTheCore) {
   }
 }
 
-TEST(Binaries, NeverLookForLibrariesInTheWorkingDirectory) {
+TEST(Binaries, DoNotSearchTheWorkingDirectoryForLibraries) {
   std::vector<fs::path> all = built_plugins();
   const std::vector<fs::path> others = paths_of(GANTRY_BINARY_FILES);
   ASSERT_THAT(others, Not(IsEmpty()));
@@ -97,7 +98,7 @@ TEST(Binaries, NeverLookForLibrariesInTheWorkingDirectory) {
 }
 
 // Programs that read no .npz file do not load zlib: core/decisions/0003-reading-npz-archives.md.
-TEST(Binaries, NeedNoLibraryForNpzFiles) {
+TEST(Binaries, DoNotDependOnZlib) {
   for (const fs::path& path : paths_of(GANTRY_BINARY_FILES)) {
     const ElfFile file = opened(path);
     EXPECT_THAT(file.needed(), Not(Contains(testing::StartsWith("libz")))) << path;
@@ -105,11 +106,11 @@ TEST(Binaries, NeedNoLibraryForNpzFiles) {
   }
 }
 
-// The list comes from CMake: were it empty, the tests of plugins would hold for nothing.
+// With an empty list from CMake the tests of plugins would check nothing.
 TEST(Plugins, AreThere) { EXPECT_THAT(built_plugins(), SizeIs(testing::Ge(GANTRY_PLUGIN_COUNT))); }
 
-// The check can fail: a model's library exports more than one symbol.
-TEST(Exports, AreAllSeen) {
+// Shows that the check can fail: a model's library exports more than one symbol.
+TEST(Exports, AreAllFound) {
   EXPECT_THAT(exports_of(opened(test::golden("tvm-0.12/axpy2_llvm.so"))), Contains("axpy2"));
 }
 

@@ -14,13 +14,13 @@ namespace fs = std::filesystem;
 
 const std::string spdx = "// SPDX-License-Identifier: Apache-2.0";
 
-// The program that README.md prints, byte for byte, without a licence line.
+// README.md quotes this program byte for byte, without a licence line.
 const std::string printed_program = "tests/install/embed/digits.cpp";
 
-// The only file of the core that may ask the environment.
+// The only file of the core that may read the environment.
 const std::string environment_file = "core/runtime/environment.cpp";
 
-// A library's headers, and the one directory of core, tools, sdk whose files may include them.
+// Headers of a library, and the only directory of core, tools and sdk whose files may include them.
 struct Restricted {
   std::string_view prefix;
   std::string_view directory;
@@ -42,7 +42,7 @@ bool is_source(const fs::path& path) {
   return is_header(path) || path.extension() == ".c" || path.extension() == ".cpp";
 }
 
-// Comments become blanks, so that lines keep their numbers; strings stay.
+// Replaces comments by blanks, so that line numbers do not change; keeps strings.
 std::string without_comments(std::string_view source) {
   std::string out(source);
   for (std::size_t i = 0; i + 1 < out.size(); ++i) {
@@ -114,8 +114,8 @@ class Checker {
     report(include.line, "includes " + include.path + ", " + why);
   }
 
-  // A comment stands above what it describes. What closes a namespace, and directives, may have one
-  // behind them.
+  // A comment is above the code that it describes. Only the end of a namespace and directives may
+  // have a trailing comment.
   void check_comments(const std::string& text, const std::string& code) {
     static const std::regex allowed(R"(^\s*#|// (namespace|extern|NOLINT))");
     std::istringstream lines(text), codes(code);
@@ -157,9 +157,8 @@ class Checker {
         return refuse(include, "which only " + std::string(rule.directory) + " may");
       }
     }
-    if (what.find("..") != std::string::npos)
-      return refuse(include, "which climbs out of its directory");
-    if (what.starts_with("tests/")) return refuse(include, "but nothing includes tests");
+    if (what.find("..") != std::string::npos) return refuse(include, "which contains ..");
+    if (what.starts_with("tests/")) return refuse(include, "but only tests may include tests");
     if (path_.starts_with("core/")) return check_core(include);
     if (path_.starts_with("plugins/")) return check_plugin(include);
     if (path_.starts_with("tools/")) return check_tools(include);
@@ -171,48 +170,48 @@ class Checker {
            (fs::exists(root_ / "sdk/include" / what) || fs::exists(root_ / "sdk/cxx" / what));
   }
 
-  // A component includes itself, the SDK, base, and the components of its line.
+  // A component may include itself, the SDK, base, and the components of its line in the table.
   void check_core(const Include& include) {
     const std::string& what = include.path;
     const std::string component = first_parts(path_.substr(5), 1);
     const bool is_api =
         component == "runtime/" && fs::exists(root_ / "core/runtime/include" / what);
     if (what.starts_with("gantry/") && !is_api && !is_sdk_header(what))
-      return refuse(include, "which the SDK has not");
+      return refuse(include, "which is not a header of the SDK");
     if (what.starts_with("gantry/") && include.is_quoted)
-      return refuse(include, "which is written <gantry/...>");
+      return refuse(include, "which must be written <gantry/...>");
     if (!include.is_quoted) {
-      if (what.starts_with("core/")) refuse(include, "which is written \"core/...\"");
+      if (what.starts_with("core/")) refuse(include, "which must be written \"core/...\"");
       return;
     }
-    if (!what.starts_with("core/")) return refuse(include, "which is no path from the root");
+    if (!what.starts_with("core/")) return refuse(include, "which is not a path from the root");
     const std::string name = component.substr(0, component.size() - 1);
     const std::string other = first_parts(what.substr(5), 1);
     const std::string other_name = other.substr(0, other.size() - 1);
     const auto line = components_.find(name);
     if (line == components_.end())
-      return refuse(include, "from a component that core/CMakeLists.txt does not have");
+      return refuse(include, "from a component that core/CMakeLists.txt does not list");
     if (other_name == name || other_name == "base" || line->second.contains(other_name)) return;
     refuse(include, "but " + name + " may not include " + other_name);
   }
 
-  // Plugins: the format library beside what a vendor's plugin may include.
+  // Plugins may include core/format in addition to what a vendor's plugin may include.
   void check_plugin(const Include& include) {
     if (include.is_quoted && include.path.starts_with("core/format/")) return;
     check_own_directory(include, first_parts(path_, 2), ", core/format");
   }
 
-  // Templates and examples: the SDK, their own files by name or by path from the root, and
-  // libraries.
+  // Templates and examples may include the SDK, libraries, and their own files by name or by path
+  // from the root.
   //
-  // others   [in]   what the directory may include besides, for messages
+  // others   [in]   what else the directory may include, for messages
   void check_own_directory(const Include& include, const std::string& directory,
                            const std::string& others = "") {
     const std::string& what = include.path;
     const std::string why =
         "but " + directory + " may include only itself, the SDK" + others + " and libraries";
     if (what.starts_with("gantry/")) {
-      if (!is_sdk_header(what)) refuse(include, "which the SDK has not");
+      if (!is_sdk_header(what)) refuse(include, "which is not a header of the SDK");
       return;
     }
     if (!include.is_quoted) {
@@ -229,10 +228,10 @@ class Checker {
 
   void check_tools(const Include& include) {
     const std::string& what = include.path;
-    if (what.starts_with("plugins/")) return refuse(include, "but tools know no plugin");
+    if (what.starts_with("plugins/")) return refuse(include, "but tools may not include plugins");
     if (!path_.starts_with("tools/demo/") || !what.starts_with("core/")) return;
     if (what.starts_with("core/runtime/") || what.starts_with("core/tensor/")) return;
-    refuse(include, "but the demo sees core/runtime and core/tensor only");
+    refuse(include, "but the demo may include only core/runtime and core/tensor");
   }
 
   void check_sdk(const Include& include) {
@@ -240,15 +239,15 @@ class Checker {
     if (path_.starts_with("sdk/include/")) {
       if (include.is_quoted && fs::exists((root_ / path_).parent_path() / what)) return;
       if (what == "stdint.h" || what == "stddef.h") return;
-      return refuse(include, "but the ABI needs <stdint.h> and <stddef.h> only");
+      return refuse(include, "but the ABI may include only <stdint.h> and <stddef.h>");
     }
     if (path_.starts_with("sdk/cxx/")) {
       if (is_sdk_header(what)) return;
       if (what.starts_with("dmlc/") && path_ == "sdk/cxx/gantry/dmlc_stream.hpp") return;
-      // The system's own headers are as much at home in one directory as in none.
+      // Headers of the system have no directory, or sys/.
       if (!include.is_quoted && (what.find('/') == std::string::npos || what.starts_with("sys/")))
         return;
-      return refuse(include, "but sdk/cxx needs the ABI and the standard library only");
+      return refuse(include, "but sdk/cxx may include only the ABI and the standard library");
     }
     if (path_.starts_with("sdk/conformance/")) {
       for (const std::string_view component :

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layering and the house rules that a program can check, read from the sources.
+// Checks the layering and the style rules that a program can check in the sources.
 //
 //     sdk/include <- sdk/cxx <- core/format <- core <- tools
 //          ^            ^            ^
 //          +------------+- plugins --+
 //
-// Within core the table in core/CMakeLists.txt decides; nothing includes tests.
+// Within core the table in core/CMakeLists.txt applies. Only tests include tests.
 #pragma once
 
 #include <filesystem>
@@ -18,27 +18,28 @@
 
 namespace gantry::layers {
 
-// One gantry_component() line: the components that a component may include beside itself and base.
+// One gantry_component() line: the components that a component may include in addition to itself
+// and base.
 using ComponentTable = std::map<std::string, std::set<std::string>>;
 
 // Reads the gantry_component() calls of a CMake file.
 ComponentTable read_components(std::string_view cmake);
 
 struct Include {
-  // from 1
+  // counts from 1
   int line;
   bool is_quoted;
   std::string path;
 };
 
-// The #include lines of a source text, those in comments left out.
+// The #include lines of a source text, without those in comments.
 std::vector<Include> read_includes(std::string_view source);
 
 // Checks every source below core, plugins, sdk, tools (and the SPDX line below tests).
 //
-// root     [in]   a checkout, or a small tree that looks like one
+// root     [in]   a checkout, or a small tree of the same form
 // returns  one line for each breach, sorted: "core/format/x.cpp:3: includes ..., which ..."; empty:
-//          all is well
+//          no breach
 std::vector<std::string> breaches(const std::filesystem::path& root);
 
 }  // namespace gantry::layers

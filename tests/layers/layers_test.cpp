@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// What this test is there for.
+// The purpose of this program: checks the tree itself.
 TEST(Layers, HoldInThisTree) {
   const std::vector<std::string> found = breaches(GANTRY_SOURCE_DIR);
 
@@ -36,7 +36,7 @@ std::string text_of(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A page that names tests which are gone says that something is checked which is not.
+// The table of duties must not name tests that do not exist.
 TEST(AbiDuties, NameTestsThatExist) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
   std::string sources;
@@ -56,7 +56,7 @@ TEST(AbiDuties, NameTestsThatExist) {
   EXPECT_GT(count, 30);
 }
 
-// Code in the SDK's pages is code of the SDK, so it compiles.
+// Code in the SDK's pages is quoted from sources of the SDK, so it compiles.
 TEST(SdkPages, QuoteCodeOfTheSdk) {
   const std::filesystem::path sdk = std::filesystem::path(GANTRY_SOURCE_DIR) / "sdk";
   std::string sources, pages;
@@ -90,7 +90,7 @@ std::string bare(std::string line) {
   return std::regex_replace(line, std::regex(R"(\s+)"), " ");
 }
 
-// Statements in the first comment of a header of the SDK are in a file that tests/abi compiles.
+// Statements in the first comment of an SDK header are in a file that tests/abi compiles.
 TEST(HeaderExamples, AreCompiled) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
   std::set<std::string> compiled;
@@ -154,7 +154,7 @@ TEST(ReasonsPage, ListsTheReasonsOfTheSources) {
   }
 }
 
-// The table is the source of truth: were it not understood, everything would pass.
+// If the table could not be parsed, every include would pass.
 TEST(Layers, ReadTheTableOfThisTree) {
   const ComponentTable components =
       read_components(text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
@@ -196,7 +196,7 @@ TEST(Includes, AreReadOutsideOfComments) {
   EXPECT_TRUE(includes[1].is_quoted);
 }
 
-// A small tree that breaks no rule; each case adds one file that does.
+// A small tree that breaks no rule; each case adds one file that breaks one.
 class FakeTree {
  public:
   FakeTree() {
@@ -258,7 +258,7 @@ void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
 
 class LayersRefuse : public ::testing::TestWithParam<Breach> {};
 
-TEST_P(LayersRefuse, AndSayWhere) {
+TEST_P(LayersRefuse, WithFileAndLine) {
   const Breach& breach = GetParam();
   FakeTree tree;
   tree.source(breach.path, breach.text);
@@ -278,26 +278,27 @@ INSTANTIATE_TEST_SUITE_P(
                ":3: includes core/yaml/text.hpp, but runtime may not include yaml"},
         Breach{"ComponentWithoutALine", "core/secret/x.cpp", "#include \"core/elf/elf.hpp\"\n",
                ":2: includes core/elf/elf.hpp, from a component that core/CMakeLists.txt does not "
-               "have"},
+               "list"},
         Breach{"ComponentInAngles", "core/elf/x.cpp", "#include <core/base/log.hpp>\n",
-               ":2: includes core/base/log.hpp, which is written \"core/...\""},
+               ":2: includes core/base/log.hpp, which must be written \"core/...\""},
         Breach{"ComponentByName", "core/elf/x.cpp", "#include \"elf.hpp\"\n",
-               ":2: includes elf.hpp, which is no path from the root"},
+               ":2: includes elf.hpp, which is not a path from the root"},
         Breach{"ComponentUpwards", "core/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
-               ":2: includes ../trace/log.hpp, which climbs out of its directory"},
+               ":2: includes ../trace/log.hpp, which contains .."},
         Breach{"CoreIncludesAPlugin", "core/elf/x.cpp", "#include \"plugins/cuda/payload.hpp\"\n",
-               ":2: includes plugins/cuda/payload.hpp, which is no path from the root"},
+               ":2: includes plugins/cuda/payload.hpp, which is not a path from the root"},
         Breach{"CoreIncludesTests", "core/elf/x.cpp", "#include \"tests/x.hpp\"\n",
-               ":2: includes tests/x.hpp, but nothing includes tests"},
-        Breach{"CoreIncludesWhatTheSdkHasNot", "core/elf/x.cpp", "#include <gantry/runtime.hpp>\n",
-               ":2: includes gantry/runtime.hpp, which the SDK has not"},
+               ":2: includes tests/x.hpp, but only tests may include tests"},
+        Breach{"CoreIncludesAHeaderThatIsNotOfTheSdk", "core/elf/x.cpp",
+               "#include <gantry/runtime.hpp>\n",
+               ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
         Breach{"CoreQuotesTheSdk", "core/elf/x.cpp", "#include \"gantry/result.hpp\"\n",
-               ":2: includes gantry/result.hpp, which is written <gantry/...>"},
-        Breach{"YamlOutsideItsRoom", "core/manifest/x.cpp", "#include <yaml-cpp/yaml.h>\n",
+               ":2: includes gantry/result.hpp, which must be written <gantry/...>"},
+        Breach{"YamlOutsideItsComponent", "core/manifest/x.cpp", "#include <yaml-cpp/yaml.h>\n",
                ":2: includes yaml-cpp/yaml.h, which only core/yaml/ may"},
         Breach{"ZlibOutsideItsComponent", "core/pack/x.cpp", "#include <zlib.h>\n",
                ":2: includes zlib.h, which only core/arrays/ may"},
-        Breach{"BoostDllOutsideItsRoom", "core/runtime/x.cpp", "#include <boost/dll.hpp>\n",
+        Breach{"BoostDllOutsideItsComponent", "core/runtime/x.cpp", "#include <boost/dll.hpp>\n",
                ":2: includes boost/dll.hpp, which only core/plugin/ may"},
         Breach{"GoogleTestInTheProduct", "tools/gantry/x.cpp", "#include <gtest/gtest.h>\n",
                ":2: includes gtest/gtest.h, which only sdk/conformance/ may"},
@@ -323,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
                "itself, the SDK, core/format and libraries"},
         Breach{"PluginIncludesTheEmbeddersHeader", "plugins/cuda/x.cpp",
                "#include <gantry/runtime.hpp>\n",
-               ":2: includes gantry/runtime.hpp, which the SDK has not"},
+               ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
         Breach{"TemplateIncludesTheCore", "sdk/template/x.c", "#include \"core/elf/elf.hpp\"\n",
                ":2: includes core/elf/elf.hpp, but sdk/template/ may include only itself, the SDK "
                "and libraries"},
@@ -334,24 +335,25 @@ INSTANTIATE_TEST_SUITE_P(
             "the SDK and libraries"},
         Breach{"AbiIncludesMoreThanIntegers", "sdk/include/gantry/x.h",
                "#pragma once\n#include <stdbool.h>\n",
-               ":3: includes stdbool.h, but the ABI needs <stdint.h> and <stddef.h> only"},
+               ":3: includes stdbool.h, but the ABI may include only <stdint.h> and <stddef.h>"},
         Breach{"SdkIncludesTheCore", "sdk/cxx/gantry/x.hpp",
                "#pragma once\n#include \"core/elf/elf.hpp\"\n",
-               ":3: includes core/elf/elf.hpp, but sdk/cxx needs the ABI and the standard library "
-               "only"},
+               ":3: includes core/elf/elf.hpp, but sdk/cxx may include only the ABI and the "
+               "standard library"},
         Breach{"SdkIncludesDmlcElsewhere", "sdk/cxx/gantry/x.hpp",
                "#pragma once\n#include <dmlc/io.h>\n",
-               ":3: includes dmlc/io.h, but sdk/cxx needs the ABI and the standard library only"},
+               ":3: includes dmlc/io.h, but sdk/cxx may include only the ABI and the standard "
+               "library"},
         Breach{"KitIncludesAnotherRoom", "sdk/conformance/x.cpp",
                "#include \"core/yaml/text.hpp\"\n",
                ":2: includes core/yaml/text.hpp, but sdk/conformance/ may include only itself, "
                "the SDK and libraries"},
         Breach{"ToolIncludesAPlugin", "tools/gantry/x.cpp",
                "#include \"plugins/cuda/payload.hpp\"\n",
-               ":2: includes plugins/cuda/payload.hpp, but tools know no plugin"},
-        Breach{
-            "DemoIncludesMore", "tools/demo/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-            ":2: includes core/elf/elf.hpp, but the demo sees core/runtime and core/tensor only"},
+               ":2: includes plugins/cuda/payload.hpp, but tools may not include plugins"},
+        Breach{"DemoIncludesMore", "tools/demo/x.cpp", "#include \"core/elf/elf.hpp\"\n",
+               ":2: includes core/elf/elf.hpp, but the demo may include only core/runtime and "
+               "core/tensor"},
         Breach{"HeaderWithoutAGuard", "core/elf/x.hpp", "struct X {};\n",
                ":1: has neither #pragma once nor an include guard"},
         Breach{"HeaderWithAWrongGuard", "core/elf/x.hpp", "#ifndef A_H\n#define B_H\n#endif\n",
@@ -361,7 +363,7 @@ INSTANTIATE_TEST_SUITE_P(
                ":3: uses getenv, which only core/runtime/environment.cpp may"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Layers, WantTheLicenceOnTheFirstLineOfEverySource) {
+TEST(Layers, RequireTheLicenceOnTheFirstLineOfEverySource) {
   FakeTree tree;
   tree.write("tests/unit/elf/x_test.cpp", "\n// SPDX-License-Identifier: Apache-2.0\n");
   tree.write("core/elf/x.cpp", "// SPDX-License-Identifier: Apache-2.0 or so\n");
