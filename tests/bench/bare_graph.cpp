@@ -71,7 +71,7 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
     if (node["op"] == "null") continue;
     const auto name = node["attrs"]["func_name"].get<std::string>();
     if (node["attrs"]["flatten_data"] != "0")
-      throw Failed("operator " + name + " requires tensors without strides");
+      throw Failed("operator " + name + " has flatten_data, which is not supported");
     PackedValue* const args = values_.data() + values_.size();
     int* const codes = codes_.data() + values_.size();
     for (const Json& input : node["inputs"]) {
