@@ -52,7 +52,7 @@ Times run_benchmarks() {
 }
 
 int print_figures(const Suite& suite, const Times& times) {
-  std::printf("%-44s %12s %12s %12s  %s\n", "benchmark, ns an iteration", "median", "least", "most",
+  std::printf("%-44s %12s %12s %12s  %s\n", "benchmark, ns per iteration", "median", "min", "max",
               "repetitions");
   for (const auto& [name, values] : times.all()) {
     const auto [min, max] = std::minmax_element(values.begin(), values.end());
@@ -60,7 +60,7 @@ int print_figures(const Suite& suite, const Times& times) {
                 values.size());
   }
   int missed = 0;
-  std::printf("\n| what | limit | measured | verdict | beside it |\n|---|---|---|---|---|\n");
+  std::printf("\n| what | limit | measured | verdict | compared with |\n|---|---|---|---|---|\n");
   for (const Figure& figure : suite.figures) {
     try {
       const Row row = figure.row(times);

@@ -165,9 +165,9 @@ TEST_P(DeviceCall, DoesNotFindUnknownNames) {
   for (const std::string& name : names) {
     gantry_function function{};
     StatusBuffer status;
-    const gantry_code code = status.call([&](gantry_status* said) {
+    const gantry_code code = status.call([&](gantry_status* failure) {
       return node.table.load()->get_function(node.self, {name.data(), name.size()}, &function,
-                                             said);
+                                             failure);
     });
     EXPECT_EQ(code, GANTRY_NOT_FOUND) << name.substr(0, 20);
     EXPECT_EQ(function.table, nullptr);
@@ -189,8 +189,8 @@ TEST_P(DeviceCall, ListedKernelsExistAndCheckTheNumberOfArguments) {
     gantry_value result{};
     StatusBuffer status;
     auto& object = *reinterpret_cast<FunctionObject*>(kernel->get());
-    const gantry_code code = status.call([&](gantry_status* said) {
-      return object.target.table->call(object.target.self, &env, nullptr, 0, &result, said);
+    const gantry_code code = status.call([&](gantry_status* failure) {
+      return object.target.table->call(object.target.self, &env, nullptr, 0, &result, failure);
     });
     EXPECT_EQ(code, GANTRY_INVALID) << name;
     EXPECT_EQ(result.kind, GANTRY_NONE) << name;

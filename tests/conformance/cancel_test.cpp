@@ -76,13 +76,13 @@ TEST_P(DeviceRun, StopsSoonAfterItIsCancelled) {
   });
   while (runs < 3) std::this_thread::yield();
 
-  const auto asked = steady_clock::now();
+  const auto cancel_time = steady_clock::now();
   task.cancel();
   worker.join();
 
   EXPECT_EQ(ended, Code::cancelled);
   const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(stopped - asked).count();
+      std::chrono::duration_cast<std::chrono::milliseconds>(stopped - cancel_time).count();
   // A run stops within about 100 ms of the end of a kernel. The limit is higher because the kernel
   // itself takes longer on a busy machine or under a sanitizer.
   EXPECT_LT(waited, 2000);

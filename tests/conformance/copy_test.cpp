@@ -64,7 +64,7 @@ TEST_P(DeviceCopy, WritesOnlyItsRange) {
   free(*memory);
 }
 
-TEST_P(DeviceCopy, WithinTheDeviceTakesOffsets) {
+TEST_P(DeviceCopy, WithinTheDeviceUsesOffsets) {
   const auto source = alloc(4096), target = alloc(4096);
   ASSERT_TRUE(source.ok() && target.ok());
   const auto bytes = pattern(4096, 3);
@@ -112,7 +112,7 @@ TEST_P(DeviceCopy, BetweenItsOwnDevicesKeepsTheOrderOfBoth) {
   EXPECT_EQ(elements(there), elements(vector(1000, 1, 1, 1)));
 }
 
-TEST_P(DeviceCopy, ToAndFromEveryOtherDeviceGoesByTheHost) {
+TEST_P(DeviceCopy, ToAndFromEveryOtherDeviceRunsThroughTheHost) {
   for (const UnderTest& other : devices) {
     const auto id = runtime->device(concat(other.kind, ":0"));
     if (!id.ok()) continue;

@@ -67,9 +67,9 @@ Result<Loaded> DevicePayload::load(std::span<const std::uint8_t> bytes, gantry_o
   auto& instance = *static_cast<PluginInstance*>(server->instance.get());
   Loaded loaded;
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
+  const gantry_code code = status.call([&](gantry_status* failure) {
     return loader->load_binary(instance.self(), &blob, nullptr, &loaded.pair, &loaded.consumed,
-                               said);
+                               failure);
   });
   if (code == GANTRY_OK) return loaded;
   EXPECT_EQ(loaded.pair.table, nullptr) << "the loader fails and writes a module";
@@ -84,9 +84,9 @@ Result<std::int32_t> DevicePayload::verdict_of(std::span<const std::uint8_t> byt
   const gantry_blob blob = blob_of(bytes, pin.get());
   std::int32_t verdict = -1;
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
+  const gantry_code code = status.call([&](gantry_status* failure) {
     return loader->check_binary(static_cast<PluginInstance*>(server->instance.get())->self(), &blob,
-                                0, &verdict, said);
+                                0, &verdict, failure);
   });
   if (code != GANTRY_OK) return status.error(code, "check_binary");
   return verdict;

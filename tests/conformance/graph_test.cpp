@@ -69,7 +69,7 @@ TEST_F(DeviceGraph, RunsOnTheSelectedDevice) {
   }
 }
 
-TEST_F(DeviceGraph, TakesInputsFromAndGivesOutputsToEveryDevice) {
+TEST_F(DeviceGraph, AcceptsInputsAndOutputsOnEveryDevice) {
   Executor executor = make("abacus:0");
   for (const char* device : {"cpu", "abacus:0", "abacus:1", "soroban:0"}) {
     ASSERT_TRUE(executor.set_input("x", vector(device, 1)).ok()) << device;
@@ -98,7 +98,7 @@ TEST_F(DeviceGraph, UsesTheCallersMemoryOnItsDevice) {
   EXPECT_EQ(last_of(y), 14);
 }
 
-TEST_F(DeviceGraph, DoesNotUseMemoryOfAnotherDeviceOrWithin) {
+TEST_F(DeviceGraph, RefusesZeroCopyOfAnotherDeviceAndOfAnOffset) {
   Executor executor = make("abacus:1");
   const std::int64_t shape[] = {2, 100};
   const Tensor rows = runtime.tensor(shape, {2, 32, 1}, "abacus:1").value();
@@ -269,7 +269,7 @@ TEST_F(SpreadGraph, RunsOnAllItsDevices) {
   }
 }
 
-TEST_F(SpreadGraph, RunsInTheCallersStreamOnTheDeviceThatHasIt) {
+TEST_F(SpreadGraph, RunsInTheCallersStreamOnItsDevice) {
   auto made = runtime.executor(model, {"abacus:1", "cpu"});
   ASSERT_TRUE(made.ok()) << made.error().message;
   const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();

@@ -74,7 +74,7 @@ TEST_F(TwoVendors, RunTheirOwnArtifactsInOneProcess) {
   }
 }
 
-TEST_F(TwoVendors, DoNotTakeEachOthersTensors) {
+TEST_F(TwoVendors, RefuseEachOthersTensors) {
   const Module first = load(abacus), second = load(soroban);
   const Tensor a = vector("abacus:0", 1), x = vector("soroban:0", 1);
 
@@ -211,7 +211,7 @@ TEST_F(FilesOfBoth, AreTranslatedIfTheirPluginIsAddedLater) {
   EXPECT_TRUE(graph.ok()) << graph.error().message;
 }
 
-TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceThatHostCodeCannotTellApart) {
+TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceWithTheSameNumberInHostCode) {
   const std::string file = packed();
   runtime = without_library();
   const auto loaded = runtime.load(file, {.allow_missing = true});

@@ -15,13 +15,13 @@ constexpr std::uint64_t cell_bytes = 16 << 10;
 class DeviceOrder : public DeviceTest {
  protected:
   Status record(const TestEvent& event, void* stream) const {
-    return table([&](const auto& t, void* self, gantry_status* said) {
-      return t.event_record(self, 0, event.get(), stream, said);
+    return table([&](const auto& t, void* self, gantry_status* failure) {
+      return t.event_record(self, 0, event.get(), stream, failure);
     });
   }
   Status wait(const TestEvent& event, void* stream) const {
-    return table([&](const auto& t, void* self, gantry_status* said) {
-      return t.event_wait(self, 0, event.get(), stream, said);
+    return table([&](const auto& t, void* self, gantry_status* failure) {
+      return t.event_wait(self, 0, event.get(), stream, failure);
     });
   }
 };
@@ -59,7 +59,7 @@ TEST_P(DeviceOrder, ABlockingCopyRunsAfterEarlierWorkOfItsStream) {
   free(*second);
 }
 
-TEST_P(DeviceOrder, OfAStreamIsTheOrderOfItsCalls) {
+TEST_P(DeviceOrder, OfAStreamFollowsItsCalls) {
   const TestStream stream(device);
   if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
   const auto bytes = pattern(cell_bytes, 3), other = pattern(cell_bytes, 4);
@@ -140,11 +140,11 @@ TEST_P(DeviceOrder, TimeBetweenEventsIsNotNegative) {
   ASSERT_TRUE(copy(on_host(bytes.data()), on_device(*memory), cell_bytes, 0).ok());
   ASSERT_TRUE(record(stop, nullptr).ok());
   std::int64_t ns = -1;
-  const Status asked = table([&](const auto& t, void* self, gantry_status* said) {
-    return t.event_elapsed(self, 0, start.get(), stop.get(), &ns, said);
+  const Status called = table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.event_elapsed(self, 0, start.get(), stop.get(), &ns, failure);
   });
 
-  ASSERT_TRUE(asked.ok()) << asked.error().message;
+  ASSERT_TRUE(called.ok()) << called.error().message;
   EXPECT_GE(ns, 0);
   EXPECT_LT(ns, std::int64_t{60} * 1000 * 1000 * 1000);
   ASSERT_TRUE(synchronize().ok());
@@ -234,8 +234,8 @@ TEST_P(DeviceOrder, ARecordingRunsOnEveryLaunch) {
   const auto first = alloc(cell_bytes),
              // nothing is allocated during the capture
       second = alloc(cell_bytes);
-  const auto begin = [&](const auto& t, void* self, gantry_status* said) {
-    return t.capture_begin(self, 0, stream.get(), said);
+  const auto begin = [&](const auto& t, void* self, gantry_status* failure) {
+    return t.capture_begin(self, 0, stream.get(), failure);
   };
   const Status begun = table(begin);
   if (!begun.ok() && begun.error().code == Code::unsupported) {
@@ -245,16 +245,16 @@ TEST_P(DeviceOrder, ARecordingRunsOnEveryLaunch) {
   }
   ASSERT_TRUE(begun.ok()) << begun.error().message;
   ASSERT_TRUE(copy(on_device(*first), on_device(*second), cell_bytes, 0, stream.get()).ok());
-  ASSERT_TRUE(table([&](const auto& t, void* self, gantry_status* said) {
-                return t.capture_end(self, 0, stream.get(), &graph, said);
+  ASSERT_TRUE(table([&](const auto& t, void* self, gantry_status* failure) {
+                return t.capture_end(self, 0, stream.get(), &graph, failure);
               }).ok());
 
   for (const std::uint32_t seed : {1u, 2u}) {
     const auto bytes = pattern(cell_bytes, seed);
     std::vector<std::uint8_t> back(cell_bytes);
     ASSERT_TRUE(copy(on_host(bytes.data()), on_device(*first), cell_bytes).ok());
-    const Status launched = table([&](const auto& t, void* self, gantry_status* said) {
-      return t.capture_launch(self, 0, graph, nullptr, said);
+    const Status launched = table([&](const auto& t, void* self, gantry_status* failure) {
+      return t.capture_launch(self, 0, graph, nullptr, failure);
     });
     ASSERT_TRUE(launched.ok()) << launched.error().message;
     ASSERT_TRUE(copy(on_device(*second), on_host(back.data()), cell_bytes).ok());

@@ -157,8 +157,8 @@ TEST_P(DevicePayload, IsSavedUnchangedAndAFullDiskIsReported) {
     sink.self = &disk;
     sink.write = write_some;
     StatusBuffer status;
-    const gantry_code code = status.call([&](gantry_status* said) {
-      return loaded->pair.table->save_binary(loaded->pair.self, &sink, said);
+    const gantry_code code = status.call([&](gantry_status* failure) {
+      return loaded->pair.table->save_binary(loaded->pair.self, &sink, failure);
     });
     EXPECT_EQ(code, max == payload.size() ? GANTRY_OK : GANTRY_EXHAUSTED) << max;
     EXPECT_TRUE(code != GANTRY_OK || disk.first == payload) << max;

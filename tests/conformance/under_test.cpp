@@ -37,8 +37,9 @@ void DeviceTest::SetUp() {
 
 std::int32_t DeviceTest::count() const {
   std::int32_t count = 0;
-  const Status done = table(
-      [&](const auto& t, void* self, gantry_status* said) { return t.count(self, &count, said); });
+  const Status done = table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.count(self, &count, failure);
+  });
   EXPECT_TRUE(done.ok()) << done.error().message;
   return count;
 }
@@ -52,8 +53,8 @@ Result<void*> DeviceTest::alloc(std::uint64_t size, std::uint64_t alignment, std
   what.dtype = {1, 8, 1};
   what.scope = {scope.data(), scope.size()};
   void* data = nullptr;
-  GANTRY_CHECK(table([&](const auto& t, void* self, gantry_status* said) {
-    return t.alloc(self, index, &what, &data, said);
+  GANTRY_CHECK(table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.alloc(self, index, &what, &data, failure);
   }));
   return data;
 }
@@ -66,25 +67,25 @@ Status DeviceTest::copy(const gantry_location& from, const gantry_location& to, 
   what.from = from;
   what.to = to;
   what.size = size;
-  return table([&](const auto& t, void* self, gantry_status* said) {
-    return t.copy(self, index, &what, stream, said);
+  return table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.copy(self, index, &what, stream, failure);
   });
 }
 
 Status DeviceTest::synchronize(void* stream, std::int32_t index) const {
-  return table([&](const auto& t, void* self, gantry_status* said) {
-    return t.synchronize(self, index, stream, said);
+  return table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.synchronize(self, index, stream, failure);
   });
 }
 
 Result<std::optional<Any>> DeviceTest::attribute(std::int32_t index, std::int32_t kind) const {
   gantry_value value{};
-  Status asked = table([&](const auto& t, void* self, gantry_status* said) {
-    return t.attribute(self, index, kind, &value, said);
+  Status called = table([&](const auto& t, void* self, gantry_status* failure) {
+    return t.attribute(self, index, kind, &value, failure);
   });
-  if (asked.ok()) return std::optional(Any::adopt(value));
-  if (asked.error().code == Code::not_found) return std::optional<Any>();
-  return std::move(asked).error();
+  if (called.ok()) return std::optional(Any::adopt(value));
+  if (called.error().code == Code::not_found) return std::optional<Any>();
+  return std::move(called).error();
 }
 
 std::int64_t DeviceTest::allocated_bytes() const {
@@ -130,8 +131,8 @@ std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed) {
 TestStream::TestStream(const gantry_device& device, std::int32_t index)
     : device_(device), index_(index) {
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
-    return device.table->stream_create(device.self, index, 0, &stream_, said);
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return device.table->stream_create(device.self, index, 0, &stream_, failure);
   });
   absent_ = code == GANTRY_UNSUPPORTED;
   EXPECT_TRUE(code == GANTRY_OK || absent_) << status.error(code, "stream_create").message;
@@ -143,8 +144,8 @@ TestStream::~TestStream() {
 TestEvent::TestEvent(const gantry_device& device, std::int32_t index)
     : device_(device), index_(index) {
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
-    return device.table->event_create(device.self, index, 0, &event_, said);
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return device.table->event_create(device.self, index, 0, &event_, failure);
   });
   absent_ = code == GANTRY_UNSUPPORTED;
   EXPECT_TRUE(code == GANTRY_OK || absent_) << status.error(code, "event_create").message;

@@ -19,7 +19,7 @@ void enter(const char* function) {
 bool fails(const char* function) { return breaker().fails_in == function; }
 
 gantry_code fail(gantry_status* status) {
-  return gantry_fail(status, breaker().code, "TEST", breaker().says.c_str()), breaker().code;
+  return gantry_fail(status, breaker().code, "TEST", breaker().error_text.c_str()), breaker().code;
 }
 
 gantry_code call(void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value* result,

@@ -16,7 +16,7 @@ struct Breaker {
   // the function that throws: "create", "load_binary", "call", ...
   std::string throws_in;
   // error text of create, load_binary or call; empty: they succeed
-  std::string says;
+  std::string error_text;
   // code of that error
   gantry_code code = GANTRY_UNAVAILABLE;
   // the function that fails with it

@@ -168,7 +168,7 @@ TEST(FileShrinks, BetweenItsHeaderAndItsDataIsReportedByPack) {
 // into an error for its caller. The command line owns its process: it handles the signal and prints
 // an error.
 TEST(FileShrinks, WhileAnInputIsReadEndsTheCommandLineWithAnError) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer handles SIGBUS itself";
   const Scene scene;
   test::write_file(scene.input(), std::string_view("\x93NUMPY\x01\x00", 8));
   std::filesystem::resize_file(scene.input(), 1 << 20);
@@ -180,7 +180,7 @@ TEST(FileShrinks, WhileAnInputIsReadEndsTheCommandLineWithAnError) {
 }
 
 TEST(FileShrinks, WhileAnArtifactIsReadEndsTheCommandLineWithAnError) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer handles SIGBUS itself";
   const Scene scene;
   const auto artifact = copied_artifact(scene);
   Job job = scene.run();
@@ -193,7 +193,7 @@ TEST(FileShrinks, WhileAnArtifactIsReadEndsTheCommandLineWithAnError) {
 }
 
 TEST(FileShrinks, WhileARecipeIsReadEndsTheCommandLineWithAnError) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer handles SIGBUS itself";
   const Scene scene;
 
   const Ending run = test::run_with(
@@ -205,7 +205,7 @@ TEST(FileShrinks, WhileARecipeIsReadEndsTheCommandLineWithAnError) {
 
 // Known limit: a library does not install signal handlers, so the application receives SIGBUS.
 TEST(FileShrinks, EndsAnApplicationBySignal) {
-  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer takes SIGBUS for itself";
+  if (!test::can_sweep()) GTEST_SKIP() << "a sanitizer handles SIGBUS itself";
   const Scene scene;
   const auto artifact = copied_artifact(scene);
   Job job = scene.embedding();
@@ -234,7 +234,7 @@ class Interrupted : public testing::Test {
   struct sigaction before_ {};
 };
 
-TEST_F(Interrupted, LoadingAndRunningGoOn) {
+TEST_F(Interrupted, LoadingAndRunningSucceed) {
   for (int i = 0; i < 10; ++i) {
     auto runtime =
         Runtime::create({.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()},
@@ -249,7 +249,7 @@ TEST_F(Interrupted, LoadingAndRunningGoOn) {
   }
 }
 
-TEST_F(Interrupted, PackingGoesOn) {
+TEST_F(Interrupted, PackingSucceeds) {
   const test::TempDir directory;
   const auto recipe = read_recipe(std::filesystem::path(GANTRY_DEMO_DIR) / "digits.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.error().message;

@@ -24,7 +24,7 @@ struct Wrong {
   Code code;
   const char* reason;
   // expected in the error, with the plugin's name
-  const char* says;
+  const char* text;
 };
 
 class PluginThatIsWrong : public Plugin, public testing::WithParamInterface<Wrong> {};
@@ -37,7 +37,7 @@ TEST_P(PluginThatIsWrong, IsNamed) {
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, GetParam().code) << done.error().message;
   EXPECT_EQ(done.error().reason, GetParam().reason) << done.error().message;
-  EXPECT_THAT(done.error().message, AllOf(HasSubstr("test.breaker"), HasSubstr(GetParam().says)));
+  EXPECT_THAT(done.error().message, AllOf(HasSubstr("test.breaker"), HasSubstr(GetParam().text)));
 }
 
 gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
@@ -102,18 +102,19 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",
               "says it has consumed 0 bytes"},
         Wrong{"ACodeThatIsNone",
-              [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.says = "?"; }, Code::bug,
-              "STATUS_CODE", "returns 99, which is no code"},
-        Wrong{"ANegativeCode", [](Breaker& b) { b.fails_in = "create", b.code = -1, b.says = "?"; },
-              Code::bug, "CREATE_FAILED", "returns -1, which is no code"},
+              [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.error_text = "?"; },
+              Code::bug, "STATUS_CODE", "returns 99, which is no code"},
+        Wrong{"ANegativeCode",
+              [](Breaker& b) { b.fails_in = "create", b.code = -1, b.error_text = "?"; }, Code::bug,
+              "CREATE_FAILED", "returns -1, which is no code"},
         Wrong{"WritingAModuleAlthoughItFails",
               [](Breaker& b) {
-                b.fails_in = "load_binary", b.says = "no", b.writes_although_it_fails = true;
+                b.fails_in = "load_binary", b.error_text = "no", b.writes_although_it_fails = true;
               },
               Code::unavailable, "TEST", "writes a module although it fails"},
         Wrong{"WritingAFunctionAlthoughItFails",
               [](Breaker& b) {
-                b.fails_in = "get_function", b.says = "no", b.writes_although_it_fails = true;
+                b.fails_in = "get_function", b.error_text = "no", b.writes_although_it_fails = true;
               },
               Code::unavailable, "TEST", "writes a function although it fails"},
         Wrong{"WritingAResultAlthoughItFails",
@@ -198,13 +199,13 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
               "TEST", "fails as unavailable and gives no reason"},
         Wrong{"ATextThatIsNotUtf8",
-              [](Breaker& b) { b.fails_in = "load_binary", b.says = "caf\xe9"; }, Code::unavailable,
-              "TEST", "caf\\xe9"},
+              [](Breaker& b) { b.fails_in = "load_binary", b.error_text = "caf\xe9"; },
+              Code::unavailable, "TEST", "caf\\xe9"},
         Wrong{"ATextThatIsNotUtf8InCreate",
-              [](Breaker& b) { b.fails_in = "create", b.says = "\xff"; }, Code::unavailable,
+              [](Breaker& b) { b.fails_in = "create", b.error_text = "\xff"; }, Code::unavailable,
               "CREATE_FAILED", "create of plugin test.breaker gives a text that is not UTF-8"},
         Wrong{"ATextThatIsNotUtf8InACall",
-              [](Breaker& b) { b.fails_in = "call", b.says = "caf\xe9"; }, Code::unavailable,
+              [](Breaker& b) { b.fails_in = "call", b.error_text = "caf\xe9"; }, Code::unavailable,
               "TEST", "gives a text that is not UTF-8"},
         Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
               "TEXT_UTF8", "gives a string that is not UTF-8"}),
@@ -215,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
 struct WrongAttribute {
   const char* name;
   std::function<gantry_code(gantry_value*, gantry_status*)> attribute;
-  const char* says;
+  const char* text;
 };
 class PluginWithAWrongAttribute : public Plugin,
                                   public testing::WithParamInterface<WrongAttribute> {};
@@ -231,7 +232,7 @@ TEST_P(PluginWithAWrongAttribute, IsNamedAmongTheProblems) {
   EXPECT_EQ(devices[1].name, "breaker");
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0],
-            concat("attribute name of device breaker (plugin test.breaker) ", GetParam().says));
+            concat("attribute name of device breaker (plugin test.breaker) ", GetParam().text));
 }
 
 INSTANTIATE_TEST_SUITE_P(

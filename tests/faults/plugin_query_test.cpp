@@ -68,7 +68,7 @@ TEST(PluginQueryDeathTest, MakesNoSystemCallAndReadsNoEnvironment) {
   }
 }
 
-TEST(PluginQuery, AnswersTheSameOnEveryThread) {
+TEST(PluginQuery, ReturnsTheSameTableOnEveryThread) {
   for (const std::string& library : built_plugins()) {
     const Query query = query_of(library);
     std::vector<const gantry_plugin_table*> answers(8);

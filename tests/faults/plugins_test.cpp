@@ -27,7 +27,7 @@ TEST_F(Plugin, ThatKeepsTheRulesWorks) {
 
 class PluginThatThrows : public Plugin, public testing::WithParamInterface<const char*> {};
 
-TEST_P(PluginThatThrows, IsNamedAndTheProcessGoesOn) {
+TEST_P(PluginThatThrows, IsNamedAndTheProcessContinues) {
   breaker().throws_in = GetParam();
 
   const Status done = work();

@@ -125,7 +125,7 @@ class Checker {
       if (code_end == std::string::npos ||
           line.substr(code_end + 1).find(" // ") == std::string::npos)
         continue;
-      if (!std::regex_search(line, allowed)) report(number, "has a comment behind code");
+      if (!std::regex_search(line, allowed)) report(number, "has a trailing comment");
     }
   }
 

@@ -271,8 +271,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Breach{"ComponentAbove", "core/elf/x.cpp", "#include \"core/runtime/state.hpp\"\n",
                ":2: includes core/runtime/state.hpp, but elf may not include runtime"},
-        Breach{"CommentBehindCode", "core/elf/x.cpp", "int a;  // what a is\n",
-               ":2: has a comment behind code"},
+        Breach{"TrailingComment", "core/elf/x.cpp", "int a;  // what a is\n",
+               ":2: has a trailing comment"},
         Breach{"ComponentNotTransitive", "core/runtime/x.cpp",
                "\n#include \"core/yaml/text.hpp\"\n",
                ":3: includes core/yaml/text.hpp, but runtime may not include yaml"},
