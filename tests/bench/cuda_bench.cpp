@@ -119,7 +119,7 @@ void add_cuda(Suite& suite) {
     void* const bytes = is_locked ? locked : pageable->data();
     add_copies(
         suite, "CUDA", is_locked ? "page-locked" : "pageable", ours, bytes,
-        [raw, bytes, pageable] { return copy(raw, bytes); }, Clock::abi_boundary);
+        [raw, bytes, pageable] { return copy(raw, bytes); }, Clock::wall);
   }
   add_cycles(suite, "CUDA", "digits_mlp_cuda_ptx75.so", "cuda:0");
 }

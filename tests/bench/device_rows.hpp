@@ -32,7 +32,7 @@ struct OnDevice {
   void synchronize() const;
 };
 
-// returns  NULL if the device is not available; prints the reason
+// returns  NULL if the device is not available; the reason is printed
 std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artifact,
                                     const std::string& name);
 
@@ -50,7 +50,7 @@ using MakeCopy = std::function<Copy()>;
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,
                   const MakeWay& raw, double limit);
 
-enum class Clock { abi_boundary, thread };
+enum class Clock { wall, thread };
 
 // Adds figures of blocking copies of kCopyBytes to the device and to the host, with a limit of 0.95
 // of the driver's rate.

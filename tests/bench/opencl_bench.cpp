@@ -183,7 +183,7 @@ void add_opencl(Suite& suite) {
       suite, "OpenCL", ours, [raw] { return launches(*raw); }, 1.2);
   add_copies(
       suite, "OpenCL", "", ours, bytes->data(), [raw, bytes] { return copy(*raw, bytes->data()); },
-      Clock::abi_boundary);
+      Clock::wall);
   add_steady_run(suite, ours);
   add_first_runs(suite);
   add_cycles(suite, "OpenCL", "digits_mlp_opencl.so", ours->name);

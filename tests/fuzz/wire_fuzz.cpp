@@ -22,8 +22,8 @@ using namespace gantry::fuzz;
 
 namespace {
 
-// True if `left` can contain at least `min_bytes` items. dmlc allocates the stated length before it
-// reads, so it is used only then.
+// True if `left` is too short for a count, or can contain as many items of `min_bytes` bytes as its
+// count states. dmlc allocates that many items before it reads, so it must not read other inputs.
 bool can_be_there(std::span<const std::uint8_t> left, std::uint64_t min_bytes) {
   std::uint64_t count = 0;
   if (left.size() < sizeof count) return true;
