@@ -18,7 +18,7 @@ std::optional<std::int64_t> number(const Device& device, cl_device_info what) {
   return static_cast<std::int64_t>(value);
 }
 
-// The number in "OpenCL 3.0 PoCL ...", whose beginning the standard defines.
+// Returns "3.0" for "OpenCL 3.0 PoCL ..."; the OpenCL specification defines the prefix.
 std::string version_number(const Device& device) {
   const std::string_view version(device.version);
   const std::size_t begin = version.find(' ');
@@ -27,8 +27,8 @@ std::string version_number(const Device& device) {
   return std::string(version.substr(begin + 1, end - begin - 1));
 }
 
-// Threads that run in step. In the standard it is a property of a kernel, in extensions of vendors
-// one of the device; compilers assume 1.
+// Threads that run in lockstep. OpenCL defines it per kernel, vendor extensions define it per
+// device; 1 without such an extension, which is the value that compilers assume.
 std::int64_t warp_size(const Device& device) {
   const std::string extensions = device_text(device.id, CL_DEVICE_EXTENSIONS);
   std::optional<std::int64_t> size;
@@ -76,7 +76,7 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
       return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
     case GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT: {
       const auto pixels = number<cl_uint>(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
-      // 0: no images of buffers.
+      // 0: the device cannot create images from buffers.
       return pixels && *pixels > 0 ? pixels : std::nullopt;
     }
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:

@@ -14,7 +14,7 @@ Result<Buffer*> buffer_of(void* data) {
   auto* const buffer = static_cast<Buffer*>(data);
   if (buffer != nullptr && buffer->mark == Buffer::mark_of_ours) return buffer;
   return invalid("memory at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                 " is no buffer of an opencl device")
+                 " is not a buffer of an opencl device")
       .with_reason("DEVICE_DATA");
 }
 
@@ -32,7 +32,7 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
                        ", and textures are not supported: export the model without them")
         .with_reason("MEMORY_SCOPE");
   }
-  // The driver has no empty buffers.
+  // OpenCL has no empty buffers.
   const std::uint64_t size = what.size == 0 ? 1 : what.size;
   if (size > device.max_bytes) {
     return exhausted(what.size, " bytes on ", device.described(), ", most in one allocation is ",
@@ -55,7 +55,7 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   return buffer.release();
 }
 
-// The driver keeps the memory until the commands that use it are done.
+// The driver keeps the memory until the commands that use it have finished.
 void DeviceFunctions::free(void* data) {
   const Result<Buffer*> found = buffer_of(data);
   if (!found.ok()) return;
@@ -66,7 +66,9 @@ void DeviceFunctions::free(void* data) {
 
 namespace {
 
-// One side of a copy, on a device.
+// Returns the buffer of one end of a copy.
+//
+// name     [in]   "from" or "to", for errors
 Result<Buffer*> side(const gantry_location& location, std::uint64_t size, std::string_view name) {
   if (location.device.type != device_type) {
     return unsupported("copy ", name, " device type ", location.device.type,
@@ -100,13 +102,13 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   }
   if ((from != nullptr && from->platform != device.platform) ||
       (to != nullptr && to->platform != device.platform)) {
-    return unsupported("copy between devices of two OpenCL drivers goes by the host")
+    return unsupported("copy between devices of two OpenCL drivers: copy through host memory")
         .with_reason("DEVICE_PAIR");
   }
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
   const bool blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;
   cl_int error = CL_SUCCESS;
-  // The driver refuses empty copies; a blocking one still waits.
+  // OpenCL rejects empty copies; an empty blocking copy still waits for the queue.
   if (what.size == 0) {
     if (blocking) error = clFinish(queue);
   } else if (from == nullptr) {

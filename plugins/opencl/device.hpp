@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device "opencl": the functions of its table.
+// The device "opencl": the functions of its device table.
 //
-//     alloc returns a Buffer*: a handle; offsets are passed beside it
-//     a stream is a command queue, in order, with times; an event is a marker in one
+//     alloc returns a Buffer*, an opaque handle; offsets are passed separately
+//     a stream is an in-order command queue with profiling; an event is a marker in a queue
 #pragma once
 
 #include "program.hpp"
@@ -18,9 +18,9 @@ namespace gantry::opencl {
 
 struct Plugin;
 
-// What `data` of a tensor on this device points at.
+// The object that `data` of a tensor on this device points to.
 struct Buffer {
-  // "gantrycl"
+  // "gantrycl" in little-endian byte order.
   static constexpr std::uint64_t mark_of_ours = 0x6c637972746e6167;
 
   std::uint64_t mark = mark_of_ours;
@@ -28,7 +28,7 @@ struct Buffer {
   std::uint64_t size = 0;
   Platform* platform = nullptr;
   Device* device = nullptr;
-  // Of no other buffer; 0 of none.
+  // Never reused by another buffer; 0 is no buffer.
   std::uint64_t number = 0;
 };
 
@@ -36,14 +36,13 @@ struct Buffer {
 // costs    one load
 Result<Buffer*> buffer_of(void* data);
 
-// A marker that is set anew by each event_record.
+// Each event_record replaces the marker.
 struct Event {
   std::mutex mutex;
   OwnedEvent marker;
 };
 
-// One device, for one call. Functions of streams and events are in stream.cpp, attribute() is in
-// attributes.cpp.
+// One device, for one call. stream.cpp implements streams and events, attributes.cpp attribute().
 struct DeviceFunctions {
   static constexpr DeviceIdentity identity{
       .name = "opencl", .type = device_type, .flags = GANTRY_DEVICE_OPAQUE_DATA};

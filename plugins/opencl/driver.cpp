@@ -13,14 +13,14 @@ namespace gantry::opencl {
 namespace {
 
 constexpr char vendor_directory[] = "/etc/OpenCL/vendors";
-// CL_PLATFORM_NOT_FOUND_KHR, of the loader
+// CL_PLATFORM_NOT_FOUND_KHR, which the ICD loader returns.
 constexpr cl_int no_platform = -1001;
 
-// What of the loader's own search can be seen: the files that name drivers.
+// Repeats the ICD loader's search for drivers, to list the files that it finds.
 Error no_driver() {
-  // the loader's own variable
-  const char* const said = std::getenv("OCL_ICD_VENDORS");
-  const std::string directory = said != nullptr && *said != 0 ? said : vendor_directory;
+  // A variable of the ICD loader.
+  const char* const vendors = std::getenv("OCL_ICD_VENDORS");
+  const std::string directory = vendors != nullptr && *vendors != 0 ? vendors : vendor_directory;
   std::error_code error;
   std::string files;
   for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
@@ -29,7 +29,8 @@ Error no_driver() {
       files.append(files.empty() ? "" : ", ").append(quoted(at->path().filename().string()));
   }
   return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ",
-                     quoted(directory), said != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
+                     quoted(directory),
+                     vendors != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
                      files.empty() ? "and finds none"
                                    : concat("and none of ", files, " names a driver that starts"),
                      "; Debian's pocl-opencl-icd has one for CPUs")
@@ -58,11 +59,13 @@ int rank_of(cl_device_id device) {
   return type & CL_DEVICE_TYPE_CPU ? 2 : 3;
 }
 
-// A driver older than OpenCL 2.1 has no place for the function in its table: the loader would call what lies behind.
+// Returns the driver's function for SPIR-V; NULL: there is none. The ICD loader calls functions
+// through the driver's table without a check of its length, and the table of a driver older than
+// OpenCL 2.1 ends before clCreateProgramWithIL.
 clCreateProgramWithILKHR_fn create_from_il(const Platform& platform) {
   const int version = version_in(platform.version);
   if (version >= 210) return clCreateProgramWithIL;
-  // nor one to ask for extensions
+  // The table ends before clGetExtensionFunctionAddressForPlatform.
   if (version < 120) return nullptr;
   return reinterpret_cast<clCreateProgramWithILKHR_fn>(
       clGetExtensionFunctionAddressForPlatform(platform.id, "clCreateProgramWithILKHR"));
@@ -184,7 +187,7 @@ Status Driver::start() {
   std::vector<std::pair<cl_device_id, Platform*>> found;
   for (const cl_platform_id id : ids) {
     cl_uint count = 0;
-    // a driver whose hardware is not there
+    // A driver without devices: its hardware is absent.
     if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0)
       continue;
     auto platform = std::make_unique<Platform>();

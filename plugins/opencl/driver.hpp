@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpenCL driver: its platforms and devices, found when they are first asked for; contexts and queues, made when
-// they are first used.
+// The platforms and devices of the OpenCL drivers, enumerated by the first call; contexts and
+// queues, created on first use.
 //
 //     platform 0 (PoCL)      one context ---- device opencl:0, its default queue
 //                                        \--- device opencl:1, ...
 //
-// Devices of one platform share a context, so that buffers can be copied between them. Order: GPUs, accelerators,
-// CPUs, others; within each as the platforms list them.
+// Devices of one platform share a context, so that buffers can be copied between them. Order: GPUs,
+// accelerators, CPUs, others; within each kind, the order in which the platforms list them.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 210
@@ -28,10 +28,10 @@
 
 namespace gantry::opencl {
 
-// DLPack's
+// kDLOpenCL of DLPack.
 constexpr std::int32_t device_type = 4;
 
-// One reference to an object of the driver.
+// Owns one reference to an object of the driver.
 template <class T, cl_int(CL_API_CALL* Release)(T)>
 class Owned {
  public:
@@ -57,23 +57,27 @@ using OwnedKernel = Owned<cl_kernel, clReleaseKernel>;
 using OwnedEvent = Owned<cl_event, clReleaseEvent>;
 using OwnedBuffer = Owned<cl_mem, clReleaseMemObject>;
 
-// "CL_OUT_OF_RESOURCES"; "OpenCL error -9999" for one without a name.
+// Returns "CL_OUT_OF_RESOURCES"; "OpenCL error -9999" for a number without a name.
 std::string error_name(cl_int error);
 
+// Returns the error of a failed driver call, with the driver's number.
+//
 // what     [in]   "clCreateBuffer of 64 bytes on opencl:0"
-// returns  EXHAUSTED where memory is short, UNAVAILABLE otherwise; reason DRIVER_CALL, with the driver's number
+// returns  EXHAUSTED    out of memory or resources (DRIVER_CALL)
+//          UNAVAILABLE  other errors (DRIVER_CALL)
 Error driver_error(cl_int error, std::string_view what);
 
-// A text that the driver has about a device; empty where it has none.
+// Returns a text property of a device; empty: the driver does not report it.
 std::string device_text(cl_device_id device, cl_device_info what);
 
-// 210 for "OpenCL 2.1 PoCL ...", as CL_TARGET_OPENCL_VERSION counts; 0 for what does not begin as the standard says.
+// Returns 210 for "OpenCL 2.1 PoCL ...", the number format of CL_TARGET_OPENCL_VERSION; 0 for text
+// without the prefix that the OpenCL specification defines.
 int version_in(std::string_view text);
 
 struct Platform {
   cl_platform_id id = nullptr;
   std::string name, version;
-  // Of OpenCL 2.1, or of the extension cl_khr_il_program; NULL: the driver has neither.
+  // From OpenCL 2.1 or the extension cl_khr_il_program; NULL: the driver has neither.
   clCreateProgramWithILKHR_fn create_from_il = nullptr;
   std::vector<cl_device_id> devices;
   std::mutex mutex;
@@ -85,17 +89,17 @@ struct Device {
   cl_device_id id = nullptr;
   std::int32_t index = 0;
   std::string name, version, driver;
-  // of one allocation
+  // Limit of one allocation.
   std::uint64_t max_bytes = 0;
-  // of a part of a buffer
+  // Required alignment of a sub-buffer's offset.
   std::uint64_t alignment_bytes = 1;
-  // of one work-group
+  // Limit of one work-group.
   std::size_t max_threads = 0;
   std::atomic<std::int64_t> allocated_bytes{0};
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};
 
-  // The versions of SPIR-V that can be handed to it: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
+  // Returns the SPIR-V versions that the device accepts: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
   std::string spirv() const;
   // "opencl:0 (pthread-...)"
   std::string described() const { return concat("opencl:", index, " (", name, ")"); }
@@ -108,15 +112,16 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
   ~Driver();
 
-  // returns  UNAVAILABLE  there is no driver; the text says where was looked (DRIVER_MISSING)
+  // returns  UNAVAILABLE  no driver starts; the text names the searched directory
+  //                       (DRIVER_MISSING)
   // costs    the first call starts the drivers: up to seconds
   Result<std::int32_t> count();
-  // returns  INVALID  index past the count
+  // returns  INVALID  index is not below count()
   Result<Device*> device(std::int32_t index);
   Result<cl_context> context(Device& device);
-  // stream   [in]   of that device; NULL: its default
+  // stream   [in]   a queue of that device; NULL: its default queue
   Result<cl_command_queue> queue(Device& device, void* stream);
-  // In order, with times.
+  // Creates an in-order queue with profiling; the caller owns it.
   Result<cl_command_queue> new_queue(Device& device);
 
  private:

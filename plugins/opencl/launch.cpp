@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call of a kernel: sets its arguments and enqueues it; nothing waits.
+// One call of a kernel: sets its arguments and enqueues it without waiting.
 #include "plugin.hpp"
 
 #include <gantry/quoted.hpp>
@@ -13,9 +13,10 @@
 namespace gantry::opencl {
 namespace {
 
-// A part of a buffer from an offset to its end, as the driver wants it: a buffer of its own.
+// Returns a sub-buffer from an offset to the end of a buffer.
 //
-// returns  UNSUPPORTED  the driver cannot begin a part there (BUFFER_OFFSET)
+// returns  INVALID      offset is not below the buffer's size (BUFFER_OFFSET)
+//          UNSUPPORTED  the offset does not have the device's alignment (BUFFER_OFFSET)
 Result<OwnedBuffer> part_of(const Buffer& buffer, std::uint64_t offset, const Device& device,
                             const KernelCall& call, std::size_t argument) {
   if (offset >= buffer.size) {
@@ -52,6 +53,7 @@ Error argument_error(cl_int error, const KernelCall& call, std::size_t i) {
                       concat("clSetKernelArg of argument ", i, " of kernel ", quoted(call.name())));
 }
 
+// True if the kernel object already holds this value from the last launch.
 bool is_held(const Slot::Held& held, const gantry_value& value) {
   if (value.kind != held.value.kind || std::memcmp(&value.i, &held.value.i, sizeof value.i) != 0)
     return false;
@@ -61,7 +63,7 @@ bool is_held(const Slot::Held& held, const gantry_value& value) {
   return buffer.ok() && (*buffer)->number == held.buffer;
 }
 
-// parts    [out]  what must live until the launch is enqueued
+// parts    [out]  sub-buffers that must live until the launch is enqueued
 Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gantry_value& value,
                     const gantry_env& env, const Device& device, std::vector<OwnedBuffer>& parts) {
   Slot::Held& held = slot.held[i];
@@ -115,8 +117,8 @@ Status set_extents(Slot& slot, const KernelCall& call, std::span<const gantry_va
 Error launch_error(cl_int error, const KernelCall& call, const Slot& slot, const Device& device) {
   const auto& block = slot.local;
   if (error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE) {
-    return unsupported("kernel ", quoted(call.name()), " wants work-groups of ", block[0], " x ",
-                       block[1], " x ", block[2], ", ", device.described(), " has at most ",
+    return unsupported("kernel ", quoted(call.name()), " requires work-groups of ", block[0], " x ",
+                       block[1], " x ", block[2], ", ", device.described(), " allows at most ",
                        device.max_threads, " work-items in one: export it for this device")
         .with_reason("LAUNCH_EXTENT")
         .native("OPENCL", error);

@@ -38,7 +38,7 @@ Kernel* Module::find(std::string_view name) {
 
 Slot& Module::slot(std::size_t index, const Device& device) {
   std::call_once(sized_, [&] {
-    // `device` exists, so the count is known.
+    // `device` exists, so count() cannot fail.
     const auto devices = static_cast<std::size_t>(*plugin.driver.count());
     slots_ = std::make_unique<Slot[]>(payload.calls.size() * devices);
     programs_ = std::make_unique<ProgramSlot[]>(payload.programs.size() * devices);
@@ -70,7 +70,7 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
   error = clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (error == CL_SUCCESS && count != call.parameter_count()) {
     return malformed(no_offset, "kernel ", quoted(call.name()), " takes ", count,
-                     " arguments, the payload's list says ", call.parameter_count())
+                     " arguments, the payload's list states ", call.parameter_count())
         .with_reason("KERNEL_CODE");
   }
   slot.kernel = std::move(kernel);

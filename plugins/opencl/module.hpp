@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded payload: its kernels as functions, built for a device when they are first called there.
+// A loaded payload: its kernels as functions. The first call on a device builds a kernel for it.
 #pragma once
 
 #include "device.hpp"
@@ -16,11 +16,11 @@
 
 namespace gantry::opencl {
 
-// One kernel on one device. A driver's kernel object holds the arguments of the next launch, so one
-// thread at a time uses it.
+// One kernel on one device. The driver's kernel object stores the arguments of the next launch, so
+// only one thread at a time may use it.
 struct Slot {
-  // An argument of the last launch. Most calls pass the same, and reading and setting it again costs
-  // more than comparing. NONE: not known.
+  // An argument of the last launch. Most calls repeat it, and a comparison costs less than setting
+  // it again. Kind NONE: not set.
   struct Held {
     gantry_value value{};
     // Buffer::number: a new buffer may have the address of an old one.
@@ -30,7 +30,7 @@ struct Slot {
   std::mutex mutex;
   OwnedKernel kernel;
   bool launched = false;
-  // Parameters, then extents.
+  // Values of the parameters, then of the launch extents.
   std::vector<Held> held;
   std::array<std::size_t, 3> global{};
   std::array<std::size_t, 3> local{};
@@ -51,33 +51,34 @@ class Module {
   static constexpr LoaderIdentity identity{
       .type_key = "opencl", .device = "opencl", .is_parallel = true};
   static Result<std::unique_ptr<Module>> load(Plugin& plugin, Blob& blob);
-  // Text is compiled anywhere, SPIR-V where the driver takes it; whether a binary matches the device
-  // is known only when it is loaded.
+  // Source compiles on every device, SPIR-V on devices that accept it. Whether a binary matches the
+  // device is determined only when it is loaded.
   static Result<std::int32_t> check(Plugin& plugin, Blob& blob, std::int32_t device_index);
 
   Module(Plugin& plugin, Payload payload);
 
-  // NULL where there is none.
+  // NULL: no kernel has this name.
   Kernel* find(std::string_view name);
   std::vector<std::string_view> names() const { return payload.table.names(); }
   Status save(const Sink& sink) const { return sink.write(payload.kept.bytes); }
 
-  // Returns where kernel `index` is kept on a device.
+  // Returns the slot of kernel `index` on a device.
   Slot& slot(std::size_t index, const Device& device);
-  // Makes the slot's kernel; its mutex is held.
+  // Creates the slot's kernel. The caller holds the slot's mutex.
   //
-  // returns  MALFORMED  the code has no such kernel, or it takes another number of arguments than
-  //                     the payload states (KERNEL_CODE)
+  // returns  MALFORMED  the code lacks the kernel, or its number of arguments differs from the
+  //                     payload's (KERNEL_CODE)
   //          others     see Programs::build
   Status make(Slot& slot, std::size_t index, Device& device);
-  // Keeps the program of `index` in the cache once its first launch is done.
+  // Schedules the program of kernel `index` for the disk cache, after its first launch has
+  // finished.
   void launched(std::size_t index, const Device& device, OwnedEvent launch);
 
   Plugin& plugin;
   const Payload payload;
 
  private:
-  // A program on one device: kernels of old payloads share one.
+  // A program on one device; all kernels of an old payload share one.
   struct ProgramSlot {
     std::mutex mutex;
     Built built;
@@ -87,13 +88,13 @@ class Module {
                      static_cast<std::size_t>(device.index)];
   }
 
-  // By kernel.
+  // Indexed by kernel.
   std::vector<Kernel> kernels_;
   std::once_flag sized_;
   std::size_t device_count_ = 0;
-  // By kernel and device.
+  // Indexed by kernel and device.
   std::unique_ptr<Slot[]> slots_;
-  // By program and device.
+  // Indexed by program and device.
   std::unique_ptr<ProgramSlot[]> programs_;
 };
 

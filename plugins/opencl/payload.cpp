@@ -12,11 +12,11 @@ namespace {
 constexpr std::string_view marker = "// Function: ";
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
-// Index in programs by name of the kernel.
+// Maps a kernel's name to the index of its program.
 using Named = std::map<std::string_view, std::size_t>;
 
-// True for the common layout: it begins with a short word, the other one with a count and the length
-// of a name.
+// True for the layout that begins with a format. The SPIR-V layout begins with a count and the
+// length of a name, which do not read as a short word.
 bool begins_with_format(const ByteReader& in) {
   ByteReader ahead = in;
   const auto format = ahead.read_string("format");
@@ -34,9 +34,10 @@ Result<CodeForm> form_of(std::string_view format) {
       .with_reason("BLOB_FORMAT");
 }
 
-// Cuts a text into the programs of its kernels. Of a name that comes twice the first is used.
+// Splits a text into the programs of its kernels. If a name occurs twice, the first program is
+// used.
 //
-// returns  empty where no line begins with the marker
+// returns  empty: no line begins with the marker
 Named split(std::string_view text, std::vector<Program>& programs) {
   Named named;
   const auto next_marker = [&](std::size_t from) {
@@ -69,7 +70,7 @@ std::string names_in(const Named& named) {
   return names.empty() ? "none" : names;
 }
 
-// Assigns each kernel the program of its name.
+// Assigns to each kernel the program of the same name.
 Status assign(Payload& payload, const Named& named, std::uint64_t at) {
   for (const KernelInfo& kernel : payload.table.kernels()) {
     const auto found = named.find(kernel.name);
@@ -135,7 +136,7 @@ Status read_spirv(Blob& blob, Payload& payload) {
   Named named;
   for (const Shader& shader : shaders) {
     if (!named.emplace(shader.name, payload.programs.size()).second) {
-      return malformed(shaders_at, "shader ", quoted(shader.name), " comes twice")
+      return malformed(shaders_at, "shader ", quoted(shader.name), " appears twice")
           .with_reason("KERNEL_CODE");
     }
     payload.programs.push_back({CodeForm::spirv, shader.words});

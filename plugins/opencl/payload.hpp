@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of the type key "opencl": kernels, and the code that they are built from. No driver is
-// used.
+// The payload of the type key "opencl": kernels and their code. Parsing it needs no driver.
 //
-//     str format  kernel table  str data      all releases; format is that of the data
+//     str format  kernel table  str data      all releases; `format` describes `data`
 //     kernel table  u64 n  n times {str name, u32 flag, vec<u32> words}     SPIR-V, v0.13 to v0.23
 //
 // A text of v0.8 and later has a line "// Function: <kernel>" before each kernel's program; older
@@ -29,24 +28,26 @@ struct Program {
   std::string_view code;
 };
 
-// Views into the bytes that were read.
+// Views into `kept`.
 struct Payload {
-  // nullopt: the SPIR-V layout.
+  // nullopt: the SPIR-V layout, which has no format.
   std::optional<std::string_view> format;
   KernelTable table;
-  // As table.kernels().
+  // Parallel to table.kernels().
   std::vector<KernelCall> calls;
-  // Likewise: index in programs.
+  // Index in `programs`, parallel to table.kernels().
   std::vector<std::size_t> program_of;
   std::vector<Program> programs;
   PayloadBytes kept;
 };
 
-// returns    MALFORMED    the bytes break the layout; a kernel without code
-//            UNSUPPORTED  a format, a parameter or a way of launching that this plugin does not know
-// costs      O(bytes); copies names only
-// source     apache/tvm src/runtime/opencl/opencl_module.cc, opencl_module_spirv.cc;
-//            src/runtime/source_utils.cc
+// Parses a payload.
+//
+// returns  MALFORMED    the bytes break the layout, or a kernel has no code
+//          UNSUPPORTED  an unknown format, parameter kind or launch tag
+// costs    O(bytes); copies names only
+// source   apache/tvm src/runtime/opencl/opencl_module.cc, opencl_module_spirv.cc;
+//          src/runtime/source_utils.cc
 Result<Payload> read_payload(Blob& blob);
 
 }  // namespace gantry::opencl

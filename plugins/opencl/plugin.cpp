@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry.opencl - kernels that a compiler exported for OpenCL, and the devices of OpenCL drivers.
+// gantry.opencl - kernels exported for OpenCL, and the devices of the installed OpenCL drivers.
 #include "plugin.hpp"
 
 namespace gantry::opencl {

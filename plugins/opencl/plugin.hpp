@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin in one runtime.
+// The state of the plugin in one runtime.
 #pragma once
 
 #include "device.hpp"
@@ -26,9 +26,9 @@ struct Plugin {
 
   Host host;
   Driver driver;
-  // Destroyed before the driver: it waits for launches.
+  // Destroyed before the driver: its destructor waits for launches.
   Programs programs;
-  // Buffer::number
+  // The last Buffer::number assigned.
   std::atomic<std::uint64_t> last_buffer{0};
 };
 

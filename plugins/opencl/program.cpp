@@ -13,12 +13,13 @@
 namespace gantry::opencl {
 namespace {
 
-// Part of the key: changes with the meaning of what is stored.
+// Part of every cache key; changes when the content of the files changes.
 constexpr std::string_view cache_version = "opencl program 1";
-// A status has room for about 2,000 bytes; the runtime's log gets the whole of it.
+// Bytes of a compiler's log in an error text: a status holds about 2,000 bytes. The runtime's log
+// contains the whole text.
 constexpr std::size_t max_log_shown = 1400;
 
-// One build in the runtime's trace: a first run waits for it.
+// Adds one build to the runtime's trace: builds dominate the time of a first run.
 class Span {
  public:
   Span(Host host, std::string name)
@@ -39,7 +40,7 @@ class Span {
   std::int64_t begun_ = -1;
 };
 
-// returns  NULL with the driver's error
+// error    [out]  the driver's result; CL_SUCCESS unless NULL is returned
 cl_program create(cl_context context, const Device& device, const Program& program, cl_int& error) {
   const char* text = program.code.data();
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
@@ -48,13 +49,13 @@ cl_program create(cl_context context, const Device& device, const Program& progr
     return clCreateProgramWithSource(context, 1, &text, &size, &error);
   if (program.form == CodeForm::binary)
     return clCreateProgramWithBinary(context, 1, &device.id, &size, &bytes, nullptr, &error);
-  // Drivers read words; a payload has any alignment.
+  // Drivers read SPIR-V as aligned words; a payload has no alignment.
   std::vector<std::uint32_t> words(size / 4);
   std::memcpy(words.data(), text, 4 * words.size());
   return device.platform->create_from_il(context, words.data(), 4 * words.size(), &error);
 }
 
-// Returns the binary for one of the devices of a program.
+// Returns a program's binary for one of its devices; empty: the driver has none.
 std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   cl_uint count = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != 0)
@@ -67,7 +68,7 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
                        nullptr) != 0)
     return {};
   std::vector<std::uint8_t> binary;
-  // NULL: the binary of this device is not read.
+  // NULL: the driver skips this device's binary.
   std::vector<unsigned char*> locations(count, nullptr);
   for (cl_uint i = 0; i < count; ++i) {
     if (devices[i] != device) continue;
@@ -80,7 +81,7 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   return binary;
 }
 
-// Returns the lines of a compiler's log, indented as lines of context are.
+// Returns the lines of a compiler's log, indented like an error's lines of context.
 std::string indented(std::string_view log) {
   std::string out;
   for (std::size_t at = 0; at < log.size();) {
@@ -104,7 +105,7 @@ Programs::Programs(Host host, Driver& driver, DiskCache::Options cache, std::str
 
 std::string Programs::key_of(const Device& device, const Program& program) const {
   if (program.form == CodeForm::binary || cache_.directory().empty()) return {};
-  // The whole code, not its digest: the cache compares keys byte for byte.
+  // The key contains the whole code, not a digest: the cache compares keys byte for byte.
   return DiskCache::key({cache_version, device.platform->name, device.platform->version,
                          device.name, device.version, device.driver, options_,
                          program.form == CodeForm::spirv ? "spirv" : "cl", program.code});
@@ -146,7 +147,7 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
                             ": ", error_name(error));
   const std::string all = concat(what, indented(log));
   host_.log(GANTRY_LOG_ERROR, all);
-  what.append(log.empty() ? "\n  the compiler gives no log"
+  what.append(log.empty() ? "\n  the compiler's log is empty"
                           : indented(std::string_view(log).substr(0, max_log_shown)));
   if (log.size() > max_log_shown) what.append("\n  (the rest is in the log)");
   return unsupported(what).with_reason("KERNEL_BUILD").native("OPENCL", error);
@@ -165,7 +166,7 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
   const std::string spirv = code.form == CodeForm::spirv ? device.spirv() : std::string();
   if (code.form == CodeForm::spirv && spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V, which ", device.described(), ", ",
-                       device.version, ", does not take: export it as OpenCL C")
+                       device.version, ", does not accept: export it as OpenCL C")
         .with_reason("SPIRV");
   }
   cl_int error = CL_SUCCESS;
@@ -178,7 +179,7 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
   }
   if (error == CL_INVALID_VALUE && !spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V that ", device.described(),
-                       " refuses; it takes ", spirv, ": export it for one of these")
+                       " rejects; it accepts ", spirv, ": export it for one of these")
         .with_reason("SPIRV")
         .native("OPENCL", error);
   }

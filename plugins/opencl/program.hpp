@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a kernel's code to a program that a device runs: the binary of an earlier process if the disk
-// cache has it, else what the driver's compiler makes.
+// Builds a kernel's code into a program for a device: from the binary in the disk cache if there is
+// one, else with the driver's compiler.
 //
-//     build()   cache -> binary, or source / SPIR-V -> compiler
-//     launch    the first one of a kernel; some drivers finish compiling only now, for the work-group
-//               size of the launch
-//     settle()  after a wait: stores the binaries of programs that have run
+//     build()   loads the binary from the cache, or compiles source or SPIR-V
+//     launch    the kernel's first launch; some drivers finish compiling here, for the launch's
+//               work-group size
+//     settle()  called after a wait; stores the binaries of programs that have run
 #pragma once
 
 #include "driver.hpp"
@@ -26,30 +26,33 @@ namespace gantry::opencl {
 // A program, ready for clCreateKernel.
 struct Built {
   OwnedProgram program;
-  // Of the cache, for its binary; empty: it is stored already, or none is kept.
+  // Cache key of its binary; empty: the binary is already stored, or is not cached.
   std::string key;
 };
 
 class Programs {
  public:
-  // options  [in]   for the compiler, as clBuildProgram takes them
+  // options  [in]   compiler options in the syntax of clBuildProgram
   Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options);
   ~Programs() { settle(true); }
 
-  // kernel   [in]   for messages
-  // returns  UNSUPPORTED  the compiler refuses it, with the compiler's log (KERNEL_BUILD); the device
-  //                       takes no SPIR-V
+  // Builds a program, or loads it from the cache.
+  //
+  // kernel   [in]   the kernel's name, for messages
+  // returns  UNSUPPORTED  the compiler rejects the code; the text contains its log (KERNEL_BUILD); the
+  //                       device does not accept SPIR-V, or not this version (SPIRV); the binary is
+  //                       for another device (BLOB_ARCH)
   // thread   any
   // costs    up to seconds
   Result<Built> build(Device& device, const Program& program, std::string_view kernel);
 
-  // Stores a program's binary once its first launch is done.
+  // Schedules a program's binary for settle(), after its first launch has finished.
   void keep_after(const Built& built, const Device& device, OwnedEvent launch);
 
-  // Stores the binaries of programs whose first launch is done.
+  // Stores the binaries of programs whose first launch has finished.
   //
-  // wait     [in]   true: waits for those that are still running
-  // costs    one load while there are none, else a file for each
+  // wait     [in]   true: waits for launches that are still running
+  // costs    one atomic load if none is scheduled, else one file for each
   void settle(bool wait);
 
  private:

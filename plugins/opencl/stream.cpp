@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams are command queues; events are markers in them, whose times the driver measures.
+// Streams and events. A stream is a command queue; an event is a marker in a queue, with the
+// driver's timestamp.
 #include "plugin.hpp"
 
 #include <mutex>
@@ -9,7 +10,7 @@
 namespace gantry::opencl {
 namespace {
 
-// Returns one reference to the marker of an event; empty: it was never recorded.
+// Returns a new reference to an event's marker; empty: the event was never recorded.
 OwnedEvent marker_of(Event& event) {
   const std::lock_guard lock(event.mutex);
   const cl_event marker = event.marker.get();
@@ -43,7 +44,7 @@ Result<cl_command_queue> DeviceFunctions::stream_create() {
   return plugin.driver.new_queue(device);
 }
 
-// The driver keeps the queue until the commands in it are done; a flush makes sure that they begin.
+// The driver keeps the queue until its commands have finished; the flush submits them.
 void DeviceFunctions::stream_destroy(cl_command_queue stream) {
   clFlush(stream);
   clReleaseCommandQueue(stream);
@@ -57,7 +58,7 @@ Status DeviceFunctions::event_record(Event* event, cl_command_queue stream) {
     return driver_error(error, concat("clEnqueueMarkerWithWaitList on ", device.described()));
   }
   OwnedEvent recorded(marker);
-  // Another queue may wait for it, and nothing else would make this one begin.
+  // Another queue may wait for the marker, and nothing else is certain to submit this queue.
   error = clFlush(queue);
   if (error != CL_SUCCESS) return driver_error(error, concat("clFlush on ", device.described()));
   const std::lock_guard lock(event->mutex);
@@ -67,7 +68,7 @@ Status DeviceFunctions::event_record(Event* event, cl_command_queue stream) {
 
 Status DeviceFunctions::event_wait(Event* event, cl_command_queue stream) {
   const OwnedEvent marker = marker_of(*event);
-  // Never recorded: there is nothing to wait for.
+  // Never recorded: no wait.
   if (!marker) return {};
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
   const cl_event awaited = marker.get();

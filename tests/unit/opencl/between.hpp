@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the driver that this program defines itself, between the plugin and the ICD loader: they count, and
-// they answer as drivers do that are not there. All others go to the driver as they are.
+// Driver functions that the test program defines, which intercept the plugin's calls of the ICD
+// loader. They count calls and simulate other drivers; all other calls reach the driver unchanged.
 #pragma once
 
 #include "plugins/opencl/driver.hpp"
@@ -13,18 +13,19 @@
 namespace gantry::opencl::test {
 
 struct Between {
-  // clCreateProgramWithSource
+  // Calls of clCreateProgramWithSource.
   int source_programs = 0;
-  // clCreateProgramWithBinary
+  // Calls of clCreateProgramWithBinary.
   int binary_programs = 0;
-  // clCreateContext
+  // Calls of clCreateContext.
   int contexts = 0;
-  // clSetKernelArg
+  // Calls of clSetKernelArg.
   int arguments_set = 0;
   bool no_platform = false;
-  // of clCreateBuffer
+  // The result of clCreateBuffer.
   cl_int buffer_error = CL_SUCCESS;
-  // A device that takes SPIR-V: what it says, what it was given, and the text that is built in its place.
+  // Simulates a device that accepts SPIR-V: the versions that it reports, the words that it
+  // received, and the source that is built instead of them.
   std::string il_version;
   std::vector<std::uint32_t> il_words;
   std::string il_source;

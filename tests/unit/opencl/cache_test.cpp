@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs between processes: what is compiled once is not compiled again, and nothing that lies in the directory
-// stops a kernel from running.
+// The disk cache of programs: a second process does not compile again, and no content of the
+// directory prevents a kernel from running.
 #include "world.hpp"
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class OpenclCache : public OpenclTest {
  protected:
-  // Loads and runs, as a process does that has nothing else to do.
+  // Loads a module and runs its kernel, like a new process.
   void run(const std::vector<std::uint8_t>& payload, float value = 3) {
     const auto module = load(payload);
     void* const data = memory(16);
@@ -34,11 +34,11 @@ class OpenclCache : public OpenclTest {
   const std::vector<std::uint8_t> payload_ = both_kernels();
 };
 
-TEST_F(OpenclCache, SparesTheCompilerTheSecondTime) {
+TEST_F(OpenclCache, AvoidsTheSecondCompilation) {
   use_cache();
   run(payload_);
   EXPECT_EQ(between.source_programs, 1);
-  ASSERT_EQ(files().size(), 1u) << "only what was launched is kept";
+  ASSERT_EQ(files().size(), 1u) << "only launched programs are stored";
 
   restart();
   between = {};
@@ -49,7 +49,7 @@ TEST_F(OpenclCache, SparesTheCompilerTheSecondTime) {
   EXPECT_THAT(host_.log, IsEmpty());
 }
 
-TEST_F(OpenclCache, KeepsWhatWasNeverWaitedFor) {
+TEST_F(OpenclCache, StoresProgramsWithoutAWaitAtTheEnd) {
   use_cache();
   {
     const auto module = load(payload_);
@@ -64,7 +64,7 @@ TEST_F(OpenclCache, KeepsWhatWasNeverWaitedFor) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-TEST_F(OpenclCache, CompilesAgainWhereTheFileIsDamaged) {
+TEST_F(OpenclCache, CompilesAgainAfterADamagedFile) {
   use_cache();
   run(payload_);
   const fs::path file = files().at(0);
@@ -83,10 +83,10 @@ TEST_F(OpenclCache, CompilesAgainWhereTheFileIsDamaged) {
   restart();
   between = {};
   run(payload_);
-  EXPECT_EQ(between.source_programs, 0) << "it was written again";
+  EXPECT_EQ(between.source_programs, 0) << "the file is written again";
 }
 
-TEST_F(OpenclCache, CompilesAgainWhereTheDriverRefusesTheBinary) {
+TEST_F(OpenclCache, CompilesAgainAfterTheDriverRejectsTheBinary) {
   use_cache();
   run(payload_);
   const fs::path file = files().at(0);
@@ -107,7 +107,7 @@ TEST_F(OpenclCache, CompilesAgainWhereTheDriverRefusesTheBinary) {
   EXPECT_THAT(host_.log[0], HasSubstr("refuses it: CL_"));
 }
 
-TEST_F(OpenclCache, RunsWhereTheDirectoryCannotBeWritten) {
+TEST_F(OpenclCache, RunsWithoutAWritableDirectory) {
   use_cache();
   gantry::test::write_file(cache_directory(), "a file where the directory should be");
 
@@ -120,7 +120,7 @@ TEST_F(OpenclCache, RunsWhereTheDirectoryCannotBeWritten) {
   EXPECT_THAT(host_.log[0], HasSubstr(" cannot be written: Not a directory"));
 }
 
-TEST_F(OpenclCache, TellsProgramsOfOtherOptionsApart) {
+TEST_F(OpenclCache, SeparatesProgramsByBuildOptions) {
   use_cache();
   run(payload_);
   host_.options["build_options"] = "-cl-fast-relaxed-math";
@@ -133,7 +133,7 @@ TEST_F(OpenclCache, TellsProgramsOfOtherOptionsApart) {
   EXPECT_EQ(files().size(), 2u);
 }
 
-TEST_F(OpenclCache, IsOffWhereTheOptionSaysSo) {
+TEST_F(OpenclCache, IsDisabledByItsOption) {
   host_.options["cache"] = false;
   use_cache();
 
@@ -142,7 +142,7 @@ TEST_F(OpenclCache, IsOffWhereTheOptionSaysSo) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
-TEST_F(OpenclCache, HoldsBinariesThatPayloadsCanHold) {
+TEST_F(OpenclCache, StoresBinariesThatLoadAsPayloads) {
   use_cache();
   run(payload_);
   const std::vector<std::uint8_t> bytes = gantry::test::read_file(files().at(0));
@@ -157,7 +157,7 @@ TEST_F(OpenclCache, HoldsBinariesThatPayloadsCanHold) {
   run(payload_bytes("clbin", {fill}, *binary), 5);
 
   EXPECT_EQ(between.source_programs, 0);
-  EXPECT_EQ(files().size(), 1u) << "a binary is not kept again";
+  EXPECT_EQ(files().size(), 1u) << "a binary payload is not cached";
 }
 
 }  // namespace

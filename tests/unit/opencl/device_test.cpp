@@ -29,7 +29,7 @@ class OpenclDevice : public OpenclTest {
   }
 };
 
-TEST_F(OpenclDevice, TellsWhatItIs) {
+TEST_F(OpenclDevice, ReportsItsAttributes) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), 1);
   EXPECT_GE(attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1);
   EXPECT_GE(attribute(GANTRY_ATTRIBUTE_WARP_SIZE), 1);
@@ -42,7 +42,7 @@ TEST_F(OpenclDevice, TellsWhatItIs) {
   EXPECT_NE(text(GANTRY_ATTRIBUTE_DRIVER_VERSION), "");
 }
 
-TEST_F(OpenclDevice, SaysWhatDoesNotApply) {
+TEST_F(OpenclDevice, ReportsNothingForOtherAttributes) {
   for (const std::int32_t kind : {9, 10, 15, 17, 999, 1001, -1}) {
     gantry_value value{};
     EXPECT_EQ(table_.attribute(self_, 0, kind, &value, nullptr), GANTRY_NOT_FOUND) << kind;
@@ -50,7 +50,7 @@ TEST_F(OpenclDevice, SaysWhatDoesNotApply) {
   }
 }
 
-TEST_F(OpenclDevice, DoesNotExistPastTheCount) {
+TEST_F(OpenclDevice, RejectsAnIndexPastTheCount) {
   for (const std::int32_t index : {-1, device_count_}) {
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, index), 0);
     gantry_value value{};
@@ -62,7 +62,7 @@ TEST_F(OpenclDevice, DoesNotExistPastTheCount) {
   }
 }
 
-TEST_F(OpenclDevice, MakesItsContextWhenItIsFirstUsed) {
+TEST_F(OpenclDevice, CreatesItsContextOnFirstUse) {
   attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY);
   EXPECT_EQ(between.contexts, 0);
 
@@ -72,7 +72,7 @@ TEST_F(OpenclDevice, MakesItsContextWhenItIsFirstUsed) {
   EXPECT_EQ(between.contexts, 1);
 }
 
-TEST_F(OpenclDevice, CountsTheBytesThatAreAlive) {
+TEST_F(OpenclDevice, CountsAllocatedBytes) {
   gantry_alloc what{};
   what.struct_size = sizeof what;
   what.size = 1000;
@@ -86,7 +86,7 @@ TEST_F(OpenclDevice, CountsTheBytesThatAreAlive) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 24);
 }
 
-TEST_F(OpenclDevice, GivesSomethingForNoBytes) {
+TEST_F(OpenclDevice, AllocatesZeroBytes) {
   void* const data = memory(0);
 
   EXPECT_NE(data, nullptr);
@@ -94,7 +94,7 @@ TEST_F(OpenclDevice, GivesSomethingForNoBytes) {
   EXPECT_TRUE(copy(on_device(data), on_host(nullptr), 0).ok());
 }
 
-TEST_F(OpenclDevice, RefusesMoreThanOneAllocationHolds) {
+TEST_F(OpenclDevice, RejectsAnAllocationAboveTheLimit) {
   gantry_alloc what{};
   what.struct_size = sizeof what;
   what.size = std::uint64_t{1} << 60;
@@ -107,7 +107,7 @@ TEST_F(OpenclDevice, RefusesMoreThanOneAllocationHolds) {
                                           "in one allocation is [0-9]+"));
 }
 
-TEST_F(OpenclDevice, TellsThatMemoryIsOut) {
+TEST_F(OpenclDevice, ReportsOutOfMemory) {
   memory(1);
   between.buffer_error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   gantry_alloc what{};
@@ -125,7 +125,7 @@ TEST_F(OpenclDevice, TellsThatMemoryIsOut) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 1);
 }
 
-TEST_F(OpenclDevice, RefusesTextures) {
+TEST_F(OpenclDevice, RejectsTextures) {
   gantry_alloc what{};
   what.struct_size = sizeof what;
   what.size = 64;
@@ -144,7 +144,7 @@ TEST_F(OpenclDevice, RefusesTextures) {
   table_.free(self_, 0, data);
 }
 
-TEST_F(OpenclDevice, CopiesEverySizeThereAndBackWithOffsets) {
+TEST_F(OpenclDevice, CopiesEverySizeInBothDirectionsWithOffsets) {
   constexpr std::uint64_t room = (std::uint64_t{5} << 20) + 64;
   void* const first = memory(room);
   void* const second = memory(room);
@@ -177,7 +177,7 @@ TEST_F(OpenclDevice, CopiesBetweenItsDevices) {
   EXPECT_THAT(floats_in(there, 4, 1), ::testing::ElementsAre(9, 9, 2, 3));
 }
 
-TEST_F(OpenclDevice, RefusesCopiesPastTheEnd) {
+TEST_F(OpenclDevice, RejectsCopiesPastTheEnd) {
   void* const data = memory(16);
   std::uint8_t bytes[32] = {};
 
@@ -187,17 +187,17 @@ TEST_F(OpenclDevice, RefusesCopiesPastTheEnd) {
                "copy from 2 bytes at offset 18446744073709551615, buffer has 16");
 }
 
-TEST_F(OpenclDevice, RefusesWhatIsNoBuffer) {
+TEST_F(OpenclDevice, RejectsAPointerThatIsNotABuffer) {
   std::uint64_t words[8] = {};
 
   expect_error(copy(on_device(words), on_host(words), 1), Code::invalid, "DEVICE_DATA",
                concat("memory at ", Hex{reinterpret_cast<std::uintptr_t>(words)},
-                      " is no buffer of an opencl device"));
+                      " is not a buffer of an opencl device"));
   expect_error(copy(on_host(words), on_device(nullptr), 1), Code::invalid, "DEVICE_DATA",
-               "memory at 0x0 is no buffer of an opencl device");
+               "memory at 0x0 is not a buffer of an opencl device");
 }
 
-TEST_F(OpenclDevice, CopiesOnlyWhereItIsOneSide) {
+TEST_F(OpenclDevice, RejectsCopiesBetweenOtherDevices) {
   std::uint64_t words[2] = {};
   void* const data = memory(16);
 
@@ -207,7 +207,7 @@ TEST_F(OpenclDevice, CopiesOnlyWhereItIsOneSide) {
                "copy from device type 7, opencl copies between its own devices and the host");
 }
 
-TEST_F(OpenclDevice, SaysWhereItLookedForADriver) {
+TEST_F(OpenclDevice, ReportsWhereDriversAreSearched) {
   between.no_platform = true;
   restart();
   std::int32_t count = -1;
@@ -224,10 +224,10 @@ TEST_F(OpenclDevice, SaysWhereItLookedForADriver) {
   EXPECT_EQ(count, -1) << "outputs are untouched";
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), 0);
   between.no_platform = false;
-  EXPECT_EQ(table_.count(self_, &count, nullptr), GANTRY_OK) << "it is asked again";
+  EXPECT_EQ(table_.count(self_, &count, nullptr), GANTRY_OK) << "a later call searches again";
 }
 
-TEST_F(OpenclDevice, SaysWhereTheLoadersVariablePoints) {
+TEST_F(OpenclDevice, ReportsTheDirectoryOfTheLoadersVariable) {
   const gantry::test::TempDir directory;
   const char* const before = std::getenv("OCL_ICD_VENDORS");
   const std::string kept = before != nullptr ? before : "";

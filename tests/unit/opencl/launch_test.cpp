@@ -25,7 +25,7 @@ TEST_F(OpenclKernel, ComputesOnBuffers) {
   EXPECT_THAT(floats_in(y, 4), ElementsAre(12, 24, 36, 40));
 }
 
-TEST_F(OpenclKernel, IsLaunchedAsItsTagsSay) {
+TEST_F(OpenclKernel, LaunchesWithTheExtentsOfItsTags) {
   const KernelRecord where{
       "where", {handle}, {"threadIdx.y", "blockIdx.z", "blockIdx.x", "threadIdx.x"}};
   const auto module =
@@ -49,7 +49,7 @@ TEST_F(OpenclKernel, IsLaunchedAsItsTagsSay) {
   EXPECT_THAT(out, ElementsAre(4, 3, 5, 4, 3, 1, 3)) << "extent 0 is 1";
 }
 
-TEST_F(OpenclKernel, GetsScalarsOfTheirTrueWidth) {
+TEST_F(OpenclKernel, ReceivesScalarsInTheirDeclaredWidth) {
   const KernelRecord scalars{"scalars", {handle, int32, uint32, int64, float32, float64}};
   const auto module = kernel(
       scalars,
@@ -70,7 +70,7 @@ TEST_F(OpenclKernel, GetsScalarsOfTheirTrueWidth) {
   EXPECT_THAT(out, ElementsAre(-5.0, 4e9, -1099511627776.0, double{0.1f}, 0.1));
 }
 
-TEST_F(OpenclKernel, GetsTheScalarsOfEachCall) {
+TEST_F(OpenclKernel, ReceivesTheScalarsOfEachCall) {
   const auto module = load(both_kernels());
   void* const data = memory(16);
 
@@ -85,8 +85,8 @@ TEST_F(OpenclKernel, GetsTheScalarsOfEachCall) {
   }
 }
 
-// What a kernel object holds is not set again; a new buffer at an old one's address is.
-TEST_F(OpenclKernel, IsGivenOnlyWhatTheLastCallDidNotBring) {
+// An argument that the kernel object already holds is not set again.
+TEST_F(OpenclKernel, SetsOnlyChangedArguments) {
   const auto module = load(both_kernels());
   void* const x = memory(16);
   void* const y = memory(16);
@@ -106,7 +106,7 @@ TEST_F(OpenclKernel, IsGivenOnlyWhatTheLastCallDidNotBring) {
   EXPECT_THAT(floats_in(y, 4), ElementsAre(2, 2, 1, 1)) << "two threads";
 }
 
-TEST_F(OpenclKernel, IsGivenANewBufferAtAnOldAddress) {
+TEST_F(OpenclKernel, SetsANewBufferAtAnOldAddress) {
   const auto module = load(both_kernels());
   gantry_alloc what{};
   what.struct_size = sizeof what;
@@ -128,11 +128,12 @@ TEST_F(OpenclKernel, IsGivenANewBufferAtAnOldAddress) {
     EXPECT_THAT(floats_in(data, 4), Each(1.0f));
     table_.free(self_, 0, data);
   }
-  if (!again) GTEST_SKIP() << "no address came twice";
+  if (!again) GTEST_SKIP() << "no address was reused";
 }
 
-// Whoever sets an argument wrongly gets it set anew, and does not run with what was there before.
-TEST_F(OpenclKernel, ForgetsWhatItHeldWhereACallIsRefused) {
+// An argument that could not be set is set by the next call, which does not run with the older
+// value.
+TEST_F(OpenclKernel, SetsArgumentsAgainAfterARejectedCall) {
   const auto module = load(both_kernels());
   void* const data = memory(16);
   const std::vector<gantry_value> good = {pointer_value(data), float_value(3), int_value(1),
@@ -152,7 +153,7 @@ TEST_F(OpenclKernel, ForgetsWhatItHeldWhereACallIsRefused) {
   EXPECT_THAT(floats_in(data, 4), Each(3.0f));
 }
 
-TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
+TEST_F(OpenclKernel, ReceivesASubBufferForATensorWithAnOffset) {
   const auto module = load(both_kernels());
   const std::uint64_t step = plugin().driver.device(0).value()->alignment_bytes;
   const std::size_t first = step / 4;
@@ -171,7 +172,7 @@ TEST_F(OpenclKernel, GetsAPartOfABufferForATensorWithAnOffset) {
   EXPECT_THAT(std::span(values).last(4), Each(3.0f));
 }
 
-TEST_F(OpenclKernel, SharesTheProgramOfOldText) {
+TEST_F(OpenclKernel, SharesTheProgramOfTextWithoutMarkers) {
   const auto module =
       load(payload_bytes("cl", {axpy, fill}, std::string(axpy_body) + std::string(fill_body)));
   void* const x = memory(16);
@@ -191,7 +192,7 @@ TEST_F(OpenclKernel, SharesTheProgramOfOldText) {
   EXPECT_EQ(between.source_programs, 1);
 }
 
-TEST_F(OpenclKernel, IsBuiltOnceForEachDeviceByAllThreadsTogether) {
+TEST_F(OpenclKernel, IsBuiltOncePerDeviceByManyThreads) {
   const auto module = load(both_kernels());
   constexpr int rounds = 20;
   std::vector<std::thread> threads;
@@ -221,7 +222,7 @@ TEST_F(OpenclKernel, IsBuiltOnceForEachDeviceByAllThreadsTogether) {
   }
 }
 
-TEST_F(OpenclKernel, OutlivesItsModuleAndItsMemoryInFlight) {
+TEST_F(OpenclKernel, CompletesAfterItsModuleAndMemoryAreFreed) {
   auto module = load(both_kernels());
   void* const y = floats(std::vector<float>(1 << 20, 1));
   gantry_alloc what{};
@@ -244,7 +245,7 @@ TEST_F(OpenclKernel, OutlivesItsModuleAndItsMemoryInFlight) {
   EXPECT_EQ(std::count(values.begin(), values.end(), 41.0f), 1 << 20);
 }
 
-TEST_F(OpenclKernel, HandsSpirvToADeviceThatTakesIt) {
+TEST_F(OpenclKernel, PassesSpirvToADeviceThatAcceptsIt) {
   between.il_version = "SPIR-V_1.2";
   between.il_source = fill_body;
   const auto module = load(spirv_bytes({fill}, {{"fill", {0x07230203, 0xabcdef01, 7}}}));
@@ -258,7 +259,7 @@ TEST_F(OpenclKernel, HandsSpirvToADeviceThatTakesIt) {
   EXPECT_THAT(floats_in(data, 4), Each(3.0f));
 }
 
-TEST_F(OpenclKernel, KeepsThePayloadThatItIsReadFrom) {
+TEST_F(OpenclKernel, RetainsItsPayload) {
   gantry_object* const pin = host_.new_pin();
   auto module = load(both_kernels(), pin);
   EXPECT_EQ(host_.references(pin), 2);
@@ -284,7 +285,7 @@ TEST_F(OpenclKernel, IsListedAndLookedUp) {
 
   EXPECT_THAT(names, ElementsAre("axpy", "fill"));
   EXPECT_EQ(error_of(module->call("other", {})).code, Code::not_found);
-  EXPECT_EQ(between.contexts, 0) << "looking asks no device";
+  EXPECT_EQ(between.contexts, 0) << "look-up creates no context";
 }
 
 }  // namespace

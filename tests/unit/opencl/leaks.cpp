@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the leak sanitizer does not tell of: PoCL keeps its compiler, and what that has made, for the life of the process.
-// Memory that the plugin forgets is still seen; of the driver's objects, those that the driver counts for us are tested
-// by their numbers.
+// Suppressions of the leak sanitizer: PoCL keeps its compiler and the compiler's allocations for
+// the life of the process. Leaks of the plugin's own memory are still reported; leaks of driver
+// objects are tested by reference counts where the driver reports them.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
 
 const char* __lsan_default_suppressions() {

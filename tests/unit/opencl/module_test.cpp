@@ -20,7 +20,7 @@ class OpenclModule : public OpenclTest {
   }
 };
 
-TEST_F(OpenclModule, SaysWhetherItWouldRun) {
+TEST_F(OpenclModule, ReportsAVerdictForADevice) {
   const std::vector<std::uint8_t> spirv = spirv_bytes({fill}, {{"fill", {0x07230203}}});
 
   EXPECT_EQ(verdict_on(both_kernels()), GANTRY_VERDICT_RECOMPILE);
@@ -33,7 +33,7 @@ TEST_F(OpenclModule, SaysWhetherItWouldRun) {
   EXPECT_EQ(between.contexts, 0);
 }
 
-TEST_F(OpenclModule, IsReadWhereThereIsNoDriver) {
+TEST_F(OpenclModule, LoadsWithoutADriver) {
   between.no_platform = true;
   restart();
   const auto module = load(both_kernels());
@@ -46,7 +46,7 @@ TEST_F(OpenclModule, IsReadWhereThereIsNoDriver) {
   EXPECT_EQ(status.error().reason, "DRIVER_MISSING");
 }
 
-TEST_F(OpenclModule, LeavesNothingOfADamagedPayload) {
+TEST_F(OpenclModule, ReleasesEverythingAfterADamagedPayload) {
   std::vector<std::uint8_t> payload = both_kernels();
   payload.pop_back();
   gantry_blob blob = gantry::test::payload_blob(payload);
@@ -68,7 +68,7 @@ TEST_F(OpenclModule, LeavesNothingOfADamagedPayload) {
   host_.release(blob.pin);
 }
 
-TEST_F(OpenclModule, IsSavedAsItWasRead) {
+TEST_F(OpenclModule, SavesTheBytesThatItRead) {
   const std::vector<std::uint8_t> payload = both_kernels();
   const auto module = load(payload);
   std::vector<std::uint8_t> saved;
@@ -86,7 +86,7 @@ TEST_F(OpenclModule, IsSavedAsItWasRead) {
   EXPECT_EQ(saved, payload);
 }
 
-TEST_F(OpenclModule, ShowsInATraceWhatItBuilds) {
+TEST_F(OpenclModule, AddsBuildsToTheTrace) {
   host_.tracing = true;
   const auto module = load(both_kernels());
   void* const data = memory(16);

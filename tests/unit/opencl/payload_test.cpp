@@ -22,8 +22,8 @@ Result<Payload> read(const Bytes& bytes, std::int32_t generation = 3, bool exact
                                   read_payload, consumed);
 }
 
-void expect_refused(const Result<Payload>& payload, Code code, std::uint64_t offset,
-                    std::string_view reason, std::string_view message) {
+void expect_error(const Result<Payload>& payload, Code code, std::uint64_t offset,
+                  std::string_view reason, std::string_view message) {
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, code);
   EXPECT_EQ(payload.error().offset, offset);
@@ -31,7 +31,7 @@ void expect_refused(const Result<Payload>& payload, Code code, std::uint64_t off
   EXPECT_EQ(payload.error().message, message);
 }
 
-TEST(OpenclPayload, GivesEachKernelItsProgram) {
+TEST(OpenclPayload, AssignsEachKernelItsProgram) {
   const Bytes bytes = both_kernels();
 
   const auto payload = read(bytes);
@@ -59,7 +59,7 @@ TEST(OpenclPayload, BuildsTextWithoutMarkersAsOneProgram) {
   EXPECT_THAT(payload->program_of, ElementsAre(0, 0));
 }
 
-TEST(OpenclPayload, PassesOverWhatStandsBeforeTheFirstMarker) {
+TEST(OpenclPayload, IgnoresTextBeforeTheFirstMarker) {
   const Bytes bytes =
       payload_bytes("cl", {fill}, "#pragma all\n// Function: fill\r\n" + std::string(fill_body));
 
@@ -70,14 +70,14 @@ TEST(OpenclPayload, PassesOverWhatStandsBeforeTheFirstMarker) {
   EXPECT_EQ(payload->programs[0].code, "\n" + std::string(fill_body));
 }
 
-TEST(OpenclPayload, RefusesAKernelWithoutCode) {
+TEST(OpenclPayload, RejectsAKernelWithoutCode) {
   const Bytes bytes = payload_bytes("cl", {axpy, fill}, marked("axpy", axpy_body));
 
-  expect_refused(read(bytes), Code::malformed, bytes.size() - 8 - marked("axpy", axpy_body).size(),
-                 "KERNEL_CODE", "kernel \"fill\" has no code; there is code for: \"axpy\"");
+  expect_error(read(bytes), Code::malformed, bytes.size() - 8 - marked("axpy", axpy_body).size(),
+               "KERNEL_CODE", "kernel \"fill\" has no code; there is code for: \"axpy\"");
 }
 
-TEST(OpenclPayload, TakesBinariesAsTheyAre) {
+TEST(OpenclPayload, ReadsABinaryAsOneProgram) {
   for (const std::string_view format : {"clbin", "xclbin", "awsxclbin", "aocx"}) {
     const Bytes bytes = payload_bytes(format, {axpy, fill}, "// Function: x\n");
 
@@ -90,11 +90,11 @@ TEST(OpenclPayload, TakesBinariesAsTheyAre) {
   }
 }
 
-TEST(OpenclPayload, RefusesAFormatThatItDoesNotKnow) {
-  expect_refused(read(payload_bytes("ptx", {axpy}, "code")), Code::unsupported, no_offset,
-                 "BLOB_FORMAT",
-                 "opencl payload has format \"ptx\", known are cl, clbin, xclbin, awsxclbin and "
-                 "aocx");
+TEST(OpenclPayload, RejectsAnUnknownFormat) {
+  expect_error(read(payload_bytes("ptx", {axpy}, "code")), Code::unsupported, no_offset,
+               "BLOB_FORMAT",
+               "opencl payload has format \"ptx\", known are cl, clbin, xclbin, awsxclbin and "
+               "aocx");
 }
 
 TEST(OpenclPayload, ReadsSpirv) {
@@ -117,32 +117,32 @@ TEST(OpenclPayload, ReadsSpirv) {
   }
 }
 
-TEST(OpenclPayload, RefusesWordsThatAreNoSpirv) {
+TEST(OpenclPayload, RejectsWordsWithoutTheSpirvMagic) {
   const Bytes bytes = spirv_bytes({fill}, {{"fill", {0x03022307, 7}}});
 
-  expect_refused(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
-                 "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
+  expect_error(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
+               "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
 }
 
-TEST(OpenclPayload, RefusesAShaderThatComesTwice) {
+TEST(OpenclPayload, RejectsADuplicateShader) {
   const ShaderRecord shader{"fill", {0x07230203}};
   const Bytes bytes = spirv_bytes({fill}, {shader, shader});
 
   const auto payload = read(bytes);
 
   ASSERT_FALSE(payload.ok());
-  EXPECT_EQ(payload.error().message, "shader \"fill\" comes twice");
+  EXPECT_EQ(payload.error().message, "shader \"fill\" appears twice");
   EXPECT_EQ(payload.error().reason, "KERNEL_CODE");
 }
 
-TEST(OpenclPayload, RefusesAKernelWithoutAShader) {
+TEST(OpenclPayload, RejectsAKernelWithoutAShader) {
   const auto payload = read(spirv_bytes({axpy, fill}, {{"fill", {0x07230203}}}));
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().message, "kernel \"axpy\" has no code; there is code for: \"fill\"");
 }
 
-TEST(OpenclPayload, ReadsArgumentTagsOfTheNewestReleases) {
+TEST(OpenclPayload, ReadsArgumentTags) {
   const Bytes bytes = payload_bytes("cl", {axpy}, axpy_body, true);
 
   for (const std::int32_t generation : {4, 5, -1}) {
@@ -156,16 +156,16 @@ TEST(OpenclPayload, ReadsArgumentTagsOfTheNewestReleases) {
   EXPECT_TRUE(read(payload_bytes("cl", {axpy}, axpy_body), 4).ok()) << "either occurs in G4";
 }
 
-TEST(OpenclPayload, RefusesWhatItsLaunchesCannotDo) {
+TEST(OpenclPayload, RejectsUnsupportedLaunchTags) {
   KernelRecord kernel = fill;
   kernel.tags = {"blockIdx.x", "tir.use_dyn_shared_memory"};
 
-  expect_refused(read(payload_bytes("cl", {kernel}, fill_body)), Code::unsupported, no_offset,
-                 "LAUNCH_TAG",
-                 "kernel \"fill\" wants dynamic shared memory, which opencl devices do not have");
+  expect_error(read(payload_bytes("cl", {kernel}, fill_body)), Code::unsupported, no_offset,
+               "LAUNCH_TAG",
+               "kernel \"fill\" wants dynamic shared memory, which opencl devices do not have");
 }
 
-TEST(OpenclPayload, TellsWhereItEnds) {
+TEST(OpenclPayload, ReportsItsSizeAndRejectsTrailingBytes) {
   Bytes bytes = both_kernels();
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 9, 0x55);
@@ -174,11 +174,11 @@ TEST(OpenclPayload, TellsWhereItEnds) {
   EXPECT_TRUE(read(bytes, 3, false, &consumed).ok());
   EXPECT_EQ(consumed, size);
 
-  expect_refused(read(bytes), Code::malformed, size, "BLOB_TRAILING",
-                 "payload has 9 bytes behind its last field, expected none");
+  expect_error(read(bytes), Code::malformed, size, "BLOB_TRAILING",
+               "payload has 9 bytes behind its last field, expected none");
 }
 
-TEST(OpenclPayload, RefusesEveryTruncation) {
+TEST(OpenclPayload, RejectsEveryTruncation) {
   for (const Bytes& whole : {both_kernels(), spirv_bytes({axpy}, {{"axpy", {0x07230203, 5, 6}}})}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));

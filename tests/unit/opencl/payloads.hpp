@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Payloads built by hand, and the kernels that tests run.
+// Builds payloads, and defines the kernels that the tests run.
 #pragma once
 
 #include "tests/support/words.hpp"
@@ -27,7 +27,7 @@ struct KernelRecord {
   std::vector<std::string> tags = {"blockIdx.x", "threadIdx.x"};
 };
 
-// With argument tags as since v0.21 where `newest`.
+// newest   [in]   true: with argument tags, as v0.21 and later write them
 inline void add_table(gantry::test::Words& words, const std::vector<KernelRecord>& kernels,
                       bool newest = false) {
   words.u64(kernels.size());
@@ -87,7 +87,7 @@ inline const KernelRecord fill{"fill", {handle, float32}};
 constexpr std::string_view fill_body =
     "__kernel void fill(__global float* out, float value) { out[get_global_id(0)] = value; }\n";
 
-// One program for each, as since v0.8.
+// Returns a kernel's program with its marker line, the form of v0.8 and later.
 inline std::string marked(std::string_view name, std::string_view body) {
   return "// Function: " + std::string(name) + "\n" + std::string(body);
 }

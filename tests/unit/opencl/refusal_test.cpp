@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that do not come to a launch, and what is said of them.
+// Calls that fail before the launch, and their errors.
 #include "world.hpp"
 
 namespace gantry::opencl::test {
@@ -11,10 +11,10 @@ using ::testing::MatchesRegex;
 
 using OpenclRefusal = OpenclTest;
 
-TEST_F(OpenclRefusal, RefusesAnOffsetThatTheDriverCannotBeginAt) {
+TEST_F(OpenclRefusal, RejectsAMisalignedOffset) {
   const auto module = load(both_kernels());
   const std::uint64_t step = plugin().driver.device(0).value()->alignment_bytes;
-  if (step == 1) GTEST_SKIP() << "this driver begins parts anywhere";
+  if (step == 1) GTEST_SKIP() << "this driver allows sub-buffers at any offset";
   gantry_tensor part{};
   part.data = memory(4096);
   part.device = {device_type, 0};
@@ -36,7 +36,7 @@ TEST_F(OpenclRefusal, RefusesAnOffsetThatTheDriverCannotBeginAt) {
             "kernel \"fill\": argument 0 begins at byte 4096, buffer has 4096");
 }
 
-TEST_F(OpenclRefusal, RefusesWhatIsNoBuffer) {
+TEST_F(OpenclRefusal, RejectsAPointerThatIsNotABuffer) {
   const auto module = load(both_kernels());
   std::uint64_t words[8] = {};
 
@@ -45,11 +45,11 @@ TEST_F(OpenclRefusal, RefusesWhatIsNoBuffer) {
 
   EXPECT_EQ(error.code, Code::invalid);
   EXPECT_EQ(error.reason, "DEVICE_DATA");
-  EXPECT_THAT(error.message, HasSubstr(" is no buffer of an opencl device\n  in argument 0 of "
+  EXPECT_THAT(error.message, HasSubstr(" is not a buffer of an opencl device\n  in argument 0 of "
                                        "kernel \"fill\""));
 }
 
-TEST_F(OpenclRefusal, RefusesAnotherNumberOfArguments) {
+TEST_F(OpenclRefusal, RejectsAWrongNumberOfArguments) {
   const auto module = load(both_kernels());
 
   const Error error = error_of(module->call("fill", {int_value(1)}));
@@ -59,7 +59,7 @@ TEST_F(OpenclRefusal, RefusesAnotherNumberOfArguments) {
             "kernel \"fill\" gets 1 arguments, takes 4: 2 parameters and 2 launch extents");
 }
 
-TEST_F(OpenclRefusal, RefusesLargerWorkGroupsThanTheDeviceHas) {
+TEST_F(OpenclRefusal, RejectsAWorkGroupAboveTheDevicesLimit) {
   const auto module = load(both_kernels());
   const std::int64_t max = attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   void* const data = memory(64);
@@ -69,11 +69,11 @@ TEST_F(OpenclRefusal, RefusesLargerWorkGroupsThanTheDeviceHas) {
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "LAUNCH_EXTENT");
-  EXPECT_THAT(error.message, HasSubstr(concat("wants work-groups of ", 2 * max, " x 1 x 1, ")));
-  EXPECT_THAT(error.message, HasSubstr(concat("has at most ", max, " work-items in one")));
+  EXPECT_THAT(error.message, HasSubstr(concat("requires work-groups of ", 2 * max, " x 1 x 1, ")));
+  EXPECT_THAT(error.message, HasSubstr(concat("allows at most ", max, " work-items in one")));
 }
 
-TEST_F(OpenclRefusal, ShowsTheCompilersLogWhereItDoesNotBuild) {
+TEST_F(OpenclRefusal, ReportsTheCompilersLog) {
   const auto module = kernel(fill,
                              "__kernel void fill(__global float* out, float value) {\n"
                              "  out[0] = value + no_such_name;\n"
@@ -89,11 +89,11 @@ TEST_F(OpenclRefusal, ShowsTheCompilersLogWhereItDoesNotBuild) {
   EXPECT_THAT(error.message, HasSubstr("kernel \"fill\" does not build on opencl:0 ("));
   EXPECT_THAT(error.message, HasSubstr("CL_BUILD_PROGRAM_FAILURE\n  "));
   EXPECT_THAT(error.message, HasSubstr("no_such_name"));
-  ASSERT_EQ(host_.log.size(), 1u) << "the log has it whole";
+  ASSERT_EQ(host_.log.size(), 1u) << "the host's log contains the whole text";
   EXPECT_THAT(host_.log[0], HasSubstr("no_such_name"));
 }
 
-TEST_F(OpenclRefusal, SaysThatItsCodeHasItNot) {
+TEST_F(OpenclRefusal, RejectsAKernelThatTheCodeLacks) {
   const auto module = load(payload_bytes("cl", {axpy, fill}, axpy_body));
   void* const data = memory(64);
 
@@ -105,7 +105,7 @@ TEST_F(OpenclRefusal, SaysThatItsCodeHasItNot) {
   EXPECT_EQ(error.message, "kernel \"fill\" is in the payload's list and not in its code");
 }
 
-TEST_F(OpenclRefusal, ComparesItsParametersWithTheList) {
+TEST_F(OpenclRefusal, RejectsAWrongNumberOfParametersInTheCode) {
   KernelRecord more = fill;
   more.parameters.push_back(int32);
   const auto module = kernel(more, fill_body);
@@ -115,10 +115,10 @@ TEST_F(OpenclRefusal, ComparesItsParametersWithTheList) {
       "fill", {pointer_value(data), float_value(3), int_value(1), int_value(1), int_value(4)}));
 
   EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_EQ(error.message, "kernel \"fill\" takes 2 arguments, the payload's list says 3");
+  EXPECT_EQ(error.message, "kernel \"fill\" takes 2 arguments, the payload's list states 3");
 }
 
-TEST_F(OpenclRefusal, ComparesTheSizesOfItsParametersToo) {
+TEST_F(OpenclRefusal, RejectsAWrongParameterSizeInTheCode) {
   KernelRecord wide = fill;
   wide.parameters[1] = float64;
   const auto module = kernel(wide, fill_body);
@@ -132,10 +132,10 @@ TEST_F(OpenclRefusal, ComparesTheSizesOfItsParametersToo) {
             "kernel \"fill\": parameter 1 has another size in the code than in the payload's list");
 }
 
-TEST_F(OpenclRefusal, SaysThatADeviceTakesNoSpirv) {
+TEST_F(OpenclRefusal, RejectsSpirvOnADeviceWithoutIt) {
   const auto module = load(spirv_bytes({fill}, {{"fill", {0x07230203, 1}}}));
   if (!device_text(plugin().driver.device(0).value()->id, CL_DEVICE_IL_VERSION).empty())
-    GTEST_SKIP() << "this device takes SPIR-V";
+    GTEST_SKIP() << "this device accepts SPIR-V";
   void* const data = memory(64);
 
   const Error error = error_of(
@@ -144,10 +144,10 @@ TEST_F(OpenclRefusal, SaysThatADeviceTakesNoSpirv) {
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.reason, "SPIRV");
   EXPECT_THAT(error.message, MatchesRegex("kernel \"fill\" is SPIR-V, which opencl:0 \\(.*\\), "
-                                          "OpenCL .*, does not take: export it as OpenCL C"));
+                                          "OpenCL .*, does not accept: export it as OpenCL C"));
 }
 
-TEST_F(OpenclRefusal, RefusesABinaryThatIsNone) {
+TEST_F(OpenclRefusal, RejectsAnInvalidBinary) {
   const auto module = load(payload_bytes("clbin", {fill}, "no binary at all"));
   void* const data = memory(64);
 

@@ -10,7 +10,7 @@ using ::testing::Each;
 
 using OpenclStream = OpenclTest;
 
-TEST_F(OpenclStream, KeepsTheOrderOfAStream) {
+TEST_F(OpenclStream, RunsTheWorkOfAStreamInOrder) {
   void* stream = nullptr;
   ASSERT_EQ(table_.stream_create(self_, 0, 0, &stream, nullptr), GANTRY_OK);
   const auto module = load(both_kernels());
@@ -32,7 +32,7 @@ TEST_F(OpenclStream, KeepsTheOrderOfAStream) {
   table_.stream_destroy(self_, 0, stream);
 }
 
-TEST_F(OpenclStream, LetsOneStreamWaitForAnother) {
+TEST_F(OpenclStream, WaitsForAnEventOfAnotherStream) {
   void* first = nullptr;
   void* second = nullptr;
   void* event = nullptr;
@@ -64,7 +64,7 @@ TEST_F(OpenclStream, LetsOneStreamWaitForAnother) {
   table_.stream_destroy(self_, 0, second);
 }
 
-TEST_F(OpenclStream, MeasuresTheTimeBetweenTwoMarks) {
+TEST_F(OpenclStream, MeasuresTheTimeBetweenTwoEvents) {
   void* begin = nullptr;
   void* end = nullptr;
   ASSERT_EQ(table_.event_create(self_, 0, 0, &begin, nullptr), GANTRY_OK);
@@ -84,7 +84,7 @@ TEST_F(OpenclStream, MeasuresTheTimeBetweenTwoMarks) {
   ASSERT_EQ(table_.event_record(self_, 0, end, nullptr, nullptr), GANTRY_OK);
   ASSERT_EQ(table_.event_elapsed(self_, 0, begin, end, &ns, nullptr), GANTRY_OK);
 
-  EXPECT_GT(ns, 1000) << "64 MiB do not move in a microsecond";
+  EXPECT_GT(ns, 1000) << "copying 64 MiB takes more than a microsecond";
   EXPECT_LT(ns, std::int64_t{60} * 1000 * 1000 * 1000);
   table_.event_destroy(self_, 0, begin);
   table_.event_destroy(self_, 0, end);

@@ -10,7 +10,7 @@
 namespace gantry::opencl::test {
 namespace {
 
-// Before the driver is first asked. Its own cache must not grow in the home of whoever runs the tests.
+// Called before the driver starts. Moves PoCL's cache from the user's home to the build tree.
 void prepare_driver() {
   const std::string cache = (gantry::test::build_tree() / "pocl_cache").string();
   setenv("POCL_DEVICES", "pthread pthread", 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin in a fake host, with the driver that this machine has; tests skip where it has none. PoCL is asked for
-// two devices, so that what happens between devices is seen on any machine.
+// Runs the plugin in a fake host with the machine's OpenCL driver; without a driver the tests are
+// skipped. PoCL is configured with two devices, so that every machine tests copies between devices.
 #pragma once
 
 #include "between.hpp"
@@ -40,7 +40,7 @@ inline void expect_error(const Status& status, Code code, std::string_view reaso
   EXPECT_EQ(status.error().message, message);
 }
 
-// A loaded module; its functions by name. Keeps the payload, as the host does while the module holds its pin.
+// A loaded module. Owns the payload, which the host keeps while the module holds its pin.
 class Loaded {
  public:
   Loaded(gantry_module module, std::vector<std::uint8_t> payload)
@@ -67,15 +67,15 @@ class OpenclTest : public ::testing::Test {
   ~OpenclTest() override;
   void SetUp() override;
 
-  // Ends the plugin and makes another, as a new process would; with the host's options as they are now.
+  // Destroys the plugin and creates another with the host's current options, like a new process.
   void restart();
-  // Keeps programs in a directory of this test.
+  // Enables the disk cache, in a directory of this test.
   void use_cache();
   std::string cache_directory() const { return (temp_ / "opencl").string(); }
 
   std::unique_ptr<Loaded> load(std::vector<std::uint8_t> payload, gantry_object* pin = nullptr);
 
-  // One kernel, alone in its module.
+  // Loads a module of one kernel.
   std::unique_ptr<Loaded> kernel(const KernelRecord& record, std::string_view body) {
     return load(payload_bytes("cl", {record}, marked(record.name, body)));
   }
@@ -84,7 +84,7 @@ class OpenclTest : public ::testing::Test {
     return status.ok() ? Error() : status.error();
   }
 
-  // Memory of a device with these floats in it, freed with the test.
+  // Allocates device memory with these values; the test's destructor frees it.
   void* floats(const std::vector<float>& values, std::int32_t device = 0);
   void* memory(std::uint64_t bytes, std::int32_t device = 0);
   std::vector<float> floats_in(void* data, std::size_t count, std::int32_t device = 0,

@@ -9,7 +9,8 @@
 using gantry::opencl::test::FakeDriver;
 using gantry::opencl::test::FakeIcd;
 
-// Every object begins with the table of its driver: that is how the loader finds the function to call.
+// Every object begins with a pointer to its driver's table, where the ICD loader finds the
+// functions.
 struct _cl_platform_id {
   const cl_icd_dispatch* table;
   FakeDriver* driver;
@@ -182,7 +183,7 @@ cl_int CL_API_CALL release_program(cl_program program) {
   return CL_SUCCESS;
 }
 cl_int CL_API_CALL program_info(cl_program, cl_program_info, size_t, void*, size_t*) {
-  // no binaries
+  // The fake driver has no binaries.
   return CL_INVALID_VALUE;
 }
 
@@ -255,7 +256,8 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clGetEventInfo = event_info;
   table.clReleaseEvent = release<_cl_event>;
   table.clGetExtensionFunctionAddressForPlatform = extension_of;
-  // In a true driver of OpenCL 1.2 the table ends before this; calling what is there ends the process here, too.
+  // A real OpenCL 1.2 driver's table ends before this entry. A call of the null entry ends the
+  // process.
   if (is_2_1) table.clCreateProgramWithIL = create_with_il;
   return table;
 }

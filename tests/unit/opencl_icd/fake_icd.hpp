@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An OpenCL driver library without a compiler: three drivers of one device each, which differ in how they take SPIR-V. A
-// program made of it has every kernel that is asked for; each fills its first argument, a buffer of floats, with its second.
+// An OpenCL driver library without a compiler: three drivers with one device each, which differ in
+// how they accept SPIR-V. Its programs contain a kernel of every name; a kernel fills its first
+// argument, a buffer of floats, with its second.
 //
 //     GPU          OpenCL 2.1: clCreateProgramWithIL
-//     accelerator  OpenCL 1.2 and cl_khr_il_program; what lies behind its table of functions is no function
+//     accelerator  OpenCL 1.2 and cl_khr_il_program; clCreateProgramWithIL is null
 //     CPU          OpenCL 1.2, no SPIR-V
 //
-// The ICD loader opens it; a test that opens the same file gets the same fake_icd().
+// The ICD loader opens the library; a test that opens the same file shares its state, see FakeIcd.
 #pragma once
 
-#include "plugins/opencl/driver.hpp"  // which OpenCL is meant
+// Defines the OpenCL version before it includes <CL/cl.h>.
+#include "plugins/opencl/driver.hpp"
 
 #include <array>
 #include <cstdint>
@@ -20,17 +22,17 @@
 namespace gantry::opencl::test {
 
 struct FakeDriver {
-  // of platform and device
+  // CL_PLATFORM_VERSION and CL_DEVICE_VERSION.
   std::string version;
-  // what the device answers; empty: it knows no such question
+  // CL_DEVICE_IL_VERSION; empty: the query fails.
   std::string il_version;
-  // gives the address of clCreateProgramWithILKHR
+  // True: clGetExtensionFunctionAddressForPlatform returns clCreateProgramWithILKHR.
   bool has_extension = false;
   cl_int il_error = CL_SUCCESS;
 
-  // the function that was called
+  // Name of the function that created the last program.
   std::string created_by;
-  // what it was given
+  // The SPIR-V bytes that it received.
   std::vector<std::uint8_t> il;
 };
 
@@ -48,7 +50,7 @@ struct FakeIcd {
   }
 };
 
-// "gantry_fake_icd"
+// Type of the exported function "gantry_fake_icd".
 using FakeIcdFunction = FakeIcd*();
 
 }  // namespace gantry::opencl::test

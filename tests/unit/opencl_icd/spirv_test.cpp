@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SPIR-V from a payload to a driver, through the real ICD loader.
+// Passes SPIR-V from a payload to a fake driver through the real ICD loader.
 #include "tests/unit/opencl_icd/fake_icd.hpp"
 
 #include "plugins/opencl/module.hpp"
@@ -39,7 +39,7 @@ std::vector<std::uint8_t> bytes_of_words() {
 class SpirvDriver : public ::testing::Test {
  protected:
   void SetUp() override {
-    // before the loader looks
+    // The ICD loader reads the variable when it first searches.
     setenv("OCL_ICD_VENDORS", GANTRY_FAKE_VENDORS, 1);
     void* const library = dlopen(GANTRY_FAKE_ICD, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
@@ -63,10 +63,10 @@ class SpirvDriver : public ::testing::Test {
     self = nullptr;
   }
 
-  // Loads a payload of one kernel in SPIR-V and launches it there.
+  // Loads a payload with one SPIR-V kernel and launches the kernel.
   //
-  // at       [in]   bytes in front of the payload: its words lie at any address
-  // out      [out]  what the kernel wrote
+  // at       [in]   bytes before the payload, to vary the alignment of its words
+  // out      [out]  the values that the kernel wrote
   Status fill_on(std::int32_t device, std::size_t at, std::vector<float>& out) {
     std::vector<std::uint8_t> file(at);
     const std::vector<std::uint8_t> payload = spirv_bytes({fill}, {{"fill", words}});
@@ -116,7 +116,7 @@ class SpirvDriver : public ::testing::Test {
   std::int32_t verdict = -1;
 };
 
-TEST_F(SpirvDriver, OfOpencl21GetsTheWordsOfThePayload) {
+TEST_F(SpirvDriver, OfOpencl21ReceivesTheWordsOfThePayload) {
   for (const std::size_t at : {0u, 1u, 2u, 3u}) {
     icd->reset();
     std::vector<float> out(8);
@@ -131,7 +131,7 @@ TEST_F(SpirvDriver, OfOpencl21GetsTheWordsOfThePayload) {
   }
 }
 
-TEST_F(SpirvDriver, OfOpencl12GetsThemThroughItsExtension) {
+TEST_F(SpirvDriver, OfOpencl12ReceivesThemThroughItsExtension) {
   std::vector<float> out(8);
 
   const Status status = fill_on(with_extension, 0, out);
@@ -143,7 +143,7 @@ TEST_F(SpirvDriver, OfOpencl12GetsThemThroughItsExtension) {
   EXPECT_EQ(verdict, GANTRY_VERDICT_RECOMPILE);
 }
 
-TEST_F(SpirvDriver, WithoutAnyIsAskedForNothing) {
+TEST_F(SpirvDriver, WithoutSpirvReceivesNothing) {
   std::vector<float> out(8);
 
   const Status status = fill_on(without, 0, out);
@@ -158,8 +158,8 @@ TEST_F(SpirvDriver, WithoutAnyIsAskedForNothing) {
   EXPECT_THAT(icd->drivers[2].created_by, IsEmpty());
 }
 
-// A device's answer alone is not enough: there must be a function to call.
-TEST_F(SpirvDriver, ThatAnswersAndHasNoFunctionIsAskedForNothing) {
+// The device's list of versions is not sufficient: the driver must have a function for SPIR-V.
+TEST_F(SpirvDriver, WithoutAFunctionForSpirvReceivesNothing) {
   icd->drivers[1].has_extension = false;
   start();
   std::vector<float> out(8);
@@ -171,7 +171,7 @@ TEST_F(SpirvDriver, ThatAnswersAndHasNoFunctionIsAskedForNothing) {
   EXPECT_EQ(verdict, GANTRY_VERDICT_NO);
 }
 
-TEST_F(SpirvDriver, OfAnotherIntermediateLanguageIsAskedForNothing) {
+TEST_F(SpirvDriver, OfAnotherIntermediateLanguageReceivesNothing) {
   icd->drivers[0].il_version = "OTHER_1.0";
   std::vector<float> out(8);
 
@@ -182,7 +182,7 @@ TEST_F(SpirvDriver, OfAnotherIntermediateLanguageIsAskedForNothing) {
   EXPECT_THAT(icd->drivers[0].created_by, IsEmpty());
 }
 
-TEST_F(SpirvDriver, ThatRefusesTheWordsSaysWhatItTakes) {
+TEST_F(SpirvDriver, ErrorListsTheVersionsThatItAccepts) {
   icd->drivers[0].il_error = CL_INVALID_VALUE;
   std::vector<float> out(8);
 
@@ -193,11 +193,11 @@ TEST_F(SpirvDriver, ThatRefusesTheWordsSaysWhatItTakes) {
   EXPECT_EQ(status.error().reason, "SPIRV");
   EXPECT_EQ(status.error().native_code, CL_INVALID_VALUE);
   EXPECT_EQ(status.error().message,
-            "kernel \"fill\" is SPIR-V that opencl:0 (fake device) refuses; it takes SPIR-V_1.0 "
+            "kernel \"fill\" is SPIR-V that opencl:0 (fake device) rejects; it accepts SPIR-V_1.0 "
             "SPIR-V_1.2: export it for one of these");
 }
 
-TEST_F(SpirvDriver, ThatIsShortOfMemoryIsNotBlamedOnThePayload) {
+TEST_F(SpirvDriver, OutOfMemoryIsNotReportedAsABadPayload) {
   icd->drivers[0].il_error = CL_OUT_OF_HOST_MEMORY;
   std::vector<float> out(8);
 
