@@ -16,8 +16,6 @@ std::uint64_t largest_block(std::uint64_t heap_bytes) {
   return std::bit_floor(std::clamp<std::uint64_t>(heap_bytes / 8, 64 << 10, max_block_bytes));
 }
 
-// ---- free ranges -----------------------------------------------------------------------------------------------------
-
 FreeRanges::FreeRanges(std::uint64_t size, std::uint64_t granule) : size_(size), granule_(granule) {
   add(0, size);
 }
@@ -67,8 +65,6 @@ void FreeRanges::give_back(std::uint64_t offset, std::uint64_t size) {
   add(begin, end - begin);
 }
 
-// ---- blocks ----------------------------------------------------------------------------------------------------------
-
 struct Block {
   Block(VkDeviceMemory of, std::uint32_t type_index, std::uint64_t bytes, std::uint64_t granule,
         bool alone)
@@ -77,7 +73,7 @@ struct Block {
   VkDeviceMemory memory;
   std::uint32_t type;
   std::uint64_t size;
-  // for one part only
+  // The allocation of a single large part.
   bool is_alone;
   FreeRanges free;
   std::uint8_t* mapped = nullptr;
@@ -121,13 +117,13 @@ Result<Part> Blocks::take(const PartRequest& what) {
   }
   GANTRY_TRY(Block* const block,
              is_alone ? new_block(what.type, what.size, true) : block_for(what));
-  // Every alignment holds at the beginning of an allocation.
+  // Offset 0 of an allocation has every alignment.
   return part_of(*block, is_alone ? 0 : *block->free.take(what.size, what.alignment), what);
 }
 
 Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartRequest& what) {
   Part part;
-  // until it is whole: giving back takes the mutex
+  // Set at the end: the destructor of a part with an owner locks the mutex, which is held here.
   part.owner_ = nullptr;
   part.block_ = &block;
   part.offset_ = offset;
@@ -146,7 +142,8 @@ Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartReque
   return part;
 }
 
-// Twice the size of the one before, so that a small model takes little and a large one few.
+// Returns a new block, twice as large as the largest one of its type: small models use little
+// memory, and large models few allocations. If memory is short, smaller sizes are tried.
 Result<Block*> Blocks::block_for(const PartRequest& what) {
   const std::uint64_t largest = options_.largest[what.type];
   std::uint64_t size = std::min(first_block_bytes, largest);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of the device by the block: drivers allow few allocations (maxMemoryAllocationCount, 4,096 of many), and each
-// takes microseconds, so that a buffer is a part of one that is larger.
+// Suballocation of device memory. Drivers allow few allocations (maxMemoryAllocationCount is often
+// 4,096) and each takes microseconds, so most buffers are parts of larger blocks.
 //
 //     block of 4, 8, ... 64 MiB    | part | free | part | part |         free |
 //     part larger than half of the largest block                an allocation of its own
 //
-// A block belongs to one memory type and is mapped whole when the host first wants to reach a part of it. An empty one is
-// kept for what comes next, a second empty one of its type is given back.
+// A block has one memory type. It is mapped as a whole when the first mapped part is taken. One
+// empty block of each type is kept for later parts; further empty blocks are freed.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -25,20 +25,25 @@
 
 namespace gantry::vulkan {
 
-// Which bytes of a block are free. Parts begin and end at multiples of a granule, so that what is free can be used again by
-// what is a little smaller or larger.
+// The free ranges of a block. Parts begin and end at multiples of a granule, so that a freed range
+// fits parts of slightly different size.
 class FreeRanges {
  public:
-  // size, granule   granule is a power of two, size a multiple of it
+  // granule  [in]   a power of two
+  // size     [in]   a multiple of granule
   FreeRanges(std::uint64_t size, std::uint64_t granule);
 
-  // The smallest free range that has room. Both are rounded up to the granule.
+  // Takes bytes from the smallest free range that is large enough.
   //
+  // size       [in]   rounded up to the granule
   // alignment  [in]   a power of two
-  // returns    the offset; nullopt: no range has room
-  // costs      O(log ranges) where the granule has the alignment
+  // returns    the offset; nullopt: no range is large enough
+  // costs      O(log ranges) if the alignment divides the granule
   std::optional<std::uint64_t> take(std::uint64_t size, std::uint64_t alignment);
-  // What take() gave for this size; neighbours become one range again.
+  // Returns a range to the free ranges and merges it with its neighbours.
+  //
+  // offset   [in]   from take()
+  // size     [in]   the size that was passed to take()
   void give_back(std::uint64_t offset, std::uint64_t size);
 
   bool all_free() const { return by_offset_.size() == 1 && by_offset_.begin()->second == size_; }
@@ -52,27 +57,27 @@ class FreeRanges {
 
   std::uint64_t size_;
   std::uint64_t granule_;
-  // offset to size
+  // Maps offsets to sizes.
   std::map<std::uint64_t, std::uint64_t> by_offset_;
-  // {size, offset}
+  // Pairs of size and offset.
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;
 };
 
-// Where blocks come from: the driver, or a test.
+// Allocates the memory of blocks; implemented by the driver's wrapper and by tests.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  // returns  EXHAUSTED  memory, or the number of allocations
+  // returns  EXHAUSTED  out of memory, or too many allocations
   virtual Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) = 0;
   virtual Result<std::uint8_t*> map(VkDeviceMemory memory) = 0;
-  // unmaps
+  // Also unmaps the memory.
   virtual void free(VkDeviceMemory memory) = 0;
 };
 
 class Blocks;
 struct Block;
 
-// A part of a block; its bytes are free again when it ends.
+// A part of a block; the destructor frees its bytes.
 class Part {
  public:
   Part() = default;
@@ -87,10 +92,10 @@ class Part {
   ~Part();
 
   VkDeviceMemory memory() const;
-  // NULL where no part of the block was asked for mapped.
+  // NULL: the block is not mapped.
   std::uint8_t* mapped() const;
   std::uint64_t offset() const { return offset_; }
-  // Up to the next part, or to the end of the allocation: what may be flushed.
+  // Bytes to the next part or the end of the allocation: the range that may be flushed.
   std::uint64_t size() const { return size_; }
 
  private:
@@ -104,7 +109,7 @@ class Part {
 struct PartRequest {
   std::uint32_t type = 0;
   std::uint64_t size = 0;
-  // a power of two
+  // A power of two.
   std::uint64_t alignment = 1;
   bool is_mapped = false;
 };
@@ -112,30 +117,33 @@ struct PartRequest {
 class Blocks {
  public:
   struct Options {
-    // bytes of a block, by memory type; powers of two
+    // Maximum bytes of a block, indexed by memory type; powers of two.
     std::vector<std::uint64_t> largest;
-    // a power of two; nonCoherentAtomSize at least
+    // A power of two, at least nonCoherentAtomSize.
     std::uint64_t granule = 256;
   };
-  // source   borrowed
+  // source   [in]   borrowed
   Blocks(BlockSource& source, Options options);
-  // of every part
+  // Frees all blocks; no part may be left.
   ~Blocks();
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
-  // returns  EXHAUSTED, and what the source says; blocks that are empty have been given back then, and smaller ones tried
+  // Takes a part of a block, from a new block if no existing one has room.
+  //
+  // returns  EXHAUSTED  after empty blocks have been freed and smaller blocks tried
+  //          others     errors of the source
   // thread   any
   Result<Part> take(const PartRequest& what);
 
-  // Allocations of the driver that are alive.
+  // Returns the number of live allocations.
   std::size_t count() const;
 
  private:
   friend class Part;
   void give_back(const Part& part);
 
-  // All below: the mutex is held.
+  // The functions below require the mutex.
   Result<Block*> new_block(std::uint32_t type, std::uint64_t size, bool is_alone);
   Result<Block*> block_for(const PartRequest& what);
   Result<Part> part_of(Block& block, std::uint64_t offset, const PartRequest& what);
@@ -145,11 +153,11 @@ class Blocks {
   BlockSource& source_;
   Options options_;
   mutable std::mutex mutex_;
-  // by type
+  // Indexed by memory type.
   std::vector<std::vector<std::unique_ptr<Block>>> blocks_;
 };
 
-// Bytes of the largest block in a heap of this size: 64 MiB, or an eighth of a small heap.
+// Returns the maximum bytes of a block in a heap: 64 MiB, or an eighth of a small heap.
 std::uint64_t largest_block(std::uint64_t heap_bytes);
 
 }  // namespace gantry::vulkan

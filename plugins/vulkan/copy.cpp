@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies. Where the host reaches the memory it copies by itself, once the device has done what uses the buffer;
-// elsewhere through two buffers in turn, so that host and device work at the same time.
+// Copies. The host copies mapped memory itself, after the device's work with the buffer has
+// finished. Other copies alternate between two staging buffers, so that host and device work in
+// parallel.
 #include "device.hpp"
 
 #include <gantry/concat.hpp>
@@ -42,7 +43,7 @@ Status Device::copy(const gantry_copy& what) {
         .with_reason("COPY_DEVICES");
   }
   if (is_host(what.from) && is_host(what.to)) {
-    return invalid("copy from host to host is no business of device vulkan:", index_)
+    return invalid("copy from host to host, one side must be device vulkan:", index_)
         .with_reason("COPY_DEVICES");
   }
   if (!is_host(what.from) && !is_host(what.to) && what.from.device.index != what.to.device.index) {
@@ -113,7 +114,8 @@ Status Device::upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset
   const std::lock_guard staging_lock(staging_mutex_);
   for (std::uint64_t done = 0, part = 0; done < size; done += part) {
     GANTRY_TRY(Buffer* const buffer, staging(uploads_[upload_turn_], BufferUse::upload));
-    // Small copies lie behind each other; one that begins at 0 again waits for those that lay there.
+    // Small copies are placed one after another in the buffer; only offset 0 waits for earlier
+    // copies.
     const std::uint64_t at = upload_used_;
     part = std::min(staging_bytes - at, size - done);
     Recorder::Lock lock(recorder_->mutex());
@@ -125,7 +127,7 @@ Status Device::upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset
     GANTRY_CHECK(record_copy(lock, *buffer, at, to, offset + done, part));
     upload_used_ = at + part;
     if (upload_used_ < staging_bytes) continue;
-    // The device copies while the host fills the other one.
+    // The device copies from this buffer while the host fills the other.
     GANTRY_CHECK(recorder_->flush());
     upload_turn_ = 1 - upload_turn_;
     upload_used_ = 0;

@@ -99,8 +99,8 @@ Result<Buffer*> Device::buffer_at(void* data) const {
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % alignof(Handle) != 0 ||
       handle->magic != Handle::live) {
     return invalid(Hex{reinterpret_cast<std::uintptr_t>(data)},
-                   " is no memory of device vulkan:", index_,
-                   "; handles are used as alloc gave them, offsets stand beside them")
+                   " is not memory of device vulkan:", index_,
+                   ": pass the handle from alloc unchanged, and offsets in byte_offset")
         .with_reason("HANDLE");
   }
   Buffer* const buffer = handle->buffer;
@@ -143,7 +143,7 @@ Status Device::dispatch(const Dispatch& what) {
     VkWriteDescriptorSet& one = writes[write_count++];
     one.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     one.dstBinding = binding;
-    // runs over into the next bindings
+    // A count above 1 continues with the next bindings.
     one.descriptorCount = static_cast<std::uint32_t>(count);
     one.descriptorType = type;
     one.pBufferInfo = buffers;
@@ -225,7 +225,7 @@ Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
                                                sizeof ticks[i], VK_QUERY_RESULT_64_BIT);
     if (got != VK_SUCCESS) return driver_error(got, "vkGetQueryPoolResults");
   }
-  // The clock may have fewer bits than the number, and may have gone round.
+  // The clock may have fewer than 64 bits and may have wrapped around.
   const unsigned unused = 64 - std::min(gpu_.timestamp_bits, 64u);
   const auto passed = static_cast<std::int64_t>((ticks[1] - ticks[0]) << unused) >> unused;
   const double period = static_cast<double>(gpu_.properties.limits.timestampPeriod);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device at work: memory, copies, dispatches, marks in its order of work.
+// A started device: memory, copies, dispatches and events.
 #pragma once
 
 #include "recorder.hpp"
@@ -14,10 +14,10 @@
 
 namespace gantry::vulkan {
 
-// DLPack's
+// kDLVulkan of DLPack.
 constexpr std::int32_t vulkan_type = 7;
 
-// A kernel as one device runs it.
+// A kernel compiled for one device.
 struct Pipeline final : Resource {
   ~Pipeline() override;
 
@@ -26,9 +26,9 @@ struct Pipeline final : Resource {
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkPipeline handle = VK_NULL_HANDLE;
   bool pushes_descriptors = false;
-  // at the binding behind the last buffer
+  // True: scalars are in a uniform buffer, at the binding after the last storage buffer.
   bool has_uniform_buffer = false;
-  // a multiple of 4
+  // A multiple of 4.
   std::uint32_t push_constant_bytes = 0;
 };
 
@@ -40,31 +40,35 @@ struct Bound {
 
 struct Dispatch {
   const Pipeline* pipeline;
-  // by binding
+  // Indexed by binding.
   std::span<const Bound> buffers;
-  // the block
+  // The scalar block: push constants or uniform buffer.
   std::span<const std::uint8_t> scalars;
   std::array<std::uint32_t, 3> grid;
 };
 
-// A mark: a timestamp in the order of work.
+// An event: a timestamp in the device's order of work.
 struct Event final : Resource {
   ~Event() override;
 
   VkDevice device = VK_NULL_HANDLE;
-  // NULL: the queue has no clock
+  // NULL: the queue has no clock.
   VkQueryPool query = VK_NULL_HANDLE;
-  // Recorder's, of the last record; 0: none
+  // Recorder::value() of the last record; 0: never recorded.
   std::uint64_t value = 0;
 };
 
 class Device {
  public:
+  // Starts a device.
+  //
   // index    [in]   for messages
-  // returns  what the driver says
+  // returns  UNAVAILABLE  option descriptors is push, the device lacks the extension
+  //                       (EXTENSION_MISSING)
+  //          others       see driver_error()
   static Result<std::unique_ptr<Device>> create(const Gpu& gpu, std::int32_t index,
                                                 const Options& options);
-  // waits
+  // Waits for all work.
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -77,10 +81,11 @@ class Device {
   std::size_t allocation_count() const { return memory_->allocation_count(); }
   std::int64_t allocated_bytes() const { return allocated_bytes_.load(std::memory_order_relaxed); }
 
-  // Memory for kernels' arguments. Where there is none, waits for what was freed and tries again.
+  // Allocates memory for kernels' arguments. If memory is exhausted, waits for all work, so that
+  // freed buffers are destroyed, and tries again.
   Result<Buffer*> alloc(std::uint64_t size);
   void free(Buffer* buffer);
-  // returns  INVALID  no buffer of this device (HANDLE)
+  // returns  INVALID  data is not a buffer of this device (HANDLE)
   Result<Buffer*> buffer_at(void* data) const;
 
   Status copy(const gantry_copy& what);
@@ -89,9 +94,10 @@ class Device {
 
   Result<std::unique_ptr<Event>> new_event();
   Status record(Event& event);
-  // returns  INVALID a mark that was not set; UNSUPPORTED the queue has no clock
+  // returns  INVALID      an event was never recorded (EVENT)
+  //          UNSUPPORTED  the queue has no clock (NO_CLOCK)
   Result<std::int64_t> nanoseconds_between(Event& start, Event& stop);
-  // Destroys it when nothing that is recorded now uses it.
+  // Destroys the resource after all work recorded so far has finished.
   void discard(std::unique_ptr<Resource> resource);
 
  private:
@@ -100,25 +106,26 @@ class Device {
   Result<Buffer*> staging(std::unique_ptr<Buffer>& kept, BufferUse use);
   Status upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset, std::uint64_t size);
   Status download(Buffer& from, std::uint64_t offset, std::uint8_t* to, std::uint64_t size);
-  // Records one copy between buffers; `lock` holds the recorder's mutex.
+  // Records a copy between buffers; `lock` holds the recorder's mutex.
   Status record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t from_offset, Buffer& to,
                      std::uint64_t to_offset, std::uint64_t size);
-  // Makes the host's writes seen by the device, or the device's by the host, where the memory does not by itself.
+  // Makes the host's writes visible to the device, or the device's to the host; no effect on
+  // coherent memory.
   Status sync_mapped(const Buffer& buffer, bool host_wrote) const;
 
   const Gpu& gpu_;
   std::int32_t index_;
   VkDevice device_ = VK_NULL_HANDLE;
-  // NULL: descriptor sets
+  // NULL: buffers are bound with descriptor sets.
   PFN_vkCmdPushDescriptorSetKHR push_descriptors_ = nullptr;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Recorder> recorder_;
   std::atomic<std::int64_t> allocated_bytes_{0};
-  // taken before the recorder's
+  // Locked before the recorder's mutex.
   std::mutex staging_mutex_;
   std::array<std::unique_ptr<Buffer>, 2> uploads_;
   std::size_t upload_turn_ = 0;
-  // bytes of the one whose turn it is, since it was last waited for
+  // Bytes used in the current upload buffer since it was last waited for.
   std::uint64_t upload_used_ = 0;
   std::array<std::unique_ptr<Buffer>, 2> downloads_;
 };

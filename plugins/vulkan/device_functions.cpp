@@ -15,7 +15,7 @@ Status check_stream(const Device& device, const Stream* stream) {
       .with_reason("STREAM");
 }
 
-// An event is used with the device that made it.
+// An event belongs to the device that created it.
 Status check_event(const Device& device, const Event& event) {
   if (event.device == device.handle()) return {};
   return invalid("event is of another device than vulkan:", device.index()).with_reason("EVENT");
@@ -30,7 +30,7 @@ std::uint64_t local_memory(const Gpu& gpu) {
   return bytes;
 }
 
-// What the driver grants this process now, less what it uses; requires VK_EXT_memory_budget.
+// Returns the process's current memory budget minus its usage; requires VK_EXT_memory_budget.
 std::uint64_t available_memory(const Gpu& gpu) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
@@ -129,7 +129,7 @@ Status DeviceFunctions::event_record(Event* event, Stream* stream) {
   return device.record(*event);
 }
 
-// Work that comes later runs later, in every stream: there is nothing to wait for.
+// All streams run in the order of recording, so later work runs after the event without a wait.
 Status DeviceFunctions::event_wait(Event* event, Stream* stream) {
   GANTRY_CHECK(check_stream(device, stream));
   return check_event(device, *event);

@@ -14,7 +14,7 @@ namespace gantry::vulkan {
 
 class Plugin;
 
-// Streams have no state: what is recorded runs in one order, so a stream only names its device.
+// A stream has no state of its own: all streams of a device run in the order of recording.
 struct Stream {
   Device* device;
 };
@@ -26,7 +26,7 @@ struct DeviceFunctions {
   static Result<std::int32_t> count(Plugin& plugin);
   // Starts the device.
   static Result<DeviceFunctions> at(Plugin& plugin, std::int32_t index);
-  // Does not start the device.
+  // Reports an attribute without starting the device.
   static Result<Attribute> attribute(Plugin& plugin, std::int32_t index, std::int32_t kind);
 
   Result<void*> alloc(const gantry_alloc& what);

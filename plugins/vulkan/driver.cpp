@@ -84,7 +84,7 @@ std::string driver_locations() {
       if (!found.empty()) found += ", ";
       found += entry.path().filename().string();
     }
-    if (found.empty()) found = error ? "not there" : "empty";
+    if (found.empty()) found = error ? "missing" : "empty";
     if (!text.empty()) text += ", ";
     text += concat(location, " (", found, ')');
   }
@@ -111,8 +111,8 @@ Status Instance::start(const Options& options) {
   std::uint32_t version = VK_API_VERSION_1_0;
   vkEnumerateInstanceVersion(&version);
   if (version < VK_API_VERSION_1_2) {
-    return unavailable("libvulkan.so.1 speaks Vulkan ", VK_API_VERSION_MAJOR(version), '.',
-                       VK_API_VERSION_MINOR(version), ", oldest is 1.2")
+    return unavailable("libvulkan.so.1 implements Vulkan ", VK_API_VERSION_MAJOR(version), '.',
+                       VK_API_VERSION_MINOR(version), ", minimum is 1.2")
         .with_reason("DRIVER_VERSION");
   }
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -138,7 +138,7 @@ Status Instance::start(const Options& options) {
   validation.pNext = &messages;
   if (options.validation) {
     if (!layer_is_there(validation_layer)) {
-      return unavailable("option validation wants the layer ", validation_layer,
+      return unavailable("option validation requires the layer ", validation_layer,
                          ", which is not installed")
           .with_reason("LAYER_MISSING");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which devices there are, what they can, and in which order they are counted.
+// Enumeration of devices: properties, capabilities and order.
 #include "driver.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gantry::vulkan {
 namespace {
 
-// Discrete, integrated, virtual, CPU, other: as the runtime that made the artifacts counts them.
+// Sorts devices as TVM's runtime does: discrete, integrated, virtual, CPU, other.
 int rank_of(VkPhysicalDeviceType type) {
   switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
@@ -42,7 +42,10 @@ std::vector<VkExtensionProperties> extensions_of(VkPhysicalDevice device) {
   return extensions;
 }
 
-// A queue that computes; one without graphics where there is one: nothing else waits in it.
+// Returns a queue family for compute; one without graphics is preferred, because it is not shared
+// with graphics work.
+//
+// timestamp_bits  [out]  of the family; 0: no clock
 std::optional<std::uint32_t> compute_queue(VkPhysicalDevice device, std::uint32_t* timestamp_bits) {
   std::uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -61,7 +64,8 @@ std::optional<std::uint32_t> compute_queue(VkPhysicalDevice device, std::uint32_
   return chosen;
 }
 
-// SPIR-V's numbers of the capabilities that features and subgroup operations allow.
+// Returns the sorted numbers of the SPIR-V capabilities that features and subgroup operations
+// allow.
 std::vector<std::uint32_t> capabilities_of(const Features& features,
                                            const VkPhysicalDeviceSubgroupProperties& subgroup) {
   const struct {
@@ -94,7 +98,8 @@ std::vector<std::uint32_t> capabilities_of(const Features& features,
     if (one.has) capabilities.push_back(one.capability);
   }
   if ((subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
-    // GroupNonUniform 61, Vote 62, Arithmetic 63, Ballot 64, Shuffle 65, ShuffleRelative 66, Clustered 67, Quad 68.
+    // GroupNonUniform 61, Vote 62, Arithmetic 63, Ballot 64, Shuffle 65, ShuffleRelative 66,
+    // Clustered 67, Quad 68.
     for (std::uint32_t bit = 0; bit < 8; ++bit) {
       if ((subgroup.supportedOperations >> bit & 1u) != 0) capabilities.push_back(61 + bit);
     }
@@ -103,7 +108,7 @@ std::vector<std::uint32_t> capabilities_of(const Features& features,
   return capabilities;
 }
 
-// Fills what takes a device of Vulkan 1.2 to ask.
+// Reads the properties that require Vulkan 1.2.
 void read_details(Gpu& gpu) {
   VkPhysicalDevicePushDescriptorPropertiesKHR push{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
@@ -182,12 +187,12 @@ Status Instance::find_gpus(const Options& options) {
     const auto family = compute_queue(handle, &gpu.timestamp_bits);
     if (version < VK_API_VERSION_1_2) {
       leave_out("Vulkan ", VK_API_VERSION_MAJOR(version), '.', VK_API_VERSION_MINOR(version),
-                ", oldest is 1.2");
+                ", minimum is 1.2");
     } else if (!family) {
-      leave_out("no queue computes");
+      leave_out("no compute queue");
     } else if (gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
                !options.software_devices) {
-      leave_out("a software device, switched off by option software_devices");
+      leave_out("a software device, excluded by option software_devices");
     } else {
       gpu.queue_family = *family;
       read_details(gpu);

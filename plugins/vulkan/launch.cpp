@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a kernel: values to bindings, scalars and a grid, recorded in the device's order of work.
+// A call of a kernel: converts its arguments to bindings, scalars and a grid, and records a
+// dispatch.
 #include "plugin.hpp"
 
 #include <gantry/quoted.hpp>
@@ -12,7 +13,7 @@
 namespace gantry::vulkan {
 namespace {
 
-// Arguments of usual kernels are on the stack.
+// Kernels up to these sizes keep their arguments on the stack.
 constexpr std::size_t usual_buffers = 16;
 constexpr std::size_t usual_scalar_bytes = 256;
 
@@ -76,13 +77,12 @@ Status check_extents(const Device& device, const Kernel& kernel, const LaunchExt
 
 }  // namespace
 
-// Records one call; nothing waits.
+// Records one call without waiting.
 //
-// returns  INVALID      arguments that the kernel does not take: their number, kind, range
-//                       (ARGUMENT_*); memory that is not the device's (HANDLE); threads in a block
-//                       other than the shader has, blocks past what the device runs (LAUNCH_EXTENT)
-//          UNSUPPORTED  a buffer that the device cannot bind: too large, or at such an offset
-//                       (BUFFER_RANGE)
+// returns  INVALID      a wrong number, kind or range of arguments (ARGUMENT_*); memory of another
+//                       device (HANDLE); block extents other than the shader's, or more blocks than
+//                       the device's limit (LAUNCH_EXTENT)
+//          UNSUPPORTED  a buffer is too large to bind, or its offset is not aligned (BUFFER_RANGE)
 //          others       see Module::pipeline()
 Status LoadedKernel::call(const Call& call) {
   const Kernel& self = kernel.value();

@@ -13,7 +13,7 @@ constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
 constexpr VkMemoryPropertyFlags coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
-// The device's own memory is all open to the host: not the 256 MiB window that older cards have beside it.
+// True if the host can access all device-local memory, not only the 256 MiB window of older cards.
 bool shows_its_memory(const VkPhysicalDeviceMemoryProperties& memory) {
   VkDeviceSize largest_local = 0;
   VkDeviceSize largest_shown = 0;
@@ -37,7 +37,7 @@ VkBufferUsageFlags usage_of(BufferUse use) {
 
 Blocks::Options block_options(const Gpu& gpu) {
   Blocks::Options options;
-  // What the host flushes or reads anew ends where the next buffer begins.
+  // Flushed and invalidated ranges must not overlap another buffer.
   options.granule = std::max<std::uint64_t>(
       std::bit_ceil(gpu.properties.limits.nonCoherentAtomSize), options.granule);
   for (std::uint32_t i = 0; i < gpu.memory.memoryTypeCount; ++i) {
@@ -68,7 +68,7 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
     case BufferUse::data:
       needed = is_mapped_ ? visible : 0;
       wanted = is_mapped_ ? local | coherent | cached : local;
-      // Unless all of it is: then staging is what the option asked for.
+      // A preference only: a device may have no memory that is not host-visible.
       avoided = is_mapped_ ? 0 : visible;
       break;
     case BufferUse::download:
@@ -87,7 +87,8 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
     if ((allowed >> i & 1u) == 0 || (has & needed) != needed) continue;
     if ((has & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT)) != 0)
       continue;
-    // Being local outweighs all else; then what the host wants; a type listed first is the driver's preference.
+    // Device-local memory outweighs all else, then host properties; of equal types the first listed
+    // wins, which is the driver's preference.
     const int score = ((has & wanted & local) != 0 ? 8 : 0) +
                       2 * __builtin_popcount(has & wanted & (coherent | cached)) +
                       ((has & avoided) == 0 ? 1 : 0);
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   buffer->device = device_;
   buffer->size = size;
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
-  // kernels may work in words
+  // Kernels may access memory in words.
   info.size = std::max<std::uint64_t>((size + 3) / 4 * 4, 4);
   info.usage = usage_of(use);
   if (const VkResult made = vkCreateBuffer(device_, &info, nullptr, &buffer->handle);
@@ -120,8 +121,8 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   const int type = type_for(needs.memoryTypeBits, use);
   if (type < 0) {
     return unavailable("no memory of ", std::string_view(gpu_.properties.deviceName), " is ",
-                       choice_ == MemoryChoice::mapped ? "what option memory asks for, mapped"
-                                                       : "open to the host")
+                       choice_ == MemoryChoice::mapped ? "mapped, which option memory requires"
+                                                       : "visible to the host")
         .with_reason("MEMORY_TYPE");
   }
   PartRequest part;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers of one device, and where they lie.
+// Buffers of one device.
 //
-//     mapped    the host writes and reads them where they are: integrated GPUs, software devices, and GPUs that
-//               show all their memory to the host
-//     staged    the host reaches them through a copy by the device
+//     mapped    the host reads and writes them directly: integrated GPUs, software devices, and GPUs
+//               whose whole memory is visible to the host
+//     staged    the device copies between them and buffers that the host can access
 //
-// Each is a part of a block of memory: blocks.hpp.
+// Each buffer is a part of a block of memory, see blocks.hpp.
 #pragma once
 
 #include "blocks.hpp"
@@ -17,7 +17,7 @@
 
 namespace gantry::vulkan {
 
-// Something that the device may still use after its owner has given it up: see Recorder::discard().
+// An object that the device may use after its owner has released it, see Recorder::discard().
 struct Resource {
   Resource() = default;
   Resource(const Resource&) = delete;
@@ -28,12 +28,12 @@ struct Resource {
 class Device;
 struct Buffer;
 
-// What alloc hands out is the address of one. A plain struct: whoever gives back something else has it looked at, and
-// nothing more.
+// alloc returns the address of one. It is a plain struct so that checking a pointer that is not a
+// handle reads only the magic.
 struct Handle {
   static constexpr std::uint32_t live = 0x46554256;
 
-  // `live` for what alloc gave and free has not got back
+  // `live` between alloc and free.
   std::uint32_t magic = 0;
   Buffer* buffer = nullptr;
 };
@@ -41,53 +41,56 @@ struct Handle {
 struct Buffer final : Resource {
   ~Buffer() override;
 
-  // of memory for kernels' arguments
+  // Set for buffers that Device::alloc() returns.
   Handle cell;
   bool is_coherent = false;
-  // the host's reads are fast
+  // True: the host caches the memory, its reads are fast.
   bool is_cached = false;
   VkDevice device = VK_NULL_HANDLE;
   VkBuffer handle = VK_NULL_HANDLE;
   Part memory;
-  // NULL: the host cannot reach it
+  // NULL: the host cannot access the memory.
   std::uint8_t* mapped = nullptr;
-  // bytes, as asked for
+  // Requested bytes; the driver's buffer may be larger.
   std::uint64_t size = 0;
   const Device* owner = nullptr;
-  // Recorder's value of the last work with it
+  // Recorder::value() of the last work that uses the buffer.
   std::uint64_t last_use = 0;
 };
 
-// What a buffer is for; which memory it gets.
+// The purpose of a buffer, which determines its memory type.
 enum class BufferUse {
-  // kernels' arguments
+  // Arguments of kernels.
   data,
-  // host to device, through it
+  // Staging from host to device.
   upload,
-  // device to host: the host reads it fast
+  // Staging from device to host; cached memory is preferred.
   download,
-  // kernels' uniform buffers
+  // Uniform buffers of kernels.
   scalars
 };
 
 class Memory : private BlockSource {
  public:
-  // device   borrowed
+  // device   [in]   borrowed
   Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice);
 
-  // returns  EXHAUSTED    memory, or more than the device allocates at once
-  //          UNAVAILABLE  no type of memory is fit: option `memory` asks for what the device has not (MEMORY_TYPE)
+  // Creates a buffer.
+  //
+  // returns  EXHAUSTED    out of memory, or size exceeds the limit of one allocation (MEMORY)
+  //          UNAVAILABLE  the device has no memory type that use and option `memory` require
+  //                       (MEMORY_TYPE)
   // thread   any
   Result<std::unique_ptr<Buffer>> make(std::uint64_t size, BufferUse use);
 
-  // Does the host reach buffers for data?
+  // True if the host accesses buffers of BufferUse::data directly.
   bool is_mapped() const { return is_mapped_; }
 
-  // Allocations of the driver that are alive.
+  // Returns the number of the driver's live allocations.
   std::size_t allocation_count() const { return blocks_.count(); }
 
  private:
-  // Index of the best type among those that `allowed` has bits for; -1: none.
+  // Returns the index of the best type whose bit is set in `allowed`; -1: none.
   int type_for(std::uint32_t allowed, BufferUse use) const;
   Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override;
   Result<std::uint8_t*> map(VkDeviceMemory memory) override;

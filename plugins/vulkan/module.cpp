@@ -10,8 +10,8 @@
 namespace gantry::vulkan {
 namespace {
 
-// FNV-1a of 64 bits: names a module's compiled kernels. A driver checks again that they are of the
-// shader.
+// 64-bit FNV-1a of a payload; part of the key of its pipeline cache. A collision is harmless:
+// drivers compare cached pipelines with the shader.
 std::string digest_of(std::span<const std::uint8_t> bytes) {
   std::uint64_t sum = 0xcbf29ce484222325u;
   for (const std::uint8_t byte : bytes) sum = (sum ^ byte) * 0x100000001b3u;
@@ -26,8 +26,8 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
   for (const KernelInfo& info : payload.table.kernels()) {
     const Shader& shader = *payload.shader_of(info.name);
     auto made = make_kernel(info, shader);
-    // A kernel that this version cannot run is an error when it is looked up: the caller may need only
-    // the others.
+    // A kernel that this version cannot run is an error of its look-up, not of the load: callers
+    // may need only other kernels.
     if (!made.ok() && made.error().code != Code::unsupported) return std::move(made).failure();
     auto kernel = std::make_unique<LoadedKernel>(std::move(made));
     kernel->module = module.get();
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
 Result<std::int32_t> Module::check(Plugin& plugin, Blob& blob, std::int32_t device_index) {
   GANTRY_TRY(const Payload payload, read_payload(blob));
   GANTRY_TRY(const Gpu* const gpu, plugin.gpu(device_index));
-  // SPIR-V is compiled by every driver.
+  // Every driver compiles SPIR-V.
   std::int32_t verdict = GANTRY_VERDICT_RECOMPILE;
   for (const KernelInfo& info : payload.table.kernels()) {
     const auto kernel = make_kernel(info, *payload.shader_of(info.name));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded payload: its kernels as functions, and their pipelines on the devices that have run them.
+// A loaded payload: its kernels as functions, and their pipelines, built when first called on a
+// device.
 #pragma once
 
 #include "pipeline.hpp"
@@ -26,10 +27,10 @@ constexpr std::int32_t max_devices = 16;
 // A kernel as a function of the ABI; the module owns it.
 struct LoadedKernel {
   explicit LoadedKernel(Result<Kernel> made) : kernel(std::move(made)) {}
-  // launch.cpp
+  // Defined in launch.cpp.
   Status call(const Call& call);
 
-  // An error: it is in the payload and cannot be used.
+  // An error: the payload contains the kernel, but it cannot run.
   Result<Kernel> kernel;
   Module* module = nullptr;
   std::string_view name;
@@ -42,26 +43,27 @@ class Module {
  public:
   static constexpr LoaderIdentity identity{
       .type_key = "vulkan", .device = "vulkan", .is_parallel = true};
-  // returns  MALFORMED  the payload, or a shader; see read_payload() and make_kernel()
+  // returns  MALFORMED  the payload or a shader, see read_payload() and make_kernel()
   static Result<std::unique_ptr<Module>> load(Plugin& plugin, Blob& blob);
   static Result<std::int32_t> check(Plugin& plugin, Blob& blob, std::int32_t device_index);
 
-  // Kernels may still run: the devices keep what they use.
+  // Kernels may still be running: the devices destroy their pipelines later.
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   Plugin& plugin() const { return plugin_; }
-  // NULL where there is none.
+  // Returns a kernel; NULL: no kernel has this name.
   //
-  // returns  UNSUPPORTED  the kernel cannot be used, see make_kernel()
+  // returns  UNSUPPORTED  the kernel cannot run, see make_kernel()
   Result<LoadedKernel*> find(std::string_view name) const;
   std::vector<std::string_view> names() const;
   Status save(const Sink& sink) const { return sink.write(kept_.bytes); }
 
   // Returns the kernel's pipeline on a device; the first call compiles it.
   //
-  // thread   any; the first call compiles, others wait; different kernels at once
+  // thread   any; concurrent calls for one kernel wait for the first, different kernels compile in
+  //          parallel
   Result<const Pipeline*> pipeline(LoadedKernel& kernel, Device& device);
 
  private:

@@ -13,19 +13,19 @@ Status read_flag(Host host, std::string_view key, bool& flag) {
   const auto value = host.option(key);
   if (!value) return {};
   const auto number = value_int(*value);
-  if (!number) return invalid("option ", key, " is no bool").with_reason("CONFIG");
+  if (!number) return invalid("option ", key, " is not a bool").with_reason("CONFIG");
   flag = *number != 0;
   return {};
 }
 
-// names    [in]   of the choices, in the order of the enum
+// names    [in]   names of the choices, in the order of the enum
 template <class Choice>
 Status read_choice(Host host, std::string_view key, std::span<const std::string_view> names,
                    Choice& choice) {
   const auto value = host.option(key);
   if (!value) return {};
   const auto text = value_text(*value);
-  if (!text) return invalid("option ", key, " is no text").with_reason("CONFIG");
+  if (!text) return invalid("option ", key, " is not text").with_reason("CONFIG");
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (*text != names[i]) continue;
     choice = static_cast<Choice>(i);

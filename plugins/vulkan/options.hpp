@@ -9,15 +9,15 @@
 
 namespace gantry::vulkan {
 
-// The memory of buffers: `mapped` is memory of the device that the host can write, `staged` memory that
-// it cannot, with copies through buffers in between; `automatic` depends on the device.
+// The memory of buffers: `mapped` is device memory that the host can access, `staged` is memory
+// that it reaches through staging buffers only; `automatic` depends on the device.
 enum class MemoryChoice { automatic, mapped, staged };
 
 // How buffers are bound: pushed into the command buffer, or by descriptor sets from pools.
 enum class DescriptorChoice { automatic, push, sets };
 
 struct Options {
-  // The validation layer, with its messages in the host's log.
+  // Enables the validation layer and logs its messages.
   bool validation = false;
   bool software_devices = true;
   bool pipeline_cache = true;
@@ -25,7 +25,7 @@ struct Options {
   DescriptorChoice descriptors = DescriptorChoice::automatic;
 };
 
-// returns  INVALID  a value that the option does not have (CONFIG)
+// returns  INVALID  an option's value has the wrong type or is unknown (CONFIG)
 Result<Options> read_options(Host host);
 
 }  // namespace gantry::vulkan

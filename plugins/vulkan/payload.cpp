@@ -19,7 +19,7 @@ Number number_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   return number;
 }
 
-// True for the magic in either byte order, so that the error for a shader in the wrong one names it.
+// True for the magic in either byte order, so that read_shader() can report a big-endian shader.
 bool is_magic(std::uint32_t word) {
   return word == spirv_magic || word == __builtin_bswap32(spirv_magic);
 }
@@ -37,7 +37,7 @@ Result<Shader> read_shader_record(ByteReader& in) {
                      number_at<std::uint64_t>(ahead, 0) ==
                          12 + 4 * std::uint64_t{number_at<std::uint64_t>(ahead, 12)};
   if (!sized && !is_magic(number_at<std::uint32_t>(ahead, 12))) {
-    return refuse(record_at, "no SPIR-V begins 12 or 20 bytes on");
+    return refuse(record_at, "no SPIR-V magic 12 or 20 bytes after the name");
   }
   if (sized) GANTRY_CHECK(in.read_count(1, "shader bytes"));
   const std::uint64_t flags_at = in.offset();
@@ -63,12 +63,12 @@ Result<std::vector<Shader>> read_shaders(ByteReader& in) {
   return shaders;
 }
 
-// Every kernel has one shader, and no shader comes twice.
+// Checks that every kernel has exactly one shader.
 Status index_shaders(Payload& payload, std::uint64_t shaders_at) {
   for (std::size_t i = 0; i < payload.shaders.size(); ++i) {
     const std::string_view kernel = payload.shaders[i].kernel;
     if (payload.by_kernel.emplace(kernel, i).second) continue;
-    return malformed(shaders_at, "shader of kernel ", quoted(kernel), " comes twice")
+    return malformed(shaders_at, "shader of kernel ", quoted(kernel), " appears twice")
         .with_reason("SHADER");
   }
   for (const KernelInfo& kernel : payload.table.kernels()) {
@@ -145,14 +145,14 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
   if (kernel.shader.scalar_location != ScalarLocation::none &&
       uniform != (kernel.shader.scalar_location == ScalarLocation::uniform_buffer)) {
     return refuse("takes its scalars from ", uniform ? "push constants" : "a uniform buffer",
-                  ", its flags say ", uniform ? "a uniform buffer" : "push constants");
+                  ", its flags state ", uniform ? "a uniform buffer" : "push constants");
   }
   if (uniform && kernel.shader.scalar_location != ScalarLocation::none &&
       kernel.shader.scalar_binding != kernel.buffer_count) {
     return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
                   kernel.buffer_count);
   }
-  // Every device has uniform buffers of that size.
+  // maxUniformBufferRange is at least this on every device.
   constexpr std::uint32_t max_bytes = 1 << 14;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (offsets[i] > max_bytes - 8 || offsets[i] % 4 != 0) {

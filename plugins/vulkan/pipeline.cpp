@@ -11,12 +11,12 @@ namespace gantry::vulkan {
 namespace {
 
 Error lacks(const Gpu& gpu, const Kernel& kernel, std::string_view reason, const auto&... what) {
-  return unsupported("kernel ", quoted(kernel.call.name()), " wants ", what..., " on ",
+  return unsupported("kernel ", quoted(kernel.call.name()), " requires ", what..., " on ",
                      std::string_view(gpu.properties.deviceName))
       .with_reason(reason);
 }
 
-// SPIR-V that a device of this Vulkan version takes.
+// Returns the newest SPIR-V version that a device of this Vulkan version accepts.
 std::uint32_t newest_spirv(std::uint32_t vulkan) {
   return vulkan >= VK_API_VERSION_1_3 ? 0x00010600 : 0x00010500;
 }
@@ -81,7 +81,7 @@ Status check_kernel(const Gpu& gpu, const Kernel& kernel) {
   for (const std::uint32_t capability : shader.capabilities) {
     if (!gpu.has_capability(capability)) {
       return lacks(gpu, kernel, "SHADER_CAPABILITY", "SPIR-V capability ", capability,
-                   ", which is not there");
+                   ", which is missing");
     }
   }
   std::uint64_t threads = 1;
@@ -89,20 +89,20 @@ Status check_kernel(const Gpu& gpu, const Kernel& kernel) {
     threads *= shader.local_size[axis];
     if (shader.local_size[axis] <= limits.maxComputeWorkGroupSize[axis]) continue;
     return lacks(gpu, kernel, "SHADER_LIMIT", shader.local_size[axis], " threads along ",
-                 "xyz"[axis], ", most are ", limits.maxComputeWorkGroupSize[axis]);
+                 "xyz"[axis], ", maximum is ", limits.maxComputeWorkGroupSize[axis]);
   }
   if (threads > limits.maxComputeWorkGroupInvocations) {
-    return lacks(gpu, kernel, "SHADER_LIMIT", threads, " threads in a block, most are ",
+    return lacks(gpu, kernel, "SHADER_LIMIT", threads, " threads in a block, maximum is ",
                  limits.maxComputeWorkGroupInvocations);
   }
   if (kernel.buffer_count > limits.maxPerStageDescriptorStorageBuffers) {
-    return lacks(gpu, kernel, "SHADER_LIMIT", kernel.buffer_count, " buffers, most are ",
+    return lacks(gpu, kernel, "SHADER_LIMIT", kernel.buffer_count, " buffers, maximum is ",
                  limits.maxPerStageDescriptorStorageBuffers);
   }
   const bool pushed = shader.scalar_location == ScalarLocation::push_constants;
   if (pushed && kernel.scalar_bytes > limits.maxPushConstantsSize) {
     return lacks(gpu, kernel, "SHADER_LIMIT", kernel.scalar_bytes,
-                 " bytes of push constants, most are ", limits.maxPushConstantsSize);
+                 " bytes of push constants, maximum is ", limits.maxPushConstantsSize);
   }
   return {};
 }
@@ -114,7 +114,7 @@ Result<std::unique_ptr<Pipeline>> build_pipeline(const Device& device, const Ker
   pipeline->device = device.handle();
   GANTRY_CHECK(make_layouts(device, kernel, *pipeline));
 
-  // In an artifact the words lie where they come to lie; drivers read them as numbers.
+  // Words in a payload have no alignment; drivers require aligned words.
   std::vector<std::uint32_t> aligned;
   VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   code.codeSize = kernel.words.size();
@@ -173,7 +173,7 @@ PipelineCache::PipelineCache(const Device& device, DiskCache* disk, std::string_
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = loaded_.size();
   info.pInitialData = loaded_.data();
-  // Without it kernels compile all the same.
+  // Not an error: kernels compile without a cache.
   if (vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_) != VK_SUCCESS)
     cache_ = VK_NULL_HANDLE;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a kernel's SPIR-V to a pipeline of one device, and what is kept on disk of that work.
+// Compiles kernels into pipelines of a device, and stores the driver's pipeline caches on disk.
 #pragma once
 
 #include "device.hpp"
@@ -14,34 +14,35 @@ namespace gantry::vulkan {
 
 // Compiles a kernel for a device.
 //
-// cache    [in]   the device's, may be VK_NULL_HANDLE
-// returns  UNSUPPORTED  the device lacks what the shader wants: SPIR-V version (SHADER_VERSION), a capability
-//                       (SHADER_CAPABILITY), room for threads, buffers or scalars (SHADER_LIMIT)
-//          what the driver says
-// costs    up to seconds where the cache does not help
+// cache    [in]   a cache of the device; VK_NULL_HANDLE: none
+// returns  UNSUPPORTED  the device lacks the shader's SPIR-V version (SHADER_VERSION) or a
+//                       capability (SHADER_CAPABILITY); threads, buffers or scalars exceed its limits
+//                       (SHADER_LIMIT)
+//          others       see driver_error()
+// costs    up to seconds unless the cache contains the kernel
 Result<std::unique_ptr<Pipeline>> build_pipeline(const Device& device, const Kernel& kernel,
                                                  VkPipelineCache cache);
 
-// Would build_pipeline() be refused as UNSUPPORTED? Compiles nothing.
+// Returns the UNSUPPORTED errors of build_pipeline() without compiling.
 Status check_kernel(const Gpu& gpu, const Kernel& kernel);
 
-// The compiled kernels of one module on one device, kept between processes: one file for each pair, so that models do not
-// push each other out. A file that is damaged, or of another driver, counts as not there.
+// The compiled kernels of one module on one device, stored in one file per pair, so that modules do
+// not evict each other. A file that is damaged or from another driver is ignored.
 class PipelineCache {
  public:
-  // disk     [in]   borrowed; NULL: nothing is kept
-  // module   [in]   a digest of its kernels
+  // disk     [in]   borrowed; NULL: nothing is stored
+  // module   [in]   a digest of the module's payload
   PipelineCache(const Device& device, DiskCache* disk, std::string_view module);
-  // saves
+  // Calls save().
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
   PipelineCache& operator=(const PipelineCache&) = delete;
 
-  // VK_NULL_HANDLE where the driver makes none.
+  // VK_NULL_HANDLE: the driver could not create a cache.
   VkPipelineCache handle() const { return cache_; }
-  // Bytes that came from the disk; 0: none.
+  // Bytes loaded from disk; 0: none.
   std::size_t loaded_bytes() const { return loaded_.size(); }
-  // Writes what the driver has compiled since it was loaded, where that is anything new.
+  // Stores the driver's cache if it has changed since it was loaded or stored.
   void save();
 
  private:
@@ -52,7 +53,8 @@ class PipelineCache {
   std::vector<std::uint8_t> loaded_;
 };
 
-// Is this what vkGetPipelineCacheData gave for this very driver and device? Drivers have crashed on other bytes.
+// True if the bytes begin with a pipeline cache header of this driver and device. Drivers have
+// crashed on other bytes.
 //
 // source   Vulkan specification, VkPipelineCacheHeaderVersionOne
 bool is_cache_of(const VkPhysicalDeviceProperties& properties, std::span<const std::uint8_t> bytes);

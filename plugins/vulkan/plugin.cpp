@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry.vulkan - kernels in SPIR-V, on every device that has a Vulkan driver.
+// gantry.vulkan - kernels in SPIR-V, and the devices of the installed Vulkan drivers.
 #include "plugin.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Result<const Gpu*> Plugin::gpu(std::int32_t index) {
   GANTRY_TRY(const Instance* const running, instance());
   GANTRY_TRY(const std::int32_t count, device_count());
   if (count == 0) {
-    std::string why = "no device computes with Vulkan";
+    std::string why = "no Vulkan device can run kernels";
     for (const std::string& line : running->left_out()) why += concat("\n  left out: ", line);
     return unavailable(why).with_reason("DEVICE_MISSING");
   }

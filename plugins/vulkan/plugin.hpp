@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin in one runtime: its options, and the devices that have been used.
+// The state of the plugin in one runtime: its options and the started devices.
 #pragma once
 
 #include "device_functions.hpp"
@@ -26,26 +26,26 @@ class Plugin {
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 
-  // returns  INVALID  an option that has another value than the manifest allows (CONFIG)
+  // returns  INVALID  an option's value has the wrong type or is unknown (CONFIG)
   static Result<std::unique_ptr<Plugin>> create(Host host);
   // cache_directory  [in]   empty: no pipeline is stored on disk
   Plugin(Host host, Options options, std::string cache_directory);
 
   Host host() const { return host_; }
-  // NULL where nothing is stored.
+  // NULL: no pipeline is stored on disk.
   DiskCache* disk() { return disk_.directory().empty() ? nullptr : &disk_; }
 
   // returns  UNAVAILABLE  no driver starts
   // thread   any; the first call starts the drivers, others wait
   Result<std::int32_t> device_count();
-  // Returns what is known of a device without starting it.
+  // Returns a device's properties without starting it.
   //
   // returns  INVALID      no such device (DEVICE_INDEX)
-  //          UNAVAILABLE  there is no device at all (DEVICE_MISSING)
+  //          UNAVAILABLE  no device can run kernels (DEVICE_MISSING)
   Result<const Gpu*> gpu(std::int32_t index);
   // Returns a device; the first call starts it.
   Result<Device*> device(std::int32_t index);
-  // NULL where the device is not started.
+  // NULL: the device is not started.
   Device* started(std::int32_t index) const;
 
  private:

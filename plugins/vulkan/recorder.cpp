@@ -7,9 +7,9 @@
 namespace gantry::vulkan {
 namespace {
 
-// A batch of this length is submitted without a wait: the device starts while the host goes on recording.
+// A batch of this many commands is submitted, so that the device works while the host records.
 constexpr std::uint32_t max_commands = 64;
-// So many batches may wait for the device; then the host waits for the oldest.
+// Limit of submitted batches that have not finished; at the limit the host waits for the oldest.
 constexpr std::size_t max_in_flight = 32;
 constexpr std::uint64_t scalar_buffer_bytes = 64 << 10;
 constexpr std::uint32_t sets_in_pool = 64;
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Batch>> Recorder::new_batch() {
 Result<Batch*> Recorder::begin(Lock& lock) {
   if (lost_) return *lost_;
   if (!open_) {
-    // While the lock is given up others may open a batch.
+    // wait() releases the lock, so another thread may open a batch.
     if (in_flight_.size() >= max_in_flight) GANTRY_CHECK(wait(lock, in_flight_.front()->value));
     if (!open_) {
       GANTRY_TRY(open_, new_batch());
@@ -109,7 +109,7 @@ Status Recorder::submit() {
   if (lost_) return *lost_;
   if (!open_) return {};
   Batch& batch = *open_;
-  // What the device wrote is for the host to read, once the semaphore is there.
+  // Makes the device's writes visible to the host when the semaphore is signalled.
   barrier(batch.commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
   if (const VkResult ended = vkEndCommandBuffer(batch.commands); ended != VK_SUCCESS)
     return lost(ended, "vkEndCommandBuffer");

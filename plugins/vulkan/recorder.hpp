@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The work of one device: command buffers filled between two waits, submitted in order to one queue.
+// Records the work of one device into batches of commands, which are submitted in order to one
+// queue.
 //
-//     begin()           a command buffer, behind a barrier against all that was recorded before
-//     ... vkCmd...      one command
-//     done(...)         notes what it used; submits when the batch is long
-//     wait(value)       submits what is open, waits, frees what was discarded
+//     begin()           returns the open batch, after a barrier against all earlier commands
+//     ... vkCmd...      records one command
+//     done(batch)       counts the command; submits a batch that has reached its maximum length
+//     wait(value)       submits the open batch if necessary, waits, destroys discarded resources
 //
-// All streams of the device record here, so the order of recording is the order of work. Nothing is lost by it: with
-// one queue, a barrier of one stream holds up the others anyway.
+// All streams of the device use one recorder, so work runs in the order of recording. This costs no
+// parallelism: in one queue, a barrier of one stream blocks the others in any case.
 //
-// Batches are numbered from 1 by a timeline semaphore. value() is the number of the batch that holds all that is
-// recorded now; work is done when the semaphore has reached its number.
+// A timeline semaphore numbers batches from 1. value() is the number of the batch with the last
+// recorded command; work has finished when the semaphore has reached the number of its batch.
 #pragma once
 
 #include "memory.hpp"
@@ -25,19 +26,19 @@
 
 namespace gantry::vulkan {
 
-// One command buffer and what its commands refer to.
+// A command buffer and the objects that its commands use.
 struct Batch {
   VkCommandBuffer commands = VK_NULL_HANDLE;
   std::uint64_t value = 0;
   std::uint32_t command_count = 0;
-  // while it is open
+  // The pipeline bound last; null in a new batch.
   VkPipeline bound = VK_NULL_HANDLE;
   std::vector<VkDescriptorPool> pools;
   std::size_t pools_used = 0;
-  // uniform buffers, filled one after the other
+  // Uniform buffers, filled one after another.
   std::vector<std::unique_ptr<Buffer>> scalars;
   std::size_t scalars_used = 0;
-  // in the one that is being filled
+  // Bytes used in the uniform buffer that is being filled.
   std::uint64_t scalars_at = 0;
 };
 
@@ -45,52 +46,56 @@ class Recorder {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  // device, memory   borrowed
+  // device, gpu, memory  [in]   borrowed
   Recorder(VkDevice device, const Gpu& gpu, Memory& memory)
       : device_(device), gpu_(gpu), memory_(memory) {}
-  // waits
+  // Waits for all work.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   Status start();
 
-  // Everything below: `lock` holds the mutex; waiting gives it up meanwhile.
+  // The functions below require the mutex; those that wait release it through `lock` meanwhile.
   std::mutex& mutex() { return mutex_; }
 
-  // returns  what failed in the device before; EXHAUSTED
+  // Returns the open batch, ready for one command.
+  //
+  // returns  EXHAUSTED  out of memory
+  //          others     the error that made the device unusable
   Result<Batch*> begin(Lock& lock);
-  // The command is recorded. Where it makes the batch long, the batch is submitted.
+  // Must be called after each command; submits a batch that has reached its maximum length.
   Status done(Batch& batch);
-  // Submits what is open.
+  // Submits the open batch.
   Status flush() { return submit(); }
   std::uint64_t value() const { return submitted_ + (open_ ? 1 : 0); }
-  // Waits for batch `value`; 0 needs no waiting. Failures of the device are told here, and from then on by every call.
+  // Waits for batch `value`; 0 returns at once. A failure of the device is returned here and by
+  // every later call.
   Status wait(Lock& lock, std::uint64_t value);
   Status wait_for_all(Lock& lock) { return wait(lock, value()); }
 
-  // Destroys something when batch `last_use` is done.
+  // Destroys a resource when batch `last_use` has finished.
   void discard(std::unique_ptr<Resource> resource, std::uint64_t last_use);
 
-  // Destroys what was discarded and is no longer used.
+  // Destroys discarded resources whose last use has finished.
   void collect() {
     if (!discarded_.empty()) reap();
   }
 
-  // Room for a kernel's scalars in a uniform buffer of the batch.
+  // Space for a kernel's scalars in a uniform buffer of the batch.
   struct Slot {
     Buffer* buffer;
     std::uint64_t offset;
   };
   Result<Slot> scalar_slot(Batch& batch, std::uint64_t size);
-  // A descriptor set from the batch's pools.
+  // Allocates a descriptor set from the batch's pools.
   Result<VkDescriptorSet> descriptor_set(Batch& batch, VkDescriptorSetLayout layout);
 
  private:
   Result<std::unique_ptr<Batch>> new_batch();
   Status submit();
   void reap();
-  // From now on the device is of no use.
+  // Records an error after which the device is unusable, and returns it.
   Error lost(VkResult result, std::string_view call);
 
   VkDevice device_;

@@ -13,7 +13,7 @@
 namespace gantry::vulkan {
 namespace {
 
-// Numbers of the SPIR-V specification, those that matter here.
+// Numbers of the SPIR-V specification.
 enum Opcode : std::uint32_t {
   op_entry_point = 15,
   op_execution_mode = 16,
@@ -51,10 +51,10 @@ struct Pointer {
 };
 struct Variable {
   std::uint32_t id;
-  // of the pointer
+  // Id of its pointer type.
   std::uint32_t type;
   std::uint32_t storage;
-  // in the payload, for messages
+  // Offset in the payload, for messages.
   std::uint64_t at;
 };
 
@@ -65,7 +65,7 @@ class ShaderReader {
 
   Result<ShaderFacts> read() {
     GANTRY_CHECK(read_header());
-    // Everything of interest comes before the first function.
+    // Declarations precede the first function.
     for (std::size_t word = 5; word < count();) {
       const std::uint32_t size = word_at(word) >> 16;
       if (size == 0 || size > count() - word) {
@@ -177,7 +177,7 @@ class ShaderReader {
     if (word_at(word + 1) != model_gl_compute) return {};
     const auto text = bytes_.subspan(4 * (word + 3), 4 * (size - 3));
     const auto end = std::find(text.begin(), text.end(), std::uint8_t{0});
-    if (end == text.end()) return wrong(word + 3, "name of an entry point has no end");
+    if (end == text.end()) return wrong(word + 3, "name of an entry point is not terminated");
     entry_points_.push_back({word_at(word + 2), std::string(text.begin(), end)});
     return {};
   }
@@ -215,7 +215,7 @@ class ShaderReader {
     const auto pointer = pointers_.find(variable.type);
     if (pointer == pointers_.end()) {
       return wrong(word, "variable ", variable.id, " has type ", variable.type,
-                   ", which is no pointer");
+                   ", which is not a pointer");
     }
     const std::uint32_t type = pointer->second.type;
     if (variable.storage == storage_push_constant) {
@@ -228,7 +228,7 @@ class ShaderReader {
     const auto binding = decoration(variable.id, decoration_binding);
     if (!binding) return wrong(word, "variable ", variable.id, " has no binding");
     if (variable.storage == storage_uniform_constant || arrays_.contains(type)) {
-      return refused("binding ", *binding, " is no buffer; textures are not supported");
+      return refused("binding ", *binding, " is not a buffer; textures are not supported");
     }
     if (variable.storage == storage_uniform && decoration(type, decoration_block)) {
       return place_scalars(word, type, ScalarLocation::uniform_buffer, *binding);
@@ -242,7 +242,7 @@ class ShaderReader {
                        std::uint32_t binding) {
     if (facts_.scalar_location != ScalarLocation::none) return refused("has two blocks of scalars");
     const auto members = struct_sizes_.find(type);
-    if (members == struct_sizes_.end()) return wrong(word, "block of scalars is no struct");
+    if (members == struct_sizes_.end()) return wrong(word, "block of scalars is not a struct");
     facts_.scalar_location = where;
     facts_.scalar_binding = binding;
     for (std::uint32_t member = 0; member < members->second; ++member) {
@@ -253,7 +253,7 @@ class ShaderReader {
     return {};
   }
 
-  // id, decoration or member
+  // Id, and decoration or member.
   using Key = std::pair<std::uint32_t, std::uint32_t>;
 
   ShaderBytes bytes_;
@@ -266,7 +266,7 @@ class ShaderReader {
   std::map<Key, std::uint32_t> offsets_;
   std::map<std::uint32_t, std::uint32_t> struct_sizes_;
   std::set<std::uint32_t> arrays_;
-  // bindings of storage buffers
+  // Bindings of storage buffers.
   std::set<std::uint32_t> bound_;
   std::map<std::uint32_t, Pointer> pointers_;
   std::vector<Variable> variables_;

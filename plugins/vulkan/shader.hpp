@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a SPIR-V shader says about itself: how it is entered, what it binds, where its scalars lie.
+// Reads the interface of a SPIR-V shader: entry point, bindings, and the layout of its scalars.
 //
 //   u32  magic 0x07230203 ; version ; generator ; id bound ; 0
 //   then instructions: u32 (words << 16 | opcode), operands
 //
-// Read once, from hostile bytes, so that nothing reaches a driver whose frame is broken. What the instructions compute
-// is not judged here: like the host code beside it in the artifact, a kernel is trusted to be what its maker meant.
+// The input is untrusted: a shader with a broken header, instruction length or declaration never
+// reaches a driver. The computation itself is not validated; it is trusted like the host code in
+// the same artifact.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -22,41 +23,44 @@ namespace gantry::vulkan {
 
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
-// Words of a shader, little-endian, at any address.
+// Words of a shader, little-endian, not aligned.
 using ShaderBytes = std::span<const std::uint8_t>;
 
-// Where the shader looks for its scalars, in the order of the kernel's parameters.
+// Where the shader reads its scalars.
 enum class ScalarLocation : std::uint8_t { none, push_constants, uniform_buffer };
 
 struct ShaderFacts {
-  // 0x00010300 is 1.3
+  // 0x00010300 is version 1.3.
   std::uint32_t version = 0;
   std::string entry_point;
-  // 0, 0, 0 where it is no literal
+  // {0, 0, 0}: the size is not a literal.
   std::array<std::uint32_t, 3> local_size{};
-  // of descriptor set 0, rising
+  // Bindings in descriptor set 0, ascending.
   std::vector<std::uint32_t> storage_bindings;
-  // SPIR-V's numbers, in the shader's order
+  // SPIR-V capability numbers, in the shader's order.
   std::vector<std::uint32_t> capabilities;
   ScalarLocation scalar_location = ScalarLocation::none;
-  // of the uniform buffer
+  // Binding of the uniform buffer.
   std::uint32_t scalar_binding = 0;
-  // bytes; 8 apart since v0.8, 4 before
+  // Byte offsets in the order of the kernel's parameters; 8 apart in v0.8 and later, 4 apart
+  // before.
   std::vector<std::uint32_t> scalar_offsets;
 };
 
-// Reads one shader.
+// Reads a shader.
 //
-// bytes    [in]   a multiple of four of them
-// at       [in]   their offset in the payload
-// kernel   [in]   its name: picks the entry point where there are several, and stands in messages
-// returns  MALFORMED    SHADER  at the wrong word
-//          UNSUPPORTED  SHADER  another descriptor set than 0, two blocks of scalars, a binding that is no buffer
-// costs    O(words) time; memory for names, decorations and types only
-// source   SPIR-V specification 1.6, 2.3; apache/tvm src/target/spirv/ir_builder.cc for what compilers write
+// bytes    [in]   size is a multiple of 4
+// at       [in]   offset of the bytes in the payload
+// kernel   [in]   name of the kernel: selects one of several entry points, and appears in messages
+// returns  MALFORMED    at the first wrong word (SHADER)
+//          UNSUPPORTED  a descriptor set other than 0, two blocks of scalars, or a binding that is not
+//                       a buffer (SHADER)
+// costs    O(words) time; memory for names, decorations and types
+// source   SPIR-V specification 1.6, section 2.3; apache/tvm src/target/spirv/ir_builder.cc
+//          (writer)
 Result<ShaderFacts> read_shader(ShaderBytes bytes, std::uint64_t at, std::string_view kernel);
 
-// "1.3" for 0x00010300.
+// Returns "1.3" for 0x00010300.
 std::string spirv_version_text(std::uint32_t version);
 
 }  // namespace gantry::vulkan

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the driver that this program defines itself, between the plugin and the Vulkan loader: they count, and
-// they refuse as drivers do that are not there.
+// Driver functions that the test program defines, which intercept the plugin's calls of the Vulkan
+// loader. They count allocations and simulate a driver with a lower limit.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 namespace gantry::vulkan::test {
 
 struct Between {
-  // of vkAllocateMemory that are alive
+  // Live allocations of vkAllocateMemory.
   std::atomic<std::size_t> allocations{0};
-  // then VK_ERROR_TOO_MANY_OBJECTS
+  // At this limit vkAllocateMemory returns VK_ERROR_TOO_MANY_OBJECTS.
   std::atomic<std::size_t> max_allocations{~std::size_t{0}};
 };
 extern Between between;

@@ -16,9 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr std::uint64_t MiB = 1 << 20;
 
-// ---- free ranges -----------------------------------------------------------------------------------------------------
-
-TEST(FreeRanges, GiveTheSmallestRangeThatHasRoom) {
+TEST(FreeRanges, TakeFromTheSmallestRangeThatFits) {
   FreeRanges free(4096, 256);
   ASSERT_EQ(free.take(1024, 1), 0u);
   ASSERT_EQ(free.take(256, 1), 1024u);
@@ -27,13 +25,13 @@ TEST(FreeRanges, GiveTheSmallestRangeThatHasRoom) {
   free.give_back(0, 1024);
   free.give_back(1280, 512);
 
-  EXPECT_EQ(free.take(300, 1), 1280u) << "300 bytes are 512 here";
+  EXPECT_EQ(free.take(300, 1), 1280u) << "300 bytes are rounded up to 512";
   EXPECT_EQ(free.take(1, 1), 0u);
   EXPECT_EQ(free.take(2049, 1), std::nullopt);
   EXPECT_EQ(free.take(2048, 1), 2048u);
 }
 
-TEST(FreeRanges, AreWholeAgainWhereverTheLastPartLay) {
+TEST(FreeRanges, MergeInAnyOrderOfFreeing) {
   for (const auto& order :
        {std::array{0, 1, 2}, std::array{2, 1, 0}, std::array{1, 0, 2}, std::array{0, 2, 1}}) {
     FreeRanges free(768, 256);
@@ -47,25 +45,25 @@ TEST(FreeRanges, AreWholeAgainWhereverTheLastPartLay) {
   }
 }
 
-TEST(FreeRanges, KeepAlignmentsLargerThanTheGranule) {
+TEST(FreeRanges, SupportAlignmentsAboveTheGranule) {
   FreeRanges free(16384, 256);
   ASSERT_EQ(free.take(256, 1), 0u);
 
   EXPECT_EQ(free.take(512, 4096), 4096u);
-  EXPECT_EQ(free.take(3840, 1), 256u) << "what was skipped is free";
+  EXPECT_EQ(free.take(3840, 1), 256u) << "the skipped bytes stay free";
 }
 
-TEST(FreeRanges, RefuseWhatIsLargerThanAllOfThem) {
+TEST(FreeRanges, RejectASizeAboveTheBlock) {
   FreeRanges free(4096, 256);
 
   EXPECT_EQ(free.take(4097, 1), std::nullopt);
   EXPECT_EQ(free.take(~std::uint64_t{0}, 1), std::nullopt);
   EXPECT_EQ(free.take(4096, 1), 0u);
-  EXPECT_EQ(free.take(0, 1), std::nullopt) << "no bytes are a granule";
+  EXPECT_EQ(free.take(0, 1), std::nullopt) << "0 bytes occupy one granule";
 }
 
-// Every part is written with its number: a byte that belongs to two would show another's.
-TEST(FreeRanges, NeverGiveAByteTwice) {
+// Each part's bytes are marked with its number, which detects a byte in two parts.
+TEST(FreeRanges, NeverOverlapParts) {
   constexpr std::uint64_t size = 256 * 1024;
   FreeRanges free(size, 256);
   std::vector<std::uint32_t> owner(size / 256, 0);
@@ -103,9 +101,7 @@ TEST(FreeRanges, NeverGiveAByteTwice) {
   EXPECT_TRUE(free.all_free());
 }
 
-// ---- blocks ----------------------------------------------------------------------------------------------------------
-
-// A driver of two types of memory, each allocation a number.
+// A driver with two memory types, which numbers its allocations.
 class FakeMemory final : public BlockSource {
  public:
   Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override {
@@ -161,8 +157,8 @@ struct BlocksTest : public ::testing::Test {
   Blocks blocks{memory, {.largest = {64 * MiB, 16 * MiB}, .granule = 256}};
 };
 
-// 4,096 allocations are what many drivers allow.
-TEST_F(BlocksTest, HoldMorePartsThanTheDriverAllows) {
+// Many drivers allow 4,096 allocations.
+TEST_F(BlocksTest, HoldMorePartsThanTheAllocationLimit) {
   const std::vector<Part> parts = take_many(20000, 1000);
 
   EXPECT_EQ(blocks.count(), 3u) << "4, 8 and 16 MiB";
@@ -172,14 +168,14 @@ TEST_F(BlocksTest, HoldMorePartsThanTheDriverAllows) {
   EXPECT_EQ(std::ranges::adjacent_find(locations), locations.end());
 }
 
-TEST_F(BlocksTest, GrowToTheLargest) {
+TEST_F(BlocksTest, GrowToTheMaximumSize) {
   const std::vector<Part> parts = take_many(200, MiB);
 
   EXPECT_THAT(memory.asked,
               ElementsAre(4 * MiB, 8 * MiB, 16 * MiB, 32 * MiB, 64 * MiB, 64 * MiB, 64 * MiB));
 }
 
-TEST_F(BlocksTest, GiveLargePartsAnAllocationOfTheirOwn) {
+TEST_F(BlocksTest, AllocateLargePartsSeparately) {
   const auto just = take(32 * MiB);
   auto large = take(32 * MiB + 1);
 
@@ -189,10 +185,10 @@ TEST_F(BlocksTest, GiveLargePartsAnAllocationOfTheirOwn) {
   EXPECT_EQ(large->offset(), 0u);
   EXPECT_EQ(large->size(), 32 * MiB + 1);
   large = Part();
-  EXPECT_EQ(memory.alive.size(), 1u) << "its memory goes with it";
+  EXPECT_EQ(memory.alive.size(), 1u) << "the part's memory is freed with it";
 }
 
-TEST_F(BlocksTest, AreOfOneType) {
+TEST_F(BlocksTest, HaveOneMemoryType) {
   const auto one = take(100, 0);
   const auto other = take(100, 1);
 
@@ -200,10 +196,11 @@ TEST_F(BlocksTest, AreOfOneType) {
   ASSERT_EQ(memory.alive.size(), 2u);
   EXPECT_EQ(memory.alive[1].type, 1u);
   const auto more = take(9 * MiB, 1);
-  EXPECT_EQ(memory.alive.back().size, 9 * MiB) << "half of its type's largest is 8 MiB";
+  EXPECT_EQ(memory.alive.back().size, 9 * MiB)
+      << "the limit of parts in this type's blocks is 8 MiB";
 }
 
-TEST_F(BlocksTest, KeepOneThatIsEmpty) {
+TEST_F(BlocksTest, KeepOneEmptyBlock) {
   std::vector<Part> parts = take_many(12, MiB);
   ASSERT_EQ(memory.alive.size(), 2u);
 
@@ -211,10 +208,10 @@ TEST_F(BlocksTest, KeepOneThatIsEmpty) {
   EXPECT_EQ(memory.alive.size(), 1u);
 
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(take(MiB).ok());
-  EXPECT_EQ(memory.asked.size(), 2u) << "no other is asked for";
+  EXPECT_EQ(memory.asked.size(), 2u) << "no other block is allocated";
 }
 
-TEST_F(BlocksTest, MapEachBlockOnceAndOnlyWhereWanted) {
+TEST_F(BlocksTest, MapEachBlockOnceAndOnlyOnRequest) {
   const auto unmapped = take(1000);
   EXPECT_EQ(memory.maps, 0);
   EXPECT_EQ(unmapped->mapped(), nullptr);
@@ -225,10 +222,10 @@ TEST_F(BlocksTest, MapEachBlockOnceAndOnlyWhereWanted) {
   EXPECT_EQ(memory.maps, 1);
   EXPECT_EQ(one->mapped(), memory.mapped + one->offset());
   EXPECT_EQ(other->mapped(), memory.mapped + other->offset());
-  EXPECT_EQ(other->size(), 1024u) << "whole granules, which is what can be flushed";
+  EXPECT_EQ(other->size(), 1024u) << "whole granules, the range that may be flushed";
 }
 
-TEST_F(BlocksTest, LeaveNothingWhereMappingFails) {
+TEST_F(BlocksTest, FreeTheMemoryAfterMappingFails) {
   memory.max_maps = 0;
 
   const auto small = take(1000, 0, true);
@@ -243,20 +240,20 @@ TEST_F(BlocksTest, LeaveNothingWhereMappingFails) {
   EXPECT_EQ(blocks.count(), 0u);
 }
 
-TEST_F(BlocksTest, AreSmallerWhereMemoryIsShort) {
+TEST_F(BlocksTest, AreSmallerIfMemoryIsShort) {
   memory.max_bytes = 11 * MiB;
   std::vector<Part> parts = take_many(4, MiB);
 
   parts.push_back(take(MiB).value());
 
   ASSERT_EQ(memory.alive.size(), 2u);
-  EXPECT_EQ(memory.alive[1].size, 4 * MiB) << "8 MiB are not there";
+  EXPECT_EQ(memory.alive[1].size, 4 * MiB) << "8 MiB are not available";
 }
 
-TEST_F(BlocksTest, GiveBackWhatIsEmptyBeforeTheyRefuse) {
+TEST_F(BlocksTest, FreeEmptyBlocksBeforeTheyFail) {
   memory.max_bytes = 50 * MiB;
   ASSERT_TRUE(take(10 * MiB).ok());
-  ASSERT_EQ(memory.bytes(), 16 * MiB) << "kept";
+  ASSERT_EQ(memory.bytes(), 16 * MiB) << "the empty block is kept";
 
   const auto large = take(40 * MiB);
 
@@ -264,7 +261,7 @@ TEST_F(BlocksTest, GiveBackWhatIsEmptyBeforeTheyRefuse) {
   EXPECT_EQ(memory.bytes(), 40 * MiB);
 }
 
-TEST_F(BlocksTest, SayThatThereIsNoMore) {
+TEST_F(BlocksTest, ReportOutOfMemory) {
   memory.max_allocations = 2;
   const std::vector<Part> parts = take_many(2, 50 * MiB);
 
@@ -279,7 +276,7 @@ TEST_F(BlocksTest, SayThatThereIsNoMore) {
   EXPECT_EQ(blocks.count(), 2u);
 }
 
-TEST_F(BlocksTest, AreForAllThreads) {
+TEST_F(BlocksTest, AreThreadSafe) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {

@@ -28,7 +28,7 @@ std::vector<std::uint8_t> cache_bytes(const VkPipelineCacheHeaderVersionOne& hea
   return bytes;
 }
 
-TEST(CacheHeaders, MustBeThisDriversOnThisDevice) {
+TEST(CacheHeaders, MustMatchDriverAndDevice) {
   const VkPhysicalDeviceProperties device = some_device();
   VkPipelineCacheHeaderVersionOne good{};
   good.headerSize = sizeof good;
@@ -64,13 +64,13 @@ class PipelineCaches : public World {
  protected:
   void SetUp() override { start({}, directory.path().string()); }
 
-  // Loads axpy2, compiles it, and unloads it.
+  // Loads axpy2, compiles it, and destroys the module.
   void use_module() {
     auto module = load(bytes, 3).value();
     const auto pipeline = module->pipeline(*module->find("axpy2_kernel0").value(), device());
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message;
   }
-  // What the next process finds for a module.
+  // Bytes that a new process loads for a module.
   std::size_t found(std::string_view module) {
     return PipelineCache(device(), plugin->disk(), module).loaded_bytes();
   }
@@ -85,7 +85,7 @@ class PipelineCaches : public World {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
 };
 
-TEST_F(PipelineCaches, AreKeptWhenTheModuleGoes) {
+TEST_F(PipelineCaches, AreStoredWhenTheModuleIsDestroyed) {
   use_module();
   ASSERT_THAT(files(), SizeIs(1));
   const auto written = std::filesystem::last_write_time(files()[0]);
@@ -97,7 +97,7 @@ TEST_F(PipelineCaches, AreKeptWhenTheModuleGoes) {
   EXPECT_EQ(std::filesystem::last_write_time(files()[0]), written) << "nothing new was compiled";
 }
 
-TEST_F(PipelineCaches, AreOneFileForEachModule) {
+TEST_F(PipelineCaches, UseOneFileForEachModule) {
   EXPECT_EQ(found("one"), 0u);
   EXPECT_EQ(found("other"), 0u);
 
@@ -105,7 +105,7 @@ TEST_F(PipelineCaches, AreOneFileForEachModule) {
   EXPECT_GE(found("one"), sizeof(VkPipelineCacheHeaderVersionOne));
 }
 
-TEST_F(PipelineCaches, ThatAreDamagedAreMadeAnew) {
+TEST_F(PipelineCaches, AreRebuiltAfterDamage) {
   EXPECT_EQ(found("one"), 0u);
   std::vector<std::uint8_t> content = gantry::test::read_file(files()[0]);
   content[content.size() / 2] ^= 1;
@@ -117,7 +117,7 @@ TEST_F(PipelineCaches, ThatAreDamagedAreMadeAnew) {
   EXPECT_GT(found("one"), 0u);
 }
 
-TEST_F(PipelineCaches, AreNotKeptWithoutADirectory) {
+TEST_F(PipelineCaches, AreNotStoredWithoutADirectory) {
   start({});
 
   use_module();

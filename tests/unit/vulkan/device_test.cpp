@@ -20,7 +20,7 @@ std::vector<std::uint8_t> pattern(std::size_t size) {
 
 class Devices : public World {};
 
-TEST_F(Devices, SayWhatTheyAre) {
+TEST_F(Devices, ReportTheirAttributes) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS)->get().i, 1);
   for (const std::int32_t kind : {1, 2, 3, 11, 14}) {
     const auto value = attribute(kind);
@@ -37,7 +37,7 @@ TEST_F(Devices, SayWhatTheyAre) {
   EXPECT_THAT(std::string(*value_text(dimensions.get())), StartsWith("["));
 }
 
-TEST_F(Devices, SayThatAFactDoesNotApply) {
+TEST_F(Devices, ReportNothingForOtherAttributes) {
   for (const std::int32_t kind : {6, 7, 9, 10, 13, 16, 999}) {
     const auto value = attribute(kind);
     ASSERT_FALSE(value.ok()) << kind;
@@ -47,7 +47,7 @@ TEST_F(Devices, SayThatAFactDoesNotApply) {
   }
 }
 
-TEST_F(Devices, ThatAreNotThereDoNotExist) {
+TEST_F(Devices, RejectAnIndexPastTheCount) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, 99)->get().i, 0);
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, -1)->get().i, 0);
 
@@ -59,14 +59,14 @@ TEST_F(Devices, ThatAreNotThereDoNotExist) {
   EXPECT_THAT(name.error().message, StartsWith("device vulkan:99 is not there, device count is "));
 }
 
-TEST_F(Devices, AreNotStartedToBeAskedForAFact) {
+TEST_F(Devices, ReportAttributesWithoutStarting) {
   ASSERT_TRUE(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME).ok());
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
 
   EXPECT_EQ(plugin->started(0), nullptr);
 }
 
-TEST_F(Devices, CountTheBytesThatAreAlive) {
+TEST_F(Devices, CountAllocatedBytes) {
   void* const one = alloc(1000).value();
   void* const other = alloc(24).value();
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 1024);
@@ -77,7 +77,7 @@ TEST_F(Devices, CountTheBytesThatAreAlive) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
 }
 
-TEST_F(Devices, GiveSomethingForNoBytes) {
+TEST_F(Devices, AllocateZeroBytes) {
   const auto nothing = alloc(0);
 
   ASSERT_TRUE(nothing.ok()) << nothing.error().message;
@@ -86,7 +86,7 @@ TEST_F(Devices, GiveSomethingForNoBytes) {
   free(*nothing);
 }
 
-TEST_F(Devices, HaveOneScope) {
+TEST_F(Devices, RejectOtherMemoryScopes) {
   const auto global = alloc(4, "global");
   ASSERT_TRUE(global.ok()) << global.error().message;
   free(*global);
@@ -102,7 +102,7 @@ TEST_F(Devices, HaveOneScope) {
       "no textures");
 }
 
-TEST_F(Devices, SayWhatTheyAllocateAtMost) {
+TEST_F(Devices, RejectAnAllocationAboveTheLimit) {
   const std::uint64_t max = device().gpu().max_allocation_bytes;
 
   const auto memory = alloc(max + 1);
@@ -114,16 +114,16 @@ TEST_F(Devices, SayWhatTheyAllocateAtMost) {
             concat("buffer of ", max + 1, " bytes, the device allocates at most ", max));
 }
 
-// What the host gives back twice, or never got, harms nobody else.
-TEST_F(Devices, LogWhatIsNotTheirsToFree) {
+// Freeing a pointer twice, or one that is not a handle, is logged and has no other effect.
+TEST_F(Devices, LogAnInvalidFree) {
   alignas(64) std::array<char, 1024> foreign{};
-  // started
+  // Starts the device.
   ASSERT_NE(&device(), nullptr);
 
   free(foreign.data());
 
   ASSERT_EQ(host.log.size(), 1u);
-  EXPECT_THAT(host.log[0], HasSubstr("is no memory of device vulkan:0"));
+  EXPECT_THAT(host.log[0], HasSubstr("is not memory of device vulkan:0"));
 }
 
 class Copies : public World, public ::testing::WithParamInterface<MemoryChoice> {
@@ -131,7 +131,7 @@ class Copies : public World, public ::testing::WithParamInterface<MemoryChoice> 
   void SetUp() override { start({.memory = GetParam()}); }
 };
 
-TEST_P(Copies, BringBackWhatWasSent) {
+TEST_P(Copies, RoundTripBytes) {
   for (const std::size_t size : {1u, 3u, 4095u, 4096u, 4097u, (9u << 20) + 5}) {
     const std::vector<std::uint8_t> bytes = pattern(size);
     for (const std::size_t offset : {0u, 1u, 130u}) {
@@ -150,14 +150,14 @@ TEST_P(Copies, BringBackWhatWasSent) {
   }
 }
 
-TEST_P(Copies, WithinADeviceKeepTheirPlaceInTheOrder) {
+TEST_P(Copies, WithinADeviceRunInOrder) {
   const std::vector<std::uint8_t> first = pattern(4096);
   void* const a = holding(first);
   void* const b = alloc(4096).value();
 
   ASSERT_TRUE(copy(on_device(a, 5), on_device(b, 100), 1000).ok());
   const std::vector<std::uint8_t> zeros(4096);
-  // behind the copy from a
+  // Recorded after the copy from a.
   ASSERT_TRUE(copy(on_host(zeros.data()), on_device(a), 4096).ok());
 
   const std::vector<std::uint8_t> back = read<std::uint8_t>(b, 4096);
@@ -167,13 +167,13 @@ TEST_P(Copies, WithinADeviceKeepTheirPlaceInTheOrder) {
   free(b);
 }
 
-TEST_P(Copies, OfMemoryThatIsFreedAtOnceAreMade) {
+TEST_P(Copies, CompleteAfterTheirMemoryIsFreed) {
   const std::vector<std::uint8_t> bytes = pattern(1 << 20);
   void* const kept = alloc(bytes.size()).value();
   for (int round = 0; round < 50; ++round) {
     void* const passing = holding(bytes);
     ASSERT_TRUE(copy(on_device(passing), on_device(kept), bytes.size()).ok());
-    // the copy is in flight
+    // The copy is in flight.
     free(passing);
   }
 
@@ -190,7 +190,7 @@ struct BadCopy {
   std::string message;
 };
 
-TEST_P(Copies, AreRefusedWhereTheyMakeNoSense) {
+TEST_P(Copies, RejectInvalidRequests) {
   void* const data = alloc(16).value();
   std::array<char, 64> memory{};
   gantry_location elsewhere = on_device(data);
@@ -199,15 +199,15 @@ TEST_P(Copies, AreRefusedWhereTheyMakeNoSense) {
   opencl.device.type = 4;
   const std::string none =
       concat(Hex{reinterpret_cast<std::uintptr_t>(memory.data())},
-             " is no memory of device vulkan:0; handles are used as alloc gave them, offsets stand "
-             "beside them");
+             " is not memory of device vulkan:0: pass the handle from alloc unchanged, and offsets "
+             "in byte_offset");
   const std::vector<BadCopy> all = {
       {on_host(memory.data()), on_device(data, 10), 7, Code::invalid, "COPY_RANGE",
        "copy of 7 bytes to byte 10, the memory has 16"},
       {on_device(data, 17), on_host(memory.data()), 0, Code::invalid, "COPY_RANGE",
        "copy of 0 bytes from byte 17, the memory has 16"},
       {on_host(memory.data()), on_host(memory.data()), 1, Code::invalid, "COPY_DEVICES",
-       "copy from host to host is no business of device vulkan:0"},
+       "copy from host to host, one side must be device vulkan:0"},
       {on_host(memory.data()), on_device(memory.data()), 1, Code::invalid, "HANDLE", none},
       {on_device(data), elsewhere, 1, Code::unsupported, "COPY_DEVICES",
        "copy from vulkan:0 to vulkan:1: devices do not reach each other's memory"},
@@ -226,12 +226,12 @@ TEST_P(Copies, AreRefusedWhereTheyMakeNoSense) {
 INSTANTIATE_TEST_SUITE_P(All, Copies,
                          ::testing::Values(MemoryChoice::automatic, MemoryChoice::staged),
                          [](const auto& test) {
-                           return test.param == MemoryChoice::staged ? "Staged" : "AsTheDeviceHas";
+                           return test.param == MemoryChoice::staged ? "Staged" : "Automatic";
                          });
 
 class Marks : public World {};
 
-TEST_F(Marks, MeasureWhatLiesBetweenThem) {
+TEST_F(Marks, MeasureTheTimeBetweenThem) {
   void* start = nullptr;
   void* stop = nullptr;
   ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &start, nullptr), GANTRY_OK);
@@ -258,7 +258,7 @@ TEST_F(Marks, MeasureWhatLiesBetweenThem) {
   free(b);
 }
 
-TEST_F(Marks, ThatWereNeverSetAreRefused) {
+TEST_F(Marks, FailIfNeverRecorded) {
   void* event = nullptr;
   ASSERT_EQ(table_.event_create(plugin.get(), 0, 0, &event, nullptr), GANTRY_OK);
   std::int64_t ns = 0;
@@ -290,7 +290,7 @@ TEST_F(Marks, OrderStreams) {
   what.from = on_device(b);
   what.to = on_device(c);
   ASSERT_EQ(table_.copy(plugin.get(), 0, &what, streams[1], nullptr), GANTRY_OK);
-  // with work in flight, as the streams
+  // With work in flight, like the streams.
   table_.event_destroy(plugin.get(), 0, event);
   table_.stream_destroy(plugin.get(), 0, streams[0]);
   EXPECT_TRUE(synchronize(streams[1]).ok());
@@ -302,9 +302,9 @@ TEST_F(Marks, OrderStreams) {
 
 class SoftwareDevices : public World {};
 
-TEST_F(SoftwareDevices, CanBeLeftOut) {
+TEST_F(SoftwareDevices, AreExcludedByAnOption) {
   if (plugin->gpu(0).value()->properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
-    GTEST_SKIP() << "the first device is no software device";
+    GTEST_SKIP() << "the first device is not a software device";
   Plugin without(Host(host.table()), {.software_devices = false}, {});
 
   EXPECT_EQ(without.device_count().value(), 0);
@@ -313,16 +313,16 @@ TEST_F(SoftwareDevices, CanBeLeftOut) {
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code, Code::unavailable);
   EXPECT_EQ(gpu.error().reason, "DEVICE_MISSING");
-  EXPECT_THAT(gpu.error().message, StartsWith("no device computes with Vulkan\n  left out: "));
+  EXPECT_THAT(gpu.error().message, StartsWith("no Vulkan device can run kernels\n  left out: "));
   EXPECT_THAT(gpu.error().message,
-              HasSubstr("(a software device, switched off by option software_devices)"));
+              HasSubstr("(a software device, excluded by option software_devices)"));
 }
 
-// That it is silent in every other test means something only if it speaks here.
-TEST_F(Devices, AreWatchedByTheValidationLayer) {
+// Proves that the layer reports errors, as all other tests assert that it reports none.
+TEST_F(Devices, AreCheckedByTheValidationLayer) {
   if (!is_watched) GTEST_SKIP() << "the validation layer is not installed";
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
-  // of no bytes
+  // Invalid: a buffer of 0 bytes.
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   VkBuffer buffer = VK_NULL_HANDLE;
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view axpy2 = "axpy2_kernel0";
 
-// axpy2 of v0.12, taken apart so that a test can change it.
+// The kernel axpy2 of v0.12 as a KernelSpec, which tests can change.
 KernelSpec axpy2_kernel() {
   static const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const Payload payload =
@@ -32,7 +32,7 @@ void each_instruction(std::vector<std::uint32_t>& words, auto&& change) {
     change(words[at] & 0xffff, &words[at + 1]);
 }
 
-// As compilers wrote it until v0.7: scalars 4 bytes apart.
+// The form up to v0.7: scalars 4 bytes apart.
 KernelSpec with_narrow_scalars(KernelSpec spec) {
   each_instruction(spec.words, [](std::uint32_t opcode, std::uint32_t* operands) {
     if (opcode == 72 && operands[2] == 35) operands[3] /= 2;
@@ -40,7 +40,8 @@ KernelSpec with_narrow_scalars(KernelSpec spec) {
   return spec;
 }
 
-// As compilers write it where push constants have no room: scalars in a uniform buffer behind the last buffer.
+// The form for scalars that do not fit into push constants: a uniform buffer after the last storage
+// buffer.
 KernelSpec with_uniform_buffer(KernelSpec spec) {
   std::uint32_t variable = 0;
   each_instruction(spec.words, [&](std::uint32_t opcode, std::uint32_t* operands) {
@@ -63,7 +64,7 @@ KernelSpec with_uniform_buffer(KernelSpec spec) {
 
 class Launches : public World {
  protected:
-  // Runs axpy2 over so many elements, and compares every one.
+  // Runs axpy2 over n elements and compares every result.
   void expect_axpy2(Module& module, std::int64_t n) {
     std::vector<float> a(static_cast<std::size_t>(n));
     std::vector<float> b(a.size());
@@ -93,7 +94,7 @@ class EveryWay : public Launches, public ::testing::WithParamInterface<Way> {
   void SetUp() override { start(GetParam().options); }
 };
 
-TEST_P(EveryWay, GivesTheSameNumbers) {
+TEST_P(EveryWay, ComputesTheSameResults) {
   const KernelSpec kernel = GetParam().change(axpy2_kernel());
   const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, GetParam().form);
   const auto module = load(bytes, GetParam().form == Form::bare ? 3 : 5);
@@ -118,13 +119,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"Staged", unchanged, {.memory = MemoryChoice::staged}, Form::bare}),
     [](const auto& test) { return test.param.name; });
 
-// Descriptor pools, uniform buffers and command buffers are used again; batches are submitted on the way.
+// Long enough to submit several batches and to reuse descriptor pools, uniform and command buffers.
 class LongChains : public Launches, public ::testing::WithParamInterface<DescriptorChoice> {
  protected:
   void SetUp() override { start({.descriptors = GetParam()}); }
 };
 
-TEST_P(LongChains, KeepTheirOrder) {
+TEST_P(LongChains, RunInOrder) {
   const std::vector<std::uint8_t> bytes =
       payload_bytes({with_uniform_buffer(axpy2_kernel())}, Form::sized);
   const auto module = load(bytes, 5).value();
@@ -132,7 +133,7 @@ TEST_P(LongChains, KeepTheirOrder) {
   void* const sum = holding(std::vector<float>(64, 0.0f));
   void* const step = holding(one);
 
-  // sum = sum + 2 * step, each on what the one before has left
+  // Each launch adds to the result of the previous one: sum = sum + 2 * step.
   for (int i = 0; i < 3000; ++i) {
     const Status called = call(*module, axpy2, axpy2_args(sum, sum, step, 64));
     ASSERT_TRUE(called.ok()) << called.error().message;
@@ -149,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(All, LongChains,
                            return test.param == DescriptorChoice::sets ? "Sets" : "AsTheDeviceHas";
                          });
 
-TEST_F(Launches, SurviveTheirModuleAndTheirMemory) {
+TEST_F(Launches, CompleteAfterTheirModuleAndMemoryAreFreed) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const std::vector<float> values(1 << 16, 1.0f);
   void* const c = alloc(values.size() * sizeof(float)).value();
@@ -158,7 +159,7 @@ TEST_F(Launches, SurviveTheirModuleAndTheirMemory) {
   void* const b = holding(values);
 
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(call(*module, axpy2, axpy2_args(c, a, b, 1 << 16)).ok());
-  // nothing has been submitted yet
+  // Nothing has been submitted yet.
   module.reset();
   free(a);
   free(b);
@@ -167,7 +168,7 @@ TEST_F(Launches, SurviveTheirModuleAndTheirMemory) {
   free(c);
 }
 
-TEST_F(Launches, FromManyThreadsCompileOnceAndMeetInOneOrder) {
+TEST_F(Launches, FromManyThreadsCompileOnce) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const auto module = load(bytes, 3).value();
   std::vector<std::thread> threads;
@@ -181,7 +182,7 @@ TEST_F(Launches, FromManyThreadsCompileOnceAndMeetInOneOrder) {
   EXPECT_NE(module->find(axpy2).value()->pipelines[0].load(), nullptr);
 }
 
-TEST_F(Launches, TakePartsOfMemory) {
+TEST_F(Launches, AcceptPartsOfMemory) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const auto module = load(bytes, 3).value();
   const std::uint64_t step =
@@ -209,7 +210,7 @@ TEST_F(Launches, TakePartsOfMemory) {
   free(c);
 }
 
-TEST_F(Launches, WithWrongArgumentsAreRefused) {
+TEST_F(Launches, RejectWrongArguments) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const auto module = load(bytes, 3).value();
   void* const data = alloc(64 * sizeof(float)).value();
@@ -233,8 +234,8 @@ TEST_F(Launches, WithWrongArgumentsAreRefused) {
   expect(with(8, int_value(32)), "LAUNCH_EXTENT",
          "kernel \"axpy2_kernel0\" is launched with 32 threads along x, its shader has 64");
   expect(with(1, pointer_value(nullptr)), "HANDLE",
-         "0x0 is no memory of device vulkan:0; handles are used as alloc gave them, offsets stand "
-         "beside them\n  in argument 1 of kernel \"axpy2_kernel0\"");
+         "0x0 is not memory of device vulkan:0: pass the handle from alloc unchanged, and offsets "
+         "in byte_offset\n  in argument 1 of kernel \"axpy2_kernel0\"");
   expect(with(3, float_value(1)), "ARGUMENT_KIND",
          "kernel \"axpy2_kernel0\": argument 3 is a float, expected an integer");
   const std::uint32_t max = device().gpu().properties.limits.maxComputeWorkGroupCount[0];
@@ -255,7 +256,7 @@ void PrintTo(const Unfit& unfit, std::ostream* out) { *out << unfit.name; }
 
 class UnfitKernels : public Launches, public ::testing::WithParamInterface<Unfit> {};
 
-TEST_P(UnfitKernels, AreRefusedBeforeTheDriverSeesThem) {
+TEST_P(UnfitKernels, AreRejectedWithoutADriverCall) {
   KernelSpec kernel = axpy2_kernel();
   GetParam().change(kernel);
   const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, Form::bare);
@@ -270,14 +271,14 @@ TEST_P(UnfitKernels, AreRefusedBeforeTheDriverSeesThem) {
   EXPECT_EQ(called.error().code, Code::unsupported);
   EXPECT_EQ(called.error().reason, GetParam().reason);
   EXPECT_THAT(called.error().message,
-              HasSubstr("kernel \"axpy2_kernel0\" wants " + GetParam().message));
+              HasSubstr("kernel \"axpy2_kernel0\" requires " + GetParam().message));
   free(data);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, UnfitKernels,
     ::testing::Values(Unfit{"Capability", [](KernelSpec& k) { k.words[6] = 5297; },
-                            "SHADER_CAPABILITY", "SPIR-V capability 5297, which is not there"},
+                            "SHADER_CAPABILITY", "SPIR-V capability 5297, which is missing"},
                       Unfit{"Version", [](KernelSpec& k) { k.words[1] = 0x00010900; },
                             "SHADER_VERSION", "SPIR-V 1.9, newest is 1."},
                       Unfit{"Threads",
@@ -286,10 +287,10 @@ INSTANTIATE_TEST_SUITE_P(
                                 if (op == 16) o[2] = 1 << 20;
                               });
                             },
-                            "SHADER_LIMIT", "1048576 threads along x, most are "}),
+                            "SHADER_LIMIT", "1048576 threads along x, maximum is "}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Launches, OfAKernelThatCannotBeHadLeaveTheOthersAlone) {
+TEST_F(Launches, SucceedBesideAnUnsupportedKernel) {
   KernelSpec other = axpy2_kernel();
   other.name = "other";
   other.tags.push_back("tirx.use_cooperative_launch");
@@ -301,7 +302,7 @@ TEST_F(Launches, OfAKernelThatCannotBeHadLeaveTheOthersAlone) {
   expect_axpy2(**module, 100);
 }
 
-TEST_F(Launches, LeaveNothingBehind) {
+TEST_F(Launches, LeakNoAllocations) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   for (int i = 0; i < 100; ++i) expect_axpy2(*load(bytes, 3).value(), 1000);
 

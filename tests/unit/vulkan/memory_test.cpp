@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many buffers, few allocations of the driver.
+// Many buffers use few allocations of the driver.
 #include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
@@ -12,11 +12,11 @@ class Allocations : public World {
   void TearDown() override {
     World::TearDown();
     between.max_allocations = ~std::size_t{0};
-    EXPECT_EQ(between.allocations, 0u) << "blocks that the device has not given back";
+    EXPECT_EQ(between.allocations, 0u) << "the device has not freed all blocks";
   }
 };
 
-// Drivers allow 4,096 of them; this one allows 8.
+// Many drivers allow 4,096 allocations; the test's limit is 8.
 TEST_F(Allocations, AreFewForManyBuffers) {
   between.max_allocations = 8;
   std::vector<void*> all;
@@ -39,8 +39,8 @@ TEST_F(Allocations, AreFewForManyBuffers) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES)->get().i, 0);
 }
 
-TEST_F(Allocations, AreWaitedForWhereTheDriverHasNoMore) {
-  // an allocation of its own
+TEST_F(Allocations, WaitForFreedMemoryAtTheLimit) {
+  // Large enough for a separate allocation.
   constexpr std::uint64_t size = 40 << 20;
   void* const one = alloc(size).value();
   void* const other = alloc(size).value();
@@ -48,7 +48,7 @@ TEST_F(Allocations, AreWaitedForWhereTheDriverHasNoMore) {
   ASSERT_TRUE(copy(on_device(one), on_device(other), size).ok());
 
   const auto refused = alloc(size);
-  // the copy is in flight
+  // The copy is in flight.
   free(one);
   const auto given = alloc(size);
 

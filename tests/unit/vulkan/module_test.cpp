@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The loader and the module table as the host uses them. No driver starts.
+// Calls the loader and module tables like the host. No driver starts.
 class Modules : public ::testing::Test {
  protected:
   ~Modules() override {
@@ -20,7 +20,7 @@ class Modules : public ::testing::Test {
     host.release(pin_);
     EXPECT_EQ(host.live_objects(), 0);
   }
-  // The bytes are the test's.
+  // bytes    [in]   borrowed
   Result<gantry_module> load(std::span<const std::uint8_t> bytes, bool exact = true) {
     const gantry_blob blob = gantry::test::payload_blob(bytes, 3, exact, pin_);
     gantry_module module{};
@@ -46,7 +46,7 @@ class Modules : public ::testing::Test {
   std::vector<gantry_module> loaded_;
 };
 
-TEST_F(Modules, TellWhatTheyTookAndKeepIt) {
+TEST_F(Modules, ReportAndRetainTheirBytes) {
   std::vector<std::uint8_t> bytes = payload_bytes({add_kernel()}, Form::bare);
   const std::size_t size = bytes.size();
   bytes.resize(size + 50);
@@ -57,7 +57,7 @@ TEST_F(Modules, TellWhatTheyTookAndKeepIt) {
   EXPECT_EQ(consumed, size);
 }
 
-TEST_F(Modules, AreSavedAsTheyCame) {
+TEST_F(Modules, SaveTheBytesThatTheyRead) {
   const std::vector<std::uint8_t> bytes =
       payload_bytes({named("b"), named("a"), named("c")}, Form::bare);
   const gantry_module module = load(bytes).value();
@@ -93,7 +93,7 @@ TEST_F(Modules, ListTheirKernelsInThePayloadsOrder) {
   EXPECT_THAT(names, ElementsAre("b", "a", "c"));
 }
 
-TEST_F(Modules, GiveTheirKernelsAndSayWhyOneCannotBeHad) {
+TEST_F(Modules, ReportWhyAKernelIsUnsupported) {
   KernelSpec cooperative = named("cooperative");
   cooperative.tags.push_back("tirx.use_cooperative_launch");
   const std::vector<std::uint8_t> bytes = payload_bytes({cooperative, named("add")}, Form::bare);
@@ -115,9 +115,9 @@ TEST_F(Modules, GiveTheirKernelsAndSayWhyOneCannotBeHad) {
   EXPECT_EQ(none.self, nullptr);
 }
 
-TEST_F(Modules, WithABrokenShaderAreRefusedWhenTheyAreLoaded) {
+TEST_F(Modules, RejectABrokenShaderOnLoad) {
   KernelSpec kernel = add_kernel();
-  // in place of OpFunction
+  // Overwrites OpFunction.
   kernel.words[kernel.words.size() - 7] = 0xffff0011;
   const std::vector<std::uint8_t> bytes = payload_bytes({kernel}, Form::bare);
 
@@ -151,7 +151,7 @@ class Verdicts : public World {
   }
 };
 
-TEST_F(Verdicts, ComeFromWhatTheDeviceHas) {
+TEST_F(Verdicts, DependOnTheDevice) {
   KernelSpec newer = add_kernel();
   newer.words[1] = 0x00010900;
   KernelSpec cooperative = add_kernel();

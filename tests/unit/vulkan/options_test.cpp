@@ -11,7 +11,7 @@
 namespace gantry::vulkan::test {
 namespace {
 
-// A host that has options and nothing else.
+// A host with options only.
 struct OptionHost {
   gantry_host table{};
   std::map<std::string, gantry_value, std::less<>> values;
@@ -48,7 +48,7 @@ TEST(PluginOptions, HaveDefaults) {
   EXPECT_EQ(options->descriptors, DescriptorChoice::automatic);
 }
 
-TEST(PluginOptions, ComeFromTheHost) {
+TEST(PluginOptions, AreReadFromTheHost) {
   OptionHost host;
   host.values["validation"] = bool_value(true);
   host.values["software_devices"] = bool_value(false);
@@ -66,7 +66,7 @@ TEST(PluginOptions, ComeFromTheHost) {
   EXPECT_EQ(options->descriptors, DescriptorChoice::push);
 }
 
-TEST(PluginOptions, ThatMakeNoSenseAreRefused) {
+TEST(PluginOptions, RejectInvalidValues) {
   OptionHost host;
   host.set("memory", "fast");
 
@@ -82,12 +82,12 @@ TEST(PluginOptions, ThatMakeNoSenseAreRefused) {
   EXPECT_EQ(memory.error().reason, "CONFIG");
   EXPECT_EQ(memory.error().message, "option memory is \"fast\", expected auto, mapped or staged");
   ASSERT_FALSE(number.ok());
-  EXPECT_EQ(number.error().message, "option memory is no text");
+  EXPECT_EQ(number.error().message, "option memory is not text");
   ASSERT_FALSE(text.ok());
-  EXPECT_EQ(text.error().message, "option validation is no bool");
+  EXPECT_EQ(text.error().message, "option validation is not a bool");
 }
 
-TEST(DriverErrors, SayWhoseFaultItIs) {
+TEST(DriverErrors, HaveACodeByResult) {
   const Error memory = driver_error(VK_ERROR_OUT_OF_DEVICE_MEMORY, "vkAllocateMemory");
   const Error gone = driver_error(VK_ERROR_DEVICE_LOST, "vkQueueSubmit");
 
@@ -100,7 +100,7 @@ TEST(DriverErrors, SayWhoseFaultItIs) {
   EXPECT_EQ(gone.message, "vkQueueSubmit returns VK_ERROR_DEVICE_LOST (-4)");
 }
 
-TEST(DriverPlaces, AreNamedWithWhatIsThere) {
+TEST(DriverLocations, AreListedWithTheirContent) {
   EXPECT_THAT(driver_locations(), ::testing::HasSubstr("/usr/share/vulkan/icd.d ("));
 }
 

@@ -36,7 +36,7 @@ TEST(Payloads, AreReadInEveryForm) {
   }
 }
 
-TEST(Payloads, TellWhereTheyEnd) {
+TEST(Payloads, ReportTheirSize) {
   std::vector<std::uint8_t> bytes = payload_bytes({add_kernel()}, Form::bare);
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 100, 0xff);
@@ -53,7 +53,7 @@ TEST(Payloads, TellWhereTheyEnd) {
   EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
 }
 
-TEST(Payloads, AreRefusedAtEveryTruncation) {
+TEST(Payloads, AreRejectedAtEveryTruncation) {
   for (const Form form : {Form::bare, Form::sized}) {
     const std::vector<std::uint8_t> bytes = payload_bytes({add_kernel()}, form);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -97,7 +97,7 @@ TEST(Payloads, WithUnknownFlagsAreUnsupported) {
 struct BadPayload {
   std::string name;
   std::function<std::vector<std::uint8_t>()> make;
-  // where the fault lies, from the end of the payload
+  // Offset of the wrong field, from the end of the payload.
   std::size_t from_end;
   std::string message;
 };
@@ -119,39 +119,38 @@ TEST_P(PayloadsRefuse, AtTheWrongField) {
 }
 
 const std::size_t shader_bytes = 4 * add_kernel().words.size();
-// name, flags and count, words
+// Bytes of a record: name, flags and count, words.
 const std::size_t record_bytes = 8 + 3 + 12 + shader_bytes;
 
 INSTANTIATE_TEST_SUITE_P(
     All, PayloadsRefuse,
-    ::testing::Values(BadPayload{"NoMagic",
-                                 [] {
-                                   KernelSpec kernel = add_kernel();
-                                   kernel.words[0] = 7;
-                                   return payload_bytes({kernel}, Form::bare);
-                                 },
-                                 12 + shader_bytes,
-                                 "shader of kernel \"add\": no SPIR-V begins 12 or 20 bytes on"},
-                      BadPayload{"ShaderTwice",
-                                 [] {
-                                   KernelSpec other = add_kernel();
-                                   other.name = "sub";
-                                   auto bytes = payload_bytes({add_kernel(), other}, Form::bare);
-                                   // The name of the second shader.
-                                   const auto at =
-                                       bytes.end() - static_cast<std::ptrdiff_t>(12 + shader_bytes);
-                                   std::copy_n("add", 3, at - 3);
-                                   return bytes;
-                                 },
-                                 8 + 2 * record_bytes, "shader of kernel \"add\" comes twice"},
-                      BadPayload{"KernelWithoutShader",
-                                 [] {
-                                   auto bytes = payload_bytes({add_kernel()}, Form::bare);
-                                   *(bytes.end() -
-                                     static_cast<std::ptrdiff_t>(12 + shader_bytes + 1)) = 'x';
-                                   return bytes;
-                                 },
-                                 8 + record_bytes, "kernel \"add\" has no shader"}),
+    ::testing::Values(
+        BadPayload{"NoMagic",
+                   [] {
+                     KernelSpec kernel = add_kernel();
+                     kernel.words[0] = 7;
+                     return payload_bytes({kernel}, Form::bare);
+                   },
+                   12 + shader_bytes,
+                   "shader of kernel \"add\": no SPIR-V magic 12 or 20 bytes after the name"},
+        BadPayload{"ShaderTwice",
+                   [] {
+                     KernelSpec other = add_kernel();
+                     other.name = "sub";
+                     auto bytes = payload_bytes({add_kernel(), other}, Form::bare);
+                     // The name of the second shader.
+                     const auto at = bytes.end() - static_cast<std::ptrdiff_t>(12 + shader_bytes);
+                     std::copy_n("add", 3, at - 3);
+                     return bytes;
+                   },
+                   8 + 2 * record_bytes, "shader of kernel \"add\" appears twice"},
+        BadPayload{"KernelWithoutShader",
+                   [] {
+                     auto bytes = payload_bytes({add_kernel()}, Form::bare);
+                     *(bytes.end() - static_cast<std::ptrdiff_t>(12 + shader_bytes + 1)) = 'x';
+                     return bytes;
+                   },
+                   8 + record_bytes, "kernel \"add\" has no shader"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Payloads, SurviveAnyChangedByte) {
@@ -171,7 +170,7 @@ TEST(Payloads, SurviveAnyChangedByte) {
   }
 }
 
-TEST(Kernels, AreRecordAndShaderTogether) {
+TEST(Kernels, CombineRecordAndShader) {
   const KernelSpec spec = add_kernel();
 
   const auto kernel = make_kernel(info_of(spec), shader_of(spec));
@@ -182,8 +181,8 @@ TEST(Kernels, AreRecordAndShaderTogether) {
   EXPECT_EQ(kernel->call.argument_count(), 6u);
 }
 
-// Until v0.7 scalars were 4 bytes apart.
-TEST(Kernels, TakeScalarsWhereTheShaderHasThem) {
+// Up to v0.7 scalars are 4 bytes apart.
+TEST(Kernels, UseTheShadersScalarOffsets) {
   KernelSpec spec = add_kernel();
   Spirv shader;
   shader.head("add").buffer(40, 0).scalars({0, 4, 8}, false).end();
@@ -208,7 +207,7 @@ void PrintTo(const BadKernel& bad, std::ostream* out) { *out << bad.name; }
 
 class KernelsRefuse : public ::testing::TestWithParam<BadKernel> {};
 
-TEST_P(KernelsRefuse, WhatDoesNotFit) {
+TEST_P(KernelsRefuse, AMismatchOfRecordAndShader) {
   const BadKernel& bad = GetParam();
   KernelSpec spec = add_kernel();
   bad.change(spec);
@@ -239,15 +238,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "shader of kernel \"add\": binds a buffer at 1, the kernel has 1"},
         BadKernel{"ScalarTooMany", [](KernelSpec& s) { s.parameters.push_back(int32_type); },
                   "shader of kernel \"add\": takes 2 scalars, the kernel has 3"},
-        BadKernel{"FlagWithoutUniform", [](KernelSpec& s) { s.flags = 1; },
-                  "shader of kernel \"add\": takes its scalars from push constants, its flags say "
-                  "a uniform buffer"},
+        BadKernel{
+            "FlagWithoutUniform", [](KernelSpec& s) { s.flags = 1; },
+            "shader of kernel \"add\": takes its scalars from push constants, its flags state "
+            "a uniform buffer"},
         BadKernel{"UniformWithoutFlag",
                   [](KernelSpec& s) {
                     shader_with_scalars(s, {0, 8}, true, 2);
                   },
                   "shader of kernel \"add\": takes its scalars from a uniform buffer, its flags "
-                  "say push constants"},
+                  "state push constants"},
         BadKernel{"UniformElsewhere",
                   [](KernelSpec& s) {
                     shader_with_scalars(s, {0, 8}, true, 5);
@@ -284,7 +284,7 @@ void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.file; }
 
 class GoldenPayloads : public ::testing::TestWithParam<Golden> {};
 
-TEST_P(GoldenPayloads, HaveKernelsThatFitTheirShaders) {
+TEST_P(GoldenPayloads, HaveKernelsThatMatchTheirShaders) {
   const std::vector<std::uint8_t> bytes = golden_payload(GetParam().file);
 
   const auto payload = read_whole(payload_blob(bytes, GetParam().generation, false), read_payload);

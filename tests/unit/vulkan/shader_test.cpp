@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Shaders, TellHowTheyAreEnteredAndWhatTheyTake) {
+TEST(Shaders, HaveAnEntryPointBindingsAndScalars) {
   const Spirv shader = add_shader();
 
   const auto facts = read_shader(shader.bytes(), 0, "add");
@@ -29,7 +29,7 @@ TEST(Shaders, TellHowTheyAreEnteredAndWhatTheyTake) {
   EXPECT_THAT(facts->scalar_offsets, ElementsAre(0, 8));
 }
 
-TEST(Shaders, OfVersion13SayStorageBuffer) {
+TEST(Shaders, OfVersion13UseStorageBuffer) {
   Spirv shader(0x00010300);
   shader.head("add").op(71, {40, 33, 0}).op(71, {40, 34, 0}).op(71, {20, 2}).op(30, {20, 10});
   shader.op(32, {21, 12, 20}).op(59, {21, 40, 12}).end();
@@ -41,7 +41,7 @@ TEST(Shaders, OfVersion13SayStorageBuffer) {
   EXPECT_EQ(facts->scalar_location, ScalarLocation::none);
 }
 
-TEST(Shaders, MayTakeScalarsFromAUniformBuffer) {
+TEST(Shaders, MayReadScalarsFromAUniformBuffer) {
   Spirv shader;
   shader.head("add").buffer(40, 0).scalars({0, 16}, true, 1).end();
 
@@ -54,15 +54,15 @@ TEST(Shaders, MayTakeScalarsFromAUniformBuffer) {
   EXPECT_THAT(facts->storage_bindings, ElementsAre(0));
 }
 
-// v0.7 to v0.11 for the web: the entry is "main" whatever the kernel is called.
-TEST(Shaders, WithOneEntryPointAreEnteredThere) {
+// v0.7 to v0.11 for the web: the entry point is "main" for every kernel.
+TEST(Shaders, UseTheirOnlyEntryPoint) {
   Spirv shader;
   shader.head("main").end();
 
   EXPECT_EQ(read_shader(shader.bytes(), 0, "add").value().entry_point, "main");
 }
 
-TEST(Shaders, WithSeveralEntryPointsAreEnteredAtTheKernels) {
+TEST(Shaders, UseTheEntryPointOfTheKernelsName) {
   Spirv shader;
   shader.head("other").op(15, {5, 5}, "add").op(16, {5, 17, 8, 4, 2}).end();
 
@@ -73,14 +73,14 @@ TEST(Shaders, WithSeveralEntryPointsAreEnteredAtTheKernels) {
   EXPECT_THAT(facts->local_size, ElementsAre(8, 4, 2));
 }
 
-TEST(Shaders, WithoutALiteralSizeLeaveItOpen) {
+TEST(Shaders, WithoutALiteralSizeReportNone) {
   Spirv shader;
   shader.op(17, {1}).op(15, {5, 1}, "add").end();
 
   EXPECT_THAT(read_shader(shader.bytes(), 0, "add").value().local_size, ElementsAre(0, 0, 0));
 }
 
-TEST(Shaders, MayLieAtAnyAddress) {
+TEST(Shaders, NeedNoAlignment) {
   const Spirv shader = add_shader();
   std::vector<std::uint8_t> shifted(1);
   shifted.insert(shifted.end(), shader.bytes().begin(), shader.bytes().end());
@@ -90,9 +90,9 @@ TEST(Shaders, MayLieAtAnyAddress) {
 
 struct BadShader {
   std::string name;
-  // after it the last words are at fault
+  // Appends the wrong words.
   std::function<void(Spirv&)> make;
-  // the one at fault
+  // Index of the wrong word.
   std::size_t word;
   std::string message;
   Code code = Code::malformed;
@@ -115,7 +115,7 @@ TEST_P(ShadersRefuse, AtTheWrongWord) {
   EXPECT_EQ(facts.error().message, "shader of kernel \"add\": " + bad.message);
 }
 
-// The head is 20 words long.
+// Spirv::head() is 20 words long.
 INSTANTIATE_TEST_SUITE_P(
     All, ShadersRefuse,
     ::testing::Values(
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spirv& s) {
                     s.op(15, {5, 1, 0x41414141});
                   },
-                  8, "name of an entry point has no end"},
+                  8, "name of an entry point is not terminated"},
         BadShader{"NoThreads",
                   [](Spirv& s) {
                     s.op(15, {5, 1}, "add").op(16, {1, 17, 4, 0, 1});
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spirv& s) {
                     s.head("add").op(59, {99, 40, 2});
                   },
-                  20, "variable 40 has type 99, which is no pointer"},
+                  20, "variable 40 has type 99, which is not a pointer"},
         BadShader{"NoBinding",
                   [](Spirv& s) {
                     s.head("add").op(32, {21, 2, 20}).op(59, {21, 40, 2});
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spirv& s) {
                     s.head("add").op(32, {32, 9, 11}).op(59, {32, 30, 9});
                   },
-                  24, "block of scalars is no struct"},
+                  24, "block of scalars is not a struct"},
         BadShader{"TwoBlocks",
                   [](Spirv& s) { s.head("add").scalars({0}, false).scalars({0}, true, 1); }, 0,
                   "has two blocks of scalars", Code::unsupported},
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spirv& s) {
                     s.head("add").op(71, {40, 33, 2}).op(32, {21, 0, 20}).op(59, {21, 40, 0});
                   },
-                  0, "binding 2 is no buffer; textures are not supported", Code::unsupported}),
+                  0, "binding 2 is not a buffer; textures are not supported", Code::unsupported}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Shaders, SurviveAnyChangedWord) {
@@ -202,14 +202,14 @@ TEST(Shaders, SurviveAnyChangedWord) {
   }
 }
 
-TEST(Shaders, WithoutFunctionsTakeNothing) {
+TEST(Shaders, WithoutFunctionsHaveNoBindings) {
   Spirv shader;
   shader.head("add");
 
   EXPECT_THAT(read_shader(shader.bytes(), 0, "add").value().storage_bindings, IsEmpty());
 }
 
-TEST(SpirvVersions, AreToldAsPeopleSayThem) {
+TEST(SpirvVersions, AreFormattedAsMajorAndMinor) {
   EXPECT_EQ(spirv_version_text(0x00010000), "1.0");
   EXPECT_EQ(spirv_version_text(0x00010600), "1.6");
 }

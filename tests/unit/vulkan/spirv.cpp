@@ -106,7 +106,7 @@ Shader shader_of(const KernelSpec& kernel) {
 
 std::vector<std::uint8_t> golden_payload(std::string_view file) {
   const std::vector<std::uint8_t> bytes = gantry::test::read_file(gantry::test::golden(file));
-  // Key and format are both this text; the format is the later one.
+  // The type key and the format are both this text; the format is the second occurrence.
   const Words text = Words().str("vulkan");
   const auto format =
       std::find_end(bytes.begin(), bytes.end(), text.bytes().begin(), text.bytes().end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shaders for tests, instruction by instruction, and payloads around them.
+// Builds shaders from instructions, and payloads that contain them.
 #pragma once
 
 #include "plugins/vulkan/payload.hpp"
@@ -13,13 +13,13 @@
 
 namespace gantry::vulkan::test {
 
-// Words of a shader. Every instruction remembers where it begins, by its name.
+// Words of a shader.
 class Spirv {
  public:
   explicit Spirv(std::uint32_t version = 0x00010000) : words_{spirv_magic, version, 0, 100, 0} {}
 
   Spirv& op(std::uint32_t opcode, std::initializer_list<std::uint32_t> operands);
-  // An instruction that ends in a text.
+  // Adds an instruction whose last operand is a string.
   Spirv& op(std::uint32_t opcode, std::initializer_list<std::uint32_t> operands,
             std::string_view text);
   Spirv& word(std::uint32_t raw) {
@@ -33,11 +33,11 @@ class Spirv {
     return {reinterpret_cast<const std::uint8_t*>(words_.data()), 4 * words_.size()};
   }
 
-  // What compilers write around a kernel: capability, entry point %1, local size 64.
+  // Adds the instructions before a kernel's types: capability, entry point %1, local size 64.
   Spirv& head(std::string_view entry);
-  // A storage buffer at a binding: variable `id`, in the old form (Uniform, BufferBlock) of type %20.
+  // Adds a storage buffer: variable `id` of type %20, in the old form (Uniform, BufferBlock).
   Spirv& buffer(std::uint32_t id, std::uint32_t binding);
-  // The block of scalars %30 of struct %31, one member for each offset.
+  // Adds the block of scalars %30 of struct %31, with a member for each offset.
   Spirv& scalars(std::initializer_list<std::uint32_t> offsets, bool uniform,
                  std::uint32_t binding = 0);
   Spirv& end() { return op(54, {2, 1, 0, 3}).op(253, {}).op(56, {}); }
@@ -46,7 +46,7 @@ class Spirv {
   std::vector<std::uint32_t> words_;
 };
 
-// Entry "add", buffers at 0 and 1, two scalars 8 bytes apart in push constants.
+// Returns a shader with entry point "add", buffers at 0 and 1, and two scalars in push constants.
 Spirv add_shader();
 
 constexpr gantry_dtype handle_type{3, 64, 1};
@@ -65,11 +65,11 @@ struct KernelSpec {
 KernelSpec add_kernel();
 
 enum class Form {
-  // up to v0.20: no argument tags, no length in front of a shader
+  // Up to v0.20: no argument tags, no length before a shader.
   bare,
-  // v0.21 to v0.23: argument tags
+  // v0.21 to v0.23: argument tags.
   tags,
-  // v0.24 and later: both
+  // v0.24 and later: both.
   sized,
 };
 std::vector<std::uint8_t> payload_bytes(const std::vector<KernelSpec>& kernels, Form form);
@@ -77,7 +77,9 @@ std::vector<std::uint8_t> payload_bytes(const std::vector<KernelSpec>& kernels, 
 KernelInfo info_of(const KernelSpec& kernel);
 Shader shader_of(const KernelSpec& kernel);
 
-// The vulkan payload of a golden artifact, with what follows it: "tvm-0.12/axpy2_vulkan.so".
+// Returns the vulkan payload of a golden artifact, with the bytes after it.
+//
+// file     [in]   "tvm-0.12/axpy2_vulkan.so"
 std::vector<std::uint8_t> golden_payload(std::string_view file);
 
 }  // namespace gantry::vulkan::test

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-// Drivers keep what they have made for the life of the process: their compilers above all.
+// Drivers keep memory for the life of the process, mainly for their compilers.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\n";
@@ -14,8 +14,9 @@ extern "C" const char* __lsan_default_suppressions() {
 namespace gantry::vulkan::test {
 namespace {
 
-// The loader unmaps drivers and layers with the last instance, and what they never give back would be nobody's. An
-// instance for the life of the process keeps them where the suppressions find them.
+// The loader unmaps drivers and layers with the last instance; the leak sanitizer could not
+// attribute their leaks to a library then. One instance for the life of the process keeps the
+// suppressions effective.
 void keep_drivers() {
 #ifdef __SANITIZE_ADDRESS__
   static const VkInstance kept = [] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin on whatever Vulkan device is there, its validation layer listening: what it says fails the test.
+// Runs the plugin on the machine's first Vulkan device with the validation layer, whose messages
+// fail the test.
 #pragma once
 
 #include "plugins/vulkan/plugin.hpp"
@@ -19,20 +20,21 @@
 
 namespace gantry::vulkan::test {
 
-// Skips where no device is, with the plugin's own reason.
+// Without a device the test is skipped with the plugin's error.
 class World : public ::testing::Test {
  protected:
   void SetUp() override { start({}); }
   void TearDown() override { stop(); }
 
-  // Starts the plugin, anew where it runs. The validation layer is asked for where it is installed.
+  // Starts or restarts the plugin, with the validation layer if it is installed.
   void start(Options options, std::string cache_directory = {});
-  // Ends it: everything must have been given back, and the layer must have been silent.
+  // Destroys the plugin. Fails the test if memory is still allocated or the layer has logged a
+  // message.
   void stop();
 
   Device& device() { return *plugin->device(0).value(); }
 
-  // The device table, with errors; index 0.
+  // Functions of the device table; they return errors as Status or Result.
   Result<void*> alloc(std::uint64_t size, std::string_view scope = {});
   void free(void* data) { table_.free(plugin.get(), 0, data); }
   Status copy(gantry_location from, gantry_location to, std::uint64_t size, std::int32_t index = 0);
@@ -45,7 +47,7 @@ class World : public ::testing::Test {
   static gantry_location on_device(void* data, std::uint64_t offset = 0) {
     return {data, offset, {7, 0}};
   }
-  // Memory of the device that holds these numbers.
+  // Allocates device memory that contains these numbers.
   template <class T>
   void* holding(const std::vector<T>& numbers) {
     void* const data = alloc(numbers.size() * sizeof(T)).value();
@@ -60,7 +62,9 @@ class World : public ::testing::Test {
     return numbers;
   }
 
-  // Loads a payload; the bytes are the test's.
+  // Loads a payload.
+  //
+  // bytes    [in]   borrowed by the module
   Result<std::unique_ptr<Module>> load(std::span<const std::uint8_t> bytes,
                                        std::int32_t generation);
   Status call(Module& module, std::string_view kernel, const std::vector<gantry_value>& args);
@@ -69,7 +73,7 @@ class World : public ::testing::Test {
   std::unique_ptr<Plugin> plugin;
   const gantry_device_table& table_ = device_table<Plugin, DeviceFunctions>;
   const gantry_loader_table& loader_ = loader_table<Plugin, Module>;
-  // by the validation layer
+  // True: the validation layer is active.
   bool is_watched = false;
 
  private:
@@ -78,7 +82,8 @@ class World : public ::testing::Test {
 
 gantry_value pointer_value(void* data);
 
-// axpy2 of v0.12: C = A + 2 * B over n elements in blocks of 64; args C, A, B, n, three strides, blocks, threads.
+// Returns the arguments of axpy2 of v0.12, C = A + 2 * B over n elements in blocks of 64: C, A, B,
+// n, three strides, blocks, threads.
 std::vector<gantry_value> axpy2_args(void* c, void* a, void* b, std::int64_t n);
 
 }  // namespace gantry::vulkan::test
