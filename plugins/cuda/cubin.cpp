@@ -10,7 +10,7 @@ constexpr std::uint16_t elf_machine_cuda = 190;
 // SHT_NOBITS
 constexpr std::uint32_t section_without_bytes = 8;
 
-// Fields of an ELF header and of a section, by their names in elf.h.
+// Fields of an ELF header and a section header; elf.h documents their names.
 struct ElfTable {
   std::uint64_t offset = 0;
   std::uint64_t entry_size = 0;
@@ -25,7 +25,7 @@ Status check_within(std::uint64_t at, std::uint64_t offset, std::uint64_t size, 
       .with_reason("BLOB_TRUNCATED");
 }
 
-// A reader at entry i of a table that lies in the image.
+// Returns a reader at entry i of a table inside the image.
 Result<ByteReader> table_entry(std::span<const std::uint8_t> bytes, std::uint64_t start,
                                const ElfTable& table, std::uint64_t i) {
   const std::uint64_t at = table.offset + i * table.entry_size;
@@ -99,7 +99,8 @@ Result<Architecture> check_elf(ByteReader in) {
     if (type == section_without_bytes || type == 0) continue;
     GANTRY_CHECK(check_within(at, offset, size, bytes.size(), "section", i));
   }
-  // Up to version 7 of CUDA's ELF the architecture is the lowest byte of the flags, from 8 on (CUDA 13) the second.
+  // The flags contain the architecture in the lowest byte up to version 7 of CUDA's ELF ABI, and in
+  // the second byte from version 8 (CUDA 13).
   const std::uint32_t number = (ident[8] >= 8 ? flags >> 8 : flags) & 0xffu;
   return architecture_of(number);
 }

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Device>> Device::open(const Driver& driver, Host host, in
   return device;
 }
 
-// Failures are ignored: at the end of a program the driver may be closed already.
+// Failures are ignored: the driver may already be shut down at process exit.
 Device::~Device() {
   if (context_ == nullptr) return;
   if (const Result<ContextScope> scope = enter(); scope.ok()) {

@@ -43,7 +43,7 @@ class Device {
 
   // See gantry_device_table.copy. The device's context is current.
   //
-  // devices  [in]   of which the other side of a copy between devices is one
+  // devices  [in]   contain the device of the other side of a copy between devices
   Status copy(const gantry_copy& what, void* stream, Devices& devices);
 
   // See gantry_device_table.free. The device's context is current. The driver waits for this
@@ -68,7 +68,7 @@ class Device {
   Architecture architecture_;
   std::string name_;
   Staging staging_;
-  // One bit for each device whose streams may use memory of this one.
+  // One bit for each device whose streams may use this device's memory.
   std::atomic<std::uint64_t> copied_by_{0};
 };
 
@@ -82,16 +82,16 @@ class Devices {
 
   // Returns a device, and opens it at the first call.
   //
-  // returns  INVALID (DEVICE_INDEX)  past the count
-  //          UNAVAILABLE             no driver, or no context
+  // returns  INVALID      index is not below count (DEVICE_INDEX)
+  //          UNAVAILABLE  no driver, or no context
   // thread   any
-  // costs    the first call for a device about 100 ms, later ones a load
+  // costs    about 100 ms for the first call of a device, then one atomic load
   Result<Device*> at(std::int32_t index);
 
-  // Returns the bytes allocated on a device; opens nothing.
+  // Returns the bytes allocated on a device without opening it.
   std::int64_t live_bytes(std::int32_t index) const;
 
-  // Properties of a device, from the driver; they open no context.
+  // Properties of a device, read from the driver without a context.
   Result<int> number(std::int32_t index, CUdevice_attribute attribute);
   Result<CUdevice> handle(std::int32_t index);
   Result<std::string> name(std::int32_t index);
@@ -110,7 +110,7 @@ class Devices {
   std::array<std::atomic<Device*>, max> opened_{};
 };
 
-// DLPack's numbers.
+// DLPack device types.
 constexpr std::int32_t host_type = 1;
 constexpr std::int32_t cuda_type = 2;
 

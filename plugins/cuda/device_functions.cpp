@@ -10,7 +10,7 @@
 namespace gantry::cuda {
 namespace {
 
-// Properties that are one number of the driver's; -1: none.
+// Returns the driver's attribute for a property; -1: none.
 int driver_attribute(std::int32_t kind) {
   switch (kind) {
     case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -131,7 +131,7 @@ Result<CUstream> DeviceFunctions::stream_create() {
   return made;
 }
 
-// Work in the stream continues: the driver frees a stream after its last command.
+// Does not wait: the driver frees a stream after its last command.
 Status DeviceFunctions::stream_destroy(CUstream stream) {
   if (stream == nullptr) return {};
   return driver.call(driver.stream_destroy, stream);
@@ -163,7 +163,7 @@ Result<std::int64_t> DeviceFunctions::event_elapsed(CUevent start, CUevent stop)
   return std::llround(static_cast<double>(milliseconds) * 1e6);
 }
 
-// Relaxed: a kernel's module may be loaded while its first launch is captured.
+// Relaxed mode, because the first launch of a kernel may load its module during the capture.
 Status DeviceFunctions::capture_begin(CUstream stream) {
   if (driver.graph_instantiate.function == nullptr) {
     return driver.lacks(driver.graph_instantiate.name);
@@ -177,7 +177,7 @@ Result<CUgraphExec> DeviceFunctions::capture_end(CUstream stream) {
   Status ended = driver.call(driver.stream_end_capture, device.stream_of(stream), &captured);
   CUgraphExec executable = nullptr;
   if (ended.ok()) ended = driver.call(driver.graph_instantiate, &executable, captured, 0ull);
-  // The executable graph is a copy.
+  // The executable graph does not use the captured graph after instantiation.
   if (captured != nullptr) driver.graph_destroy.function(captured);
   GANTRY_CHECK(std::move(ended));
   return executable;
@@ -187,7 +187,7 @@ Status DeviceFunctions::capture_launch(CUgraphExec graph, CUstream stream) {
   return driver.call(driver.graph_launch, graph, device.stream_of(stream));
 }
 
-// A launch in flight continues: the driver frees the graph after it.
+// Does not wait: the driver frees the graph after a launch in flight.
 Status DeviceFunctions::capture_destroy(CUgraphExec graph) {
   if (graph == nullptr) return {};
   return driver.call(driver.graph_exec_destroy, graph);

@@ -2,10 +2,9 @@
 //
 // The functions of the device table "cuda".
 //
-// A stream crosses the ABI as the CUstream that it is, an event as its CUevent: those that an
-// application made itself can be passed, too. The default stream (NULL) is one of the plugin's own,
-// which can be captured, and is ordered with CUDA's legacy stream of the device. Streams that
-// stream_create makes are not.
+// Streams and events of the ABI are CUstream and CUevent, so applications can pass their own. The
+// default stream (NULL) is a stream of the plugin that can be captured and is ordered with the
+// device's legacy stream. Streams from stream_create are not ordered with it.
 #pragma once
 
 #include "device.hpp"
@@ -18,13 +17,13 @@ namespace gantry::cuda {
 
 struct Plugin;
 
-// One device, whose context is current, for one call.
+// One device for one call; its context is current.
 struct DeviceFunctions {
   static constexpr DeviceIdentity identity{.name = "cuda", .type = cuda_type};
   static Result<std::int32_t> count(Plugin& plugin);
   // Opens the device.
   static Result<DeviceFunctions> at(Plugin& plugin, std::int32_t index);
-  // Opens the device for GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY only.
+  // Opens the device only for GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY.
   static Result<Attribute> attribute(Plugin& plugin, std::int32_t index, std::int32_t kind);
 
   Result<void*> alloc(const gantry_alloc& what);

@@ -4,7 +4,8 @@
 namespace gantry::cuda {
 namespace {
 
-// Beside the linker's own places: where WSL keeps it, and where containers on rented machines mount it.
+// Opens the named library, or libcuda.so.1 from the linker's directories, WSL's, or the mount point
+// that GPU containers use.
 Result<Library> open_library(const std::string& named) {
   constexpr std::string_view what = "CUDA driver";
   Result<Library> library =
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Driver>> Driver::open(std::string_view named) {
   std::unique_ptr<Driver> driver(new Driver);
   GANTRY_CHECK(driver->bind(library));
   const CUresult started = driver->init.function(0);
-  // No GPU, or none that CUDA_VISIBLE_DEVICES shows.
+  // No GPU, or CUDA_VISIBLE_DEVICES hides all.
   if (started == CUDA_ERROR_NO_DEVICE) return driver;
   if (started != CUDA_SUCCESS) {
     return driver->failed(driver->init.name, started).at("while starting ", library.name());
@@ -59,7 +60,7 @@ std::string Driver::version_text() const {
 Architecture Driver::latest_ptx() const {
   const auto major = static_cast<std::uint32_t>(version_ / 1000);
   const auto minor = static_cast<std::uint32_t>(version_ % 1000 / 10);
-  // Release notes of the PTX language: a minor version of CUDA has one of PTX, but for 12.6.
+  // From the release notes of the PTX ISA: each CUDA release adds a PTX version, except 12.6.
   if (major == 11 && minor <= 8) return {7, minor};
   if (major == 12 && minor <= 5) return {8, minor};
   if (major == 12 && minor <= 9) return {8, minor - 1};

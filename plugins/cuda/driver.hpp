@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's driver, opened at run time: its functions (driver.def) and what its numbers mean.
+// NVIDIA's driver, opened at run time: its functions (driver.def) and the meaning of its results.
 //
 //     GANTRY_TRY(const std::unique_ptr<Driver> driver, Driver::open(""));
-//     GANTRY_CHECK(driver->call(driver->mem_alloc, &address, size));   // "cuMemAlloc_v2: CUDA_ERROR_..."
+//     GANTRY_CHECK(driver->call(driver->mem_alloc, &address, size));
 #pragma once
 
 #include "image.hpp"
@@ -19,7 +19,7 @@
 
 namespace gantry::cuda {
 
-// One function of the driver, with the name that its errors carry.
+// A function of the driver and its name, which error texts contain.
 template <class Signature>
 struct Entry;
 template <class... Parameters>
@@ -36,26 +36,28 @@ class Driver {
 #undef REQUIRED
 #undef OPTIONAL
 
-  // Opens the library, binds its functions and starts it.
+  // Opens the library, looks up its functions and initializes the driver.
   //
-  // library  [in]   a path or soname; empty: libcuda.so.1 where the system has it, and two usual places
-  // returns  UNAVAILABLE  no library (DRIVER_MISSING: names and reasons), functions missing (DRIVER_SYMBOL), or it does
-  //                       not start (DRIVER_CALL)
-  // costs    the first in a process up to seconds
+  // library  [in]   a path or soname; empty: libcuda.so.1, searched as driver.cpp describes
+  // returns  UNAVAILABLE  no library, the text lists names and reasons (DRIVER_MISSING);
+  //                       functions are missing (DRIVER_SYMBOL); the initialization fails
+  //                       (DRIVER_CALL)
+  // costs    the first call in a process up to seconds
   static Result<std::unique_ptr<Driver>> open(std::string_view library);
 
-  // Devices it shows; 0 where it finds none.
+  // Number of visible devices; may be 0.
   int device_count() const { return device_count_; }
   // 12040 is CUDA 12.4.
   int version() const { return version_; }
   // "12.4"
   std::string version_text() const;
-  // The latest PTX language that it compiles; {0, 0} where that is not known here.
+  // The latest PTX version that the driver compiles; {0, 0}: unknown.
   Architecture latest_ptx() const;
 
   // Calls one function.
   //
-  // returns  OK, or failed(); UNSUPPORTED where the driver lacks it
+  // returns  UNSUPPORTED  the driver lacks the function (DRIVER_SYMBOL)
+  //          others       see failed()
   template <class... Parameters, class... Arguments>
   Status call(const Entry<CUresult(Parameters...)>& entry, Arguments... arguments) const {
     if (entry.function == nullptr) return lacks(entry.name);
@@ -64,8 +66,8 @@ class Driver {
     return failed(entry.name, result);
   }
 
-  // The error that a function's result stands for: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), out of memory", with
-  // the number as native code.
+  // Returns the error of a failed function: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), out of
+  // memory", with the number as native code.
   Error failed(const char* function, CUresult result) const;
   Error lacks(const char* function) const;
 
@@ -77,11 +79,11 @@ class Driver {
   int device_count_ = 0;
 };
 
-// Whose fault a result is.
+// Returns the code of a driver result.
 Code code_of(CUresult result);
 
-// Makes a context the thread's current one, and puts the earlier one back at the end: an application's own use of CUDA on
-// the same thread is not disturbed.
+// Makes a context current for the thread and restores the previous one at the end of the scope, so
+// that an application's own use of CUDA on the same thread is not affected.
 class ContextScope {
  public:
   static Result<ContextScope> enter(const Driver& driver, CUcontext context) {

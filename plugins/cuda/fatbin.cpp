@@ -43,7 +43,7 @@ Result<Image> read_fatbin(ByteReader in) {
           .with_reason("BLOB_TRUNCATED");
     }
     GANTRY_CHECK(entries.skip(entry_header - 32 + size, "fatbin entry"));
-    // for linkers, not for loading
+    // Entries of other kinds are for linkers only.
     if (kind != 1 && kind != 2) continue;
     part.is_ptx = kind == 1;
     part.target = architecture_of(number);

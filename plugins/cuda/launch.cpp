@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call of a kernel: its values as cuLaunchKernel takes them.
+// One call of a kernel: converts its arguments for cuLaunchKernel.
 #include "plugin.hpp"
 
 #include <gantry/quoted.hpp>
@@ -25,7 +25,7 @@ class Parameters {
   void set(std::size_t i, const KernelArgument& argument) {
     addresses_[i] = &slots_[i];
     if (argument.kind == ParameterKind::tensor_map) {
-      // Its 128 bytes are the parameter.
+      // The parameter is the tensor map's 128 bytes.
       addresses_[i] = argument.data;
     } else if (argument.is_pointer()) {
       slots_[i] = reinterpret_cast<std::uint64_t>(argument.data) + argument.byte_offset;
@@ -44,8 +44,8 @@ class Parameters {
   void** addresses_ = near_addresses_.data();
 };
 
-// Raises the kernel's limit where a launch exceeds it. The driver's default is about 48 KiB, less what
-// the kernel declares itself.
+// Raises the kernel's limit if a launch exceeds it. The driver's default is about 48 KiB minus the
+// kernel's static shared memory.
 Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Device& device,
                            std::uint64_t bytes) {
   const auto is_allowed = [&] {
@@ -53,7 +53,7 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
            static_cast<std::uint64_t>(loaded.dynamic_shared_limit.load(std::memory_order_acquire));
   };
   if (is_allowed()) return {};
-  // The limit only grows, also where several threads raise it.
+  // The limit never decreases, even if several threads raise it concurrently.
   const std::lock_guard lock(loaded.raising);
   if (is_allowed()) return {};
   const Driver& driver = device.driver;

@@ -10,7 +10,7 @@
 namespace gantry::cuda {
 namespace {
 
-// of everything that cuMemAlloc gives
+// Alignment in bytes that cuMemAlloc guarantees.
 constexpr std::uint64_t driver_alignment = 256;
 
 }  // namespace
@@ -83,7 +83,7 @@ void Memory::close() {
   blocks_.clear();
 }
 
-// Gives a block back, or keeps it for later.
+// Frees a block, or defers it if the driver rejects the call during a capture.
 void Memory::release(const Block& block) {
   const Status freed = driver_.call(driver_.mem_free, block.base);
   const bool is_refused =

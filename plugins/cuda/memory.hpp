@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of one device: what alloc gave, how much is alive, what could not be freed yet.
+// The memory of one device: live allocations, their bytes, and deferred frees.
 #pragma once
 
 #include "driver.hpp"
@@ -21,25 +21,27 @@ class Memory {
 
   // Allocates; the device's context is current. See gantry_device_table.alloc.
   //
-  // returns  EXHAUSTED, UNSUPPORTED (a scope), INVALID (an alignment that is no power of two)
+  // returns  EXHAUSTED    out of memory (DEVICE_MEMORY)
+  //          UNSUPPORTED  a memory scope other than "global" (SCOPE)
+  //          INVALID      the alignment is not a power of two (ALIGNMENT)
   // thread   any
   Result<void*> alloc(const gantry_alloc& what);
 
-  // Frees. The driver waits for the work in flight on memory of cuMemAlloc, so nothing is deferred but what it refuses while
-  // a stream is captured: the next alloc or free tries again.
+  // Frees memory. cuMemFree waits for work in flight. It fails while a stream is captured; the next
+  // alloc or free tries again.
   //
   // thread   any
   void free(void* data);
 
-  // Bytes alive now, as they were asked for.
+  // Returns the requested bytes of all live allocations.
   std::int64_t live_bytes() const;
 
-  // Frees what is left.
+  // Frees all remaining memory.
   void close();
 
  private:
   struct Block {
-    // what the driver gave: alignment may lie between it and the address
+    // The driver's address; the caller's may be higher because of its alignment.
     CUdeviceptr base;
     std::uint64_t size;
   };

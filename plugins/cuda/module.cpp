@@ -21,7 +21,7 @@ struct Module::OnDevice {
         ready(std::make_unique<std::atomic<LoadedKernel*>[]>(kernel_count)),
         kernels(kernel_count) {}
 
-  // Waits for kernels that still run. Failures are ignored: the driver may be closed already.
+  // Waits for running kernels. Failures are ignored: the driver may already be shut down.
   ~OnDevice() {
     const Result<ContextScope> scope = device.enter();
     if (!scope.ok()) return;
@@ -32,7 +32,7 @@ struct Module::OnDevice {
 
 namespace {
 
-// Adds a compiler's log as lines of context, cut to a length that fits an error.
+// Adds a compiler's log as lines of context, truncated to the size of an error.
 void add_log(Error& error, std::string_view log) {
   constexpr std::size_t max_lines = 12;
   std::size_t lines = 0;
@@ -50,8 +50,7 @@ void add_log(Error& error, std::string_view log) {
   }
 }
 
-// Refuses launches that this version does not have, when the kernel is looked up rather than when
-// it is called.
+// Rejects unsupported launch tags when the kernel is looked up, not when it is called.
 Status check_launch(const KernelCall& call) {
   const auto refuse = [&](std::string_view what) {
     return unsupported("kernel ", quoted(call.name()), " wants ", what,
@@ -75,7 +74,7 @@ Result<std::int32_t> Module::check(Plugin& plugin, Blob& blob, std::int32_t devi
   GANTRY_TRY(const Payload payload, read_payload(blob));
   GANTRY_TRY(const Architecture device, plugin.gpus.architecture(device_index));
   GANTRY_TRY(const Driver* const driver, plugin.gpus.driver());
-  // PTX of a version that the driver does not know. In a fatbin another part may run.
+  // The driver does not support this PTX version; another part of a fatbin may run.
   const Image& image = payload.image;
   if (image.kind == Image::Kind::ptx && image.has_later_ptx(driver->latest_ptx()))
     return GANTRY_VERDICT_NO;
@@ -145,7 +144,7 @@ Result<CUmodule> Module::load_image(Device& device) {
   const Image& image = payload_.image;
   if (image.verdict(device.architecture()) == GANTRY_VERDICT_NO) return wrong_architecture(device);
 
-  // The driver reads PTX up to a NUL, which the file does not have.
+  // The driver reads PTX up to a NUL, which the payload does not contain.
   std::string text;
   const void* code = image.code.data();
   if (image.kind == Image::Kind::ptx) {
@@ -162,7 +161,7 @@ Result<CUmodule> Module::load_image(Device& device) {
   return module;
 }
 
-// Precondition: the lock is held.
+// Requires the lock.
 Result<Module::OnDevice*> Module::load(Device& device) {
   const auto index = static_cast<std::size_t>(device.index());
   if (devices_[index] == nullptr) {

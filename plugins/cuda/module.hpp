@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded payload: its kernels as functions, and its code on each device where one was called.
+// A loaded payload: its kernels as functions. The first call on a device loads the code there.
 #pragma once
 
 #include "device.hpp"
@@ -24,18 +24,18 @@ struct Plugin;
 // A kernel on one device.
 struct LoadedKernel {
   CUfunction function = nullptr;
-  // Bytes that a launch may use now.
+  // Current limit of dynamic shared memory, in bytes.
   std::atomic<int> dynamic_shared_limit{0};
   std::mutex raising;
 };
 
 // A kernel as a function of the ABI; the module owns it.
 struct Kernel {
-  // launch.cpp
+  // Defined in launch.cpp.
   Status call(const Call& call) const;
 
   Module* module;
-  // In the payload's table.
+  // Entry of the payload's table.
   std::size_t index;
   const KernelCall* signature;
 };
@@ -53,22 +53,23 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   Plugin& plugin() const { return plugin_; }
-  // NULL where there is none of that name.
+  // Returns a kernel; NULL: no kernel has this name.
   //
-  // returns  UNSUPPORTED  it is launched in a way that this version does not have (LAUNCH_TAG)
+  // returns  UNSUPPORTED  the kernel has an unsupported launch tag (LAUNCH_TAG)
   Result<Kernel*> find(std::string_view name);
   std::vector<std::string_view> names() const { return payload_.kernels.names(); }
   Status save(const Sink& sink) const { return sink.write(payload_.kept.bytes); }
 
   // Returns a kernel on a device; the first call on a device loads the code there.
   //
-  // returns  UNAVAILABLE  the code is for other architectures (BLOB_ARCH), or its PTX is of a later
-  //                       version than the driver knows (PTX_VERSION)
-  //          MALFORMED    the driver's compiler refuses it (BLOB_CODE); its log is in the text
-  //          NOT_FOUND    the code has no such kernel (KERNEL)
-  //          others       of the driver
+  // returns  UNAVAILABLE  the code is for other architectures (BLOB_ARCH), or its PTX version is
+  //                       later than the driver's (PTX_VERSION)
+  //          MALFORMED    the driver's compiler rejects the code; the text contains its log
+  //                       (BLOB_CODE)
+  //          NOT_FOUND    the code does not contain the kernel (KERNEL)
+  //          others       errors of the driver
   // thread   any; the first call loads, others wait
-  // costs    the first call on a device may compile, up to seconds; later ones a load
+  // costs    the first call on a device may compile, up to seconds; then one atomic load
   Result<LoadedKernel*> loaded(const Kernel& kernel, Device& device);
 
  private:

@@ -13,7 +13,8 @@ std::span<const std::uint8_t> bytes_of_text(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Reads what follows the kernel table, where only that shows which form the table has.
+// Reads the fields after the kernel table, which determine the form of the table if it is
+// ambiguous.
 Status read_rest(ByteReader& in, bool is_exact) {
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (!is_exact) GANTRY_CHECK(read_image(ByteReader(bytes_of_text(code))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of the type key "cuda". No driver is used.
+// The payload of the type key "cuda". Parsing it needs no driver.
 //
 //   str  format        "ptx", "cubin", "fatbin"; "cuda": C++ source
 //   kernel table       gantry/kernel_table.hpp
@@ -18,11 +18,11 @@
 
 namespace gantry::cuda {
 
-// Views into the bytes that were read.
+// Views into the payload's bytes.
 struct Payload {
   std::string_view format;
   KernelTable kernels;
-  // As kernels.kernels().
+  // Parallel to kernels.kernels().
   std::vector<KernelCall> calls;
   // Of the code.
   Image image;
@@ -30,8 +30,8 @@ struct Payload {
 };
 
 // returns  MALFORMED    at the first wrong field, with its offset
-//          UNSUPPORTED  C++ source (CUDA_SOURCE), a kernel that KernelCall::parse refuses
-// costs    O(kernels + headers of the code); of PTX O(bytes)
+//          UNSUPPORTED  C++ source (CUDA_SOURCE), or a kernel that KernelCall::parse() rejects
+// costs    O(kernels + headers of the code); O(bytes) for PTX
 // source   apache/tvm src/runtime/cuda/cuda_module.cc
 Result<Payload> read_payload(Blob& blob);
 

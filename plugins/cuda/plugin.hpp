@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry.cuda - NVIDIA's GPUs, and the kernels that compilers made for them.
+// gantry.cuda - kernels exported for CUDA, and NVIDIA's GPUs.
 //
-// Creating it opens no driver: payloads can be read on any machine.
+// Creating the plugin does not open the driver: payloads can be read on any machine.
 #pragma once
 
 #include "device_functions.hpp"
@@ -12,7 +12,7 @@
 
 namespace gantry::cuda {
 
-// The plugin in one runtime.
+// The state of the plugin in one runtime.
 struct Plugin {
   static constexpr PluginIdentity identity{.id = "gantry.cuda",
                                            .version = GANTRY_PLUGIN_VERSION,

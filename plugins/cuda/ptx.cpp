@@ -10,7 +10,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The two directives that every PTX text begins with.
+// Reads the two directives at the beginning of every PTX text.
 class PtxHeader {
  public:
   PtxHeader(std::string_view text, std::uint64_t start) : text_(text), start_(start) {}
@@ -49,7 +49,7 @@ class PtxHeader {
         .with_reason("BLOB_FORMAT");
   }
 
-  // Names without a number that is understood leave the target unknown: then the driver decides.
+  // Other names leave the target unknown; the driver then accepts or rejects the code.
   void read_target(ImagePart& part) {
     for (const std::string_view prefix : {"sm_", "compute_"}) {
       if (!text_.substr(at_).starts_with(prefix)) continue;
@@ -87,7 +87,7 @@ class PtxHeader {
     }
   }
 
-  // What stands there, for messages.
+  // Returns the word at an offset, for messages.
   std::string_view word(std::size_t from) const {
     std::size_t end = from;
     while (end < text_.size() && end - from < 40 && !is_space(text_[end])) ++end;

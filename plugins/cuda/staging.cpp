@@ -7,7 +7,7 @@
 
 namespace gantry::cuda {
 
-// A piece that nothing uses.
+// Returns a piece that is not in use; waits for one if necessary.
 Result<Staging::Piece*> Staging::next_piece() {
   Piece& piece = ring_[next_];
   if (piece.memory == nullptr) {
@@ -37,7 +37,8 @@ Status Staging::in_pieces(std::size_t size, CUstream stream, Enqueue&& enqueue) 
     return {};
   };
   Status done = all();
-  // A piece without its mark, or a caller who frees its memory after the error: neither may meet a copy under way.
+  // After an error, no copy may still use a piece without an event, or memory that the caller may
+  // free.
   if (!done.ok()) driver_.stream_synchronize.function(stream);
   return done;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies between a device and host memory that the driver does not know (pageable), behind the return of the call.
+// Asynchronous copies between a device and pageable host memory.
 //
-// The driver makes such copies itself, but waits for the stream first and for the copy too when it comes from the device.
-// Here they go piece by piece through a ring of page-locked buffers:
+// The driver's own copies of pageable memory wait for the stream, and copies from the device also
+// wait for the copy itself. Here they go through a ring of page-locked buffers, called pieces:
 //
-//     host --memcpy--> piece --DMA--> device       the caller's thread copies; returns when the last piece is filled
-//     device --DMA--> piece --memcpy--> host       a host function in the stream copies; returns when all is enqueued
+//     host --memcpy--> piece --DMA--> device     the caller's thread copies; returns when the last
+//                                                piece is filled
+//     device --DMA--> piece --memcpy--> host     a host function in the stream copies; returns when
+//                                                all pieces are enqueued
 //
-// A call waits only where it wants a piece that is still under way.
+// A call waits only for a piece that an earlier copy still uses.
 #pragma once
 
 #include "driver.hpp"
@@ -21,27 +23,29 @@ namespace gantry::cuda {
 
 class Staging {
  public:
-  // Below it the driver's own way is as quick: it puts so much into the command itself.
+  // Minimum bytes of a staged copy; smaller copies are as fast in the driver, which embeds them in
+  // the command.
   static constexpr std::size_t min_bytes = 64 * 1024;
   static constexpr std::size_t piece_bytes = 4 * 1024 * 1024;
 
   explicit Staging(const Driver& driver) : driver_(driver) {}
 
-  // Both: the device's context is current, `stream` is one of it and captures nothing.
+  // Both functions require that the device's context is current, and that `stream` belongs to it
+  // and is not being captured.
   //
-  // returns  what the driver says; then nothing of the copy is under way any more
+  // returns  errors of the driver; after an error no part of the copy is in flight
   // thread   any; one copy at a time
   Status to_device(CUdeviceptr to, const void* from, std::size_t size, CUstream stream);
   Status to_host(void* to, CUdeviceptr from, std::size_t size, CUstream stream);
 
-  // Frees the ring; nothing of it is under way.
+  // Frees the ring; no copy may be in flight.
   void close();
 
  private:
   struct Piece {
     void* memory = nullptr;
     CUevent done = nullptr;
-    // of a copy from the device: where it goes
+    // Host destination of a copy from the device.
     void* host = nullptr;
     std::size_t size = 0;
   };

@@ -39,9 +39,9 @@ class Programs {
   // Builds a program, or loads it from the cache.
   //
   // kernel   [in]   the kernel's name, for messages
-  // returns  UNSUPPORTED  the compiler rejects the code; the text contains its log (KERNEL_BUILD); the
-  //                       device does not accept SPIR-V, or not this version (SPIRV); the binary is
-  //                       for another device (BLOB_ARCH)
+  // returns  UNSUPPORTED  the compiler rejects the code; the text contains its log (KERNEL_BUILD);
+  //                       the device does not accept SPIR-V, or not this version (SPIRV); the
+  //                       binary is for another device (BLOB_ARCH)
   // thread   any
   // costs    up to seconds
   Result<Built> build(Device& device, const Program& program, std::string_view kernel);

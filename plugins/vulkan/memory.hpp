@@ -2,8 +2,8 @@
 //
 // Buffers of one device.
 //
-//     mapped    the host reads and writes them directly: integrated GPUs, software devices, and GPUs
-//               whose whole memory is visible to the host
+//     mapped    the host reads and writes them directly: integrated GPUs, software devices, and
+//               GPUs whose whole memory is visible to the host
 //     staged    the device copies between them and buffers that the host can access
 //
 // Each buffer is a part of a block of memory, see blocks.hpp.

@@ -16,8 +16,8 @@ namespace gantry::vulkan {
 //
 // cache    [in]   a cache of the device; VK_NULL_HANDLE: none
 // returns  UNSUPPORTED  the device lacks the shader's SPIR-V version (SHADER_VERSION) or a
-//                       capability (SHADER_CAPABILITY); threads, buffers or scalars exceed its limits
-//                       (SHADER_LIMIT)
+//                       capability (SHADER_CAPABILITY); threads, buffers or scalars exceed its
+//                       limits (SHADER_LIMIT)
 //          others       see driver_error()
 // costs    up to seconds unless the cache contains the kernel
 Result<std::unique_ptr<Pipeline>> build_pipeline(const Device& device, const Kernel& kernel,

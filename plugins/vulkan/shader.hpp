@@ -53,8 +53,8 @@ struct ShaderFacts {
 // at       [in]   offset of the bytes in the payload
 // kernel   [in]   name of the kernel: selects one of several entry points, and appears in messages
 // returns  MALFORMED    at the first wrong word (SHADER)
-//          UNSUPPORTED  a descriptor set other than 0, two blocks of scalars, or a binding that is not
-//                       a buffer (SHADER)
+//          UNSUPPORTED  a descriptor set other than 0, two blocks of scalars, or a binding that is
+//                       not a buffer (SHADER)
 // costs    O(words) time; memory for names, decorations and types
 // source   SPIR-V specification 1.6, section 2.3; apache/tvm src/target/spirv/ir_builder.cc
 //          (writer)
