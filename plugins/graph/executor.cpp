@@ -34,7 +34,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
   return executor;
 }
 
-// Looks each name up once, and tells of all that are missing in one error.
+// Looks up each name once and reports all missing functions in one error.
 Status Executor::find_functions(const Source& source,
                                 std::map<std::string_view, gantry_object*>& by_name) {
   for (const GraphNode& node : graph().nodes) {
@@ -77,7 +77,7 @@ Status Executor::make_ops(const Source& source) {
     const auto add = [&](std::uint32_t entry) {
       args_.push_back(
           tensor_ref_value(node.flatten ? &memory_.flat_cell(entry) : &memory_.cell(entry)));
-      // the last argument's: an output's where there is one
+      // The device of the last argument, which is an output if there is one.
       op.device = memory_.cell(entry).device;
     };
     for (const std::uint32_t entry : node.inputs) add(entry);
@@ -117,7 +117,8 @@ gantry_code Executor::run_ops(std::size_t node, const gantry_env& outer, gantry_
   return GANTRY_OK;
 }
 
-// A span for each operator while somebody records: what the host records of a call knows no node.
+// Adds a span for each operator to a recorded trace, because the host's spans of calls do not
+// contain the node's name.
 gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantry_status* status) {
   const bool traced = trace_ != nullptr && trace_->span_begin(host().table()) >= 0;
   return traced ? run_ops<true>(node, env_of(given), status)

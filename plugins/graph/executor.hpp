@@ -27,7 +27,7 @@ class Executor {
   static constexpr const char* type_name = "GraphExecutor";
   static constexpr bool is_serial = true;
 
-  // Makes an executor: memory, parameters, and every operator's function.
+  // Creates an executor with its memory, parameters and operators' functions.
   //
   // devices  [in]   at least one
   // env      [in]   device and stream in which parameters are uploaded
@@ -38,7 +38,7 @@ class Executor {
                                                   std::span<const gantry_device_id> devices,
                                                   const gantry_env* env);
 
-  // functions.cpp
+  // Defined in functions.cpp.
   std::span<const Method<Executor>> functions() const;
 
   const Graph& graph() const { return memory_.graph(); }
@@ -113,11 +113,11 @@ class Executor {
   std::vector<Op> ops_;
   std::vector<gantry_value> args_;
   const gantry_trace* trace_ = nullptr;
-  // NULL: every run is a plain one.
+  // NULL: runs are not recorded.
   std::unique_ptr<Replay> replay_;
 };
 
-// Inline in the loops over operators: the whole cost of a call besides host->call.
+// Inline, because it is the only cost of a call besides host->call.
 inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
   const gantry_host* host = memory_.host().table();
   gantry_value* args = args_.data() + op.first_arg;

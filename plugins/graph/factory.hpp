@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The module of a payload: it makes executors, and returns what they are made from.
+// The module of a payload: creates executors, and returns their graph and parameters.
 #pragma once
 
 #include "memory.hpp"
@@ -18,13 +18,13 @@ struct Plugin;
 
 class Factory {
  public:
-  // The manifest has the older name, GraphRuntimeFactory, as an alias.
+  // The manifest declares the older name, GraphRuntimeFactory, as an alias.
   static constexpr LoaderIdentity identity{.type_key = "GraphExecutorFactory", .is_parallel = true};
   static Result<std::unique_ptr<Factory>> load(Plugin& plugin, Blob& blob);
 
   explicit Factory(Source source) : source_(std::move(source)) {}
 
-  // The first one has the module's own name.
+  // The first function has the name of the payload's module.
   std::array<Method<Factory>, 6> functions() const;
   Status save(const Sink& sink) const;
 

@@ -10,7 +10,7 @@
 
 namespace gantry::graph {
 
-// inputs.cpp: a key is an input's name or its index.
+// Defined in inputs.cpp. A key is an input's name or index.
 Result<Value> set_input(Executor& executor, const Call& call);
 Result<Value> set_input_zero_copy(Executor& executor, const Call& call);
 Result<Value> get_input(Executor& executor, const Call& call);
@@ -18,43 +18,44 @@ Result<Value> get_input_index(Executor& executor, const Call& call);
 Result<Value> get_num_inputs(Executor& executor, const Call& call);
 Result<Value> run_from_inputs(Executor& executor, const Call& call);
 
-// outputs.cpp: a key is "<node>:<output>", "<node>", or the output's index.
+// Defined in outputs.cpp. A key is "<node>:<output>", "<node>", or the output's index.
 Result<Value> set_output_zero_copy(Executor& executor, const Call& call);
 Result<Value> get_output(Executor& executor, const Call& call);
 Result<Value> get_num_outputs(Executor& executor, const Call& call);
 
-// params.cpp.
+// Defined in params.cpp.
 Result<Value> load_params(Executor& executor, const Call& call);
 Result<Value> share_params(Executor& executor, const Call& call);
 
-// info.cpp.
+// Defined in info.cpp.
 Result<Value> get_input_info(Executor& executor, const Call& call);
 Result<Value> get_output_info(Executor& executor, const Call& call);
 
-// debug.cpp: of executors made by debug_create only.
+// Defined in debug.cpp, for executors from debug_create only.
 Result<Value> debug_get_output(Executor& executor, const Call& call);
 Result<Value> profile(Executor& executor, const Call& call);
 
 // Returns the index of the input that a key names.
 //
-// returns  NOT_FOUND listing the inputs; INVALID an index out of range, or no key
+// returns  NOT_FOUND  no input has the name; the text lists the inputs
+//          INVALID    the index is out of range, or the key is neither a name nor an index
 Result<std::uint32_t> input_of(const Executor& executor, const Call& call, const gantry_value& key);
 
-// "<node>", or "<node>:<output>" where the node has several.
+// Returns "<node>", or "<node>:<output>" if the node has several outputs.
 std::string output_name(const Graph& graph, const GraphOutput& head);
 
-// "input "x" float32[2, 2]" and the like, for messages.
+// Return texts such as: input "x" float32[2, 2].
 std::string input_title(const Executor& executor, std::uint32_t input);
 std::string output_title(const Executor& executor, std::uint32_t output);
 
-// Checks that an entry may be bound for one key. A value lies in one memory: where another input or
-// output of the same value is bound already, a second binding would end the first one unnoticed.
+// Checks that an entry may be bound for a key. A value has one memory: if another input or output
+// of the same value is bound, a second binding would silently replace the first.
 //
-// wanted   [in]   input or output, and which
-// returns  INVALID ZERO_COPY naming the one that is bound
+// wanted   [in]   the input or output to bind
+// returns  INVALID  another key is bound; the text names it (ZERO_COPY)
 Status check_unbound(const Executor& executor, std::uint32_t entry, Binding wanted);
 
-// Makes a module of an executor.
+// Returns a module that owns an executor.
 //
 // parent   [in]   kept alive by the new module
 Result<Value> new_executor_module(std::unique_ptr<Executor> executor, gantry_object* parent);

@@ -6,7 +6,7 @@
 namespace gantry::graph {
 namespace {
 
-// {"shape": {name: shape}, "dtype": {name: text}}, from pairs of name and entry.
+// Returns {"shape": {name: shape}, "dtype": {name: text}} for pairs of name and entry.
 class Info {
  public:
   explicit Info(const Executor& executor) : executor_(executor) {}

@@ -11,7 +11,7 @@ std::string input_title(const Executor& executor, std::uint32_t input) {
 
 namespace {
 
-// The first names of a list that may be long.
+// Returns the first input names, for messages.
 std::string input_names(const Graph& graph) {
   constexpr std::size_t max = 16;
   std::string names;

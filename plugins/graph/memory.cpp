@@ -29,7 +29,7 @@ bool is_compact(const gantry_tensor& tensor) {
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     if (tensor.shape[axis] == 0) return true;
-    // Its stride is never used.
+    // The stride of an extent of 1 is never used.
     if (tensor.shape[axis] == 1) continue;
     if (tensor.strides[axis] != expected) return false;
     if (__builtin_mul_overflow(expected, tensor.shape[axis], &expected)) return false;

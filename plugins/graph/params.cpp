@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameters of a list in a file beside the model.
+// Parameters from a separate parameter list (a `.params` file).
 //
 //   u64 magic 0xF7E58D4F05049CB7 ; u64 0 ; vec<str> names ; u64 count ; count array records
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry.graph - the graph executor: runs models whose operators a compiler listed in an order.
+// gantry.graph - the graph executor: runs models that were exported as an ordered list of
+// operators.
 #pragma once
 
 #include "factory.hpp"
@@ -9,7 +10,7 @@
 
 namespace gantry::graph {
 
-// The plugin in one runtime. It has no state of its own.
+// The plugin in one runtime; it has no state.
 struct Plugin {
   static constexpr PluginIdentity identity{.id = "gantry.graph",
                                            .version = GANTRY_PLUGIN_VERSION,

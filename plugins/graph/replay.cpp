@@ -23,8 +23,8 @@ Result<std::unique_ptr<Replay>> Replay::create(const Host& host, gantry_device_i
   const gantry_code code = host.table()->device_get(host.table(), device, &found, status.get());
   if (code != GANTRY_OK) return status.error(code, "host function device_get");
   std::unique_ptr<Replay> replay(new Replay(found));
-  GANTRY_CHECK(replay->call("stream_create", [&](const auto& table, gantry_status* said) {
-    return table.stream_create(found.self, device.index, 0, &replay->stream_, said);
+  GANTRY_CHECK(replay->call("stream_create", [&](const auto& table, gantry_status* call_status) {
+    return table.stream_create(found.self, device.index, 0, &replay->stream_, call_status);
   }));
   GANTRY_CHECK(replay->begin());
   GANTRY_CHECK(replay->end(0));
@@ -37,7 +37,7 @@ Replay::~Replay() {
   if (stream_ != nullptr) device_.table->stream_destroy(device_.self, device_.id.index, stream_);
 }
 
-// Like memory, a recording may be given back while it runs.
+// A recording may be destroyed while it runs, like memory.
 void Replay::forget() {
   if (graph_ == nullptr) return;
   device_.table->capture_destroy(device_.self, device_.id.index, std::exchange(graph_, nullptr));
@@ -45,33 +45,33 @@ void Replay::forget() {
 
 Status Replay::begin() {
   forget();
-  return call("capture_begin", [&](const auto& table, gantry_status* said) {
-    return table.capture_begin(device_.self, device_.id.index, stream_, said);
+  return call("capture_begin", [&](const auto& table, gantry_status* call_status) {
+    return table.capture_begin(device_.self, device_.id.index, stream_, call_status);
   });
 }
 
 Status Replay::end(std::uint64_t moves) {
   moves_ = moves;
-  return call("capture_end", [&](const auto& table, gantry_status* said) {
-    return table.capture_end(device_.self, device_.id.index, stream_, &graph_, said);
+  return call("capture_end", [&](const auto& table, gantry_status* call_status) {
+    return table.capture_end(device_.self, device_.id.index, stream_, &graph_, call_status);
   });
 }
 
 void Replay::abandon() {
-  // there may be nothing to end any more: what went wrong is told already
+  // The capture may already have ended; the error that spoilt it has been reported.
   (void)end(0);
   forget();
 }
 
 Status Replay::launch(void* stream) {
-  return call("capture_launch", [&](const auto& table, gantry_status* said) {
-    return table.capture_launch(device_.self, device_.id.index, graph_, stream, said);
+  return call("capture_launch", [&](const auto& table, gantry_status* call_status) {
+    return table.capture_launch(device_.self, device_.id.index, graph_, stream, call_status);
   });
 }
 
 Status Replay::wait(void* stream) const {
-  return call("synchronize", [&](const auto& table, gantry_status* said) {
-    return table.synchronize(device_.self, device_.id.index, stream, said);
+  return call("synchronize", [&](const auto& table, gantry_status* call_status) {
+    return table.synchronize(device_.self, device_.id.index, stream, call_status);
   });
 }
 
@@ -96,8 +96,8 @@ Status Executor::capture_runs() {
   return {};
 }
 
-// The plain run is in the stream that will be recorded: what operators take for that stream, such as workspaces, is there
-// when nothing may be allocated any more.
+// The first run uses the stream that will be recorded, so that resources that operators allocate
+// for a stream, such as workspaces, exist before the recording, which allows no allocation.
 gantry_code Executor::replay(const gantry_env& outer, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
     Replay& replay = *replay_;

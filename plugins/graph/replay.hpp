@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one run enqueues on a device, recorded by the device and launched as a whole.
+// Records the work of one run on a device, and launches it as a whole.
 //
-//     begin() ── operators, in stream() ── end()      one recording, which an earlier one goes for
-//     launch(stream)                                   runs it behind what is in the stream
+//     begin() -- operators, in stream() -- end()     makes a recording; replaces an earlier one
+//     launch(stream)                                 enqueues the recording in a stream
 #pragma once
 
 #include <gantry/handle.hpp>
@@ -14,29 +14,29 @@ namespace gantry::graph {
 
 class Replay {
  public:
-  // Proves that the device records, with an empty recording.
+  // Checks with an empty recording that the device supports captures.
   //
-  // returns  UNSUPPORTED  it does not, or has no streams
+  // returns  UNSUPPORTED  the device has no captures or no streams
   static Result<std::unique_ptr<Replay>> create(const Host& host, gantry_device_id device);
   ~Replay();
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
   gantry_device_id device() const { return device_.id; }
-  // where operators are recorded
+  // The stream in which operators are recorded.
   void* stream() const { return stream_; }
 
   Status begin();
-  // moves    [in]   Memory::moves() of what was recorded
+  // moves    [in]   Memory::moves() at the time of the recording
   Status end(std::uint64_t moves);
-  // Ends a recording that an operator has spoilt.
+  // Ends and discards a recording after an operator has failed.
   void abandon();
   bool is_of(std::uint64_t moves) const { return graph_ != nullptr && moves_ == moves; }
-  // stream   [in]   of the device; NULL: its default one
+  // stream   [in]   a stream of the device; NULL: its default stream
   Status launch(void* stream);
   Status wait(void* stream) const;
 
-  // has there been a plain run?
+  // True after the first run, which is not recorded.
   bool is_warm = false;
 
  private:
@@ -45,7 +45,7 @@ class Replay {
   Status call(std::string_view name, Make&& make) const;
   void forget();
 
-  // the host's, which outlives every executor
+  // Owned by the host, outlives every executor.
   gantry_device device_;
   void* stream_ = nullptr;
   void* graph_ = nullptr;

@@ -14,11 +14,11 @@ constexpr std::uint32_t none = UINT32_MAX;
 
 bool same(gantry_device_id a, gantry_device_id b) { return a.type == b.type && a.index == b.index; }
 
-// Slots by storage id, in the order in which the graph first names them.
+// Numbers slots by storage id, in the order of their first occurrence in the graph.
 Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
                                               std::span<const gantry_device_id> devices,
                                               std::vector<Slot>& slots) {
-  // Ordered: the ids are the file's, which could choose them so that they meet in one bucket.
+  // An ordered map: a malicious file could choose ids that collide in a hash table.
   std::map<std::int64_t, std::uint32_t> slot_by_id;
   std::vector<std::uint32_t> first_of_slot, slot_of(graph.entries.size());
   for (std::uint32_t e = 0; e < graph.entries.size(); ++e) {
@@ -48,8 +48,8 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
   return slot_of;
 }
 
-// Makes two values one. The smaller moves, so that joining all entries costs O(entries log entries) at most; what is
-// left of it holds no entry.
+// Merges two values. The entries of the smaller one move, so that merging all entries costs at most
+// O(entries log entries); the smaller value becomes empty.
 void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
   if (a == b) return;
   if (plan.values[a].entries.size() < plan.values[b].entries.size()) std::swap(a, b);
@@ -61,10 +61,10 @@ void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
   from = {from.slot, 0, {}};
 }
 
-// Makes a reshape's outputs one value with each other and with the inputs of the same slot.
+// Merges a reshape's outputs with each other and with its inputs in the same slot.
 //
-// output_in [in,out]  by slot, all none: the first output there
-// costs     one join for each input and output
+// output_in [in,out]  indexed by slot: the first output in the slot; all none before and after
+// costs     one merge for each input and output
 void join_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const GraphNode& node,
                   std::vector<std::uint32_t>& output_in) {
   const auto slot_of_output = [&](std::uint32_t i) { return slot_of[node.first_entry + i]; };
@@ -86,7 +86,7 @@ Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_devi
   StoragePlan plan;
   GANTRY_TRY(const std::vector<std::uint32_t> slot_of, plan_slots(graph, devices, plan.slots));
 
-  // Nodes stand in running order, so a reshape's input has its value before the reshape is met.
+  // Nodes are in execution order, so the values of a reshape's inputs are known.
   plan.value_of.resize(graph.entries.size());
   std::vector<std::uint32_t> output_in(plan.slots.size(), none);
   for (const GraphNode& node : graph.nodes) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which entries share which memory, and which of them are the same value.
+// The assignment of entries to slots of memory and to values.
 //
-//     slot    memory that the compiler's planner gave to entries which are never alive together, and to reshapes
-//     value   one entry with its reshapes: what is bound to other memory must be bound for all of them, and only
-//             for them; the rest of the slot goes on using the slot
+//     slot    memory that the compiler's planner assigned to entries that are never alive together,
+//             and to reshapes
+//     value   an entry and its reshapes, which are bound to other memory together; other entries of
+//             the slot are not affected
 #pragma once
 
 #include "core/format/graph_json.hpp"
@@ -14,27 +15,27 @@
 namespace gantry::graph {
 
 struct Slot {
-  // -1: of one entry that shares with none
+  // -1: the slot of a single entry.
   std::int64_t storage_id = 0;
   gantry_device_id device{};
-  // largest of its entries
+  // Bytes of its largest entry.
   std::uint64_t bytes = 0;
-  // by a call or a copy
+  // True: a call or a copy writes it.
   bool written = false;
 };
 
 struct StoredValue {
   std::uint32_t slot = 0;
-  // how many of its entries come from outside
+  // Number of its entries that are inputs.
   std::uint32_t inputs = 0;
-  // empty: became part of another value
+  // Empty: merged into another value.
   std::vector<std::uint32_t> entries;
 };
 
 struct StoragePlan {
   std::vector<Slot> slots;
   std::vector<StoredValue> values;
-  // by entry
+  // Indexed by entry.
   std::vector<std::uint32_t> value_of;
 
   const Slot& slot_of(std::uint32_t entry) const { return slots[values[value_of[entry]].slot]; }
@@ -42,8 +43,8 @@ struct StoragePlan {
 
 // Plans the memory of one executor.
 //
-// devices  [in]   by entry
-// returns  MALFORMED    entries of one slot lie on different devices
+// devices  [in]   indexed by entry
+// returns  MALFORMED    entries of one slot are on different devices
 //          UNSUPPORTED  a texture scope
 // costs    O(n log n) of entries and edges
 Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_device_id> devices);
