@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 using Memories = WithFakeDriver;
 
-TEST_F(Memories, CountTheBytesThatAreAlive) {
+TEST_F(Memories, CountAllocatedBytes) {
   void* const a = world->alloc(1000).value();
   void* const b = world->alloc(24).value();
   EXPECT_EQ(world->live_bytes(), 1024);
@@ -40,7 +40,7 @@ TEST_F(Memories, MayBeEmpty) {
   EXPECT_THAT(world->host.log, IsEmpty());
 }
 
-TEST_F(Memories, AreAlignedAsAsked) {
+TEST_F(Memories, HaveTheRequestedAlignment) {
   for (std::uint64_t alignment = 1; alignment <= 65536; alignment *= 2) {
     void* const data = world->alloc(100, 0, alignment).value();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0u);
@@ -51,7 +51,7 @@ TEST_F(Memories, AreAlignedAsAsked) {
 
 TEST_F(Memories, AreFreedWithThePlugin) {
   ASSERT_TRUE(world->alloc(100).ok());
-  // ~WithFakeDriver looks.
+  // ~WithFakeDriver checks that nothing is allocated.
 }
 
 struct BadAlloc {
@@ -81,7 +81,7 @@ TEST_P(MemoriesRefuse, AWrongRequest) {
   EXPECT_EQ(error.message, GetParam().message + "\n  on device 1 (Fake T4)");
   EXPECT_EQ(data, &what);
   EXPECT_EQ(world->live_bytes(1), 0);
-  // the device is still usable
+  // The device is still usable.
   world->free(world->alloc(16, 1).value(), 1);
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "memory scope \"global.texture\" is not supported, \"global\" is"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Memories, OfOthersAreLeftAlone) {
+TEST_F(Memories, LogUnknownAddresses) {
   void* const data = world->alloc(16).value();
 
   world->free(static_cast<char*>(data) + 1);
@@ -110,7 +110,7 @@ TEST_F(Memories, OfOthersAreLeftAlone) {
   world->free(data);
 }
 
-TEST_F(Memories, AreFreedLaterWhereTheDriverRefusesWhileItCaptures) {
+TEST_F(Memories, AreFreedAfterACapture) {
   fake.free_fails_while_capturing = true;
   void* const data = world->alloc(16).value();
   void* graph = nullptr;
@@ -125,7 +125,7 @@ TEST_F(Memories, AreFreedLaterWhereTheDriverRefusesWhileItCaptures) {
   EXPECT_EQ(world->live_bytes(), 0);
 }
 
-TEST_F(Memories, ThatTheDriverDoesNotTakeBackAreToldOnce) {
+TEST_F(Memories, ThatCannotBeFreedAreLoggedOnce) {
   void* const data = world->alloc(16).value();
   fake.fail_function = "cuMemFree_v2";
   fake.fail_result = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -143,9 +143,7 @@ TEST_F(Memories, ThatTheDriverDoesNotTakeBackAreToldOnce) {
   EXPECT_EQ(fake.count_of("cuMemFree_v2"), 2u);
 }
 
-// ---- copies --------------------------------------------------------------------------------------
-
-// Sizes about the sector, the staging's least and its pieces; each through all offsets.
+// Sizes around a sector, the minimum of staging and its pieces, each at several offsets.
 class Copies : public WithFakeDriver, public ::testing::WithParamInterface<std::uint64_t> {
  protected:
   static std::vector<std::uint8_t> pattern(std::uint64_t size) {
@@ -154,7 +152,7 @@ class Copies : public WithFakeDriver, public ::testing::WithParamInterface<std::
     return bytes;
   }
 };
-TEST_P(Copies, GoThereAndBackAtAnyOffset) {
+TEST_P(Copies, RoundTripAtAnyOffset) {
   const std::uint64_t size = GetParam();
   for (const std::uint32_t flags : {0u, std::uint32_t{GANTRY_COPY_BLOCKING}}) {
     const auto sent = pattern(size + 3);
@@ -179,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Copies,
                                            Staging::min_bytes, Staging::piece_bytes,
                                            Staging::piece_bytes + 1, 6 * Staging::piece_bytes + 9));
 
-TEST_F(Copies, OfOneDeviceToAnotherGoFromPeerToPeer) {
+TEST_F(Copies, BetweenDevicesUsePeerCopies) {
   const std::vector<float> sent{1, 2, 3, 4};
   std::vector<float> received(4);
   void* const a = world->alloc(16, 0).value();
@@ -195,7 +193,7 @@ TEST_F(Copies, OfOneDeviceToAnotherGoFromPeerToPeer) {
   world->free(b, 1);
 }
 
-TEST_F(Copies, OfOneDeviceToAnotherAreWaitedForByBothWhoFree) {
+TEST_F(Copies, BetweenDevicesAreAwaitedByFreesOnBoth) {
   const std::vector<float> sent{1, 2, 3, 4};
   void* const a = world->alloc(16, 0).value();
   void* const b = world->alloc(16, 1).value();
@@ -203,7 +201,7 @@ TEST_F(Copies, OfOneDeviceToAnotherAreWaitedForByBothWhoFree) {
   const std::size_t before = fake.count_of("cuCtxSynchronize");
 
   ASSERT_TRUE(world->copy(on_cuda(a, 0, 0), on_cuda(b, 0, 1), 16, 0).ok());
-  // the copy is in a stream of device 0
+  // The copy is in a stream of device 0.
   world->free(b, 1);
 
   EXPECT_EQ(fake.count_of("cuCtxSynchronize"), before + 1);
@@ -211,8 +209,8 @@ TEST_F(Copies, OfOneDeviceToAnotherAreWaitedForByBothWhoFree) {
   EXPECT_EQ(fake.count_of("cuCtxSynchronize"), before + 1);
 }
 
-// The real driver would wait for the stream; so does the fake one.
-TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
+// The driver's own copy of pageable memory waits for the stream, also in the fake driver.
+TEST_F(Copies, OfLargeSizeDoNotWaitForTheStream) {
   const std::uint64_t size = Staging::piece_bytes;
   std::vector<std::uint8_t> sent = pattern(size);
   std::vector<std::uint8_t> received(size);
@@ -220,7 +218,7 @@ TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
 
   ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
   ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size, 0).ok());
-  // nobody waited yet
+  // No call has waited yet.
   EXPECT_NE(received, sent);
   ASSERT_TRUE(world->synchronize().ok());
 
@@ -229,7 +227,7 @@ TEST_F(Copies, ThatAreBigDoNotWaitForTheStream) {
   world->free(a);
 }
 
-TEST_F(Copies, ThatAreBigWaitForAPieceThatIsUnderWay) {
+TEST_F(Copies, OfLargeSizeWaitForAPieceInUse) {
   const std::uint64_t size = 9 * Staging::piece_bytes;
   const std::vector<std::uint8_t> sent = pattern(size);
   std::vector<std::uint8_t> received(size);
@@ -255,7 +253,7 @@ TEST_F(Copies, InACaptureAreNotStaged) {
   ASSERT_EQ(device.capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
   ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size, 0).ok());
   ASSERT_EQ(device.capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
-  // a replay copies what lies there then
+  // A replay copies the content at the time of the replay.
   std::fill(sent.begin(), sent.end(), 9);
   ASSERT_EQ(device.capture_launch(world->self(), 0, graph, nullptr, nullptr), GANTRY_OK);
   ASSERT_TRUE(world->copy(on_cuda(a), on_host(received.data()), size).ok());
@@ -266,7 +264,7 @@ TEST_F(Copies, InACaptureAreNotStaged) {
   world->free(a);
 }
 
-TEST_F(Copies, RefuseWhatIsNotOurs) {
+TEST_F(Copies, RejectOtherDevices) {
   int here = 0;
   int there = 0;
   gantry_location vulkan = on_host(&there);
@@ -286,7 +284,7 @@ TEST_F(Copies, RefuseWhatIsNotOurs) {
   EXPECT_EQ(past.error().message, "device index is 9, the CUDA driver shows 2 devices");
 }
 
-TEST_F(Copies, ThatTheDriverRefusesSayWhereAndHowMuch) {
+TEST_F(Copies, ReportDeviceAndSizeOfADriverError) {
   int here = 0;
 
   const Status copied = world->copy(on_host(&here), on_cuda(&here), 4);
@@ -298,8 +296,6 @@ TEST_F(Copies, ThatTheDriverRefusesSayWhereAndHowMuch) {
             "cuMemcpyHtoDAsync_v2: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  while "
             "copying 4 bytes on device 0 (Fake H200)");
 }
-
-// ---- streams, events, captures -------------------------------------------------------------------
 
 class Streams : public WithFakeDriver {
  protected:
@@ -317,7 +313,7 @@ class Streams : public WithFakeDriver {
   }
 };
 
-TEST_F(Streams, KeepTheOrderThatEventsGive) {
+TEST_F(Streams, AreOrderedByEvents) {
   void* const first = stream();
   void* const second = stream();
   void* const mark = event();
@@ -341,7 +337,7 @@ TEST_F(Streams, KeepTheOrderThatEventsGive) {
   world->free(b);
 }
 
-TEST_F(Streams, MayBeDestroyedWithWorkInThem) {
+TEST_F(Streams, MayBeDestroyedWithPendingWork) {
   void* const made = stream();
   void* const a = world->alloc(16).value();
   void* const b = world->alloc(16).value();
@@ -359,7 +355,7 @@ TEST_F(Streams, MayBeDestroyedWithWorkInThem) {
   world->free(b);
 }
 
-TEST_F(Streams, TellTheTimeBetweenTwoMarks) {
+TEST_F(Streams, MeasureTheTimeBetweenTwoEvents) {
   void* const start = event();
   void* const stop = event();
   std::int64_t ns = 0;
@@ -397,8 +393,8 @@ TEST_F(Streams, AreCapturedAndLaunchedAsAWhole) {
   world->free(b);
 }
 
-// What an application does with CUDA on the same thread goes on as before.
-TEST_F(Streams, LeaveTheThreadsContextAsItWas) {
+// An application's own use of CUDA on the same thread is not affected.
+TEST_F(Streams, RestoreTheThreadsContext) {
   CUcontext of_application = nullptr;
   CUcontext now = nullptr;
   cuDevicePrimaryCtxRetain(&of_application, 101);
@@ -412,7 +408,7 @@ TEST_F(Streams, LeaveTheThreadsContextAsItWas) {
   cuDevicePrimaryCtxRelease(101);
 }
 
-TEST_F(Streams, SharesOneContextBetweenThreads) {
+TEST_F(Streams, ShareOneContextBetweenThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine is told whose driver is missing, does not start, is old, or has no GPU.
+// Errors for a driver that is missing, does not start, is old, or has no GPU; attributes.
 #include "tests/unit/cuda/world.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -31,7 +31,7 @@ class Drivers : public WithFakeDriver {
   }
 };
 
-TEST_F(Drivers, AreOpenedByNobodyWhoAsksNoDevice) {
+TEST_F(Drivers, AreNotOpenedBeforeADeviceIsUsed) {
   const auto module = world->load(payload_of({{}}, text_bytes(ptx_text())));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
@@ -39,14 +39,14 @@ TEST_F(Drivers, AreOpenedByNobodyWhoAsksNoDevice) {
   module->table->destroy(module->self);
 }
 
-TEST_F(Drivers, CountTheirDevices) {
+TEST_F(Drivers, ReportTheNumberOfDevices) {
   EXPECT_EQ(count(*world).value(), 2);
   EXPECT_EQ(fake.count_of("cuInit"), 1u);
   EXPECT_EQ(count(*world).value(), 2);
   EXPECT_EQ(fake.count_of("cuInit"), 1u);
 }
 
-TEST_F(Drivers, AreNamedWhereTheyAreMissing) {
+TEST_F(Drivers, ReportTheMissingLibrary) {
   World without("/nowhere/libcuda.so.1");
 
   const auto counted = count(without);
@@ -61,7 +61,7 @@ TEST_F(Drivers, AreNamedWhereTheyAreMissing) {
   EXPECT_EQ(exists(without, 0), 0);
 }
 
-TEST_F(Drivers, AreLookedForInTheUsualPlaces) {
+TEST_F(Drivers, AreSearchedInTheDefaultLocations) {
   World without("");
 
   const auto counted = count(without);
@@ -75,7 +75,7 @@ TEST_F(Drivers, AreLookedForInTheUsualPlaces) {
                     HasSubstr("not with the CUDA Toolkit")));
 }
 
-TEST_F(Drivers, WithoutTheFunctionsAreNone) {
+TEST_F(Drivers, WithoutTheirFunctionsAreRejected) {
   World wrong("libm.so.6");
 
   const auto counted = count(wrong);
@@ -88,7 +88,7 @@ TEST_F(Drivers, WithoutTheFunctionsAreNone) {
                     ::testing::Not(HasSubstr("cuGraphInstantiateWithFlags"))));
 }
 
-TEST_F(Drivers, ThatDoNotStartSayWhy) {
+TEST_F(Drivers, ReportWhyTheyDoNotStart) {
   fake.init_result = CUDA_ERROR_STUB_LIBRARY;
 
   const auto counted = count(*world);
@@ -100,12 +100,12 @@ TEST_F(Drivers, ThatDoNotStartSayWhy) {
   EXPECT_EQ(counted.error().message,
             concat("cuInit: CUDA_ERROR_STUB_LIBRARY (34), what the driver says\n  while starting ",
                    World::fake_library()));
-  // The next who asks gets another try.
+  // A later call tries again.
   fake.init_result = CUDA_SUCCESS;
   EXPECT_EQ(count(*world).value(), 2);
 }
 
-TEST_F(Drivers, WithoutAGpuCountNone) {
+TEST_F(Drivers, WithoutAGpuReportNoDevice) {
   fake.init_result = CUDA_ERROR_NO_DEVICE;
 
   EXPECT_EQ(count(*world).value(), 0);
@@ -117,8 +117,6 @@ TEST_F(Drivers, WithoutAGpuCountNone) {
             "device index is 0, the CUDA driver shows 0 devices (is CUDA_VISIBLE_DEVICES set, and "
             "is the GPU's node in /dev?)");
 }
-
-// ---- attributes ----------------------------------------------------------------------------------
 
 class Attributes : public Drivers {
  protected:
@@ -135,7 +133,7 @@ class Attributes : public Drivers {
   }
 };
 
-TEST_F(Attributes, TellWhatTheDriverTells) {
+TEST_F(Attributes, ReportTheDriversValues) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS), "1");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), "10001");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_WARP_SIZE), "10010");
@@ -152,7 +150,7 @@ TEST_F(Attributes, TellWhatTheDriverTells) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_L2_CACHE_SIZE), "10038");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), "4294967296");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), "0");
-  // none of these needs a context
+  // None of these requires a context.
   EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 0u);
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY), "4294967296");
 }
@@ -164,7 +162,7 @@ TEST_F(Attributes, ThatDoNotApplyAreNotFound) {
   EXPECT_EQ(attribute(999999), "not found");
 }
 
-TEST_F(Attributes, OfADeviceThatIsNotThere) {
+TEST_F(Attributes, RejectAnIndexPastTheCount) {
   for (const std::int32_t index : {-1, 2, INT32_MAX}) {
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, index), "0");
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_WARP_SIZE, index), "invalid");

@@ -9,7 +9,8 @@ using test::fake_driver;
 
 namespace gantry::cuda::test {
 
-// As a program finds it that knows nothing of it, `gantry run` say: of a version that knows the golden artifacts' PTX.
+// The state for programs that do not configure the fake, such as `gantry run`: a driver version
+// that supports the golden artifacts' PTX.
 FakeDriver& fake_driver() {
   static FakeDriver fake = [] {
     FakeDriver made;
@@ -59,8 +60,6 @@ std::size_t FakeDriver::context_depth() const { return stack.size(); }
 
 }  // namespace gantry::cuda::test
 
-// ---- the driver ----------------------------------------------------------------------------------
-
 CUresult cuInit(unsigned) {
   ENTER(cuInit);
   CHECK_FAULT();
@@ -108,7 +107,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (ordinal < 0 || ordinal >= static_cast<int>(fake_driver().gpus.size())) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
-  // a handle, no index
+  // A handle, not an index.
   *device = 100 + ordinal;
   return CUDA_SUCCESS;
 }
@@ -171,8 +170,6 @@ CUresult cuCtxSynchronize() {
   run_all(stack.back());
   return CUDA_SUCCESS;
 }
-
-// ---- memory --------------------------------------------------------------------------------------
 
 static std::uint64_t used_bytes(int gpu) {
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the golden artifacts, read off their PTX.
+// Host versions of the golden artifacts' kernels, translated from their PTX.
 #include "tests/unit/cuda/fake_driver.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ const FakeKernel* fake_kernel(const std::string& name) {
       {"tvmgen_default_fused_nn_dense_add_nn_relu_1_kernel0", {{p, p, p, p}, dense<64, true>}},
       {"tvmgen_default_fused_nn_dense_add_kernel0", {{p, p, p, p}, dense<32, false>}},
       {"tvmgen_default_fused_nn_softmax_kernel0", {{p, p}, softmax10}},
-      // Writes its one scalar behind its pointer: for launches with every type, and with shared memory.
+      // Writes its scalar to its pointer; tests launches with each type, and with shared memory.
       {"store_kernel",
        {{p, 4, 8, 4, 4, 8},
         [](void* const* parameters, unsigned, unsigned) {
@@ -71,7 +71,7 @@ const FakeKernel* fake_kernel(const std::string& name) {
           }
         }}},
       {"empty_kernel", {{}, [](void* const*, unsigned, unsigned) {}}},
-      // A tensor map is passed itself: 128 bytes.
+      // A tensor map is passed by value, 128 bytes.
       {"map_kernel", {{128, p}, [](void* const* parameters, unsigned, unsigned) {
                         std::copy_n(static_cast<const char*>(parameters[0]), 128,
                                     value_of<char*>(parameters, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fake driver holds, and what all its functions do first. Between its own files only.
+// Internal state of the fake driver, and the code at the beginning of all its functions.
 #pragma once
 
 #include "tests/unit/cuda/fake_driver.hpp"
@@ -17,9 +17,9 @@ struct CUctx_st {
 struct CUevent_st {
   CUctx_st* context;
   unsigned flags;
-  // where it was recorded
+  // The stream in which it was recorded.
   CUstream_st* stream = nullptr;
-  // the commands of that stream that come before it
+  // Number of the stream's earlier commands.
   std::uint64_t ticket = 0;
   std::uint64_t time_us = 0;
 };
@@ -59,7 +59,7 @@ struct Allocation {
 };
 
 inline std::recursive_mutex mutex;
-// by GPU: and how often retained
+// Indexed by GPU, with reference counts.
 inline std::map<int, std::pair<CUctx_st, int>> contexts;
 inline std::map<CUdeviceptr, Allocation> memory;
 inline std::map<char*, std::size_t> pinned;
@@ -73,7 +73,7 @@ inline thread_local std::vector<CUctx_st*> stack;
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-// Notes a call; what it returns is the call's result unless it is CUDA_SUCCESS.
+// Records a call. If the result is not CUDA_SUCCESS, the call must return it.
 inline CUresult enter(const char* function) {
   gantry::cuda::test::FakeDriver& fake = gantry::cuda::test::fake_driver();
   const std::size_t number = fake.calls.size();
@@ -85,7 +85,7 @@ inline CUresult enter(const char* function) {
 #define ENTER(function)   \
   const Lock lock(mutex); \
   const CUresult faulty = enter(#function)
-// For calls that give something back: they do, and may still return an error of earlier work.
+// For calls that release an object: they release it and may still return an error of earlier work.
 #define CHECK_FAULT() \
   if (faulty != CUDA_SUCCESS) return faulty
 #define CHECK_CONTEXT() \

@@ -8,8 +8,6 @@ using namespace fake_state;
 using test::fake_driver;
 using test::FakeKernel;
 
-// ---- streams and events --------------------------------------------------------------------------
-
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   ENTER(cuStreamCreate);
   CHECK_CONTEXT();
@@ -98,8 +96,6 @@ extern "C" CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUeve
   return CUDA_SUCCESS;
 }
 
-// ---- captured graphs -----------------------------------------------------------------------------
-
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   ENTER(cuStreamBeginCapture_v2);
   CHECK_STREAM(stream);
@@ -113,7 +109,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   stream->captures = false;
   std::vector<Command> commands = std::move(stream->captured);
   stream->captured.clear();
-  // a capture that fails is over, and there is no graph
+  // A failed capture ends without a graph.
   CHECK_FAULT();
   *graph = new CUgraph_st{std::move(commands)};
   graphs.insert(*graph);
@@ -146,15 +142,13 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
   return faulty;
 }
 
-// ---- modules and launches ------------------------------------------------------------------------
-
 static void write_log(unsigned count, CUjit_option* options, void** values, const char* text) {
   for (unsigned i = 0; i + 1 < count; ++i) {
     if (options[i] != CU_JIT_ERROR_LOG_BUFFER) continue;
     std::strncpy(static_cast<char*>(values[i]), text, reinterpret_cast<std::size_t>(values[i + 1]));
   }
 }
-// Reads PTX up to its NUL, as the driver does, and takes every binary.
+// Reads PTX up to its NUL, like the driver, and accepts every binary.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                             CUjit_option* options, void** values) {
   ENTER(cuModuleLoadDataEx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What TVM exported for CUDA, read without a driver.
+// Reads payloads that TVM exported for CUDA, without a driver.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "plugins/cuda/payload.hpp"
@@ -15,11 +15,11 @@ namespace gantry::cuda::test {
 namespace {
 
 struct Golden {
-  // below tests/golden/data
+  // Relative to tests/golden/data.
   std::string file;
   std::string name;
   std::string image;
-  // name, parameters and launch extents
+  // Name, parameters and launch extents.
   std::vector<std::string> kernels;
   friend void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.file; }
 };

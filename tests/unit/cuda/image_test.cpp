@@ -10,12 +10,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// where the code begins in the payload
+// Offset of the code in the payload.
 constexpr std::uint64_t base = 1000;
 
 Result<Image> read(const Bytes& bytes) { return read_image(ByteReader(bytes, base)); }
-
-// ---- what it is ----------------------------------------------------------------------------------
 
 struct Known {
   std::string name;
@@ -57,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
               "sm_75, cubin for sm_75, cubin for sm_75, cubin for sm_75 and 2 more"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(PtxImage, LeavesOutTheNulsAtItsEnd) {
+TEST(PtxImage, ExcludesTheNulsAtItsEnd) {
   Bytes bytes = text_bytes(ptx_text());
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 3, 0);
@@ -68,7 +66,7 @@ TEST(PtxImage, LeavesOutTheNulsAtItsEnd) {
   EXPECT_EQ(image->code.size(), size);
 }
 
-TEST(FatbinImage, EndsWhereItsHeaderSays) {
+TEST(FatbinImage, EndsAtTheSizeInItsHeader) {
   Bytes bytes = fatbin({{}});
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 5, 0xff);
@@ -89,12 +87,10 @@ TEST(FatbinImage, KeepsTheOrderOfItsParts) {
                           ImagePart{.is_ptx = true, .target = {7, 5}, .language = {7, 4}}));
 }
 
-// ---- what it is not ------------------------------------------------------------------------------
-
 struct Bad {
   std::string name;
   Bytes bytes;
-  // from the code's first byte
+  // Relative to the code's first byte.
   std::uint64_t offset;
   std::string reason;
   std::string message;
@@ -177,16 +173,14 @@ INSTANTIATE_TEST_SUITE_P(
             "fatbin entry has 100 and 8 bytes, 72 are left"}),
     [](const auto& test) { return test.param.name; });
 
-// No cut of an image has all that its headers say, but for text, of which any longer piece is text.
-TEST(Image, RefusesEveryTruncationOfItsHeaders) {
+// A truncated image is shorter than its headers state. Text is excluded: its prefixes are text.
+TEST(Image, RejectsEveryTruncationOfItsHeaders) {
   for (const Bytes& whole : {cubin(), fatbin({{}, {.architecture = 90}})}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(read(cut(whole, size)).ok()) << "accepted the first " << size << " bytes";
     }
   }
 }
-
-// ---- where it runs -------------------------------------------------------------------------------
 
 struct Fit {
   std::string name;

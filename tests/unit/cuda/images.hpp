@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device code that no compiler made: the least that each form needs, with fields that a test can bend.
+// Builds minimal device code of each format, with fields that tests can change.
 #pragma once
 
 #include "tests/support/words.hpp"
@@ -28,7 +28,7 @@ inline std::string ptx_text(std::string_view version = "8.4", std::string_view t
 
 struct CubinFields {
   std::uint8_t elf_class = 2;
-  // of CUDA's ELF
+  // Version of CUDA's ELF ABI.
   std::uint8_t elf_version = 7;
   std::uint16_t machine = 190;
   std::uint32_t flags = 90;
@@ -41,7 +41,7 @@ struct CubinFields {
   std::uint64_t nobits_size = 1 << 20;
 };
 
-// Header, one segment and three sections (none, code, memory without bytes), then 16 bytes of code.
+// Returns a header, one segment, three sections (null, code, no bits) and 16 bytes of code.
 inline Bytes cubin(const CubinFields& fields = {}) {
   Words words;
   words

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of kernels: what the driver is asked for, what comes out, what is refused.
+// Calls of kernels: the driver calls, the results, the errors.
 #include "tests/unit/cuda/world.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ constexpr char shared_tag[] = "tir.use_dyn_shared_memory";
 
 class Launches : public WithFakeDriver {
  protected:
-  // Makes the module that the test's calls go to.
+  // Loads the module that the test's calls use.
   gantry_function kernel(const KernelFields& fields) {
     module =
         world->load(payload_of({fields}, text_bytes(ptx_with({std::string(fields.name)})))).value();
@@ -50,7 +50,7 @@ TEST_F(Launches, RunAKernel) {
   for (void* const data : memory) world->free(data);
 }
 
-TEST_F(Launches, PassEveryTypeAtItsWidth) {
+TEST_F(Launches, PassEveryTypeInItsWidth) {
   const gantry_function store = kernel({"store_kernel", "pilufd", {}});
   void* const memory = world->alloc(40).value();
   std::vector<std::uint8_t> out(40);
@@ -74,7 +74,7 @@ TEST_F(Launches, PassEveryTypeAtItsWidth) {
   world->free(memory);
 }
 
-TEST_F(Launches, TakeTensorsWithTheirOffset) {
+TEST_F(Launches, ApplyTheByteOffsetOfTensors) {
   const gantry_function store = kernel({"store_kernel", "pilufd", {}});
   void* const memory = world->alloc(64).value();
   gantry_tensor tensor{};
@@ -92,7 +92,7 @@ TEST_F(Launches, TakeTensorsWithTheirOffset) {
   world->free(memory);
 }
 
-TEST_F(Launches, PassATensorMapItself) {
+TEST_F(Launches, PassATensorMapByValue) {
   const gantry_function copy_map = kernel({"map_kernel", "mp", {}});
   std::vector<float> map(32);
   for (std::size_t i = 0; i < map.size(); ++i) map[i] = static_cast<float>(i);
@@ -111,14 +111,14 @@ TEST_F(Launches, PassATensorMapItself) {
   world->free(memory);
 }
 
-TEST_F(Launches, HaveAnyNumberOfParameters) {
+TEST_F(Launches, AcceptAnyNumberOfParameters) {
   const std::string parameters(40, 'l');
   const gantry_function many = kernel({"empty_kernel", parameters, {}});
 
   EXPECT_TRUE(world->call(many, std::vector<gantry_value>(40, int_value(1))).ok());
 }
 
-TEST_F(Launches, FollowTheirTags) {
+TEST_F(Launches, UseTheExtentsOfTheirTags) {
   const gantry_function tagged =
       kernel({"empty_kernel", "", {"threadIdx.y", "blockIdx.z", "blockIdx.x", shared_tag}});
 
@@ -129,7 +129,7 @@ TEST_F(Launches, FollowTheirTags) {
   EXPECT_EQ(fake.launches[0].shared_bytes, 64u);
 }
 
-TEST_F(Launches, AskForMoreSharedMemoryOnceForEachNewMost) {
+TEST_F(Launches, RaiseTheSharedMemoryLimitOnlyForANewMaximum) {
   const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
   constexpr int kib = 1024;
 
@@ -141,7 +141,7 @@ TEST_F(Launches, AskForMoreSharedMemoryOnceForEachNewMost) {
   EXPECT_EQ(fake.launches.size(), 7u);
 }
 
-TEST_F(Launches, RefuseMoreSharedMemoryThanTheDeviceHas) {
+TEST_F(Launches, RejectSharedMemoryAboveTheDevicesLimit) {
   const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
 
   const Status called = world->call(shared, {int_value(200 * 1024)});
@@ -159,7 +159,7 @@ TEST_F(Launches, RefuseMoreSharedMemoryThanTheDeviceHas) {
             "2147483647");
 }
 
-TEST_F(Launches, ThatTheDriverRefusesSayWhatWasAsked) {
+TEST_F(Launches, ReportTheirExtentsInADriverError) {
   const gantry_function tagged = kernel({"empty_kernel", "", {"threadIdx.x"}});
 
   const Status called = world->call(tagged, {int_value(2048)}, 1);
@@ -173,7 +173,7 @@ TEST_F(Launches, ThatTheDriverRefusesSayWhatWasAsked) {
             "dynamic shared memory");
 }
 
-TEST_F(Launches, RefuseAWrongCount) {
+TEST_F(Launches, RejectAWrongNumberOfArguments) {
   const gantry_function axpy2 = kernel({});
 
   const Status called = world->call(axpy2, {int_value(1)});
@@ -181,11 +181,11 @@ TEST_F(Launches, RefuseAWrongCount) {
   ASSERT_FALSE(called.ok());
   EXPECT_EQ(called.error().code, Code::invalid);
   EXPECT_EQ(called.error().reason, "ARGUMENT_COUNT");
-  // before any driver is asked
+  // The error precedes any driver call.
   EXPECT_EQ(fake.calls.size(), 0u);
 }
 
-TEST_F(Launches, RefuseWhatThisVersionDoesNotLaunch) {
+TEST_F(Launches, RejectUnsupportedTags) {
   struct Tagged {
     std::string_view tag;
     std::string what;
@@ -208,7 +208,7 @@ TEST_F(Launches, RefuseWhatThisVersionDoesNotLaunch) {
   }
 }
 
-TEST_F(Launches, GoToTheStreamThatTheCallNames) {
+TEST_F(Launches, UseTheStreamOfTheCall) {
   const gantry_function empty = kernel({"empty_kernel", "", {}});
   void* stream = nullptr;
   ASSERT_EQ(world->device().stream_create(world->self(), 0, 0, &stream, nullptr), GANTRY_OK);
@@ -218,12 +218,12 @@ TEST_F(Launches, GoToTheStreamThatTheCallNames) {
 
   EXPECT_EQ(fake.launches[0].stream, stream);
   EXPECT_NE(fake.launches[1].stream, stream);
-  // the legacy stream cannot be captured
+  // The legacy stream cannot be captured.
   EXPECT_NE(fake.launches[1].stream, nullptr);
   world->device().stream_destroy(world->self(), 0, stream);
 }
 
-// A kernel's module may be loaded while its first launch is captured.
+// The first launch may load the kernel's module during the capture.
 TEST_F(Launches, AreCaptured) {
   const gantry_function axpy2 = kernel({});
   void* const memory = world->alloc(4).value();

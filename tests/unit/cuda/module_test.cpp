@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules: loaded on a device when a kernel is first called there, and what is said where that fails.
+// Modules, which the first call of a kernel loads on a device, and the errors of loading.
 #include "tests/support/payload_blob.hpp"
 #include "tests/unit/cuda/world.hpp"
 
@@ -38,7 +38,7 @@ class Modules : public WithFakeDriver {
   }
 };
 
-TEST_F(Modules, FindTheirKernelsAndNoOthers) {
+TEST_F(Modules, FindOnlyTheirKernels) {
   const gantry_module module =
       load(payload_of({{"b_kernel"}, {"a_kernel"}}, text_bytes(ptx_text())));
   std::vector<std::string> names;
@@ -60,7 +60,7 @@ TEST_F(Modules, FindTheirKernelsAndNoOthers) {
   destroy(module);
 }
 
-TEST_F(Modules, AreLoadedOnceOnEachDeviceThatCalls) {
+TEST_F(Modules, AreLoadedOnceOnEachDevice) {
   const gantry_module module = load(empty_payload(ptx()));
   const gantry_function function = world->function(module, "empty_kernel").value();
   EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 0u);
@@ -91,8 +91,8 @@ TEST_F(Modules, AreLoadedOnceByManyThreads) {
   destroy(module);
 }
 
-// The bytes end where the payload ends: the driver would read on.
-TEST_F(Modules, GiveTheDriverPtxWithANul) {
+// The payload has no NUL, so without a copy the driver would read past its end.
+TEST_F(Modules, PassPtxWithANul) {
   const Bytes code = ptx();
   const auto exact = std::make_unique<std::uint8_t[]>(code.size());
   std::copy(code.begin(), code.end(), exact.get());
@@ -100,7 +100,7 @@ TEST_F(Modules, GiveTheDriverPtxWithANul) {
   EXPECT_TRUE(call_empty(Bytes(exact.get(), exact.get() + code.size())).ok());
 }
 
-TEST_F(Modules, KeepTheirBytesAsLongAsTheyLive) {
+TEST_F(Modules, RetainTheirBytes) {
   gantry_object* const pin = world->host.new_pin();
   const Bytes payload = empty_payload(ptx());
   const gantry_blob blob = gantry::test::payload_blob(payload, 5, true, pin);
@@ -117,7 +117,7 @@ TEST_F(Modules, KeepTheirBytesAsLongAsTheyLive) {
   world->host.release(pin);
 }
 
-TEST_F(Modules, AreSavedAsTheyWereRead) {
+TEST_F(Modules, SaveTheBytesThatTheyRead) {
   const Bytes payload = empty_payload(cubin());
   const gantry_module module = load(payload);
   Bytes written;
@@ -143,13 +143,11 @@ TEST_F(Modules, AreSavedAsTheyWereRead) {
   destroy(module);
 }
 
-// ---- what does not fit ---------------------------------------------------------------------------
-
 struct Misfit {
   std::string name;
   Bytes code;
   std::int32_t device;
-  // empty: it need not be asked
+  // Empty: no driver call is required.
   std::string driver_fails;
   CUresult result;
   Code whose;
@@ -157,7 +155,7 @@ struct Misfit {
   friend void PrintTo(const Misfit& misfit, std::ostream* out) { *out << misfit.name; }
 };
 class ModulesDoNotFit : public Modules, public ::testing::WithParamInterface<Misfit> {};
-TEST_P(ModulesDoNotFit, AndSayWhatHasWhat) {
+TEST_P(ModulesDoNotFit, AndReportPayloadDeviceAndDriver) {
   const Misfit& misfit = GetParam();
   fake.fail_function = misfit.driver_fails;
   fake.fail_result = misfit.result;
@@ -223,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                "sm_75"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Modules, AreTriedAgainAfterAFailure) {
+TEST_F(Modules, AreLoadedAgainAfterAFailure) {
   const gantry_module module = Modules::load(empty_payload(ptx()));
   const gantry_function function = world->function(module, "empty_kernel").value();
   fake.fail_function = "cuModuleLoadDataEx";
@@ -238,7 +236,7 @@ TEST_F(Modules, AreTriedAgainAfterAFailure) {
   destroy(module);
 }
 
-TEST_F(Modules, AreJudgedBeforeTheyAreLoaded) {
+TEST_F(Modules, ReportAVerdictWithoutLoading) {
   struct Judged {
     Bytes code;
     std::int32_t device, verdict;
@@ -255,7 +253,7 @@ TEST_F(Modules, AreJudgedBeforeTheyAreLoaded) {
               GANTRY_OK);
 
     EXPECT_EQ(verdict, judged.verdict);
-    // What a call then says agrees.
+    // The result of a call agrees with the verdict.
     EXPECT_EQ(call_empty(judged.code, judged.device).ok(), verdict != GANTRY_VERDICT_NO);
   }
 }

@@ -21,7 +21,7 @@ struct Fields {
   bool with_argument_tags = false;
 };
 
-// One kernel, a handle and an int32.
+// A payload of one kernel with a handle and an int32.
 Bytes payload(const Fields& fields = {}) {
   Words words;
   words.str(fields.format).u64(1).str("axpy2_kernel0").str("");
@@ -45,7 +45,7 @@ class Payloads : public ::testing::Test {
   std::uint64_t consumed = 0;
 };
 
-TEST_F(Payloads, KeepTheirBytesByTheirPin) {
+TEST_F(Payloads, RetainTheirPin) {
   const Bytes bytes = payload();
 
   {
@@ -61,7 +61,7 @@ TEST_F(Payloads, KeepTheirBytesByTheirPin) {
   EXPECT_EQ(host.references(pin), 1);
 }
 
-TEST_F(Payloads, GoByTheBytesAndNotByTheFormatsName) {
+TEST_F(Payloads, DetectTheFormatByTheBytes) {
   const Bytes bytes = payload({.format = "cubin", .code = fatbin({{}})});
 
   const Result<Payload> read_back = read(bytes);
@@ -71,7 +71,7 @@ TEST_F(Payloads, GoByTheBytesAndNotByTheFormatsName) {
   EXPECT_EQ(read_back->format, "cubin");
 }
 
-TEST_F(Payloads, EndWhereTheirCodeEnds) {
+TEST_F(Payloads, EndAfterTheirCode) {
   Bytes bytes = payload();
   const std::size_t size = bytes.size();
   bytes.insert(bytes.end(), 40, 0xee);
@@ -95,7 +95,7 @@ TEST_P(PayloadsOfAGeneration, HaveArgumentTagsOrNot) {
   EXPECT_EQ(read_back->calls[0].parameter(0),
             with_tags ? ParameterKind::tensor_map : ParameterKind::pointer);
 }
-// Tens: with the field. Units: generation + 1, so that 0 is the unknown one.
+// Tens digit: with the field. Units digit: generation + 1, 0 for an unknown generation.
 INSTANTIATE_TEST_SUITE_P(Generations, PayloadsOfAGeneration,
                          ::testing::Values(1, 2, 3, 4, 0, 10, 5, 15, 16));
 
@@ -125,7 +125,7 @@ Bytes with_more(Bytes bytes) {
   bytes.push_back(0);
   return bytes;
 }
-// The code's first byte in payload() of format "ptx" and the usual tags.
+// Offset of the code in payload() with format "ptx" and the default tags.
 constexpr std::uint64_t code_at = 11 + 8 + 21 + 8 + 8 + 8 + 8 + 18 + 19 + 8;
 INSTANTIATE_TEST_SUITE_P(
     Fields, PayloadsRefuse,
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "int32, int64, uint32, float32 and float64"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Payloads, AreKeptAsTheyWereRead) {
+TEST_F(Payloads, KeepTheBytesThatTheyRead) {
   for (const bool with_tags : {false, true}) {
     const Bytes bytes = payload({.code = cubin(), .with_argument_tags = with_tags});
     const Result<Payload> read_back = read(bytes, with_tags ? 5 : 3);
@@ -169,7 +169,7 @@ TEST_F(Payloads, AreKeptAsTheyWereRead) {
   }
 }
 
-TEST_F(Payloads, RefuseEveryTruncation) {
+TEST_F(Payloads, RejectEveryTruncation) {
   const Bytes whole = payload({.code = cubin()});
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(read(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))).ok())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every call of the driver fails once, in a scenario that uses all of them: the failure is told with the function's name
-// and the driver's, and nothing is held afterwards.
+// Makes every driver call fail once in a scenario that uses all functions. The failure must be
+// reported with the function's name and the driver's result, and nothing may leak.
 #include "tests/unit/cuda/world.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -13,7 +13,7 @@
 namespace gantry::cuda::test {
 namespace {
 
-// Frees in reverse what was made, however far it came.
+// Releases the objects of the scenario in reverse order, also after a failure.
 class Undo {
  public:
   ~Undo() {
@@ -34,7 +34,7 @@ class Scenario {
 
   Status run() {
     const std::size_t big = Staging::piece_bytes + 4096;
-    // They outlive every copy, which freeing memory waits for.
+    // Outlives every copy; freeing the memory waits for copies.
     std::vector<float> sent(big / sizeof(float), 1);
     std::vector<float> received(sent.size());
     Undo undo;
@@ -86,7 +86,7 @@ class Scenario {
     GANTRY_CHECK(checked(
         [&](gantry_status* status) { return device_.capture_begin(self_, 0, stream, status); }));
     Status captured = launch(axpy2, a, stream);
-    // A capture that has begun is ended, whatever came in between.
+    // A capture is ended even after a failure.
     const Status ended = checked([&](gantry_status* status) {
       return device_.capture_end(self_, 0, stream, &graph, status);
     });
@@ -142,17 +142,17 @@ class Scenario {
   void* self_;
 };
 
-// Where nobody can be told and nobody could do anything: a module, a device or a scope ends.
+// Failures that cannot be reported: at the end of a module, a device or a scope.
 const std::set<std::string> silent{"cuCtxPopCurrent_v2", "cuModuleUnload",
                                    "cuCtxSynchronize",   "cuMemFreeHost",
                                    "cuGraphDestroy",     "cuDevicePrimaryCtxRelease_v2"};
-// At the end of a device or module too, but told elsewhere.
+// Called at the end of a device or module, but reported elsewhere.
 const std::set<std::string> silent_at_the_end{"cuCtxPushCurrent_v2", "cuStreamSynchronize",
                                               "cuStreamDestroy_v2", "cuEventDestroy_v2"};
 
 class Sweep : public ::testing::TestWithParam<int> {};
 
-TEST_P(Sweep, TellsEveryFailureAndHoldsNothing) {
+TEST_P(Sweep, ReportsEveryFailureAndLeaksNothing) {
   FakeDriver& fake = fake_driver();
   const auto result = static_cast<CUresult>(GetParam());
   std::set<std::string> failed;
@@ -173,7 +173,7 @@ TEST_P(Sweep, TellsEveryFailureAndHoldsNothing) {
     failed_nowhere = fake.failed.empty();
     const std::string where = concat("call ", at, " ", fake.failed);
     EXPECT_EQ(fake.context_depth(), 0u) << where;
-    // Contexts are popped, pushed or not: an end without its context cannot free what it holds.
+    // If the context cannot be made current, objects cannot be freed.
     if (fake.failed != "cuCtxPushCurrent_v2") {
       EXPECT_EQ(fake.live(), "") << where;
     }
@@ -194,10 +194,10 @@ TEST_P(Sweep, TellsEveryFailureAndHoldsNothing) {
         log.begin(), log.end(), [&](const std::string& line) { return line.rfind(told, 0) == 0; });
     const bool may_be_silent = silent.count(fake.failed) != 0 ||
                                (!before_the_end || silent_at_the_end.count(fake.failed) != 0);
-    EXPECT_TRUE(in_log || may_be_silent) << where << " is told to nobody";
+    EXPECT_TRUE(in_log || may_be_silent) << where << " is not reported";
     if (failed.size() > 1000) break;
   }
-  // All but those that only follow a failure or have tests of their own.
+  // All functions except those that are called only after a failure or have separate tests.
   const std::set<std::string> called(failed.begin(), failed.end());
 #define REQUIRED(field, symbol)                                                          \
   if (std::string_view(#symbol).find("cuGetError") == std::string_view::npos) {          \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin in a fake host with a fake driver, and its tables called as a host calls them.
+// Runs the plugin in a fake host with a fake driver, and calls its tables like a host.
 #pragma once
 
 #include "plugins/cuda/plugin.hpp"
@@ -19,7 +19,7 @@
 
 namespace gantry::cuda::test {
 
-// Code and parameters of one kernel in a payload.
+// Describes a payload with one kernel.
 struct KernelFields {
   std::string_view name = "axpy2_kernel0";
   // p handle, i int32, l int64, u uint32, f float32, d float64, m tensor map
@@ -27,14 +27,14 @@ struct KernelFields {
   std::vector<std::string_view> tags = {"blockIdx.x", "threadIdx.x"};
 };
 Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code);
-// PTX with entries of these names.
+// Returns PTX with entry points of these names.
 std::string ptx_with(const std::vector<std::string>& kernels, std::string_view version = "8.4",
                      std::string_view target = "sm_75");
 
-// A plugin: from create to destroy.
+// A plugin instance and its loaded modules.
 class World {
  public:
-  // library  [in]   what option `library` says
+  // library  [in]   value of option `library`
   explicit World(const std::string& library = fake_library());
   ~World();
   static std::string fake_library();
@@ -43,7 +43,8 @@ class World {
   const gantry_device_table& device() const { return *plugin_table().devices[0]; }
   void* self() const { return self_; }
 
-  // payload  [in]   copied, and kept as long as the world: the pin of a fake host keeps nothing
+  // payload  [in]   copied, and kept for the life of the world, because the fake host's pin keeps
+  //                 nothing
   Result<gantry_module> load(const Bytes& payload, std::int32_t generation = 5);
   Result<gantry_function> function(const gantry_module& module, std::string_view name);
   Status call(const gantry_function& function, const std::vector<gantry_value>& args,
@@ -55,7 +56,7 @@ class World {
               std::uint32_t flags = GANTRY_COPY_BLOCKING, void* stream = nullptr,
               std::int32_t index = 0);
   Status synchronize(void* stream = nullptr, std::int32_t index = 0);
-  // Copies that wait, of a whole vector.
+  // Blocking copies of a whole vector.
   Status upload(void* to, std::span<const float> from, std::int32_t index = 0);
   Status download(std::span<float> to, void* from, std::int32_t index = 0);
   std::int64_t live_bytes(std::int32_t index = 0);
@@ -80,7 +81,7 @@ inline gantry_value pointer_value(void* data) {
   return value;
 }
 
-// Every test begins with a driver that is whole and ends with one that holds nothing.
+// Resets the fake driver before each test, and checks after it that the driver holds nothing.
 class WithFakeDriver : public ::testing::Test {
  protected:
   WithFakeDriver() { fake.reset(); }
