@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a graph may cost: wide ones, of which a file holds many parts in few bytes.
+// Time and memory of wide graphs, which a small file can describe.
 #include "plugins/graph/storage_plan.hpp"
 
 #include "tests/fuzz/budget.hpp"
@@ -14,7 +14,7 @@ namespace {
 // One node that is an input with many outputs, and one operator that reads all of them.
 struct Wide {
   std::string name, function;
-  // of the operator
+  // Attributes of the operator.
   std::size_t inputs, outputs;
   // of its input or output of that number
   std::uint64_t (*storage)(std::size_t index);
@@ -46,11 +46,11 @@ std::string text_of(const Wide& wide) {
 
 class Graphs : public Model, public ::testing::WithParamInterface<Wide> {};
 
-// The memory of tests/fuzz/graph_json_fuzz.cpp. Its time is for a quiet machine and optimised code;
-// here it is less than squares of such graphs take. Going over either ends the program.
+// The memory limit of tests/fuzz/graph_json_fuzz.cpp. The time limit is lower than the time of a
+// quadratic algorithm on these graphs. Exceeding either ends the program.
 constexpr std::int64_t kMilliseconds = 1000;
 
-TEST_P(Graphs, AreReadAndPlannedInTheTimeOfTheirText) {
+TEST_P(Graphs, AreReadAndPlannedWithinTheTimeLimit) {
   const std::string text = text_of(GetParam());
   const fuzz::Budget budget(text.size(),
                             {.bytes_per_input_byte = 64, .milliseconds = kMilliseconds});
@@ -64,10 +64,10 @@ TEST_P(Graphs, AreReadAndPlannedInTheTimeOfTheirText) {
   EXPECT_EQ(plan->value_of.size(), graph->entries.size());
 }
 
-TEST_P(Graphs, BecomeExecutorsInTheTimeOfTheirText) {
+TEST_P(Graphs, BecomeExecutorsWithinTheTimeLimit) {
   const std::string text = text_of(GetParam());
   const Value factory = load(payload_bytes(text, {})).value();
-  // The fake host's tensors are among what is counted.
+  // The limit includes the fake host's tensors.
   const fuzz::Budget budget(text.size(),
                             {.bytes_per_input_byte = 128, .milliseconds = kMilliseconds});
 

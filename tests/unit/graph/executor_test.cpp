@@ -22,17 +22,17 @@ TEST_F(Executing, RunsOperatorsInOrder) {
   EXPECT_EQ(calls.size(), 1u);
 }
 
-TEST_F(Executing, LeavesNothingBehind) {
+TEST_F(Executing, ReleasesEverything) {
   {
     const Value executor = this->executor(small_graph, {small_p0});
     run(executor);
     EXPECT_GT(fake.live_objects(), 1);
   }
-  // the blob's pin, which the test holds
+  // The blob's pin, which the test holds.
   EXPECT_EQ(fake.live_objects(), 1);
 }
 
-// Storage 2 is planned for two entries, storage 0 and 1 for one each.
+// Storage 2 contains two entries, storage 0 and 1 one each.
 TEST_F(Executing, AllocatesEachSlotOnce) {
   executor(small_graph, {});
 
@@ -51,7 +51,7 @@ TEST_F(Executing, RunsWithoutAllocating) {
   EXPECT_EQ(fake.live_objects(), objects);
 }
 
-TEST_F(Executing, NamesAllMissingFunctionsAtOnce) {
+TEST_F(Executing, ReportsAllMissingFunctions) {
   const std::string graph =
       replaced(replaced(small_graph, "\"func_name\":\"add\"", "\"func_name\":\"mul\""),
                "\"func_name\":\"__nop\"", "\"func_name\":\"div\"");
@@ -68,7 +68,7 @@ TEST_F(Executing, NamesAllMissingFunctionsAtOnce) {
             "  look-up of the first says: fake host: no function \"div\"");
 }
 
-TEST_F(Executing, NamesTheNodeThatFails) {
+TEST_F(Executing, NamesTheFailingNode) {
   fake.add_function("add", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
                               gantry_status* status) {
     return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
@@ -83,7 +83,7 @@ TEST_F(Executing, NamesTheNodeThatFails) {
   EXPECT_EQ(ran.error().message, "the driver is gone\n  in node 2 \"add\"");
 }
 
-TEST_F(Executing, ReleasesWhatAnOperatorReturns) {
+TEST_F(Executing, ReleasesTheResultOfAnOperator) {
   fake.add_function("add", [this](const gantry_env*, std::span<const gantry_value>,
                                   gantry_value* result, gantry_status*) {
     *result = host.text("unwanted").value().take();
@@ -120,7 +120,7 @@ TEST_F(Executing, RecordsASpanForEachOperator) {
   EXPECT_THAT(fake.spans, ElementsAre("op:add"));
 }
 
-TEST_F(Executing, PassesMemoryShortageOn) {
+TEST_F(Executing, ReportsOutOfMemory) {
   const Result<Value> factory = load(payload_bytes(small_graph, {}));
   fake.max_allocations = 2;
 
@@ -161,7 +161,7 @@ TEST_F(TwoDevices, CopiesFromOneToTheOther) {
   EXPECT_THAT(run(executor), ElementsAre(5, 6));
 }
 
-TEST_F(TwoDevices, GiveEachOperatorItsOwnAndOnlyTheCallersDeviceItsStream) {
+TEST_F(TwoDevices, UseTheCallersStreamOnItsDeviceOnly) {
   const Value executor = make();
   int stream = 0;
   const gantry_env env{handles, &stream, nullptr};
@@ -175,7 +175,7 @@ TEST_F(TwoDevices, GiveEachOperatorItsOwnAndOnlyTheCallersDeviceItsStream) {
   EXPECT_EQ(calls[1].stream, nullptr);
 }
 
-TEST_F(TwoDevices, AreAskedForByTheirNumberInTheRuntime) {
+TEST_F(TwoDevices, AreMatchedByTheRuntimesDeviceType) {
   make();
 
   const Result<Value> made = call(factory, "default", {device_value(cpu)});
@@ -187,8 +187,8 @@ TEST_F(TwoDevices, AreAskedForByTheirNumberInTheRuntime) {
             "graph wants a device of type 4 for entry 0, devices given are 1:0");
 }
 
-// Functions of NNVM's element-wise fusions want rank 1; nobody else may see that.
-TEST_F(Executing, FlattensPrivateCopiesOnly) {
+// Functions of NNVM's element-wise fusions require rank 1; the executor's tensors keep their shape.
+TEST_F(Executing, FlattensArgumentsOnly) {
   std::vector<std::int32_t> ranks;
   std::vector<std::int64_t> extents;
   fake.add_function("add", [&](const gantry_env*, std::span<const gantry_value> args, gantry_value*,
@@ -211,7 +211,7 @@ TEST_F(Executing, FlattensPrivateCopiesOnly) {
   EXPECT_EQ(tensor_of(executor, "get_output", 0).ndim, 2);
 }
 
-// A call without arguments is odd, not wrong.
+// A call without arguments is unusual but valid.
 TEST_F(Executing, CallsAFunctionOfNoArguments) {
   std::size_t argument_count = 9;
   fake.add_function("tick", [&](const gantry_env*, std::span<const gantry_value> args,
@@ -237,7 +237,7 @@ TEST_F(Executing, CallsAFunctionOfNoArguments) {
             "debug_get_output(node name or index[, tensor]): node \"t\" has no output");
 }
 
-TEST_F(Executing, OffersItsFunctionsByName) {
+TEST_F(Executing, ListsItsFunctions) {
   const Value executor = this->executor(small_graph, {});
 
   EXPECT_TRUE(host.find(executor.object(), GANTRY_FIND_SELF, "run").ok());

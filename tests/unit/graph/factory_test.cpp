@@ -37,7 +37,7 @@ TEST_F(Factories, ListTheirFunctions) {
                                            "remove_params", "get_graph_json", "get_graph_params"));
 }
 
-TEST_F(Factories, MakeExecutorsThatListWhatTheyOffer) {
+TEST_F(Factories, CreateExecutorsThatListTheirFunctions) {
   const Value plain = call(factory, "resnet", {device_value(cpu)}).value();
   const Value debug =
       call(factory, "debug_create", {text_value("resnet"), device_value(cpu)}).value();
@@ -109,11 +109,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "get_graph_json(): argument count is 1, expected 0"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Factories, GiveTheGraph) {
+TEST_F(Factories, ReturnTheGraph) {
   EXPECT_EQ(*value_text(call(factory, "get_graph_json")->get()), small_graph);
 }
 
-TEST_F(Factories, GiveParametersAsCopies) {
+TEST_F(Factories, ReturnCopiesOfParameters) {
   const Value map = call(factory, "get_graph_params").value();
   const auto items = host.items(map.object()).value();
 
@@ -124,7 +124,7 @@ TEST_F(Factories, GiveParametersAsCopies) {
 
 TEST_F(Factories, WithoutParametersKeepTheGraph) {
   const Value bare = call(factory, "remove_params").value();
-  // the new one keeps what it needs
+  // The new factory retains what it needs.
   factory = Value();
 
   const Value executor = call(bare, "resnet", {device_value(cpu)}).value();
@@ -137,7 +137,7 @@ TEST_F(Factories, WithoutParametersKeepTheGraph) {
   EXPECT_TRUE(host.items(parameters.object())->empty());
 }
 
-TEST_F(Factories, AreKeptByTheirExecutors) {
+TEST_F(Factories, AreRetainedByTheirExecutors) {
   const Value executor = call(factory, "resnet", {device_value(cpu)}).value();
   factory = Value();
 
@@ -145,7 +145,7 @@ TEST_F(Factories, AreKeptByTheirExecutors) {
   EXPECT_TRUE(call(executor, "run").ok());
 }
 
-TEST_F(Factories, TellOutputsAndInputsByName) {
+TEST_F(Factories, CreateExecutorsThatDescribeInputsAndOutputs) {
   const Value executor = call(factory, "resnet", {device_value(cpu)}).value();
 
   const Value info = call(executor, "get_output_info").value();
@@ -161,7 +161,7 @@ TEST_F(Factories, TellOutputsAndInputsByName) {
 }
 
 // Both functions of the debug executor.
-TEST_F(Factories, MakeExecutorsThatTellTimes) {
+TEST_F(Factories, CreateExecutorsThatProfile) {
   const Value debug =
       call(factory, "debug_create", {text_value("resnet"), device_value(cpu)}).value();
 
@@ -176,7 +176,7 @@ TEST_F(Factories, MakeExecutorsThatTellTimes) {
   EXPECT_EQ(calls.size(), 1u);
 }
 
-TEST_F(Factories, MakeExecutorsThatStopAtANode) {
+TEST_F(Factories, CreateExecutorsThatRunUpToANode) {
   const Value debug =
       call(factory, "debug_create", {text_value("resnet"), device_value(cpu)}).value();
   Floats x({2, 2}, {1, 2, 3, 4}), out({2, 2});
@@ -199,7 +199,7 @@ TEST_F(Factories, MakeExecutorsThatStopAtANode) {
             "debug_get_output(node name or index[, tensor]): node index is 4, node count is 4");
 }
 
-TEST(GraphPlugin, OffersOneKeyUnderItsOwnName) {
+TEST(GraphPlugin, HasOneTypeKey) {
   const gantry_host_info core{.struct_size = sizeof core, .abi = {.major = GANTRY_ABI_MAJOR}};
 
   const gantry_plugin_table* table = gantry_plugin_query_v1(&core, nullptr);

@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "no input is called \"z\", inputs are \"x\", \"p0\""}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Inputs, RunFromInputsGivesCopiesOfAllOutputs) {
+TEST_F(Inputs, RunFromInputsReturnsCopiesOfAllOutputs) {
   Floats x({2, 2}, {1, 1, 1, 1});
 
   const Result<Value> outputs =
@@ -164,7 +164,7 @@ TEST_F(Inputs, ZeroCopyKeepsATensorObject) {
   EXPECT_THAT(run(small), ElementsAre(11, 21, 31, 41));
 }
 
-TEST_F(Inputs, ZeroCopyTakesTheByteOffsetIn) {
+TEST_F(Inputs, ZeroCopyAppliesTheByteOffset) {
   Floats x({2, 2}, {1, 2, 3, 4});
   x.tensor.data = static_cast<char*>(x.tensor.data) - 4;
   x.tensor.byte_offset = 4;
@@ -175,7 +175,7 @@ TEST_F(Inputs, ZeroCopyTakesTheByteOffsetIn) {
   EXPECT_THAT(run(small), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(Inputs, ZeroCopyTakesCompactStrides) {
+TEST_F(Inputs, ZeroCopyAcceptsCompactStrides) {
   Floats x({2, 2}, {1, 2, 3, 4});
   std::int64_t strides[] = {2, 1};
   x.tensor.strides = strides;
@@ -183,7 +183,7 @@ TEST_F(Inputs, ZeroCopyTakesCompactStrides) {
   EXPECT_TRUE(call(small, "set_input_zero_copy", {int_value(0), x.value()}).ok());
 }
 
-TEST_F(Inputs, ZeroCopyIsMovedByItsOwnKey) {
+TEST_F(Inputs, ZeroCopyMayBeBoundAgainByTheSameKey) {
   Floats first({2, 2}, {1, 2, 3, 4}), second({2, 2}, {5, 6, 7, 8});
   ASSERT_TRUE(call(small, "set_input_zero_copy", {text_value("x"), first.value()}).ok());
 
@@ -204,7 +204,7 @@ class ZeroCopyRefuses : public Inputs {
   }
 };
 
-// x is an output too: the output's binding would end unseen.
+// x is also an output, whose binding would be replaced silently.
 TEST_F(ZeroCopyRefuses, AnInputThatIsBoundAsAnOutput) {
   small = executor(replaced(small_graph, "[[3,0,0]]", "[[3,0,0],[0,0,0]]"), {small_p0});
   Floats x({2, 2}), out({2, 2}), copied({2, 2}, {1, 2, 3, 4});
@@ -219,7 +219,7 @@ TEST_F(ZeroCopyRefuses, AnInputThatIsBoundAsAnOutput) {
 }
 
 TEST_F(ZeroCopyRefuses, AnAddressOffTheAlignment) {
-  // enough for most compilers' code, not for all
+  // Sufficient for the code of most compilers, but not all.
   Floats x({2, 2}, {}, 64);
   EXPECT_EQ(refusal(x),
             concat("tensor is at ", Hex{reinterpret_cast<std::uintptr_t>(x.tensor.data)},
@@ -257,13 +257,13 @@ TEST_F(ZeroCopyRefuses, Strides) {
   EXPECT_EQ(refusal(x), "tensor float32[2, 2] has strides, expected dense rows");
 }
 
-TEST_F(Inputs, OnHandlesAreNotMeasured) {
+TEST_F(Inputs, OnHandleDevicesNeedNoAlignment) {
   std::string graph = replaced(small_graph, "[1,1,1,1]", "[4,4,4,4]");
   const Value factory = load(payload_bytes(graph, {})).value();
   const Value executor = call(factory, "default", {device_value(gantry::test::handles)}).value();
   Floats shape({2, 2});
   shape.tensor.device = gantry::test::handles;
-  // its handle is odd
+  // The handle is odd.
   const Value tensor = host.tensor_new(shape.tensor).value();
 
   EXPECT_TRUE(call(executor, "set_input_zero_copy", {int_value(0), tensor.get()}).ok());

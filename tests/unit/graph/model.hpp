@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small models and the means to run them against the fake host.
+// Small models, and functions that run them in the fake host.
 #pragma once
 
 #include "plugins/graph/plugin.hpp"
@@ -36,7 +36,7 @@ std::vector<std::uint8_t> payload_bytes(const std::string& graph,
 // A `.params` file.
 std::string parameter_list(const std::vector<FloatParameter>& parameters);
 
-// Dense float32 on the CPU, its first element `past` bytes behind a multiple of 128.
+// Dense float32 on the CPU whose address is `past` bytes above a multiple of 128.
 class Floats {
  public:
   explicit Floats(std::vector<std::int64_t> shape, std::vector<float> values = {},
@@ -51,13 +51,14 @@ class Floats {
 };
 std::vector<float> floats_of(const gantry_tensor& tensor);
 
-// A factory and its executors, in a fake host whose imports have `add` and `negate`.
+// A factory and its executors in a fake host whose imports contain `add` and `negate`.
 class Model : public ::testing::Test {
  protected:
   Model();
   ~Model() override;
 
-  // Keeps the bytes at `past` behind a multiple of 128, under a pin; gives the factory as a module.
+  // Loads a factory from a copy of the bytes, `past` bytes above a multiple of 128, and returns its
+  // module.
   Result<Value> load(std::vector<std::uint8_t> bytes,
                      std::string_view type_key = "GraphExecutorFactory", std::size_t past = 0);
   // The same bytes as the plugin writes them, parameters aligned.
@@ -66,19 +67,19 @@ class Model : public ::testing::Test {
 
   Result<Value> call(const Value& module, std::string_view function,
                      std::vector<gantry_value> args = {}, const gantry_env* env = nullptr);
-  // Loads and creates; the test fails where either does.
+  // Loads a factory and creates an executor; fails the test if either fails.
   Value executor(const std::string& graph, const std::vector<FloatParameter>& parameters);
-  // of the small graph, p0 in place
+  // Of the small graph, with p0 in place.
   Value aligned_executor();
   Value created(const Value& factory);
-  // Runs, and gives output 0.
+  // Runs the executor and returns output 0.
   std::vector<float> run(const Value& executor);
   std::vector<float> output(const Value& executor, std::int64_t index = 0);
   gantry_tensor tensor_of(const Value& executor, const char* function, std::int64_t index);
 
   gantry::test::FakeHost fake;
   Host host;
-  // of add and negate
+  // Calls of add and negate.
   std::vector<gantry_env> calls;
 
  private:

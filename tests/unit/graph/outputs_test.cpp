@@ -37,7 +37,7 @@ TEST_F(Outputs, AreCountedAndCopiedOut) {
   EXPECT_EQ(call(small, "get_num_outputs")->get().i, 1);
 }
 
-TEST_F(Outputs, AreCopiedOutToTheExactShapeOnly) {
+TEST_F(Outputs, AreCopiedOnlyToTheSameShape) {
   Floats out({2, 2});
 
   const Result<Value> copied = call(small, "get_output", {int_value(0), out.value()});
@@ -49,7 +49,7 @@ TEST_F(Outputs, AreCopiedOutToTheExactShapeOnly) {
       "get_output(name or index[, tensor]): tensor has another shape than output \"y\" float32[4]");
 }
 
-TEST_F(Outputs, ThatAreNotThereAreRefused) {
+TEST_F(Outputs, RejectUnknownKeys) {
   const Result<Value> by_name = call(small, "get_output", {text_value("z")});
   const Result<Value> by_index = call(small, "get_output", {int_value(1)});
 
@@ -62,7 +62,7 @@ TEST_F(Outputs, ThatAreNotThereAreRefused) {
             "get_output(name or index[, tensor]): output index is 1, output count is 1");
 }
 
-// The operator writes the reshape's input: what is bound must reach it through the __nop.
+// The operator writes the reshape's input, so the binding must apply to it through the __nop.
 TEST_F(Outputs, ZeroCopyReachesTheOperatorThroughAReshape) {
   Floats out({4});
 
@@ -73,8 +73,8 @@ TEST_F(Outputs, ZeroCopyReachesTheOperatorThroughAReshape) {
   EXPECT_EQ(tensor_of(small, "get_output", 0).data, out.tensor.data);
 }
 
-TEST_F(Outputs, ZeroCopyLeavesOtherEntriesOfTheSlotAlone) {
-  // The slot of the output is also x's: what is bound must hold the output only.
+TEST_F(Outputs, ZeroCopyDoesNotAffectOtherEntriesOfTheSlot) {
+  // The output's slot also contains x; the binding must apply to the output only.
   const Value executor =
       this->executor(replaced(small_graph, "[0,1,2,2]", "[2,1,2,2]"), {small_p0});
   Floats x({2, 2}, {1, 2, 3, 4}), out({4});
@@ -140,7 +140,7 @@ TEST_F(Outputs, ThatAreListedTwiceAreBoundOnce) {
   EXPECT_EQ(again.error().reason, "ZERO_COPY");
 }
 
-TEST_F(Outputs, ThatAreABoundInputAreNotBound) {
+TEST_F(Outputs, RejectABindingOfABoundInput) {
   const Value executor =
       this->executor(replaced(small_graph, "[[3,0,0]]", "[[0,0,0]]"), {small_p0});
   Floats x({2, 2}, {1, 2, 3, 4}), out({2, 2});
@@ -153,12 +153,12 @@ TEST_F(Outputs, ThatAreABoundInputAreNotBound) {
   EXPECT_EQ(bound.error().message,
             "input \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
             "one memory\n  while binding output \"x\" float32[2, 2]");
-  // nothing moved
+  // No binding has changed.
   EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));
 }
 
 // An output that is an input is written by set_input, not by an operator.
-TEST_F(Outputs, ThatAreInputsFollowThem) {
+TEST_F(Outputs, ThatAreInputsHaveTheirValues) {
   const Value executor =
       this->executor(replaced(small_graph, "[[3,0,0]]", "[[0,0,0]]"), {small_p0});
   Floats first({2, 2}, {1, 2, 3, 4}), second({2, 2}, {5, 6, 7, 8}), out({2, 2});

@@ -25,7 +25,7 @@ class Parameters : public Model {
   }
 };
 
-TEST_F(Parameters, ThatLieAnywhereAreCopiedOnce) {
+TEST_F(Parameters, WithoutAlignmentAreCopiedOnce) {
   const Value executor = this->executor(small_graph, {small_p0});
   set_x(executor);
 
@@ -34,11 +34,11 @@ TEST_F(Parameters, ThatLieAnywhereAreCopiedOnce) {
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(Parameters, ThatAreAlignedStayWhereTheyLie) {
+TEST_F(Parameters, WithAlignmentAreUsedInPlace) {
   const Value executor = aligned_executor();
   set_x(executor);
 
-  // none for p0's slot
+  // No allocation for p0's slot.
   EXPECT_THAT(fake.allocations, ElementsAre(16, 16));
   // x
   EXPECT_THAT(fake.copies, SizeIs(1));
@@ -46,18 +46,18 @@ TEST_F(Parameters, ThatAreAlignedStayWhereTheyLie) {
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(Parameters, InPlaceKeepTheFile) {
+TEST_F(Parameters, InPlaceRetainTheFile) {
   Value parameter;
   {
     const Value executor = aligned_executor();
     parameter = *call(executor, "get_input", {text_value("p0")});
   }
-  // two pins of the test, the parameter
+  // Two pins of the test, one of the parameter.
   EXPECT_EQ(fake.live_objects(), 3);
   EXPECT_THAT(floats_of(*parameter.tensor()), ElementsAre(10, 20, 30, 40));
 }
 
-TEST_F(Parameters, InPlaceAreLeftForOwnMemoryWhenSet) {
+TEST_F(Parameters, InPlaceAreReplacedByOwnMemoryWhenSet) {
   const Value executor = aligned_executor();
   set_x(executor);
   const Value before = *call(executor, "get_input", {int_value(1)});
@@ -70,7 +70,7 @@ TEST_F(Parameters, InPlaceAreLeftForOwnMemoryWhenSet) {
   EXPECT_THAT(run(executor), ElementsAre(1, 2, 3, 5));
 }
 
-TEST_F(Parameters, InPlaceStayWhenSettingThemFails) {
+TEST_F(Parameters, InPlaceAreKeptIfSettingThemFails) {
   const Value executor = aligned_executor();
   set_x(executor);
   Floats wrong({5});
@@ -105,7 +105,7 @@ TEST_F(Parameters, OffTheCpuAreCopied) {
 }
 
 // A reshape of a parameter is the parameter.
-TEST_F(Parameters, InPlaceTakeTheirReshapesAlong) {
+TEST_F(Parameters, InPlaceIncludeTheirReshapes) {
   const std::string graph =
       replaced(replaced(small_graph, "[[2,0,0]]", "[[1,0,0]]"), "[0,1,2,2]", "[0,1,2,1]");
   const Value unaligned = load(payload_bytes(graph, {small_p0})).value();
@@ -116,7 +116,7 @@ TEST_F(Parameters, InPlaceTakeTheirReshapesAlong) {
   EXPECT_EQ(tensor_of(executor, "get_output", 0).data, tensor_of(executor, "get_input", 1).data);
 }
 
-TEST_F(Parameters, ThatAreNoInputsAreSkipped) {
+TEST_F(Parameters, ThatAreNotInputsAreSkipped) {
   const Value executor = this->executor(small_graph, {{"spare", {1}, {1}}, small_p0});
   set_x(executor);
 
@@ -135,7 +135,7 @@ TEST_F(Parameters, AreLoadedFromAList) {
   EXPECT_THAT(run(executor), ElementsAre(2, 3, 4, 5));
 }
 
-TEST_F(Parameters, OfAListThatIsCutChangeNothing) {
+TEST_F(Parameters, OfATruncatedListChangeNothing) {
   const Value executor = this->executor(small_graph, {small_p0});
   set_x(executor);
   const std::string list = parameter_list({{"p0", {2, 2}, {1, 1, 1, 1}}});
@@ -148,7 +148,7 @@ TEST_F(Parameters, OfAListThatIsCutChangeNothing) {
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(Parameters, OfAListMustFitTheirInputs) {
+TEST_F(Parameters, OfAListMustMatchTheirInputs) {
   const Value executor = this->executor(small_graph, {small_p0});
   const std::string list = parameter_list({{"p0", {5}, {1, 1, 1, 1, 1}}});
   const gantry_bytes bytes = bytes_of(list);
@@ -161,7 +161,7 @@ TEST_F(Parameters, OfAListMustFitTheirInputs) {
             "parameter \"p0\" is float32[5] in 20 bytes, its input is float32[2, 2] in 16");
 }
 
-TEST_F(Parameters, NeedTheListsMagic) {
+TEST_F(Parameters, RequireTheListsMagic) {
   const Value executor = this->executor(small_graph, {});
   std::string list = parameter_list({small_p0});
   list[0] = 0;
@@ -175,7 +175,7 @@ TEST_F(Parameters, NeedTheListsMagic) {
             "parameter list magic is 0xf7e58d4f05049c00, expected 0xf7e58d4f05049cb7");
 }
 
-TEST_F(Parameters, AreSharedWithoutMemoryOfTheirOwn) {
+TEST_F(Parameters, AreSharedWithoutACopy) {
   const Value first = this->executor(small_graph, {small_p0});
   const Value second = this->executor(small_graph, {});
   const std::string list = parameter_list({small_p0});
@@ -186,13 +186,13 @@ TEST_F(Parameters, AreSharedWithoutMemoryOfTheirOwn) {
 
   ASSERT_TRUE(shared.ok()) << shared.error().message;
   EXPECT_EQ(tensor_of(second, "get_input", 1).data, tensor_of(first, "get_input", 1).data);
-  // the second one's slot is gone
+  // The second executor's slot is freed.
   EXPECT_EQ(fake.live_objects(), objects - 1);
   set_x(second);
   EXPECT_THAT(run(second), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(Parameters, SharedAreNotChangedForTheOther) {
+TEST_F(Parameters, SharedAreNotChangedInTheOtherExecutor) {
   const Value first = this->executor(small_graph, {small_p0});
   const Value second = this->executor(small_graph, {});
   const std::string list = parameter_list({small_p0});
@@ -240,12 +240,12 @@ TEST_F(Parameters, OfAnotherShapeAreNotShared) {
             "tensor is float32[4], expected float32[2, 2]\n  while sharing parameter \"p0\"");
 }
 
-TEST_F(Parameters, AreNotAmongTheInputsThatInfoLists) {
+TEST_F(Parameters, AreNotListedByInputInfo) {
   EXPECT_THAT(listed_inputs(executor(small_graph, {small_p0})), ElementsAre("x"));
   EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x", "p0"));
 }
 
-// The output p0 is bound to memory of the caller's, who waits for it there.
+// The output p0 is bound to the caller's memory, which must keep receiving it.
 TEST_F(Parameters, BoundAsAnOutputAreNotShared) {
   const Value first = this->executor(small_graph, {small_p0});
   const Value second = this->executor(replaced(small_graph, "[[3,0,0]]", "[[1,0,0]]"), {small_p0});
@@ -263,7 +263,7 @@ TEST_F(Parameters, BoundAsAnOutputAreNotShared) {
             "one memory\n  while sharing parameter \"p0\"");
 }
 
-// v0.8 linked constants into the library, found by storage id.
+// Constants that v0.8 linked into the library, looked up by storage id.
 class LinkedParameters : public Parameters {
  protected:
   LinkedParameters() : constant({2, 2}, {10, 20, 30, 40}) {
@@ -283,7 +283,7 @@ class LinkedParameters : public Parameters {
   std::vector<std::int64_t> asked;
 };
 
-TEST_F(LinkedParameters, AreAskedForOnceForEachInputAndUsedInPlace) {
+TEST_F(LinkedParameters, AreLookedUpOnceAndUsedInPlace) {
   const Value executor = this->executor(small_graph, {});
   set_x(executor);
 
@@ -293,7 +293,7 @@ TEST_F(LinkedParameters, AreAskedForOnceForEachInputAndUsedInPlace) {
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
 }
 
-TEST_F(LinkedParameters, OffTheAlignmentAreCopied) {
+TEST_F(LinkedParameters, WithoutAlignmentAreCopied) {
   Floats off({2, 2}, {1, 1, 1, 1}, 64);
   at = off.tensor.data;
 
@@ -304,7 +304,7 @@ TEST_F(LinkedParameters, OffTheAlignmentAreCopied) {
   EXPECT_THAT(run(executor), ElementsAre(2, 3, 4, 5));
 }
 
-TEST_F(LinkedParameters, AreNotAmongTheInputsThatInfoLists) {
+TEST_F(LinkedParameters, AreNotListedByInputInfo) {
   EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x"));
 
   Floats off({2, 2}, {1, 1, 1, 1}, 64);
@@ -312,10 +312,10 @@ TEST_F(LinkedParameters, AreNotAmongTheInputsThatInfoLists) {
   EXPECT_THAT(listed_inputs(executor(small_graph, {})), ElementsAre("x"));
 }
 
-TEST_F(LinkedParameters, ThatFailToBeFoundEndTheCreation) {
+TEST_F(LinkedParameters, FailTheCreationIfTheirLookUpFails) {
   const Value factory = load(payload_bytes(small_graph, {})).value();
   const ObjectRef create = host.find(factory.object(), GANTRY_FIND_SELF, "default").value();
-  // What a host says of imports that it cannot search.
+  // The error of a host that cannot search its imports.
   const_cast<gantry_host*>(fake.table())->find = [](const gantry_host*, gantry_object*,
                                                     std::uint32_t, gantry_bytes, gantry_object**,
                                                     gantry_status* status) {
@@ -331,7 +331,7 @@ TEST_F(LinkedParameters, ThatFailToBeFoundEndTheCreation) {
             "the library is not bound\n  while looking for constants linked into the library");
 }
 
-TEST_F(LinkedParameters, ThatFailToBeGivenEndTheCreation) {
+TEST_F(LinkedParameters, FailTheCreationIfTheirCallFails) {
   fake.add_function("_lookup_linked_param", [](const gantry_env*, std::span<const gantry_value>,
                                                gantry_value*, gantry_status* status) {
     return gantry_fail(status, GANTRY_UNAVAILABLE, "GONE", "no constants any more");

@@ -39,7 +39,7 @@ TEST_F(Payloads, AreReadAsViews) {
   EXPECT_EQ(consumed, good.size());
 }
 
-TEST_F(Payloads, TellWhereTheyEnd) {
+TEST_F(Payloads, ReportTheirSize) {
   std::vector<std::uint8_t> longer = good;
   longer.insert(longer.end(), 100, 0xff);
 
@@ -53,7 +53,7 @@ TEST_F(Payloads, TellWhereTheyEnd) {
   EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
 }
 
-TEST_F(Payloads, AreRefusedAtEveryTruncation) {
+TEST_F(Payloads, AreRejectedAtEveryTruncation) {
   for (std::size_t size = 0; size < good.size(); ++size) {
     const std::vector<std::uint8_t> cut(good.begin(),
                                         good.begin() + static_cast<std::ptrdiff_t>(size));
@@ -63,7 +63,7 @@ TEST_F(Payloads, AreRefusedAtEveryTruncation) {
   }
 }
 
-TEST_F(Payloads, WithDifferentCountsAreRefused) {
+TEST_F(Payloads, WithDifferentCountsAreRejected) {
   std::vector<std::uint8_t> bytes = good;
   const std::size_t count_at = 8 + small_graph.size();
   bytes[count_at] = 3;
@@ -76,14 +76,14 @@ TEST_F(Payloads, WithDifferentCountsAreRefused) {
             concat("parameter names are 2, the count at ", Hex{count_at}, " is 3"));
 }
 
-TEST_F(Payloads, WithTheSameNameTwiceAreRefused) {
+TEST_F(Payloads, WithADuplicateNameAreRejected) {
   const auto payload = read(payload_bytes(small_graph, {small_p0, small_p0}), 0);
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().message, "parameter \"p0\" is given twice");
 }
 
-TEST_F(Payloads, WhoseParameterDoesNotFitItsInputAreRefused) {
+TEST_F(Payloads, RejectAParameterThatDiffersFromItsInput) {
   const std::vector<std::uint8_t> bytes = payload_bytes(small_graph, {{"p0", {3}, {1, 2, 3}}});
   const auto payload = read(bytes, 0);
 
@@ -94,7 +94,7 @@ TEST_F(Payloads, WhoseParameterDoesNotFitItsInputAreRefused) {
             "parameter \"p0\" is float32[3] in 12 bytes, its input is float32[2, 2] in 16");
 }
 
-TEST_F(Payloads, SayWhereTheGraphIsWrong) {
+TEST_F(Payloads, ReportTheOffsetOfAGraphError) {
   const std::string graph = replaced(small_graph, "[[3,0,0]]", "[[9,0,0]]");
   const auto payload = read(payload_bytes(graph, {}), 0);
 
@@ -149,13 +149,13 @@ TEST_F(Payloads, AreSavedAlignedTheSameAgain) {
   EXPECT_EQ(saved(load(once).value(), 0, 128), once);
 }
 
-TEST_F(Payloads, WithoutParametersAreSavedAsTheyCame) {
+TEST_F(Payloads, WithoutParametersAreSavedUnchanged) {
   const std::vector<std::uint8_t> bytes = payload_bytes(small_graph, {});
 
   EXPECT_EQ(saved(load(bytes).value()), bytes);
 }
 
-TEST_F(Payloads, PassASinksFailureOn) {
+TEST_F(Payloads, ReportAFailureOfTheSink) {
   const Value factory = load(good).value();
   const auto& pair = *reinterpret_cast<const gantry_module*>(factory.object() + 1);
   const gantry_sink full{sizeof full, 0, nullptr, 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A node with several outputs: behind it a node's number is no entry's.
+// A node with several outputs, after which node numbers and entry numbers differ.
 #include "tests/unit/graph/model.hpp"
 
 #include <gmock/gmock.h>
@@ -81,14 +81,14 @@ class SeveralOutputs : public Model {
   Value model;
 };
 
-TEST_F(SeveralOutputs, EachReachWhatReadsThem) {
+TEST_F(SeveralOutputs, AreReadByTheirConsumers) {
   EXPECT_THAT(run(model), ElementsAre(1));
   EXPECT_THAT(integers_of(tensor_of(model, "get_output", 1)), ElementsAre(2, 3, 4));
   EXPECT_THAT(integers_of(tensor_of(model, "get_output", 2)), ElementsAre(-2, -3, -4));
   EXPECT_THAT(output(model, 3), ElementsAre(10, 12));
 }
 
-TEST_F(SeveralOutputs, LeaveTheInfosOfLaterNodesRight) {
+TEST_F(SeveralOutputs, AreConsideredInTheInfoOfLaterNodes) {
   EXPECT_THAT(listed("get_input_info"), ElementsAre("x float32[4]", "b float32[2]"));
   EXPECT_THAT(listed("get_output_info"), ElementsAre("parts:0 float32[1]", "parts:1 int32[3]",
                                                      "back int32[3]", "sum float32[2]"));
@@ -110,7 +110,7 @@ TEST_F(SeveralOutputs, AreNamedByTheirNumber) {
             "\"sum\"");
 }
 
-TEST_F(SeveralOutputs, AreBoundOneByOne) {
+TEST_F(SeveralOutputs, AreBoundSeparately) {
   Floats location({32});
   gantry_tensor second = location.tensor;
   std::int64_t extent = 3;
@@ -126,7 +126,7 @@ TEST_F(SeveralOutputs, AreBoundOneByOne) {
   EXPECT_THAT(integers_of(named("get_output", "back")), ElementsAre(-2, -3, -4));
 }
 
-TEST_F(SeveralOutputs, LeaveTheDebuggersNodesRight) {
+TEST_F(SeveralOutputs, AreConsideredInDebugOutput) {
   EXPECT_THAT(integers_of(named("debug_get_output", "back")), ElementsAre(-2, -3, -4));
   EXPECT_THAT(floats_of(tensor_of(model, "debug_get_output", 4)), ElementsAre(10, 12));
   // b

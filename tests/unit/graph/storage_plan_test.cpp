@@ -17,7 +17,7 @@ Result<StoragePlan> plan(const std::string& text,
   return plan_storage(*graph, devices);
 }
 
-TEST(StoragePlan, GivesAReshapeTheValueOfItsInput) {
+TEST(StoragePlan, AssignsAReshapeTheValueOfItsInput) {
   const Result<StoragePlan> planned = plan(small_graph);
 
   ASSERT_TRUE(planned.ok()) << planned.error().message;
@@ -29,7 +29,7 @@ TEST(StoragePlan, GivesAReshapeTheValueOfItsInput) {
   EXPECT_TRUE(planned->slot_of(3).written);
 }
 
-TEST(StoragePlan, KeepsValuesApartThatShareASlotInTurn) {
+TEST(StoragePlan, SeparatesValuesThatShareASlot) {
   const Result<StoragePlan> planned = plan(replaced(small_graph, "[0,1,2,2]", "[2,1,2,2]"));
 
   ASSERT_TRUE(planned.ok());
@@ -45,8 +45,8 @@ TEST(StoragePlan, MakesASlotAsLargeAsItsLargestEntry) {
   EXPECT_EQ(planned->slot_of(2).bytes, 72u);
 }
 
-// Old compilers wrote -1 for "of its own".
-TEST(StoragePlan, GivesEntriesWithoutStorageTheirOwn) {
+// Old compilers write -1 for an entry with a separate slot.
+TEST(StoragePlan, AssignsEntriesWithoutStorageASlotEach) {
   const Result<StoragePlan> planned = plan(replaced(small_graph, "[0,1,2,2]", "[-1,-1,2,2]"));
 
   ASSERT_TRUE(planned.ok());
@@ -54,8 +54,8 @@ TEST(StoragePlan, GivesEntriesWithoutStorageTheirOwn) {
   EXPECT_NE(planned->values[planned->value_of[0]].slot, planned->values[planned->value_of[1]].slot);
 }
 
-// Slots are numbered by us: a large id costs nothing.
-TEST(StoragePlan, IsNoLargerForALargeId) {
+// The plan numbers slots itself, so a large storage id has no cost.
+TEST(StoragePlan, IsIndependentOfTheStorageId) {
   const Result<StoragePlan> planned =
       plan(replaced(small_graph, "[0,1,2,2]", "[2147483647,1,2,2]"));
 
@@ -63,7 +63,7 @@ TEST(StoragePlan, IsNoLargerForALargeId) {
   EXPECT_EQ(planned->slots.size(), 3u);
 }
 
-TEST(StoragePlan, RefusesASlotOnTwoDevices) {
+TEST(StoragePlan, RejectsASlotOnTwoDevices) {
   const Result<StoragePlan> planned = plan(small_graph, {{1, 0}, {1, 0}, {1, 0}, {4, 1}});
 
   ASSERT_FALSE(planned.ok());
@@ -72,7 +72,7 @@ TEST(StoragePlan, RefusesASlotOnTwoDevices) {
             "storage 2 holds entry 2 on device 1:0 and entry 3 on device 4:1");
 }
 
-TEST(StoragePlan, RefusesTextures) {
+TEST(StoragePlan, RejectsTextures) {
   const Result<StoragePlan> planned =
       plan(replaced(small_graph, "\"shape\":[",
                     "\"storage_scope\":[\"list_str\",[\"global\",\"global.texture-weight\",\"\","
