@@ -95,8 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {device_value(cpu)},
                 Code::unsupported,
                 "fake host: streams are not supported\n  in cuda_graph_create; \"resnet\" runs the "
-                "same "
-                "model without recording"},
+                "same model without recording"},
         BadMake{"CudaGraphWithoutDevice",
                 "cuda_graph_create",
                 {},
