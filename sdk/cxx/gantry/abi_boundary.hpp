@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/abi_boundary.hpp - between C++ and the C ABI: errors become codes, codes become errors,
-// and no exception crosses.
+// gantry/abi_boundary.hpp - converts between C++ errors and the codes of the C ABI, and stops
+// exceptions at the boundary.
 //
 //     gantry_code synchronize(void* self, std::int32_t i, void* stream, gantry_status* status) {
 //       return gantry::abi_boundary(status, [&]() -> gantry::Status {
@@ -10,14 +10,14 @@
 //       });
 //     }
 //
-// An Error returns its code, reason, offset and text; std::bad_alloc returns EXHAUSTED. The layer
-// in plugin.hpp does this for every function of a class. On the side that calls:
+// An Error is reported with its code, reason, offset and text; std::bad_alloc is reported as
+// EXHAUSTED. The classes of plugin.hpp do this for every function. For callers of the ABI:
 //
 //     gantry::StatusBuffer status;
 //     const gantry_code code = table.synchronize(self, 0, nullptr, status.get());
 //     if (code != GANTRY_OK) return status.error(code, "synchronize of device acme:0");
 //
-// The forced unwinding of pthread_cancel() is no exception of the program's and crosses everywhere.
+// The forced unwinding of pthread_cancel() is not stopped.
 #pragma once
 
 #include <gantry/status.h>
@@ -36,8 +36,8 @@
 
 namespace gantry {
 
-// An Error on its way through code that knows only exceptions (callbacks of a library, dmlc-core's
-// streams). abi_boundary() returns it again.
+// Carries an Error through code that reports errors by exceptions only (callbacks of a library,
+// streams of dmlc-core). abi_boundary() converts it back.
 class ErrorThrown : public std::exception {
  public:
   explicit ErrorThrown(Error error) : error_(std::move(error)) {}
@@ -50,8 +50,8 @@ class ErrorThrown : public std::exception {
 
 // Writes an error into the caller's status.
 //
-// status   [out]  may be NULL: only the code is returned; a text too long for its buffer is cut at
-//                 a character
+// status   [out]  NULL: only the code is returned. A text that is too long for the buffer is
+//                 truncated at a character
 // returns  error.code
 inline gantry_code to_status(const Error& error, gantry_status* status) noexcept {
   const auto code = static_cast<gantry_code>(error.code);
@@ -67,11 +67,11 @@ inline gantry_code to_status(const Error& error, gantry_status* status) noexcept
   return code;
 }
 
-// Returns the error that the exception in flight stands for. Call it in a catch block only.
+// Converts the current exception to an error. Precondition: called in a catch block.
 //
-// returns  EXHAUSTED  std::bad_alloc, and an exception whose text finds no memory
-//          BUG        any other, with what() as the text
-//          the error's own code for ErrorThrown
+// returns  the error of an ErrorThrown
+//          EXHAUSTED  std::bad_alloc, or no memory for the text of another exception
+//          BUG        any other exception, with what() as the text
 inline Failure error_in_flight() noexcept {
   try {
     try {
@@ -84,17 +84,17 @@ inline Failure error_in_flight() noexcept {
       if (text == nullptr || *text == 0) text = "exception without a text";
       return bug(text).with_reason("EXCEPTION");
     } catch (...) {
-      return bug("exception that is no std::exception").with_reason("EXCEPTION");
+      return bug("exception that is not a std::exception").with_reason("EXCEPTION");
     }
   } catch (...) {
-    // No memory for the text.
+    // There is no memory for the text.
   }
-  // Short texts: nothing is allocated.
+  // These texts fit in std::string without an allocation.
   return exhausted("out of memory").with_reason("MEMORY");
 }
 
 namespace detail {
-// Runs body; an exception makes the result instead.
+// Returns the result of body, or that of `recover` if body throws.
 //
 // recover  [in]   called in the catch block
 template <class Body, class Recover>
@@ -109,9 +109,9 @@ std::invoke_result_t<Body> without_exceptions(Body&& body, Recover&& recover) {
 }
 }  // namespace detail
 
-// Runs the body of a C++ function that returns a Result: no exception passes.
+// Runs the body of a C++ function that returns a Result, and stops exceptions.
 //
-// returns  what body returns; for an exception the error it stands for
+// returns  the result of body; error_in_flight() if body throws
 template <class Body>
 std::invoke_result_t<Body> guard(Body&& body) {
   return detail::without_exceptions(std::forward<Body>(body), error_in_flight);
@@ -120,8 +120,8 @@ std::invoke_result_t<Body> guard(Body&& body) {
 // Runs the body of a function of the C ABI.
 //
 // status   [out]  the caller's, may be NULL
-// body     [in]   returns a Status, any Result, or a gantry_code (then it fills the status itself)
-// returns  what body returns; for an exception the code of the error it stands for
+// body     [in]   returns a Status, a Result, or a gantry_code (then it fills the status itself)
+// returns  the code of body's result; that of error_in_flight() if body throws
 template <class Body>
 gantry_code abi_boundary(gantry_status* status, Body&& body) {
   return detail::without_exceptions(
@@ -136,18 +136,17 @@ gantry_code abi_boundary(gantry_status* status, Body&& body) {
       [&] { return to_status(error_in_flight().error(), status); });
 }
 
-// A status with a buffer for its text, for calls into a table of the other side.
+// A gantry_status with a buffer for its text, for calls of functions of the ABI.
 class StatusBuffer {
  public:
-  // call() and get() prepare what a call needs; the rest stays as it is, for a callee that fails
-  // writes it.
+  // The other members are initialised by get() or, after a failure, by the callee.
   StatusBuffer() { status_.error = nullptr; }
   ~StatusBuffer() { clear_error(); }
   StatusBuffer(const StatusBuffer&) = delete;
   StatusBuffer& operator=(const StatusBuffer&) = delete;
 
-  // Makes one call into the other side. An exception that comes out breaks the ABI and must not end
-  // the process: it becomes BUG, and error() reports that the callee throws.
+  // Calls a function of the ABI. If it throws, which violates the ABI, the result is BUG and
+  // error() reports that the callee throws.
   //
   // make     [in]   gantry_code(gantry_status*)
   template <class Make>
@@ -161,7 +160,7 @@ class StatusBuffer {
                                       });
   }
 
-  // For one call: the details of an earlier call are gone.
+  // Returns the status for one call. Clears the details of the previous call.
   gantry_status* get() {
     clear_error();
     status_.struct_size = sizeof status_;
@@ -173,12 +172,12 @@ class StatusBuffer {
     return &status_;
   }
 
-  // Returns what the call reported. Precondition: call() or get().
+  // Returns the error that the call reported. Precondition: call() or get().
   //
-  // code     [in]   what it returned, not OK; it decides, whatever the status contains
-  // subject  [in]   the callee, for the message where there is none: "create of plugin acme.npu"
-  // returns  an Error with the callee's text, or, where it gave none or an unknown code, one that
-  //          reports that
+  // code     [in]   what the callee returned, not OK; used instead of the status's own code
+  // subject  [in]   the callee, for messages: "create of plugin acme.npu"
+  // returns  an Error with the callee's text. If the callee provides no text or an unknown code,
+  //          the Error reports that
   Error error(gantry_code code, std::string_view subject) const {
     if (thrown_) return bug(subject, " throws: ", shown_utf8(text())).with_reason("EXCEPTION");
     if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
@@ -207,7 +206,7 @@ class StatusBuffer {
   std::string_view text() const {
     return {text_, status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1};
   }
-  // A text field of fixed size; the other side may have left out the terminator.
+  // Reads a text field of fixed size, which may lack its terminator.
   template <std::size_t N>
   static std::string field(const char (&text)[N]) {
     return std::string(text, strnlen(text, N));

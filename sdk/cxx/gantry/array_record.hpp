@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/array_record.hpp - one stored array: in parameter lists, constant pools and virtual
-// machines.
+// gantry/array_record.hpp - an array in a file: in parameter lists, constant pools and programs of
+// virtual machines.
 //
 //   offset 0     u64  magic       0xDD5E40F096B4A13F
 //          8     u64  reserved    0 in every known file; ignored
@@ -13,7 +13,7 @@
 //          ..    i64  nbytes
 //          ..    data, compact, row-major; at any address
 //
-// nbytes is read, not computed: most writers omit the lanes of a vector type.
+// nbytes determines the size of the data. Most writers omit the lanes of a vector type from it.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -30,7 +30,7 @@ namespace gantry {
 
 constexpr std::uint64_t array_record_magic = 0xDD5E40F096B4A13F;
 
-// The limit of numpy and of every known compiler; bounds the memory that a record reserves.
+// The limit of NumPy and of every known compiler. It also limits the memory for a shape.
 constexpr std::int32_t max_array_dimensions = 32;
 
 struct ArrayRecord {
@@ -38,22 +38,21 @@ struct ArrayRecord {
   std::vector<std::int64_t> shape;
   // A view into the reader's bytes, unaligned.
   std::span<const std::uint8_t> data;
-  // Offset of data, as the reader counts.
+  // Offset of data in the reader.
   std::uint64_t data_at = 0;
 };
 
-// Checks that an array in a file may have elements of this type: no addresses, and no width that no
-// compiler has.
+// Checks that an array in a file may have elements of this type.
 //
-// returns  UNSUPPORTED  a handle, or a code that this version does not know
-//          MALFORMED    a number of an impossible width
+// returns  UNSUPPORTED  a handle, or a type code that this version does not support
+//          MALFORMED    a number of a width that does not exist
 inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::string_view field) {
   const auto code = static_cast<TypeCode>(dtype.code);
   if (code == TypeCode::handle || code > TypeCode::float4_e2m1fn) {
     Error error =
         unsupported(field, ": dtype has code ", dtype.code,
-                    code == TypeCode::handle ? ", an address, which means nothing in a file"
-                                             : ", which this version does not know")
+                    code == TypeCode::handle ? ", an address, which has no meaning in a file"
+                                             : ", which this version does not support")
             .with_reason("ARRAY_RECORD");
     error.offset = at;
     return error;
@@ -69,7 +68,8 @@ inline Status check_record_dtype(gantry_dtype dtype, std::uint64_t at, std::stri
 }
 
 namespace detail {
-// Texts of errors follow the record's name, which is made for an error only.
+// Error messages begin after the record's name. The caller inserts it, so that the name is only
+// copied for an error.
 inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
   const auto refuse = [&](std::uint64_t at, const auto&... why) {
     return malformed(at, ": ", why...).with_reason("ARRAY_RECORD");
@@ -129,12 +129,12 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
 
 // Reads one record.
 //
-// in       [in, out] at the magic on entry, behind the data on success, anywhere on failure
-// field    [in]   what the record is, for messages: "constant 3"
+// in       [in, out] at the magic on entry, after the data on success, undefined after a failure
+// field    [in]   name of the record for messages: "constant 3"
 // returns  MALFORMED    at the first wrong field
-//          UNSUPPORTED  an element type that no file can hold
+//          UNSUPPORTED  an element type that is not supported in files
 // lifetime data views the reader's bytes
-// costs    time and memory O(ndim); data is not touched
+// costs    time and memory O(ndim); the data are not read
 // source   apache/tvm include/tvm/runtime/ndarray.h (v0.4 to v0.20), tensor.h (later)
 inline Result<ArrayRecord> read_array_record(ByteReader& in, std::string_view field) {
   auto record = detail::read_unnamed_array_record(in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/attribute.hpp - one property of a device: a number, a text, or none.
+// gantry/attribute.hpp - an attribute of a device: a number, a text, or none.
 #pragma once
 
 #include <concepts>
@@ -12,10 +12,10 @@
 
 namespace gantry {
 
-// Returned by a function that reads GANTRY_ATTRIBUTE_*.
+// The value of one GANTRY_ATTRIBUTE_*.
 class Attribute {
  public:
-  // The property does not apply.
+  // None: the attribute does not apply to the device.
   Attribute() = default;
   template <std::integral Number>
   Attribute(Number number)  // NOLINT: implicit by design
@@ -28,7 +28,7 @@ class Attribute {
       : form_(number ? Form::number : Form::none),
         number_(static_cast<std::int64_t>(number.value_or(0))) {}
 
-  // NULL where it is something else.
+  // Each returns NULL if the attribute is of another kind.
   const std::int64_t* number() const { return form_ == Form::number ? &number_ : nullptr; }
   const std::string* text() const { return form_ == Form::text ? &text_ : nullptr; }
 

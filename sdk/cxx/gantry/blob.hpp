@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/blob.hpp - one payload while it is loaded.
+// gantry/blob.hpp - a payload while it is loaded.
 //
 //     Result<Payload> read_payload(Blob& blob) {
 //       Payload payload;
@@ -9,8 +9,8 @@
 //       return payload;
 //     }
 //
-// Where the reader stands when the loader returns is where the payload ends. loader.hpp reports it
-// to the host, and refuses bytes that are left in a payload of known length.
+// The payload ends at the reader's position when the loader returns. loader.hpp reports this
+// position to the host, and rejects bytes that are left in a payload of known length.
 #pragma once
 
 #include <gantry/loader.h>
@@ -32,7 +32,7 @@ enum class ArgumentTags : std::uint32_t {
   yes = GANTRY_ARGUMENT_TAGS_YES,
 };
 
-// Which numbers stored constants have for the kinds of values.
+// The numbering of value kinds in stored constants.
 enum class Numbering : std::uint32_t {
   unknown = GANTRY_NUMBERING_UNKNOWN,
   packed = GANTRY_NUMBERING_PACKED,
@@ -40,7 +40,7 @@ enum class Numbering : std::uint32_t {
   ffi = GANTRY_NUMBERING_FFI,
 };
 
-// A number that this version does not know is `unknown`.
+// Numbers of later versions are `unknown`.
 constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
   return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
                                                        : ArgumentTags{blob.argument_tags};
@@ -49,7 +49,7 @@ constexpr Numbering numbering_of(const gantry_blob& blob) {
   return blob.numbering > GANTRY_NUMBERING_FFI ? Numbering::unknown : Numbering{blob.numbering};
 }
 
-// Bytes of a payload that stay valid as long as the pin is held.
+// Bytes of a payload, which are valid as long as `pin`.
 struct PayloadBytes {
   ObjectRef pin;
   std::span<const std::uint8_t> bytes;
@@ -58,34 +58,34 @@ struct PayloadBytes {
 class Blob {
  public:
   // raw      [in]   borrowed
-  // node     [in]   the new module's own node, borrowed; NULL: there is none
+  // node     [in]   node of the new module, borrowed; may be NULL
   explicit Blob(const gantry_blob& raw, gantry_object* node = nullptr)
       : raw_(raw), node_(node), reader_(std::span(raw.data, raw.size)) {}
   Blob(const Blob&) = delete;
   Blob& operator=(const Blob&) = delete;
 
   ByteReader& reader() { return reader_; }
-  // True if the payload is all of the bytes; else what follows it does, too.
+  // True if the payload has exactly these bytes. False: other data may follow it.
   bool is_exact() const { return (raw_.flags & GANTRY_BLOB_EXACT) != 0; }
   ArgumentTags argument_tags() const { return argument_tags_of(raw_); }
   Numbering numbering() const { return numbering_of(raw_); }
-  // As in the container: an alias of the manifest stays the alias.
+  // The type key in the container, which may be an alias in the manifest.
   std::string_view type_key() const { return view_of(raw_.type_key); }
-  // For messages: entry 2 "cuda" of model.so
+  // Location for messages: entry 2 "cuda" of model.so
   std::string_view origin() const { return view_of(raw_.origin); }
-  // For Host::find; valid as long as the module, which must not retain it.
+  // The module's node, for Host::find. Valid as long as the module, which must not retain it.
   gantry_object* node() const { return node_; }
   const gantry_blob& raw() const { return raw_; }
 
-  // Returns the bytes before the reader's place, kept.
+  // Returns the bytes before the reader's position and a reference that keeps them valid.
   PayloadBytes keep() const {
     return {ObjectRef::share(raw_.pin), std::span(raw_.data, reader_.offset())};
   }
 
   // Checks that a payload of known length has no bytes left.
   //
-  // in       [in]   over this payload's bytes, behind its last field
-  // returns  MALFORMED  bytes are left where the blob is EXACT, with their offset (BLOB_TRAILING)
+  // in       [in]   over this payload's bytes, after its last field
+  // returns  MALFORMED  the length is known and bytes are left (BLOB_TRAILING); has their offset
   Status check_end(const ByteReader& in) const {
     if (!is_exact() || in.at_end()) return {};
     return malformed(in.offset(), "payload has ", in.left(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/byte_reader.hpp - the only reader of bytes that come from outside.
+// gantry/byte_reader.hpp - a bounded reader for untrusted bytes: little-endian, any alignment.
 //
-// Little-endian, any alignment, bounded. Every read has the name of its field, for errors; a count
-// is compared with the bytes that are left before memory is reserved; only numbers are copied.
-// Offsets count from the first byte of the outermost span (`base` of a sub-reader).
+// Each read takes the name of its field for error messages. A count is compared with the bytes that
+// are left before memory is reserved. Bytes and strings are returned as views, numbers as copies.
+// Offsets are relative to the first byte of the outermost reader.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -17,11 +17,11 @@
 
 namespace gantry {
 
-// Numbers of a file with their offsets, for errors of later checks.
+// An array of numbers with the offset of each, so that later checks can report it.
 template <class T>
 struct NumberArray {
   std::vector<T> value;
-  // Of element 0.
+  // Offset of element 0.
   std::uint64_t at = 0;
   std::uint64_t offset_of(std::size_t i) const { return at + i * sizeof(T); }
 };
@@ -31,8 +31,8 @@ using I64Array = NumberArray<std::int64_t>;
 
 class ByteReader {
  public:
-  // bytes    [in]   borrowed; valid as long as the reader and its views
-  // base     [in]   offset() of the first byte
+  // bytes    [in]   borrowed; must outlive the reader and its views
+  // base     [in]   offset() of the first byte; not 0 for a sub-reader
   explicit ByteReader(std::span<const std::uint8_t> bytes, std::uint64_t base = 0)
       : bytes_(bytes), base_(base) {}
 
@@ -40,8 +40,9 @@ class ByteReader {
   std::uint64_t left() const { return bytes_.size() - at_; }
   bool at_end() const { return left() == 0; }
 
-  // Each returns the value, or malformed at the offset of the field:
-  // "<field>: needs 8 bytes, 3 left".
+  // Each reads one number.
+  //
+  // returns  MALFORMED  at the offset of the field: "<field>: needs 8 bytes, 3 left"
   Result<std::uint8_t> read_u8(const char* field) { return read<std::uint8_t>(field); }
   Result<std::uint16_t> read_u16(const char* field) { return read<std::uint16_t>(field); }
   Result<std::uint32_t> read_u32(const char* field) { return read<std::uint32_t>(field); }
@@ -49,14 +50,14 @@ class ByteReader {
   Result<std::int32_t> read_i32(const char* field) { return read<std::int32_t>(field); }
   Result<std::int64_t> read_i64(const char* field) { return read<std::int64_t>(field); }
 
-  // Returns the next sizeof(T) bytes as a struct of numbers without padding.
+  // Reads sizeof(T) bytes as a struct of numbers without padding.
   template <class T>
   Result<T> read_record(const char* field) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) == 1);
     return read<T>(field);
   }
 
-  // Returns the next `size` bytes, as a view.
+  // Returns a view of the next `size` bytes.
   Result<std::span<const std::uint8_t>> read_bytes(std::uint64_t size, const char* field) {
     if (size > left()) return too_short(field, size);
     const auto view = bytes_.subspan(at_, size);
@@ -68,8 +69,9 @@ class ByteReader {
     return {};
   }
 
-  // u64 length, then bytes: a view, not terminated, any content. Malformed at the length's offset:
-  // "<field>: length 99, room for 12".
+  // Reads a u64 length and as many bytes. The view is not terminated and may contain any byte.
+  //
+  // returns  MALFORMED  at the offset of the length: "<field>: length 99, room for 12"
   Result<std::string_view> read_string(const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t size, read_u64(field));
@@ -84,8 +86,10 @@ class ByteReader {
     return std::string_view(reinterpret_cast<const char*>(view.data()), view.size());
   }
 
-  // u64 count of items of at least `least_bytes` each (>= 1). Malformed at the count's offset:
-  // "<field>: count 9, room for 4".
+  // Reads a u64 count of items.
+  //
+  // min_bytes  [in]  size of the smallest item, at least 1
+  // returns    MALFORMED  at the offset of the count: "<field>: count 9, room for 4"
   Result<std::uint64_t> read_count(std::uint64_t min_bytes, const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t count, read_u64(field));
@@ -98,12 +102,12 @@ class ByteReader {
     return count;
   }
 
-  // u64 count, then that many numbers.
+  // Each reads a u64 count and as many numbers.
   Result<U64Array> read_u64_array(const char* field) { return read_array<std::uint64_t>(field); }
   Result<U32Array> read_u32_array(const char* field) { return read_array<std::uint32_t>(field); }
   Result<I64Array> read_i64_array(const char* field) { return read_array<std::int64_t>(field); }
 
-  // `count` numbers without a count before them.
+  // Reads `count` numbers that no count precedes.
   template <class T>
   Result<NumberArray<T>> read_numbers(std::uint64_t count, const char* field) {
     if (count > left() / sizeof(T)) {
@@ -116,15 +120,14 @@ class ByteReader {
     return array;
   }
 
-  // Returns a reader over the next `size` bytes, which this one skips. Offsets are those of this
-  // one.
+  // Skips `size` bytes and returns a reader over them. Its offsets continue those of this reader.
   Result<ByteReader> sub_reader(std::uint64_t size, const char* field) {
     const std::uint64_t start = offset();
     GANTRY_TRY(const auto view, read_bytes(size, field));
     return ByteReader(view, start);
   }
 
-  // Returns the next bytes without reading them; fewer than `size` near the end.
+  // Returns up to `size` of the next bytes without skipping them.
   std::span<const std::uint8_t> peek(std::uint64_t size) const {
     return bytes_.subspan(at_, size < left() ? size : left());
   }
@@ -155,6 +158,6 @@ class ByteReader {
 };
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "the format is little-endian and so are our hosts");
+              "the format is little-endian; only little-endian hosts are supported");
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/call.hpp - one call of a function: its arguments, and errors that name them.
+// gantry/call.hpp - reads the arguments of a call. Errors name the argument.
 //
 //     // usage "set_input(name, tensor)"
 //     Result<Value> set_input(Module& module, const Call& call) {
@@ -28,7 +28,7 @@
 namespace gantry {
 
 namespace detail {
-// Returns the i-th name in "f(a, b[, c], ...)" without brackets; empty: there is none.
+// Returns the i-th name in "f(a, b[, c], ...)" without brackets; empty if there is none.
 inline std::string_view argument_name(std::string_view usage, std::size_t i) {
   const std::size_t open = usage.find('(');
   if (open == std::string_view::npos || !usage.ends_with(')')) return {};
@@ -46,16 +46,16 @@ inline std::string_view argument_name(std::string_view usage, std::size_t i) {
 }
 }  // namespace detail
 
-// Reading an argument allocates nothing unless it is refused.
+// Reading an argument allocates memory for an error only.
 struct Call {
   // "set_input(name, tensor)"; empty: errors do not begin with it.
   std::string_view usage;
-  // Never NULL in a call that the host makes.
+  // Not NULL in calls by the host.
   const gantry_env* env;
   // Borrowed for the call.
   std::span<const gantry_value> args;
 
-  // returns  INVALID  another number of arguments (ARGUMENT_COUNT)
+  // returns  INVALID  the number of arguments differs (ARGUMENT_COUNT)
   Status count_is(std::size_t count) const { return count_is(count, count); }
   Status count_is(std::size_t min, std::size_t max) const {
     if (args.size() >= min && args.size() <= max) return {};
@@ -64,19 +64,20 @@ struct Call {
         .with_reason("ARGUMENT_COUNT");
   }
 
-  // Each returns argument i, or INVALID: it is of another kind (ARGUMENT_KIND), or absent
-  // (ARGUMENT_COUNT).
+  // Each returns argument i.
+  //
+  // returns  INVALID  the argument is of another kind (ARGUMENT_KIND) or absent (ARGUMENT_COUNT)
   Result<std::int64_t> integer(std::size_t i) const {
     if (const auto number = has(i) ? value_int(args[i]) : std::nullopt) return *number;
     return wrong(i, "an integer");
   }
-  // A float or an integer.
+  // Accepts a float or an integer.
   Result<double> real(std::size_t i) const {
     if (has(i) && args[i].kind == GANTRY_FLOAT) return args[i].f;
     if (has(i) && args[i].kind == GANTRY_INT) return static_cast<double>(args[i].i);
     return wrong(i, "a float");
   }
-  // A view that is valid as long as the argument.
+  // lifetime as long as the argument
   Result<std::string_view> text(std::size_t i) const {
     if (const auto text = has(i) ? value_text(args[i]) : std::nullopt) return *text;
     return wrong(i, "a string or bytes");
@@ -95,9 +96,9 @@ struct Call {
       return tensor;
     return wrong(i, "a tensor");
   }
-  // As above, and compared with what is expected of it.
+  // Also compares the tensor with a spec.
   //
-  // returns  INVALID  also those of TensorMatch::failure()
+  // returns  INVALID  as above, and TensorMatch::failure()
   Result<gantry_tensor*> tensor(std::size_t i, const TensorSpec& expected, Extents& extents) const {
     GANTRY_TRY(gantry_tensor* const found, tensor(i));
     const TensorMatch match(*found, expected, env->device, extents);
@@ -109,13 +110,13 @@ struct Call {
     return tensor(i, expected, extents);
   }
 
-  // returns  INVALID (ARGUMENT_KIND, or ARGUMENT_COUNT where the argument is absent)
+  // returns  INVALID  reason ARGUMENT_KIND, or ARGUMENT_COUNT if the argument is absent
   Failure wrong(std::size_t i, std::string_view expected) const {
     const std::string found = has(i) ? kind_text(args[i].kind) : "absent";
     return refuse(title(i), " is ", found, ", expected ", expected)
         .with_reason(has(i) ? "ARGUMENT_KIND" : "ARGUMENT_COUNT");
   }
-  // returns  INVALID (ARGUMENT) with the usage before the text
+  // returns  INVALID  reason ARGUMENT; the text begins with the usage
   template <class... Parts>
   Failure refuse(const Parts&... parts) const {
     return invalid(prefix(), parts...).with_reason("ARGUMENT");

@@ -14,7 +14,8 @@
 
 namespace gantry {
 
-// A number printed as 0x1c40. Offsets and addresses are printed so, counts and sizes in decimal.
+// A number that is printed as 0x1c40. Use it for offsets and addresses; counts and sizes are
+// decimal.
 struct Hex {
   std::uint64_t value;
 };
@@ -42,7 +43,7 @@ class TextPiece {
   std::string_view text() const { return text_; }
 
  private:
-  // Holds every integer, and every double in its shortest form.
+  // Enough for every integer and for the shortest form of every double.
   static constexpr std::size_t kMaxDigits = 32;
 
   // One function for all types of a sign: to_chars() is large, and texts are joined in many places.
@@ -67,7 +68,7 @@ inline void append(std::string& to, std::initializer_list<TextPiece> pieces) {
   for (const TextPiece& piece : pieces) to.append(piece.text());
 }
 
-// parts    [in]   texts, characters, booleans, numbers and Hex
+// parts    [in]   strings, characters, booleans, numbers and Hex
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/descriptor.hpp - a file descriptor that is closed with its scope.
+// gantry/descriptor.hpp - a file descriptor that the destructor closes.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@ namespace gantry {
 
 class Descriptor {
  public:
-  // number   [in]   below 0: none
+  // number   [in]   negative: none
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
@@ -22,7 +22,7 @@ class Descriptor {
   void close() {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
   }
-  // Gives the descriptor to the caller.
+  // Transfers the descriptor to the caller.
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:

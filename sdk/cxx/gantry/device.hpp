@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/device.hpp - a class as a kind of device of the ABI: an object for each device, whose
-// functions have the names of gantry_device_table's.
+// gantry/device.hpp - exposes a class as a kind of device of the ABI. There is one object for each
+// device; its functions have the names of those in gantry_device_table.
 //
 //     class Device {
 //      public:
 //       static constexpr gantry::DeviceIdentity identity{.name = "acme", .type = 0};
 //
 //       static gantry::Result<std::int32_t> count(Plugin& plugin);
-//       // Returns the device with that index, or no_such_device(). A Result<Device> is possible,
-//       // too: an object for one call.
+//       // Returns the device with that index, or no_such_device(). May also return a
+//       // Result<Device>, an object for one call.
 //       static gantry::Result<Device*> at(Plugin& plugin, std::int32_t index);
 //
 //       gantry::Result<void*> alloc(const gantry_alloc& what);
 //       void free(void* data);
 //       gantry::Status copy(const gantry_copy& what, Stream* stream);
 //
-//       // Each may be absent, and some in groups only:
+//       // Optional; functions of streams, events and capture are optional as a group:
 //       gantry::Result<gantry::Attribute> attribute(std::int32_t kind) const;
 //       gantry::Status synchronize(Stream* stream);
 //       gantry::Result<Stream*> stream_create();
@@ -27,11 +27,12 @@
 //       capture_destroy(graph)
 //     };
 //
-// Streams, events and graphs are pointers to anything. A property that must not start a device is
-// `static Result<Attribute> attribute(Plugin&, std::int32_t index, std::int32_t kind)`. A function
-// that gives something back returns nothing, or a Status, which goes to the log.
+// Streams, events and graphs are pointers to any type. If attributes can be read without starting
+// the device, attribute may instead be `static Result<Attribute> attribute(Plugin&, std::int32_t
+// index, std::int32_t kind)`. Functions that release something return void, or a Status, which is
+// logged.
 //
-// The layer refuses flags that version 1.0 does not have (UNSUPPORTED, FLAGS), and answers
+// These templates reject flags that version 1.0 does not define (UNSUPPORTED, FLAGS) and implement
 // GANTRY_ATTRIBUTE_EXISTS.
 #pragma once
 
@@ -49,15 +50,15 @@
 namespace gantry {
 
 struct DeviceIdentity {
-  // [a-z][a-z0-9_]*, also in the manifest: "opencl"
+  // [a-z][a-z0-9_]*, as in the manifest: "opencl"
   const char* name;
-  // DLPack's number; 0: the core assigns one.
+  // DLPack's number. 0: the core assigns a number.
   std::int32_t type = 0;
-  // GANTRY_DEVICE_*, or-ed.
+  // Bitwise or of GANTRY_DEVICE_*.
   std::uint32_t flags = 0;
 };
 
-// The error for an index without a device.
+// Returns the error for an index without a device.
 //
 // returns  INVALID (DEVICE_INDEX)
 inline Failure no_such_device(std::string_view kind, std::int32_t index, std::int64_t count) {
@@ -67,9 +68,9 @@ inline Failure no_such_device(std::string_view kind, std::int32_t index, std::in
 
 namespace detail {
 
-// Refuses flags that this version does not know.
+// Rejects flags that are not in `known`.
 //
-// known    [in]   or-ed
+// known    [in]   bitwise or of flags
 // returns  UNSUPPORTED (FLAGS)
 inline Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_view function,
                           std::string_view kind) {
@@ -79,7 +80,7 @@ inline Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_
       .with_reason("FLAGS");
 }
 
-// A stream, event or graph as whatever pointer the device's class has for it.
+// A stream, event or graph. Converts to the pointer type that the device's class uses.
 struct Handle {
   void* pointer = nullptr;
   template <class T>
@@ -97,7 +98,7 @@ void* to_handle(std::unique_ptr<T> made) {
   return made.release();
 }
 
-// How many functions of a group the class has.
+// The number of functions of each group that the class has.
 template <class D>
 constexpr int stream_functions = requires(D& d) {
   d.stream_create();
@@ -156,7 +157,7 @@ Host host_of(const P& plugin) {
   }
 }
 
-// Runs a body with one device.
+// Calls body with one device.
 //
 // body     [in]   Status body(D&)
 template <class D, class P, class Body>
@@ -170,13 +171,13 @@ Status with_device(P& plugin, std::int32_t i, Body&& body) {
   }
 }
 
-// The same as a function of the table.
+// Like with_device(), for functions of the table.
 template <class P, class D, class Body>
 gantry_code on_device(void* self, std::int32_t i, gantry_status* status, Body&& body) {
   return abi_boundary(status, [&] { return with_device<D>(*static_cast<P*>(self), i, body); });
 }
 
-// The same for a function that returns nothing: a failure goes to the log.
+// Like on_device(), for functions that return nothing. A failure is logged.
 //
 // body     [in]   void or Status body(D&)
 template <class P, class D, class Body>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/device_name.hpp - DLPack's kinds of devices by number and by name: 4 is "opencl".
+// gantry/device_name.hpp - names and numbers of DLPack's device types: 4 is "opencl".
 #pragma once
 
 #include <gantry/tensor.h>
@@ -20,8 +20,8 @@ struct DlpackDevice {
   std::int32_t type;
   std::string_view name;
 };
-// source   dlpack.h 1.1, DLDeviceType; TVM's own numbers of releases up to v0.10 are translated
-//          where an artifact is read
+// source   dlpack.h 1.1, DLDeviceType. TVM's own numbers in releases up to v0.10 are translated
+//          when an artifact is read
 constexpr DlpackDevice dlpack_devices[] = {
     {1, "cpu"},        {2, "cuda"},     {3, "cuda_host"},     {4, "opencl"},
     {7, "vulkan"},     {8, "metal"},    {9, "vpi"},           {10, "rocm"},
@@ -30,7 +30,7 @@ constexpr DlpackDevice dlpack_devices[] = {
 };
 }  // namespace detail
 
-// returns  0 where DLPack has no such name
+// Returns 0 if DLPack has no such name.
 constexpr std::int32_t dlpack_number(std::string_view name) {
   for (const detail::DlpackDevice& device : detail::dlpack_devices) {
     if (device.name == name) return device.type;
@@ -38,7 +38,7 @@ constexpr std::int32_t dlpack_number(std::string_view name) {
   return 0;
 }
 
-// returns  empty where DLPack has no such number
+// Returns an empty text if DLPack has no such number.
 constexpr std::string_view dlpack_name(std::int32_t type) {
   for (const detail::DlpackDevice& device : detail::dlpack_devices) {
     if (device.type == type) return device.name;
@@ -50,7 +50,8 @@ constexpr bool same_device(gantry_device_id a, gantry_device_id b) {
   return a.type == b.type && a.index == b.index;
 }
 
-// Returns a device for messages: "opencl:0", or "device 64:0" for a number that a runtime assigned.
+// Returns the text of a device for messages: "opencl:0"; "device 64:0" for a number that a runtime
+// assigned.
 inline std::string device_text(gantry_device_id device) {
   const std::string_view name = dlpack_name(device.type);
   return name.empty() ? concat("device ", device.type, ':', device.index)

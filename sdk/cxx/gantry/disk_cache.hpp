@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/disk_cache.hpp - compiled device code, kept between processes.
+// gantry/disk_cache.hpp - caches compiled device code in files.
 //
 //     DiskCache cache({.directory = cache_directory + "/opencl"});
 //     const std::string key = DiskCache::key({"opencl program 1", driver, device, source});
@@ -10,16 +10,17 @@
 //       cache.store(key, *binary);
 //     }
 //
-// There is one file for each key, named by a digest of the key:
+// The cache has one file for each key. The file name is a digest of the key, and the content is:
 //
 //     "GTRYCCH1"  u64 key size  key  u64 content size  content  u64 checksum of all before
 //
-// The file contains the whole key, so that two keys with one digest are distinct. A file is created
-// atomically, by rename, and checked when it is read: a damaged file is logged and ignored. Nothing
-// fails: without a directory, or with one that cannot be written, there is no cache. The checksum
-// detects damage, not attacks: only files that this user owns and others cannot write are read.
+// The whole key is stored, so keys with the same digest are not confused. Files are created
+// atomically, by rename, and checked when they are read; a damaged file is logged and ignored. No
+// function fails: nothing is cached if the directory is empty or cannot be written. The checksum
+// detects damage, not attacks; therefore only files that are owned by this user and not writable by
+// others are read.
 //
-// thread   any; processes may share a directory
+// thread   any; several processes may use one directory
 #pragma once
 
 #include <gantry/byte_reader.hpp>
@@ -52,13 +53,13 @@ namespace gantry {
 class DiskCache {
  public:
   struct Options {
-    // Created with the first file, for this user only. Empty: no cache.
+    // Created with the first file, accessible to this user only. Empty: nothing is cached.
     std::string directory;
-    // Of one content; larger ones are not stored.
+    // Maximum size of one content. Larger contents are not stored.
     std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
-    // Of all files: the oldest ones are removed when one is added.
+    // Maximum size of all files. The oldest files are removed when one is added.
     std::uint64_t max_bytes = std::uint64_t{1} << 30;
-    // Gets one line of text. May be empty.
+    // Called with one line of text. May be empty.
     std::function<void(std::string_view)> log = {};
   };
 
@@ -66,7 +67,7 @@ class DiskCache {
 
   const std::string& directory() const { return options_.directory; }
 
-  // Joins the parts of a key; two different lists have different keys.
+  // Joins parts to a key. Different lists of parts have different keys.
   static std::string key(std::initializer_list<std::string_view> parts) {
     std::string key;
     for (const std::string_view part : parts) {
@@ -76,12 +77,14 @@ class DiskCache {
     return key;
   }
 
-  // Returns the path of a key's file, which may not exist.
+  // Returns the path of a key's file, whether it exists or not.
   std::string path_of(std::string_view key) const {
     return concat(options_.directory, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
   }
 
-  // returns  the content; nullopt: there is none, or its file is unusable, which is logged
+  // Returns the content of a key; nullopt if it is not stored or its file is unusable, which is
+  // logged.
+  //
   // costs    one read of the file
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
     if (options_.directory.empty()) return std::nullopt;
@@ -97,15 +100,15 @@ class DiskCache {
     return std::nullopt;
   }
 
-  // Stores a content, and replaces the one that the key had.
+  // Stores a content and replaces an earlier one of the key.
   //
-  // returns  false if it is not stored; logged the first time that the directory cannot be written
-  // costs    one write, one fsync, and a stat of every file of the directory
+  // returns  false if the content is not stored. The first failed write is logged
+  // costs    one write, one fsync, and one stat for every file in the directory
   bool store(std::string_view key, std::span<const std::uint8_t> content) {
     if (options_.directory.empty() || content.size() > options_.max_file_bytes) return false;
     const std::string path = path_of(key);
     if (const int error = write(path, key, content); error != 0) {
-      if (!told_.exchange(true))
+      if (!write_failure_logged_.exchange(true))
         log(concat("cache file ", path, " cannot be written: ", std::strerror(error)));
       return false;
     }
@@ -113,7 +116,7 @@ class DiskCache {
     return true;
   }
 
-  // Removes a content that is not usable: a driver refuses the binary.
+  // Removes the content of a key, for example after a driver has rejected the binary.
   void remove(std::string_view key) const {
     if (!options_.directory.empty()) unlink(path_of(key).c_str());
   }
@@ -123,7 +126,7 @@ class DiskCache {
   static constexpr std::string_view suffix = ".cache";
   static constexpr std::string_view unfinished = ".cache.tmp";
 
-  // FNV-1a of 64 bits.
+  // FNV-1a, 64 bits.
   static std::uint64_t digest(std::string_view bytes, std::uint64_t seed) {
     std::uint64_t sum = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
     for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
@@ -150,7 +153,7 @@ class DiskCache {
   Result<std::vector<std::uint8_t>> read(int file, std::string_view key) const {
     struct stat is;
     if (fstat(file, &is) != 0) return unavailable(std::strerror(errno));
-    if (!S_ISREG(is.st_mode)) return unavailable("it is no regular file");
+    if (!S_ISREG(is.st_mode)) return unavailable("it is not a regular file");
     if (is.st_uid != geteuid() || (is.st_mode & (S_IWGRP | S_IWOTH)) != 0)
       return unavailable("another user can write it");
     const auto size = static_cast<std::uint64_t>(is.st_size);
@@ -177,13 +180,13 @@ class DiskCache {
     if (!in.at_end()) return malformed(in.offset(), in.left(), " bytes follow the checksum");
     if (sum != digest({reinterpret_cast<const char*>(bytes.data()), checked}, 0))
       return malformed(checked, "checksum does not match");
-    if (found != key) return malformed(magic.size(), "it holds another key");
+    if (found != key) return malformed(magic.size(), "it contains another key");
     const std::size_t at = static_cast<std::size_t>(checked) - content.size();
     return std::vector<std::uint8_t>(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                                      bytes.begin() + static_cast<std::ptrdiff_t>(checked));
   }
 
-  // returns  0, or errno
+  // Returns 0 or an errno.
   int write(const std::string& path, std::string_view key,
             std::span<const std::uint8_t> content) const {
     std::string bytes(magic);
@@ -213,7 +216,8 @@ class DiskCache {
     return 0;
   }
 
-  // Creates every missing directory of the path, for this user only.
+  // Creates every missing directory of the path with access for this user only. Returns 0 or an
+  // errno.
   int make_directory() const {
     std::string path;
     for (const auto& part : std::filesystem::path(options_.directory)) {
@@ -225,7 +229,8 @@ class DiskCache {
     return 0;
   }
 
-  // Removes the oldest files until the rest fits, and unfinished files that are an hour old.
+  // Removes the oldest files until the total size is within the limit, and temporary files older
+  // than an hour.
   void make_room() const {
     struct Entry {
       std::filesystem::file_time_type written;
@@ -239,7 +244,7 @@ class DiskCache {
     for (std::filesystem::directory_iterator at(options_.directory, error), end;
          !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
-      // Removed by another process.
+      // Set if another process has removed the file.
       std::error_code gone;
       const auto written = std::filesystem::last_write_time(at->path(), gone);
       if (gone) continue;
@@ -264,7 +269,7 @@ class DiskCache {
   }
 
   Options options_;
-  std::atomic<bool> told_{false};
+  std::atomic<bool> write_failure_logged_{false};
 };
 
 }  // namespace gantry

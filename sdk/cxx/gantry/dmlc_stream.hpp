@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/dmlc_stream.hpp - dmlc-core's serializer over a payload and over a sink: for loaders that
-// are written against dmlc::Stream.
+// gantry/dmlc_stream.hpp - payloads and sinks as dmlc::Stream, for existing loaders that use
+// dmlc-core's serializer.
 //
 //     Result<Payload> payload = read_with_dmlc(bytes, consumed, [](dmlc::Stream* strm) {
 //       Payload p;                                    // an existing body, unchanged
@@ -14,8 +14,8 @@
 //     SinkStream out(&sink);                            // in save_binary, inside abi_boundary()
 //     out.Write(payload->format);
 //
-// dmlc-core reserves memory for a length that it has read before it compares it with the bytes that
-// are left. Check the lengths first, by a ByteReader, or by the `payload` layout in the manifest.
+// dmlc-core allocates memory for a length before it compares the length with the bytes that are
+// left. Check lengths first with a ByteReader or with the `payload` layout in the manifest.
 #pragma once
 
 #include <gantry/module.h>
@@ -33,8 +33,8 @@
 
 namespace gantry {
 
-// Reads a payload and nothing behind it. A read past the end returns the bytes that are left, as
-// dmlc's own streams do, and is recorded: many loaders ignore the result of Read.
+// A stream over one payload. A read past the end returns the bytes that are left, like dmlc's own
+// streams, and is recorded in status(), because many loaders ignore the result of Read.
 class PayloadStream : public dmlc::SeekStream {
  public:
   // bytes    [in]   borrowed
@@ -65,9 +65,9 @@ class PayloadStream : public dmlc::SeekStream {
   }
   std::size_t Tell() override { return at_; }
 
-  // Returns the bytes before the stream's position, which load_binary reports.
+  // Returns the number of bytes before the stream's position, which load_binary reports.
   std::uint64_t consumed() const { return at_; }
-  // returns  MALFORMED  a read went past the end; the offset is that of the first such read
+  // returns  MALFORMED  a read went past the end; has the offset of the first such read
   const Status& status() const { return status_; }
 
  private:
@@ -80,8 +80,8 @@ class PayloadStream : public dmlc::SeekStream {
   Status status_;
 };
 
-// Writes to a sink of the host. A failing sink throws an ErrorThrown, which abi_boundary() converts
-// to the sink's own code and text.
+// A stream that writes to a sink of the host. If the sink fails, Write throws an ErrorThrown, which
+// abi_boundary() converts to the sink's code and text.
 class SinkStream : public dmlc::Stream {
  public:
   // sink     [in]   borrowed
@@ -100,7 +100,7 @@ class SinkStream : public dmlc::Stream {
   }
 
   std::uint64_t written() const { return written_; }
-  // Returns the offset of the next byte in the file, for alignment.
+  // Returns the offset of the next byte in the file. Use it to align data.
   std::uint64_t position() const { return sink_->position + written_; }
 
  private:
@@ -108,16 +108,16 @@ class SinkStream : public dmlc::Stream {
   std::uint64_t written_ = 0;
 };
 
-// Runs an existing loader over a payload, and converts its failures to errors.
+// Runs an existing loader over a payload and converts its failures to errors. Exceptions that are
+// not listed propagate: call it inside abi_boundary().
 //
 // bytes     [in]   the payload; other bytes may follow
-// consumed  [out]  bytes that the loader read; untouched after a failure
-// body      [in]   T body(dmlc::Stream*), may be void
+// consumed  [out]  number of bytes that the loader read; unchanged after a failure
+// body      [in]   T body(dmlc::Stream*); T may be void
 // returns   the result of body, or MALFORMED
-//             BLOB_TRUNCATED  it read past the end
-//             DMLC_CHECK      one of its CHECKs failed, with that text, at the stream's position
-//             BLOB_LENGTH     a length in the payload is larger than memory
-//           other exceptions pass: call it inside abi_boundary()
+//             BLOB_TRUNCATED  the loader read past the end
+//             DMLC_CHECK      a CHECK of the loader failed; has its text and the stream's position
+//             BLOB_LENGTH     a length in the payload exceeds the memory
 template <class Body>
 auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed, Body&& body)
     -> Result<std::invoke_result_t<Body, dmlc::Stream*>> {
@@ -141,8 +141,7 @@ auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed
     GANTRY_CHECK(stream.status());
     return malformed(stream.consumed(), failed.what()).with_reason("DMLC_CHECK");
   } catch (const std::length_error&) {
-    return malformed(stream.consumed(),
-                     "payload: a length before this place is more than memory can hold")
+    return malformed(stream.consumed(), "payload: a length before this offset exceeds the memory")
         .with_reason("BLOB_LENGTH");
   }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/dtype_text.hpp - element types as text, and their sizes in bytes.
+// gantry/dtype_text.hpp - converts element types to and from text, and computes sizes in bytes.
 //
 //     float32  int8  uint4  bool  bfloat16  handle  complex64  float32x4  float8_e4m3fn
 //     float4_e2m1fnx2
 //
-// Codes are DLPack 1.1's. Text and record are one to one: dtype_text(parse_dtype(t)) is t for every
-// t in the canonical form, and parse_dtype(dtype_text(d)) is d for every d that parse_dtype can
-// give. Hence the boolean of one bit (uint1, compilers up to v0.23) is "bool", and DLPack's boolean
-// of one byte is "bool8".
+// Type codes are those of DLPack 1.1. Canonical texts and types correspond one to one:
+// dtype_text(parse_dtype(t)) is t for every canonical t, and parse_dtype(dtype_text(d)) is d for
+// every d that parse_dtype returns. Therefore "bool" is the boolean of one bit (uint1, compilers up
+// to v0.23) and "bool8" is DLPack's boolean of one byte.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -24,7 +24,7 @@
 
 namespace gantry {
 
-// DLPack 1.1 type codes. G3 artifacts of v0.14 to v0.20 use 6 to 8 with other meanings: their
+// DLPack 1.1 type codes. G3 artifacts of v0.14 to v0.20 use 6 to 8 with other meanings, which their
 // reader translates.
 enum class TypeCode : std::uint8_t {
   int_ = 0,
@@ -51,7 +51,7 @@ constexpr bool same_dtype(gantry_dtype a, gantry_dtype b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-// Bytes of one element, all lanes, rounded up: 1 for uint4, 16 for float32x4.
+// Returns the size of one element with all lanes, rounded up: 1 for uint4, 16 for float32x4.
 constexpr std::uint64_t element_bytes(gantry_dtype dtype) {
   return (std::uint64_t{dtype.bits} * dtype.lanes + 7) / 8;
 }
@@ -65,8 +65,8 @@ struct TypeName {
   std::uint8_t bits;
 };
 
-// A name with a width of its own comes before the base that it begins with. For equal code and
-// width the first one is the canonical form.
+// A name comes before the names that are a prefix of it. The first name of a code and width is the
+// canonical one.
 constexpr TypeName type_names[] = {
     {"float8_e3m4", TypeCode::float8_e3m4, 8},
     {"float8_e4m3b11fnuz", TypeCode::float8_e4m3b11fnuz, 8},
@@ -93,8 +93,8 @@ constexpr TypeName type_names[] = {
     {"int", TypeCode::int_, 0},
 };
 
-// Decimal digits at the front of `text`, without a leading zero; 0 where there are none or the
-// number is above `most`. What was read is taken off.
+// Removes a decimal number without a leading zero from the front of `text` and returns it. Returns
+// 0 if there is none or it is above `max`.
 inline std::uint32_t take_number(std::string_view& text, std::uint32_t max) {
   std::uint32_t number = 0;
   if (text.empty() || text.front() < '1' || text.front() > '9') return 0;
@@ -114,15 +114,14 @@ inline bool width_is_accepted(TypeCode code, std::uint32_t bits) {
 
 }  // namespace detail
 
-// Reads an element type.
+// Parses an element type.
 //
 // text     [in]   "<base><bits>[x<lanes>]", "bool", "handle" or a name such as "float8_e4m3fn",
-// each with lanes or
-//                 without; nothing before or after
-// returns  MALFORMED    no such type, width or lane count
-//          UNSUPPORTED  a type registered by the compiler's user ("custom[posit]32"), or a vector
-//          of unknown length
-// source   spec of graph files: dtype strings
+//                 each with or without lanes
+// returns  MALFORMED    unknown type, width or lane count
+//          UNSUPPORTED  a type that was registered with the compiler ("custom[posit]32"), or a
+//                       vector of unknown length
+// source   dmlc/dlpack include/dlpack/dlpack.h; apache/tvm include/tvm/runtime/data_type.h
 inline Result<gantry_dtype> parse_dtype(std::string_view text) {
   const auto refuse = [&](const auto&... why) {
     return malformed(no_offset, "dtype ", quoted(text), ": ", why...).with_reason("DTYPE");
@@ -138,7 +137,7 @@ inline Result<gantry_dtype> parse_dtype(std::string_view text) {
     if (bits == 0) {
       bits = detail::take_number(rest, 128);
       if (!detail::width_is_accepted(name.code, bits)) {
-        return refuse("width is not one that ", name.text, " comes in");
+        return refuse("width is not supported for ", name.text);
       }
     }
     std::uint32_t lanes = 1;
@@ -160,7 +159,7 @@ inline Result<gantry_dtype> parse_dtype(std::string_view text) {
       "small floats");
 }
 
-// The canonical text of any record, also of one that no text can name: "code200_7x3".
+// Returns the canonical text of a type; "code200_7x3" for one that parse_dtype() never returns.
 inline std::string dtype_text(gantry_dtype dtype) {
   std::string text;
   for (const detail::TypeName& name : detail::type_names) {
@@ -174,19 +173,18 @@ inline std::string dtype_text(gantry_dtype dtype) {
   return dtype.lanes == 1 ? text : concat(text, "x", dtype.lanes);
 }
 
-// The type of a tensor: "float32[1, 64]".
+// Returns the type of a tensor: "float32[1, 64]".
 inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
   std::string text = dtype_text(dtype) + "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += concat(i == 0 ? "" : ", ", shape[i]);
   return text + "]";
 }
 
-// Bytes of a compact tensor.
+// Returns the size of a compact tensor in bytes.
 //
-// shape    [in]   dimensions, none: one element
-// returns  MALFORMED  a negative dimension, or a product above 2^63 - 1 (a dimension of 0 counts as
-// 1 there, so
-//                     that strides over the same shape cannot overflow either)
+// shape    [in]   dimensions; empty: one element
+// returns  MALFORMED  a dimension is negative, or the size exceeds 2^63 - 1. For this check a
+//                     dimension of 0 counts as 1, so that strides do not overflow either
 inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, gantry_dtype dtype) {
   constexpr std::uint64_t max = INT64_MAX;
   std::uint64_t bytes = element_bytes(dtype);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/error.hpp - what crosses the ABI as gantry_status: whose fault (code), a stable tag
-// (reason), one sentence (subject, found, limit), where in the bytes (offset), and one line of
-// context for each layer it passed.
+// gantry/error.hpp - the C++ form of gantry_status: a code that classifies the error, a stable tag
+// (reason), one sentence (subject, found, limit), an offset into the bytes that it is about, and
+// one line of context for each layer that has added one.
 //
 //     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
 //         .with_reason("TREE_SHORT");
@@ -20,7 +20,7 @@
 
 namespace gantry {
 
-// Whose fault, and so what the caller may do: gantry/status.h describes each.
+// The codes of gantry/status.h, which describes the cause of each and what the caller may do.
 enum class Code : gantry_code {
   ok = GANTRY_OK,
   malformed = GANTRY_MALFORMED,
@@ -33,7 +33,7 @@ enum class Code : gantry_code {
   bug = GANTRY_BUG,
 };
 
-// Returns the name of a code as people write it: "malformed".
+// Returns the name of a code for messages: "malformed".
 constexpr std::string_view name_of(Code code) {
   constexpr std::string_view names[] = {"ok",          "malformed", "unsupported",
                                         "unavailable", "exhausted", "invalid",
@@ -46,24 +46,24 @@ constexpr std::uint64_t no_offset = UINT64_MAX;
 
 struct Error {
   Code code = Code::bug;
-  // One sentence, present tense, no full stop; then lines of context.
+  // One sentence in the present tense without a full stop, then lines of context.
   std::string message;
-  // Into the bytes that the message is about.
+  // Offset into the bytes that the message is about.
   std::uint64_t offset = no_offset;
-  // A stable tag for programs: "BLOB_TRUNCATED". Empty: the code is enough.
+  // A stable tag for programs: "BLOB_TRUNCATED". May be empty.
   std::string reason;
-  // The driver's or the system's own number.
+  // Error number of the driver or the system.
   std::int64_t native_code = 0;
-  // "errno", "CUDA", "OPENCL". Empty: none.
+  // Origin of native_code: "errno", "CUDA", "OPENCL". Empty: no native code.
   std::string native_domain;
-  // The error object of an error that was raised elsewhere; usually none.
+  // The error object, if the error was raised as one. Usually empty.
   ObjectRef raised;
 
   Error() = default;
-  Error(Code whose, std::string text, std::uint64_t where = no_offset) noexcept
-      : code(whose), message(std::move(text)), offset(where) {}
+  Error(Code kind, std::string text, std::uint64_t where = no_offset) noexcept
+      : code(kind), message(std::move(text)), offset(where) {}
 
-  // Adds one line of context, outermost last: .at("while reading entry 2 \"cuda\" of model.so").
+  // Adds one line of context, outermost last: .at("while reading entry 2 \"cuda\" of model.so")
   template <class... Parts>
   Error& at(const Parts&... parts) & {
     append(message, {"\n  ", TextPiece(parts)...});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/failure.hpp - an error on its way out of functions, and a function that makes one for each
-// code.
+// gantry/failure.hpp - Failure, an Error while functions return it, and one function for each code
+// that creates it.
 //
 //     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
 //         .with_reason("TREE_SHORT");
@@ -22,12 +22,12 @@ namespace gantry {
 namespace detail {
 struct KeptError {
   Error error;
-  // True while the preallocated slot is in use. NULL: the error is on the heap.
+  // `taken` of the preallocated error; NULL if the error is on the heap.
   std::atomic<bool>* slot = nullptr;
 };
 
-// Preallocated errors for out-of-memory; each is freed with the error. Every library has its own,
-// so an error remembers where it is.
+// Preallocated errors for when memory is exhausted. Each shared library has its own array, so
+// KeptError stores which element it is in.
 struct ReservedError {
   std::atomic<bool> taken{false};
   alignas(KeptError) std::byte storage[sizeof(KeptError)]{};
@@ -40,7 +40,7 @@ inline constinit ReservedError reserved_errors[8];
     if (!reserved.taken.exchange(true))
       return new (reserved.storage) KeptError{std::move(error), &reserved.taken};
   }
-  // Nine errors at once without memory for one.
+  // Memory is exhausted and all preallocated errors are in use.
   std::terminate();
 }
 
@@ -70,11 +70,11 @@ inline constinit ReservedError reserved_errors[8];
 }
 }  // namespace detail
 
-// An error on its way out of functions: one pointer, so that a call that succeeds carries nothing
-// of it.
+// An error while functions return it: one pointer, so that a Result is no larger than its value or
+// a pointer.
 class [[nodiscard]] Failure {
  public:
-  // costs    one allocation; without memory, one of a few preallocated errors
+  // costs    one allocation; if it fails, a preallocated error is used
   [[gnu::cold]] explicit Failure(Error&& error) noexcept : error_(detail::keep(std::move(error))) {}
   [[gnu::cold]] Failure(const Failure& other)
       : error_(other.error_ != nullptr ? detail::keep(Error(other.error_->error)) : nullptr) {}
@@ -87,16 +87,15 @@ class [[nodiscard]] Failure {
     if (error_ != nullptr) detail::drop(error_);
   }
 
-  // Precondition of all: not moved from.
+  // Precondition: not moved from.
   Error& error() const {
     assert(error_ != nullptr);
     return error_->error;
   }
-  // NOLINTNEXTLINE: where a function returns a bare Error
+  // NOLINTNEXTLINE: implicit, for functions that return an Error
   operator Error() && { return std::move(error()); }
 
-  // As the members of Error. Without memory for more text the error is returned without it: these
-  // are called where functions return an error, and must not throw.
+  // Like the members of Error, but never throw: if memory is exhausted, the text is not added.
   Failure&& with_reason(std::string_view tag) && noexcept {
     detail::assign(error().reason, tag);
     return std::move(*this);
@@ -121,14 +120,14 @@ class [[nodiscard]] Failure {
 };
 
 namespace detail {
-// Without memory for the text, that is the error.
+// If there is no memory for the text, the error is EXHAUSTED instead.
 [[gnu::cold]] inline Failure failure(Code code, std::uint64_t offset,
                                      std::initializer_list<TextPiece> text) noexcept {
   Error made(code, {}, offset);
   try {
     append(made.message, text);
   } catch (...) {
-    // Short texts: nothing is allocated.
+    // These texts fit in std::string without an allocation.
     made = Error(Code::exhausted, "out of memory");
     made.reason = "MEMORY";
   }
@@ -136,8 +135,7 @@ namespace detail {
 }
 }  // namespace detail
 
-// One function for each code but ok. Only malformed() is about bytes, so only it takes an offset
-// first.
+// One function for each code but `ok`. malformed() is about bytes and therefore takes an offset.
 template <class... Parts>
 Failure malformed(std::uint64_t offset, const Parts&... parts) {
   return detail::failure(Code::malformed, offset, {TextPiece(parts)...});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/handle.hpp - the functions of the host, with results instead of codes.
+// gantry/handle.hpp - Host, a C++ class for the host's function table.
 //
 //     const gantry::Host host(raw);                         // valid as long as the plugin
-//     GANTRY_TRY(gantry::Value name, host.text("axpy"));    // one reference, released with it
+//     GANTRY_TRY(gantry::Value name, host.text("axpy"));    // owns one reference
 //     GANTRY_TRY(gantry::Value info, host.map({{name, shape}}));
-//     *result = info.take();                                // the caller's from now on
+//     *result = info.take();                                // transferred to the caller
 #pragma once
 
 #include <gantry/host.h>
@@ -24,7 +24,8 @@
 
 namespace gantry {
 
-// The host table with results instead of codes. One pointer. Errors contain the host's own text.
+// The host's functions with Result instead of codes. Errors contain the host's text. Has the size
+// of a pointer.
 //
 // thread   any
 class Host {
@@ -38,27 +39,27 @@ class Host {
   }
   bool is_cancelled(const gantry_env* env) const { return table_->is_cancelled(table_, env) != 0; }
 
-  // Returns an option of the plugin, or "threads", "cache_directory"; nullopt: it has no value.
+  // Returns an option of the plugin, or "threads" or "cache_directory"; nullopt if it has no value.
   //
-  // lifetime the text in it: as long as the host
+  // lifetime a text in it is valid as long as the host
   std::optional<gantry_value> option(std::string_view key) const {
     gantry_value value{};
     if (table_->config_get(table_, bytes_of(key), &value, nullptr) != GANTRY_OK) return {};
     return value;
   }
-  // returns  "" where the option has no value or is no text
+  // Returns "" if the option has no value or is not a text.
   std::string option_text(std::string_view key) const {
     const auto value = option(key);
     return std::string(value ? value_text(*value).value_or("") : "");
   }
 
-  // Returns a table of functions by its name; NULL: this host does not have it.
+  // Returns an extension, a table of functions, by its name; NULL if this host does not provide it.
   template <class Table>
   const Table* extension(const char* id) const {
     return static_cast<const Table*>(table_->get_extension(table_, id));
   }
 
-  // Copies of what is given.
+  // Each copies its argument.
   Result<Value> text(std::string_view text) const { return new_text(GANTRY_STRING, text); }
   Result<Value> bytes(std::string_view bytes) const { return new_text(GANTRY_BYTES, bytes); }
   Result<Value> shape(std::span<const std::int64_t> dims) const {
@@ -90,7 +91,7 @@ class Host {
     return map(std::span(entries.begin(), entries.size()));
   }
 
-  // like     [in]   device, dtype and shape; the rest is ignored
+  // like     [in]   device, dtype and shape; other members are ignored
   // scope    [in]   memory scope of the device; empty: "global"
   Result<Value> tensor_new(const gantry_tensor& like, std::string_view scope = {}) const {
     return made("tensor_new", [&](gantry_value* out, gantry_status* status) {
@@ -110,24 +111,24 @@ class Host {
                    status);
   }
 
-  // Makes a module of a pair that the caller owns until this succeeds.
+  // Creates a module. The caller owns the pair until this succeeds.
   //
-  // parent      [in]   kept alive, and its imports are the new module's; may be NULL
-  // device_type [in]   of its functions, as device_type() returns it; 0: the host
+  // parent      [in]   kept alive; the new module shares its imports; may be NULL
+  // device_type [in]   where its functions run, as device_type() returns it; 0: the host
   Result<Value> module_new(gantry_object* parent, gantry_module module,
                            std::int32_t device_type = 0) const {
     return made("module_new", [&](gantry_value* out, gantry_status* status) {
       return table_->module_new(table_, parent, module, device_type, out, status);
     });
   }
-  // As module_new.
+  // Creates a function, like module_new().
   Result<Value> function_new(gantry_object* parent, gantry_function function,
                              std::int32_t device_type = 0) const {
     return made("function_new", [&](gantry_value* out, gantry_status* status) {
       return table_->function_new(table_, parent, function, device_type, out, status);
     });
   }
-  // Makes an opaque object around a pointer that the caller owns until this succeeds.
+  // Creates an opaque object from a pointer. The caller owns the pointer until this succeeds.
   Result<Value> object_new(const gantry_object_type& type, void* self) const {
     return made("object_new", [&](gantry_value* out, gantry_status* status) {
       return table_->object_new(table_, &type, self, out, status);
@@ -141,8 +142,8 @@ class Host {
                          table_->object_get(table_, object, &type, &self, status.get()), status));
     return self;
   }
-  // returns  INVALID  the object is no module
-  // lifetime the texts in it: as long as the module
+  // returns  INVALID  the object is not a module
+  // lifetime texts in it are valid as long as the module
   Result<gantry_module_info> module_info(gantry_object* module) const {
     StatusBuffer status;
     gantry_module_info info{};
@@ -152,10 +153,10 @@ class Host {
     return info;
   }
 
-  // Returns a value that outlives the call whose argument `borrowed` is: objects are retained,
-  // borrowed texts copied.
+  // Returns a value that may outlive the call that has `borrowed` as an argument: objects are
+  // retained, borrowed texts are copied.
   //
-  // returns  INVALID  a tensor by reference, which cannot be kept (ARGUMENT_KIND)
+  // returns  INVALID  `borrowed` is a tensor by reference, which cannot be kept (ARGUMENT_KIND)
   Result<Value> keep(const gantry_value& borrowed) const {
     if (borrowed.kind == GANTRY_TENSOR_REF) {
       return invalid("value is a tensor by reference, which cannot be kept")
@@ -168,7 +169,8 @@ class Host {
     return Value::adopt(borrowed);
   }
 
-  // object   [in]   an array or a map (key, value, key, value)
+  // Returns the items of an array or a map (key, value, key, value).
+  //
   // lifetime as long as the object
   Result<std::span<const gantry_value>> items(gantry_object* object) const {
     StatusBuffer status;
@@ -196,7 +198,7 @@ class Host {
     });
   }
 
-  // Returns the number of a kind of device: "cuda".
+  // Returns the device type of a name: "cuda".
   Result<std::int32_t> device_type(std::string_view name) const {
     StatusBuffer status;
     std::int32_t type = 0;
@@ -204,7 +206,7 @@ class Host {
                          table_->device_type(table_, bytes_of(name), &type, status.get()), status));
     return type;
   }
-  // Translates a device number of the module's artifact.
+  // Translates a device type in the module's artifact to that of the runtime.
   Result<std::int32_t> device_type_in(gantry_object* module, std::int32_t number) const {
     StatusBuffer status;
     std::int32_t type = 0;
@@ -213,7 +215,7 @@ class Host {
                          status));
     return type;
   }
-  // Returns a device of any plugin, valid as long as the host.
+  // Returns a device of any plugin. Valid as long as the host.
   Result<gantry_device> device(gantry_device_id id) const {
     StatusBuffer status;
     gantry_device out{};

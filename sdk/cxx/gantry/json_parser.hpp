@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/json_parser.hpp - a JSON text of unknown origin as one flat list of its values and keys.
+// gantry/json_parser.hpp - parses untrusted JSON text into one flat list of its values and keys.
 //
 //     {"a": [1, "b"]}      0 {object, 1 member, ends at 5}
 //                          1 "a"   2 {array, 2 items, ends at 5}   3 {1}   4 {"b"}
 //
-// json_tree.hpp is what reads it.
+// JsonTree (json_tree.hpp) is the public interface to the list.
 #pragma once
 
 #include <gantry/quoted.hpp>
@@ -24,8 +24,8 @@
 
 namespace gantry {
 
-// An integer of up to 64 bits is `negative` if it has a minus sign, as -0 has, else a `count`. All
-// other numbers are fractions.
+// Integers that fit in 64 bits are `negative` if they have a minus sign, which includes -0, and
+// `count` otherwise. All other numbers are fractions.
 enum class JsonKind : std::uint8_t {
   null,
   boolean,
@@ -37,7 +37,7 @@ enum class JsonKind : std::uint8_t {
   object,
 };
 
-// The kind as messages name it: "a string".
+// Returns the name of a kind for messages: "a string".
 constexpr std::string_view name_of(JsonKind kind) {
   constexpr std::string_view names[] = {"null",       "a boolean", "a number", "a number",
                                         "a fraction", "a string",  "a list",   "an object"};
@@ -45,28 +45,28 @@ constexpr std::string_view name_of(JsonKind kind) {
 }
 
 struct JsonOptions {
-  // what the text is, for messages
+  // name of the text in messages
   std::string_view name = "text";
-  // of all errors
+  // reason of all errors
   std::string_view reason = "JSON";
-  // of the text's first byte; all offsets count from there
+  // offset of the text's first byte, added to all offsets
   std::uint64_t offset = 0;
-  // of containers within each other
+  // maximum number of nested containers
   std::size_t max_depth = 64;
 };
 
 namespace detail {
 
-// A value, or the key in front of a member's value. A container is an array or an object.
+// A value, or the key that precedes a member's value. A container is an array or an object.
 struct JsonItem {
   // offset in the text
   std::uint32_t at;
   JsonKind kind;
-  // a text with escapes, which lies in JsonItems::unescaped
+  // true for a string with escapes, which is stored in JsonItems::unescaped
   bool is_unescaped;
   // number, boolean   the value
-  // text              high: where it begins; low: its size
-  // container         high: how many items it has; low: the index of what follows it
+  // text              high: its offset; low: its size
+  // container         high: item count; low: index of the item after its last one
   std::uint64_t bits;
 
   bool is_container() const { return kind >= JsonKind::array; }
@@ -87,11 +87,11 @@ struct JsonItems {
   }
 };
 
-// Makes the list of a text. While a container is open, its bits hold the index of the container
-// around it and the number of items that container has so far.
+// Builds the list of a text. While a container is open, its bits contain the index of the enclosing
+// container and the number of items that the enclosing container has so far.
 //
-// Functions that return a bool return false if the text is not JSON: here_ is then at the byte at
-// fault.
+// Functions that return bool return false if the text is not JSON. here_ is then at the invalid
+// byte.
 class JsonParser {
  public:
   // out      [out]  empty on entry
@@ -127,7 +127,7 @@ class JsonParser {
     return malformed(options_.offset + at, options_.name, parts...).with_reason(options_.reason);
   }
 
-  // The byte at here_; 0 at the end.
+  // Returns the byte at here_, or 0 at the end.
   unsigned char next() const { return here_ == end_ ? 0 : static_cast<unsigned char>(*here_); }
   bool take(std::string_view word) {
     for (const char c : word) {
@@ -226,7 +226,7 @@ class JsonParser {
   bool string() {
     const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
     const char* const at = here_++;
-    // begins what is not in `unescaped` yet
+    // first byte that is not in `unescaped` yet
     const char* rest = here_;
     const std::size_t unescaped_at = out_.unescaped.size();
     bool has_escapes = false;
@@ -269,7 +269,7 @@ class JsonParser {
     if (!take("u") || !hex_digits(number)) return false;
     bool is_character = (number & 0xf800) != 0xd800;
     if ((number & 0xfc00) == 0xd800) {
-      // the first half of a character, which a second must follow
+      // A high surrogate. A low surrogate must follow.
       std::uint32_t low = 0;
       if (!take("\\u") || !hex_digits(low)) return false;
       number = 0x10000 + ((number & 0x3ff) << 10 | (low & 0x3ff));
@@ -308,7 +308,7 @@ class JsonParser {
     here_ += is_negative;
     const char* const whole = here_;
     if (!take_digits()) return false;
-    // A number may not go on behind a leading zero.
+    // A leading zero is the whole integer part.
     if (*whole == '0') here_ = whole + 1;
     const char* const whole_end = here_;
     if (next() == '.') {
@@ -340,8 +340,8 @@ class JsonParser {
     return true;
   }
 
-  // True if the number from `at` to here_, which no double can hold, is too large; false if it is
-  // too small.
+  // The number from `at` to here_ is out of the range of double. Returns true if it is too large,
+  // false if it is too small.
   bool is_above_one(const char* at, const char* whole_end) const {
     const char* const digit = std::find_if(at, here_, [](char c) { return c >= '1' && c <= '9'; });
     const char* power_at = std::find_if(at, here_, [](char c) { return c == 'e' || c == 'E'; });
@@ -357,7 +357,7 @@ class JsonParser {
   JsonItems& out_;
   const char* here_;
   const char* end_;
-  // the innermost container, its items so far, whether none of them has begun
+  // the innermost open container, its item count so far, and whether it has no item yet
   std::size_t open_ = none;
   std::size_t count_ = 0;
   bool begins_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/json_tree.hpp - a JSON text of unknown origin as a tree to descend.
+// gantry/json_tree.hpp - parses untrusted JSON text into a tree.
 //
 //     GANTRY_TRY(const JsonTree tree, JsonTree::parse(text, {.name = "graph"}));
 //     const std::optional<JsonValue> nodes = tree.root().find("nodes");
@@ -29,23 +29,23 @@ class JsonTree;
 
 // One value of a tree. The tree must outlive it and must not be moved.
 //
-// A value is also a range: of an array's items, of the values of an object's members; empty for all
-// others.
+// A value is also a range: the items of an array, or the values of an object's members. The range
+// of any other value is empty.
 class JsonValue {
  public:
   class Iterator;
 
   JsonKind kind() const { return item().kind; }
   bool is(JsonKind kind) const { return kind == this->kind(); }
-  // Of the value's first byte.
+  // Returns the offset of the value's first byte.
   std::uint64_t offset() const;
-  // Number of items or members; 0 for all others.
+  // Returns the number of items or members; 0 for other values.
   std::size_t size() const { return item().is_container() ? item().high() : 0; }
   Iterator begin() const;
   Iterator end() const;
 
-  // Returns the member of this name, the last one if there are several; nothing if the value is not
-  // an object.
+  // Returns the value of the member with this name, the last one if there are several; nullopt if
+  // there is none or the value is not an object.
   //
   // costs    O(size())
   std::optional<JsonValue> find(std::string_view key) const;
@@ -67,7 +67,7 @@ class JsonValue {
   friend class JsonTree;
   JsonValue(const JsonTree* tree, std::size_t at) : tree_(tree), at_(at) {}
   const detail::JsonItem& item() const;
-  // Index of the item behind this value and all that it contains.
+  // Returns the index of the first item after this value and its contents.
   std::size_t end_at() const { return item().is_container() ? item().low() : at_ + 1; }
 
   const JsonTree* tree_;
@@ -78,10 +78,10 @@ class JsonTree {
  public:
   // Parses a text.
   //
-  // text     [in]   UTF-8, with or without a byte order mark; a NUL byte outside of strings ends it
-  // returns  MALFORMED  the text is not JSON or has a number that no double can hold: the offset is
-  //                     one past the byte at fault; it is nested too deep: the offset is that of
-  //                     the innermost container allowed; it has 4 GiB or more
+  // text     [in]   UTF-8, with or without a byte order mark; ends at a NUL byte outside of strings
+  // returns  MALFORMED  the text is not JSON or contains a number out of the range of double: the
+  //                     offset is one past the invalid byte; it is nested too deep: the offset is
+  //                     that of the innermost container allowed; it has 4 GiB or more
   // lifetime the text must outlive the tree
   // costs    time and memory O(text)
   // source   RFC 8259
@@ -115,7 +115,7 @@ class JsonValue::Iterator {
   Iterator(JsonValue value, bool has_keys) : value_(value), has_keys_(has_keys) {}
 
   JsonValue value_;
-  // a key stands in front of each value
+  // true if a key precedes each value
   bool has_keys_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kernel_args.hpp - the values of a call as a kernel of a device payload takes them, by the
-// types in its record (kernel_table.hpp) and by its launch tags (launch_tags.hpp).
+// gantry/kernel_args.hpp - converts the values of a call to the arguments and launch extents of a
+// kernel, according to its parameter types (kernel_table.hpp) and launch tags (launch_tags.hpp).
 //
 //     // When the payload is read.
 //     GANTRY_TRY(const KernelCall kernel, KernelCall::parse(info));
@@ -14,7 +14,7 @@
 //     }
 //     GANTRY_TRY(const LaunchExtents extents, kernel.extents(args));
 //
-// Independent of drivers; a call allocates nothing.
+// Does not depend on a driver. Converting a call allocates no memory.
 #pragma once
 
 #include <gantry/dtype_text.hpp>
@@ -33,7 +33,7 @@
 
 namespace gantry {
 
-// The kind of a parameter. A tensor map is CUDA's: the value's pointer is the address of its 128
+// The kind of a parameter. A tensor map is specific to CUDA: the value is a pointer to its 128
 // bytes, which are passed by value.
 enum class ParameterKind : std::uint8_t {
   pointer,
@@ -45,17 +45,17 @@ enum class ParameterKind : std::uint8_t {
   tensor_map
 };
 
-// One argument as a driver takes it.
+// One argument in the form that drivers require.
 struct KernelArgument {
   ParameterKind kind = ParameterKind::pointer;
-  // Bytes of a scalar, 4 or 8; 0 for the others.
+  // Size of a scalar in bytes, 4 or 8; 0 for other kinds.
   std::uint8_t size = 0;
   alignas(
-      // Of a scalar, little-endian; zero behind its size.
+      // A scalar, little-endian, padded with zeros.
       8) std::array<std::uint8_t, 8> bytes{};
   // A pointer that the device's alloc returned, or NULL.
   void* data = nullptr;
-  // From data, of a tensor that is a part of another.
+  // Offset from data, for a tensor that is a view into another one.
   std::uint64_t byte_offset = 0;
 
   bool is_pointer() const { return kind == ParameterKind::pointer; }
@@ -64,13 +64,12 @@ struct KernelArgument {
 
 class KernelCall {
  public:
-  // Checks the record of one kernel, before it is called.
+  // Checks the record of one kernel.
   //
-  // returns  UNSUPPORTED  a parameter of a type that compilers do not pass to kernels
-  //                       (PARAMETER_TYPE)
-  //          others       see parse_launch_tags
+  // returns  UNSUPPORTED  a parameter type that compilers do not pass to kernels (PARAMETER_TYPE)
+  //          and the errors of parse_launch_tags()
   // costs    O(parameters + tags)
-  // source   apache/tvm src/runtime/pack_args.h: it passes these types and no others
+  // source   apache/tvm src/runtime/pack_args.h, which passes only these types
   static Result<KernelCall> parse(const KernelInfo& kernel) {
     KernelCall call;
     call.name_ = kernel.name;
@@ -96,7 +95,7 @@ class KernelCall {
   // Number of parameters and extents.
   std::size_t argument_count() const { return parameters_.size() + tags_.argument_count(); }
 
-  // Checks that a device that has a grid of blocks only can launch the kernel.
+  // Checks that a device whose launches only have a grid and a block can launch the kernel.
   //
   // device   [in]   for the message: "opencl"
   // returns  UNSUPPORTED  the kernel requires a cluster, a cooperative launch, a programmatic
@@ -104,7 +103,7 @@ class KernelCall {
   //                       PARAMETER_TYPE)
   Status needs_grid_and_block_only(std::string_view device) const {
     const auto refuse = [&](std::string_view what) {
-      return unsupported("kernel ", quoted(name_), " wants ", what, ", which ", device,
+      return unsupported("kernel ", quoted(name_), " requires ", what, ", which ", device,
                          " devices do not have");
     };
     if (tags_.has_cluster() || tags_.has_preferred_cluster())
@@ -121,7 +120,7 @@ class KernelCall {
     return {};
   }
 
-  // returns  INVALID  another number of arguments than the kernel takes (ARGUMENT_COUNT)
+  // returns  INVALID  `count` is not argument_count() (ARGUMENT_COUNT)
   Status check_count(std::size_t count) const {
     if (count == argument_count()) return {};
     return invalid("kernel ", quoted(name_), " gets ", count, " arguments, takes ",
@@ -130,15 +129,15 @@ class KernelCall {
         .with_reason("ARGUMENT_COUNT");
   }
 
-  // Reads one argument. Compiled code passes pointers and numbers of 64 bits, applications also
-  // tensors.
+  // Converts one argument. Compiled code passes pointers and 64-bit numbers; applications may also
+  // pass tensors.
   //
-  // i        [in]   of the parameter, below parameter_count()
-  // value    [in]   valid as long as the result is used
-  // device   [in]   on which the call runs; a tensor must be there
-  // returns  INVALID  a kind that the parameter does not take (ARGUMENT_KIND), a number that is out
-  //                   of the range of its type (ARGUMENT_RANGE), a tensor of another device
-  //                   (ARGUMENT_DEVICE)
+  // i        [in]   index of the parameter, below parameter_count()
+  // value    [in]   must outlive the result
+  // device   [in]   device of the call; a tensor must be on it
+  // returns  INVALID  the value's kind does not match the parameter (ARGUMENT_KIND), a number is
+  //                   out of the range of the parameter's type (ARGUMENT_RANGE), or a tensor is on
+  //                   another device (ARGUMENT_DEVICE)
   Result<KernelArgument> argument(std::size_t i, const gantry_value& value,
                                   gantry_device_id device) const {
     KernelArgument out;
@@ -158,11 +157,13 @@ class KernelCall {
       case ParameterKind::float64:
         return real<double>(i, value, out);
     }
-    return bug("parameter kind ", static_cast<int>(out.kind), " is none")
+    return bug("parameter kind ", static_cast<int>(out.kind), " is unknown")
         .with_reason("PARAMETER_TYPE");
   }
 
-  // Reads the extents among all arguments of a call. Precondition: check_count().
+  // Returns the launch extents.
+  //
+  // arguments  [in]  all arguments of the call. Precondition: check_count() succeeds
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
     Result<LaunchExtents> read = tags_.extents(arguments.subspan(parameters_.size()));
     if (!read.ok()) read.error().at("in a call of kernel ", quoted(name_));
@@ -170,7 +171,7 @@ class KernelCall {
   }
 
  private:
-  // A ParameterKind, or -1.
+  // Returns a ParameterKind, or -1 if kernels do not take the type.
   static int kind_of(gantry_dtype type, bool is_tensor_map) {
     const auto is = [&](TypeCode code, std::uint8_t bits) {
       return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
@@ -239,7 +240,8 @@ class KernelCall {
     if (value.kind != GANTRY_FLOAT)
       return refuse(i, kind_text(value.kind), ", expected a float").with_reason("ARGUMENT_KIND");
     if (std::isfinite(value.f) && std::abs(value.f) > std::numeric_limits<Number>::max()) {
-      // Converting it is undefined; hardware gives an infinity, as compiled code expects.
+      // The conversion is undefined in C++. Compiled code expects the infinity that hardware
+      // returns.
       return scalar(std::copysign(std::numeric_limits<Number>::infinity(),
                                   static_cast<Number>(std::signbit(value.f) ? -1 : 1)),
                     out);

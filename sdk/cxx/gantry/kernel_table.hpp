@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kernel_table.hpp - the kernels of a device payload, as cuda, opencl, vulkan, hip and metal
-// payloads store them.
+// gantry/kernel_table.hpp - reads and writes the kernel table of cuda, opencl, vulkan, hip and
+// metal payloads.
 //
-//   u64  kernel count, then for each
+//   u64  kernel count, then for each kernel
 //     str       kernel name
-//     str       name again, or empty (up to v0.23): never used, kept for writing
-//     u64 n     then n times u8 code, u8 bits, u16 lanes: the parameters' types
+//     str       name again, or empty (up to v0.23): unused, kept for writing
+//     u64 n     parameter count, then n times u8 code, u8 bits, u16 lanes: the types
 //     vec<str>  launch tags (launch_tags.hpp)
-//     vec<i32>  argument tags, 0 none, 1 tensor map; as many as parameters, or none. Only since
-//               v0.21
+//     vec<i32>  argument tags, 0 none, 1 tensor map; one for each parameter, or empty. Since v0.21
 //
-// The field itself does not show whether the last one exists. gantry_blob.argument_tags does; where
-// it is unknown, the reading is right that makes the rest of the payload fit.
+// The table does not show whether the last field exists; gantry_blob.argument_tags does. If that is
+// unknown, both layouts are tried, and the one with which the rest of the payload can be read is
+// used.
 #pragma once
 
 #include <gantry/blob.hpp>
@@ -51,24 +51,24 @@ class KernelTable {
   // In the order of the file.
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   std::size_t size() const { return kernels_.size(); }
-  // Index in kernels(); nullopt: there is none of that name.
+  // Returns the index in kernels(); nullopt if there is no kernel of that name.
   std::optional<std::size_t> index_of(std::string_view name) const {
     const auto found = index_.find(name);
     return found == index_.end() ? std::nullopt : std::optional(found->second);
   }
-  // NULL where there is none.
+  // Returns NULL if there is no kernel of that name.
   const KernelInfo* find(std::string_view name) const {
     const auto index = index_of(name);
     return index ? &kernels_[*index] : nullptr;
   }
-  // Views, valid as long as the table.
+  // lifetime as long as the table
   std::vector<std::string_view> names() const {
     std::vector<std::string_view> names;
     for (const KernelInfo& kernel : kernels_) names.push_back(kernel.name);
     return names;
   }
 
-  // Adds a kernel; false: another one has the name.
+  // Adds a kernel. Returns false if the table has a kernel of that name.
   bool add(KernelInfo kernel) {
     if (!index_.emplace(kernel.name, kernels_.size()).second) return false;
     kernels_.push_back(std::move(kernel));
@@ -90,7 +90,7 @@ inline Result<KernelInfo> read_kernel(ByteReader& in, bool has_argument_tags) {
     return malformed(at, "kernel ", quoted(kernel.name), ": ", why...).with_reason("KERNEL_TABLE");
   };
   if (kernel.name.empty()) return refuse(name_at, "name is empty");
-  if (kernel.name.find('\0') != std::string::npos) return refuse(name_at, "name holds a NUL");
+  if (kernel.name.find('\0') != std::string::npos) return refuse(name_at, "name contains a NUL");
   GANTRY_TRY(kernel.stored_name, in.read_string("kernel's own name"));
 
   GANTRY_TRY(const std::uint64_t parameter_count, in.read_count(4, "kernel parameters"));
@@ -132,7 +132,7 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
     GANTRY_TRY(KernelInfo kernel, read_kernel(in, has_argument_tags));
     const std::string name = kernel.name;
     if (!table.add(std::move(kernel))) {
-      return malformed(kernel_at, "kernel ", quoted(name), ": name comes twice")
+      return malformed(kernel_at, "kernel ", quoted(name), ": name occurs twice")
           .with_reason("KERNEL_TABLE");
     }
   }
@@ -143,13 +143,13 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
 
 // Reads one table.
 //
-// in       [in, out] at the count on entry, behind the last kernel on success, anywhere on failure
+// in       [in, out] at the count on entry, after the last kernel on success, undefined after a
+//                 failure
 // tags     [in]   blob.argument_tags()
-// rest     [in]   Status rest(ByteReader&): reads what follows in the payload, to the end that it
-//                 must have. Called with a copy of the reader, at most twice, and only where `tags`
-//                 is unknown
-// returns  MALFORMED  at the first wrong field; with `unknown` also where both readings fit, and
-//                     where neither does the error of the one that read further
+// rest     [in]   Status rest(ByteReader&): reads the rest of the payload and checks its end.
+//                 Called only if `tags` is unknown, at most twice, with a copy of the reader
+// returns  MALFORMED  at the first wrong field. If `tags` is unknown: both layouts fit, or neither;
+//                     then the error with the higher offset is returned
 // costs    time and memory O(bytes)
 // source   apache/tvm src/runtime/meta_data.h (up to v0.23), metadata.h (later)
 template <class Rest>
@@ -179,7 +179,8 @@ Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& 
   return with.error().offset >= without.error().offset ? std::move(with) : std::move(without);
 }
 
-// The same for a payload that is loaded: where the blob is EXACT, `rest` reads to its end.
+// Like above, for a payload that is being loaded. If its length is known, `rest` must read to its
+// end.
 //
 // rest     [in]   Status or any Result of rest(ByteReader&)
 template <class Rest>
@@ -192,7 +193,7 @@ Result<KernelTable> read_kernel_table(Blob& blob, Rest&& rest) {
 
 // Writes a table in the layout in which it was read.
 //
-// out      [in]   a dmlc::Stream, or anything with its Write
+// out      [in]   a dmlc::Stream, or a class with the same Write functions
 template <class Stream>
 void write_kernel_table(Stream& out, const KernelTable& table) {
   out.Write(static_cast<std::uint64_t>(table.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/kind_text.hpp - what a value is, in words, for messages: "a tensor", "an integer".
+// gantry/kind_text.hpp - names of value kinds for messages: "a tensor", "an integer".
 #pragma once
 
 #include <gantry/value.h>
@@ -13,8 +13,9 @@
 
 namespace gantry {
 
-// kind     [in]   of a gantry_value; forms of one thing have one name
-// returns  with its article; "of kind 99" for a kind that this version does not know
+// kind     [in]   kind of a gantry_value; all forms of strings, bytes and tensors have one name
+//                 each
+// returns  the name with its article; "of kind 99" for an unknown kind
 inline std::string kind_text(std::int32_t kind) {
   constexpr std::pair<std::int32_t, std::string_view> names[] = {
       {GANTRY_NONE, "none"},           {GANTRY_INT, "an integer"},

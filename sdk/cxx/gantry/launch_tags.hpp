@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/launch_tags.hpp - which call argument of a kernel is which extent of its launch.
+// gantry/launch_tags.hpp - maps the last arguments of a kernel call to the extents of its launch.
 //
 //     arguments of a call   [parameters][one integer for each axis tag][dynamic shared bytes]
 //     tags in the payload   "blockIdx.x" "threadIdx.x" "tirx.use_cooperative_launch"
 //                           "tirx.use_dyn_shared_memory"
-//                           flags take no argument; the shared-memory tag is the last
+//                           flags have no argument; the shared-memory tag is the last one
 //
-// The tags are in the compiler's order, which differs between kernels. Kernels with several stages
-// name an axis once for each (v0.12's convolutions have threadIdx.x three times), with one extent.
+// The order of the tags differs between kernels. A kernel with several stages may name an axis once
+// for each stage (convolutions of v0.12 name threadIdx.x three times); all of these arguments must
+// have the same value.
 #pragma once
 
 #include <gantry/value.h>
@@ -24,7 +25,7 @@
 
 namespace gantry {
 
-// The extents of a launch, from a call's integers. An axis that has no tag, or the value 0, is 1.
+// The extents of a launch. An axis is 1 if it has no tag or its argument is 0.
 struct LaunchExtents {
   std::array<std::uint32_t, 3> grid = {1, 1, 1};
   std::array<std::uint32_t, 3> block = {1, 1, 1};
@@ -34,8 +35,8 @@ struct LaunchExtents {
 };
 
 struct LaunchTags {
-  // For each axis argument, in the order of the arguments: 3 * rank + dimension, where rank 0 is
-  // the grid, 1 the block, 2 the cluster, 3 the preferred cluster.
+  // One element for each axis argument, in order: 3 * rank + dimension, where rank 0 is the grid, 1
+  // the block, 2 the cluster, and 3 the preferred cluster.
   std::vector<std::uint8_t> axes;
   bool has_dynamic_shared_memory = false;
   bool is_programmatic_dependent = false;
@@ -45,7 +46,7 @@ struct LaunchTags {
   std::size_t argument_count() const { return axes.size() + (has_dynamic_shared_memory ? 1 : 0); }
   bool has_cluster() const { return has_rank(2); }
   bool has_preferred_cluster() const { return has_rank(3); }
-  // 1 to 3: the highest dimension of grid and block that has a tag.
+  // Returns the number of dimensions that the tags of grid and block use: 1 to 3.
   std::uint32_t work_dimensions() const {
     std::uint32_t highest = 0;
     for (const std::uint8_t axis : axes) {
@@ -54,11 +55,11 @@ struct LaunchTags {
     return highest + 1;
   }
 
-  // Reads the launch part of a call's arguments.
+  // Reads the extents from the arguments of a call.
   //
-  // arguments  [in]   those after the kernel's parameters, argument_count() of them
-  // returns    INVALID  an argument that is no integer, is negative or, of an extent, does not fit
-  //                     in 32 bits; two extents of one axis that differ
+  // arguments  [in]   argument_count() arguments, those after the kernel's parameters
+  // returns    INVALID  an argument is not an integer (ARGUMENT_KIND) or is negative, an extent is
+  //                     above INT32_MAX, or two extents of one axis differ (LAUNCH_EXTENT)
   // costs      O(arguments), no allocation
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
     static constexpr std::string_view names[] = {"blockIdx", "threadIdx", "clusterCtaIdx",
@@ -117,7 +118,7 @@ struct LaunchTags {
 
 namespace detail {
 
-// 3 * rank + dimension, or -1 for a tag that is no axis.
+// Returns 3 * rank + dimension, or -1 if the tag does not name an axis.
 inline int launch_axis(std::string_view tag) {
   constexpr std::string_view names[] = {"blockIdx.", "threadIdx.", "clusterCtaIdx.",
                                         "preferredClusterCtaIdx."};
@@ -130,7 +131,8 @@ inline int launch_axis(std::string_view tag) {
   return -1;
 }
 
-// Returns a flag without its prefix, "tir." up to v0.23 and "tirx." since; empty: no flag.
+// Returns the name of a flag without its prefix, which is "tir." up to v0.23 and "tirx." later.
+// Empty: the tag is not a flag.
 inline std::string_view launch_flag(std::string_view tag) {
   for (const std::string_view prefix : {"tir.", "tirx."}) {
     if (tag.starts_with(prefix)) return tag.substr(prefix.size());
@@ -140,13 +142,13 @@ inline std::string_view launch_flag(std::string_view tag) {
 
 }  // namespace detail
 
-// Reads the tags of one kernel.
+// Parses the tags of one kernel.
 //
-// tags     [in]   in the payload's order
-// kernel   [in]   its name, for messages
-// returns  MALFORMED    a tag behind the shared-memory tag
-//          UNSUPPORTED  a tag that this version does not know: it may take an argument
-// source   apache/tvm src/runtime/thread_storage_scope.h; "programtic" is how compilers spell it
+// tags     [in]   in the order of the payload
+// kernel   [in]   name of the kernel, for messages
+// returns  MALFORMED    a tag follows the shared-memory tag
+//          UNSUPPORTED  the tag is unknown: it might have an argument
+// source   apache/tvm src/runtime/thread_storage_scope.h, which spells "programtic"
 inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
                                             std::string_view kernel) {
   LaunchTags out;
@@ -167,7 +169,7 @@ inline Result<LaunchTags> parse_launch_tags(std::span<const std::string> tags,
     } else if (flag == "use_cooperative_launch") {
       out.is_cooperative = true;
     } else if (!tag.starts_with("paramWriteAccess:")) {
-      // Of webgpu; without effect on the launch.
+      // The tag paramWriteAccess of webgpu does not affect the launch. All others are unknown.
       return unsupported("kernel ", quoted(kernel), ": launch tag ", quoted(tag), " is unknown")
           .with_reason("LAUNCH_TAG");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/library.hpp - a driver's library, opened at run time by a table of symbols: the plugin
-// loads on a machine without the driver, and its error names what is missing.
+// gantry/library.hpp - opens a driver's library at run time and binds a table of symbols, so that
+// the plugin can be loaded without the driver and can report what is missing.
 //
 //     struct Driver {
 //       int (*init)(unsigned) = nullptr;
@@ -11,7 +11,8 @@
 //     GANTRY_CHECK(library.bind(
 //         {required("cuInit", driver.init), optional("cuLaunchKernelEx", driver.launch_ex)}));
 //
-// A library is never closed: drivers start threads and register destructors that need their code.
+// A library is never closed, because drivers start threads and register destructors that use its
+// code.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -26,10 +27,10 @@
 
 namespace gantry {
 
-// One function pointer to fill in.
+// A function pointer and the symbol that it is set to.
 struct LibrarySymbol {
   const char* name;
-  // Of a function pointer.
+  // Address of the function pointer.
   void* slot;
   bool is_required;
 };
@@ -48,13 +49,13 @@ LibrarySymbol optional(const char* name, Function*& slot) {
 
 class Library {
  public:
-  // Opens the first of the libraries that can be opened, bound at once, with local symbols.
+  // Opens the first library that can be opened (RTLD_NOW, RTLD_LOCAL).
   //
   // what     [in]   for messages: "CUDA driver"
   // names    [in]   sonames or paths, in order of preference; at least one
-  // returns  UNAVAILABLE (DRIVER_MISSING)  none can be opened; the text has every name with the
-  //                                        linker's own reason
-  // thread   any; the linker serialises
+  // returns  UNAVAILABLE (DRIVER_MISSING)  no library can be opened; the text contains every name
+  //                                        and the linker's message for it
+  // thread   any
   static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
     std::string reasons;
     for (const char* name : names) {
@@ -67,16 +68,16 @@ class Library {
         .with_reason("DRIVER_MISSING");
   }
 
-  // Returns the name that was opened.
+  // Returns the name of the library that was opened.
   const std::string& name() const { return name_; }
 
-  // returns  NULL if the library has no such symbol
+  // Returns the address of a symbol, or NULL if the library does not define it.
   void* find(const char* symbol) const { return dlsym(handle_, symbol); }
 
-  // Fills every slot; that of a missing optional symbol is set to NULL.
+  // Sets every slot. The slot of a missing optional symbol is set to NULL.
   //
   // returns  UNAVAILABLE (DRIVER_SYMBOL)  required symbols are missing; the text names all of them,
-  //                                       and every slot is NULL
+  //                                       and every slot is set to NULL
   Status bind(std::initializer_list<LibrarySymbol> symbols) const {
     std::string missing;
     std::size_t missing_count = 0;
@@ -97,7 +98,7 @@ class Library {
   Library(std::string_view what, const char* name, void* handle)
       : what_(what), name_(name), handle_(handle) {}
 
-  // The slot's type is some pointer to function: only its bytes may be touched here.
+  // Copies bytes, because the function type of the slot is not known here.
   static void fill(const LibrarySymbol& symbol, void* address) {
     std::memcpy(symbol.slot, &address, sizeof address);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/loader.hpp - a class as a loader of one type key. Usually it is the module itself.
+// gantry/loader.hpp - exposes a class as the loader of one type key. Usually it is the class of the
+// module.
 //
 //     class Module {
 //      public:
@@ -17,8 +18,8 @@
 //       return std::make_unique<Module>(plugin.host, note, blob.keep());
 //     }
 //
-// Where the reader stands after load() and check() is where the payload ends; a payload of known
-// length that goes on is MALFORMED (BLOB_TRAILING).
+// The payload ends at the reader's position after load() and check(). If the length of the payload
+// is known and bytes are left, the result is MALFORMED (BLOB_TRAILING).
 #pragma once
 
 #include <gantry/loader.h>
@@ -32,9 +33,9 @@ namespace gantry {
 
 struct LoaderIdentity {
   const char* type_key;
-  // The kind of device that its functions run on. NULL: the host.
+  // Kind of the device on which its functions run. NULL: the host.
   const char* device = nullptr;
-  // True if load() may run several times at once.
+  // True if load() may run on several threads at once.
   bool is_parallel = false;
 };
 

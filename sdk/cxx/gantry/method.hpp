@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/method.hpp - a function of a class as a function of the ABI.
+// gantry/method.hpp - exposes a member function of a class as a function of the ABI.
 //
 //     gantry::method<&Module::set_input, "set_input(name, tensor)">
 //
-// The text names the function and its arguments: it is the function's name up to the parenthesis,
-// its line in a list, and the beginning of its errors (call.hpp). Each method has one static table;
-// self is the object, so that looking a method up allocates nothing.
+// The text is the usage. The part before the parenthesis is the function's name; lists of functions
+// show the usage, and error messages begin with it (call.hpp). Each method has one static table and
+// `self` is the object, so looking up a method allocates no memory.
 #pragma once
 
 #include <gantry/module.h>
@@ -22,7 +22,7 @@
 
 namespace gantry {
 
-// A function of class M.
+// A method of class M.
 template <class M>
 struct Method {
   std::string_view name;
@@ -33,7 +33,7 @@ struct Method {
 
 namespace detail {
 
-// A literal as an argument of a template.
+// A string literal as a template argument.
 template <std::size_t Size>
 struct UsageText {
   // NOLINTNEXTLINE: implicit by design
@@ -51,7 +51,7 @@ struct UsageText {
   std::size_t name_size = 0;
 };
 
-// The class of which a method, or a function whose first parameter is an object, is a function.
+// SelfOf is the class of a member function, or of the first parameter of another function.
 template <class R, class M, class... A>
 std::type_identity<M> self_of(R (M::*)(A...));
 template <class R, class M, class... A>
@@ -101,12 +101,12 @@ template <auto function, UsageText usage>
 inline constexpr gantry_function_table method_table = {
     .struct_size = sizeof(gantry_function_table),
     .flags = 0,
-    // The object belongs to whoever returned the function.
+    // The function does not own the object.
     .destroy = nullptr,
     .call = call_method<function, usage>,
 };
 
-// NULL where there is none of that name.
+// Returns NULL if there is no method of that name.
 template <class Methods>
 const gantry_function_table* find_method(const Methods& methods, std::string_view name) {
   for (const auto& method : methods) {
@@ -115,7 +115,7 @@ const gantry_function_table* find_method(const Methods& methods, std::string_vie
   return nullptr;
 }
 
-// Shows one function to the host's visitor.
+// Calls the host's visitor with one function.
 inline gantry_code visit_function(const gantry_visitor& visitor, std::string_view name,
                                   std::string_view doc, gantry_status* status) {
   const gantry_function_info info{sizeof info, 0, bytes_of(name), bytes_of(doc)};
@@ -134,9 +134,9 @@ gantry_code visit_methods(const gantry_visitor& visitor, const Methods& methods,
 
 }  // namespace detail
 
-// function  &M::f, or a function whose first parameter is an M&; then it takes a const Call&, and
-//           returns a Result<Value>, or a Status where it has no result. One that fills the status
-//           itself takes a gantry_status* last, and returns a gantry_code.
+// function  &M::f, or a function whose first parameter is an M&. It takes a const Call& and returns
+//           a Result<Value>, or a Status if it has no result. A function that fills the status
+//           itself has gantry_status* as its last parameter and returns a gantry_code.
 template <auto function, detail::UsageText usage>
 inline constexpr Method<detail::SelfOf<function>> method = {usage.name(), usage.view(),
                                                             &detail::method_table<function, usage>};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/module.hpp - a class as a module of the ABI.
+// gantry/module.hpp - exposes a class as a module of the ABI.
 //
 //     class Module {
 //      public:
@@ -20,9 +20,9 @@
 //       gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
 //     };
 //
-// A module has functions(), or find() and names(), or both; save() may be absent. What find()
-// returns has `Status call(const Call&)` or `Result<Value> call(const Call&)`, and belongs to the
-// module.
+// A module has functions(), or find() and names(), or both. save() is optional. find() returns a
+// pointer to an object that the module owns and that has `Status call(const Call&)` or
+// `Result<Value> call(const Call&)`; NULL if there is no such function.
 #pragma once
 
 #include <gantry/handle.hpp>
@@ -70,7 +70,8 @@ inline constexpr gantry_function_table function_table = {
     .call = call_function<Function>,
 };
 
-// What find() returned as what get_function returns; false: there is no such function.
+// Converts the result of find() to that of get_function. Returns false if there is no such
+// function.
 template <class Function>
 bool to_function(Function* found, gantry_function& out) {
   if (found == nullptr) return false;
@@ -153,15 +154,15 @@ consteval gantry_module_table make_module_table() {
 template <class M>
 inline constexpr gantry_module_table module_table = detail::make_module_table<M>();
 
-// Makes a module at run time, for a function that returns one.
+// Creates a module at run time, for a function that returns one.
 //
-// parent      [in]   kept alive, and its imports are the new module's; NULL: none
-// device_type [in]   of its functions, as Host::device_type() returns it; 0: the host
+// parent      [in]   kept alive; the new module shares its imports; may be NULL
+// device_type [in]   where its functions run, as Host::device_type() returns it; 0: the host
 template <class M>
 Result<Value> new_module(const Host& host, gantry_object* parent, std::unique_ptr<M> module,
                          std::int32_t device_type = 0) {
   GANTRY_TRY(Value made, host.module_new(parent, {module.get(), &module_table<M>}, device_type));
-  // The host owns it from here on.
+  // The host owns the module now.
   (void)module.release();
   return made;
 }

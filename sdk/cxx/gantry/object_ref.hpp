@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/object_ref.hpp - one reference to an object of the host, released by the destructor.
+// gantry/object_ref.hpp - a reference to an object of the host, which the destructor releases.
 #pragma once
 
 #include <gantry/object.h>
@@ -9,7 +9,7 @@
 
 namespace gantry {
 
-// Holds one reference, or none. One pointer; copying costs one atomic addition.
+// One reference, or none. Has the size of a pointer. Copying costs one atomic addition.
 class ObjectRef {
  public:
   ObjectRef() = default;
@@ -25,7 +25,7 @@ class ObjectRef {
     if (object_ != nullptr) gantry_release(object_);
   }
 
-  // adopt takes over the caller's reference, share adds one; object may be NULL.
+  // adopt() takes over the caller's reference, share() adds one. `object` may be NULL.
   static ObjectRef adopt(gantry_object* object) {
     ObjectRef ref;
     ref.object_ = object;
@@ -38,7 +38,7 @@ class ObjectRef {
 
   gantry_object* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  // Gives the reference to the caller.
+  // Transfers the reference to the caller.
   [[nodiscard]] gantry_object* take() { return std::exchange(object_, nullptr); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/payload_format.hpp - the name of the code's format, with which most device payloads begin:
+// gantry/payload_format.hpp - the name of the code format at the start of most device payloads:
 // "ptx", "awsxclbin".
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace gantry {
 
-// Distinguishes a format from a count.
+// Longer texts are not the name of a format: the bytes are a count.
 constexpr std::size_t max_format_bytes = 16;
 
-// Not empty, not longer, and printable.
+// True if the text has 1 to max_format_bytes printable characters.
 inline bool is_format(std::string_view text) {
   return !text.empty() && text.size() <= max_format_bytes &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/plugin.hpp - a class as a plugin.
+// gantry/plugin.hpp - exposes a class as a plugin.
 //
 //     class Plugin {
 //      public:
 //       static constexpr gantry::PluginIdentity identity{.id = "acme.npu",
 //                                                        .version = GANTRY_PLUGIN_VERSION};
-//       using Loaders = gantry::Types<Module>;       // may be absent; see loader.hpp
-//       using Devices = gantry::Types<Device>;       // may be absent; see device.hpp
+//       using Loaders = gantry::Types<Module>;       // optional; see loader.hpp
+//       using Devices = gantry::Types<Device>;       // optional; see device.hpp
 //
 //       explicit Plugin(gantry::Host lent) : host(lent) {}
 //       gantry::Host host;
 //     };
 //     GANTRY_PLUGIN(Plugin)
 //
-// The host makes one object for each runtime: by `static Result<std::unique_ptr<Plugin>>
-// create(Host)` where the class has it, else by the constructor. Functions for compiled code come
-// from `functions()`, as in module.hpp, and are offered as the extension gantry.globals/1.
+// One object is created for each runtime: by `static Result<std::unique_ptr<Plugin>> create(Host)`
+// if the class has it, otherwise by the constructor. If the class has `functions()`, as in
+// module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1.
 #pragma once
 
 #include <gantry/globals.h>
@@ -32,11 +32,11 @@
 namespace gantry {
 
 struct PluginIdentity {
-  // "vendor.name", as the manifest's
+  // "vendor.name", as in the manifest
   const char* id;
-  // As the manifest's: GANTRY_PLUGIN_VERSION, which gantry_add_plugin() defines.
+  // As in the manifest: GANTRY_PLUGIN_VERSION, which gantry_add_plugin() defines.
   const char* version;
-  // For people, as the next two. NULL: not stated.
+  // Shown to users, like the next two. NULL: not stated.
   const char* vendor = nullptr;
   const char* display_name = nullptr;
   const char* license = nullptr;
@@ -67,7 +67,7 @@ struct DevicesOf<P> {
   using Type = typename P::Devices;
 };
 
-// Addresses of the tables; one more than there are, as an array has at least one.
+// Addresses of the tables. The last element is NULL, because an array must not be empty.
 template <class P, class... L>
 constexpr const gantry_loader_table* loader_tables[] = {&loader_table<P, L>..., nullptr};
 template <class P, class... D>
@@ -132,9 +132,9 @@ consteval gantry_plugin_table make_plugin_table() {
 template <class P>
 inline constexpr gantry_plugin_table plugin_table = detail::make_plugin_table<P>();
 
-// The body of the entry.
+// Implements gantry_plugin_query_v1.
 //
-// returns  NULL for a core of another major (UNSUPPORTED, ABI_RANGE)
+// returns  NULL if the core has another major version of the ABI (UNSUPPORTED, ABI_RANGE)
 template <class P>
 const gantry_plugin_table* query(const gantry_host_info* host_info, gantry_status* status) {
   if (host_info->abi.major == GANTRY_ABI_MAJOR) return &plugin_table<P>;
@@ -149,7 +149,7 @@ const gantry_plugin_table* query(const gantry_host_info* host_info, gantry_statu
 
 }  // namespace gantry
 
-// Defines the entry of the plugin with this class. Once in a plugin, outside of all namespaces.
+// Defines the entry point of the plugin. Use it once in a plugin, outside of all namespaces.
 #define GANTRY_PLUGIN(...)                                                             \
   const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host_info, \
                                                     gantry_status* status) {           \

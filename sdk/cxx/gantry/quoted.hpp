@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/quoted.hpp - text from outside, made safe for a message: "cuda", "a\x00b",
-// "aaaa..." (300 bytes).
+// gantry/quoted.hpp - quotes untrusted text for messages: "cuda", "a\x00b", "aaaa..." (300 bytes).
 #pragma once
 
 #include <gantry/result.hpp>
@@ -11,11 +10,11 @@
 
 namespace gantry {
 
-// Quotes a text of unknown origin. Characters that could change a terminal or a log line are
-// escaped; a long text is cut, and its length is added.
+// Quotes a text. Escapes quotes, backslashes and everything but printable ASCII. Truncates a
+// long text and adds its length.
 //
 // text     [in]   any bytes, may contain NUL
-// most     [in]   bytes of text shown
+// max      [in]   maximum number of bytes shown
 // returns  printable ASCII without line breaks
 inline std::string quoted(std::string_view text, std::size_t max = 80) {
   constexpr char digits[] = "0123456789abcdef";
@@ -36,7 +35,7 @@ inline std::string quoted(std::string_view text, std::size_t max = 80) {
   return out.append(concat("...\" (", text.size(), " bytes)"));
 }
 
-// With <iomanip>, std::quoted is found for strings, too, by their namespace: these match better.
+// Better matches than std::quoted, which argument-dependent lookup finds if <iomanip> is included.
 inline std::string quoted(const std::string& text, std::size_t max = 80) {
   return quoted(std::string_view(text), max);
 }

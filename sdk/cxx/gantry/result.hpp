@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/result.hpp - a value or an error, never both, never neither.
+// gantry/result.hpp - Result<T>: a value of type T or an error.
 //
 //     Result<ImportTree> read_tree(ByteReader& in) {
 //       GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));  // or returns its error
@@ -11,7 +11,8 @@
 //       return ImportTree(count);
 //     }
 //
-// A Result is its value or one pointer: a call that succeeds pays nothing for errors.
+// A Result stores the value or one pointer to the error, so successful calls do not move errors
+// around.
 #pragma once
 
 #include <gantry/failure.hpp>
@@ -88,7 +89,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  // Precondition of all: !ok().
+  // Precondition: !ok().
   Error& error() & {
     assert(!ok());
     return failure_.error();
@@ -101,7 +102,7 @@ class [[nodiscard]] Result {
     assert(!ok());
     return std::move(failure_.error());
   }
-  // For returning it unchanged.
+  // Moves the error out, to return it from the caller. Precondition: !ok().
   Failure&& failure() && {
     assert(!ok());
     return std::move(failure_);
@@ -143,7 +144,8 @@ using Status = Result<void>;
 #define GANTRY_JOIN_(A, B) A##B
 #define GANTRY_JOIN(A, B) GANTRY_JOIN_(A, B)
 
-// GANTRY_TRY(declaration, expression): declares the value, or returns the error from the function.
+// GANTRY_TRY(declaration, expression): declares a variable with the value of a Result, or returns
+// its error from the enclosing function.
 #define GANTRY_TRY(DECLARATION, ...) \
   GANTRY_TRY_(GANTRY_JOIN(gantry_result_, __COUNTER__), DECLARATION, __VA_ARGS__)
 #define GANTRY_TRY_(RESULT, DECLARATION, ...)           \
@@ -151,7 +153,8 @@ using Status = Result<void>;
   if (!RESULT.ok()) return std::move(RESULT).failure(); \
   DECLARATION = std::move(RESULT).value()
 
-// GANTRY_CHECK(expression): for a Status, or a value that is not used.
+// GANTRY_CHECK(expression): returns the error of a Status or a Result from the enclosing function.
+// A value is discarded.
 #define GANTRY_CHECK(...)                                          \
   do {                                                             \
     if (auto gantry_checked = (__VA_ARGS__); !gantry_checked.ok()) \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/sink.hpp - where save_binary writes.
+// gantry/sink.hpp - the output of save_binary.
 //
 //     gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
 //
-// Numbers and lists of dmlc-core are written through SinkStream (dmlc_stream.hpp).
+// SinkStream (dmlc_stream.hpp) writes numbers and lists in the format of dmlc-core.
 #pragma once
 
 #include <gantry/module.h>
@@ -21,7 +21,7 @@ class Sink {
   // raw      [in]   borrowed
   explicit Sink(const gantry_sink& raw) : raw_(raw) {}
 
-  // returns  what the sink returns; nothing is written after an error
+  // returns  the sink's error. Do not write after an error
   Status write(std::span<const std::uint8_t> bytes) const {
     StatusBuffer status;
     const gantry_code code = raw_.write(raw_.self, bytes.data(), bytes.size(), status.get());
@@ -29,8 +29,8 @@ class Sink {
     return status.error(code, "sink");
   }
 
-  // Bytes: large data begin at multiples of it in the file, if the format allows. 0: the bytes that
-  // were read are written.
+  // Alignment of large data in the file, in bytes, if the format allows it. 0: write the same bytes
+  // that were read.
   std::uint32_t alignment() const { return raw_.alignment; }
   const gantry_sink& raw() const { return raw_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/tensor_spec.hpp - what a function expects of a tensor.
+// gantry/tensor_spec.hpp - describes which tensors a function accepts.
 //
 //     constexpr gantry::Extent kRows[] = {'n', 64};
 //     constexpr gantry::TensorSpec kInput{.dtype = gantry::dtypes::float32, .shape = kRows};
@@ -9,7 +9,7 @@
 //     GANTRY_TRY(const gantry_tensor* x, call.tensor(0, kInput, extents));
 //     const std::int64_t n = extents['n'];
 //
-// A tensor that does not match is an error that shows what was found and what is expected:
+// If a tensor does not match, the error shows what was found and what is expected:
 // argument 0 (x) is float64[2, 3] on cpu:0, expected float32[n, 64] on cpu:0
 #pragma once
 
@@ -47,14 +47,14 @@ constexpr gantry_dtype float64 = of(TypeCode::float_, 64);
 constexpr gantry_dtype bfloat16 = of(TypeCode::bfloat, 16);
 }  // namespace dtypes
 
-// One dimension of an expected shape: 64, 'n' (any number, the same for every 'n' of a call) or '*'
-// (any number).
+// One dimension of an expected shape: 64, 'n' (any size, but the same one for every 'n' of a call)
+// or '*' (any size).
 class Extent {
  public:
   template <std::integral Number>
   requires(!std::same_as<Number, char>) constexpr Extent(Number size)  // NOLINT: implicit by design
       : size_(static_cast<std::int64_t>(size)) {}
-  // name     [in]   'a' to 'z', or '*'; anything else does not compile
+  // name     [in]   'a' to 'z', or '*'; any other character does not compile
   // NOLINTNEXTLINE: implicit by design
   consteval Extent(char name) : name_(name) {
     if (name != '*' && (name < 'a' || name > 'z')) throw "a name is 'a' to 'z', or '*'";
@@ -70,11 +70,11 @@ class Extent {
   char name_ = 0;
 };
 
-// The dimensions with names, of the tensors of one call.
+// The sizes of the named dimensions of one call.
 class Extents {
  public:
   Extents() { sizes_.fill(-1); }
-  // Returns the size of 'a' to 'z'; -1: no tensor has had it yet.
+  // Returns the size of 'a' to 'z'; -1 if no tensor has bound it yet.
   std::int64_t operator[](char name) const { return sizes_[static_cast<std::size_t>(name - 'a')]; }
 
  private:
@@ -83,9 +83,9 @@ class Extents {
 };
 
 enum class TensorPlace : std::uint8_t {
-  // In host memory, on any device number of the CPU.
+  // In host memory, on any device of type cpu.
   host,
-  // On the device where the call runs.
+  // On the device of the call.
   call,
   any,
 };
@@ -93,22 +93,22 @@ enum class TensorPlace : std::uint8_t {
 struct TensorSpec {
   // nullopt: any
   std::optional<gantry_dtype> dtype;
-  // nullopt: any. The extents outlive the spec.
+  // nullopt: any. The extents must outlive the spec.
   std::optional<std::span<const Extent>> shape;
   TensorPlace place = TensorPlace::host;
-  // Bytes: the first element's address is a multiple of it. 0 where data are handles.
+  // Required alignment of the first element in bytes. Must be 0 if data are handles.
   std::uint64_t alignment = 0;
-  // True if the function uses strides: others require a compact tensor.
+  // True if the function uses strides. Otherwise the tensor must be compact.
   bool has_strides = false;
-  // True if the function adds byte_offset to data: others require that it is 0.
+  // True if the function adds byte_offset to data. Otherwise it must be 0.
   bool has_offset = false;
 };
 
-// One tensor compared with what is expected. Nothing is allocated for a tensor that matches.
+// Compares one tensor with a spec. Allocates no memory if the tensor matches.
 class TensorMatch {
  public:
-  // where    [in]   the device on which the call runs
-  // extents  [in, out] names that are not bound yet are bound if the shape matches
+  // where    [in]   device of the call
+  // extents  [in, out] if the tensor matches, its names that are not bound yet are bound
   TensorMatch(const gantry_tensor& found, const TensorSpec& expected, gantry_device_id where,
               Extents& extents)
       : found_(found), expected_(expected), where_(where), extents_(extents) {
@@ -119,7 +119,7 @@ class TensorMatch {
 
   bool ok() const { return difference_ == Difference::none; }
 
-  // Makes the error. Precondition: !ok().
+  // Returns the error. Precondition: !ok().
   //
   // subject  [in]   "argument 0 (x)"
   // returns  INVALID (ARGUMENT_DEVICE, ARGUMENT_DTYPE, ARGUMENT_SHAPE, ARGUMENT_STRIDES,
@@ -154,8 +154,8 @@ class TensorMatch {
     return true;
   }
 
-  // Compares the shape, and binds names that are not bound. A name that comes twice in one shape
-  // has one size there, too.
+  // Compares the shape and binds names that are not bound yet. A name may occur several times in
+  // one shape.
   bool match_shape(Extents& extents) const {
     const auto shape = shape_of(found_);
     if (shape.size() != expected_.shape->size()) return false;
@@ -189,7 +189,7 @@ class TensorMatch {
     return reasons[static_cast<std::size_t>(difference_)];
   }
 
-  // Device, type and shape always; the rest where it is what differs.
+  // Contains device, type and shape, and strides, offset or alignment if that is the difference.
   std::string found_text() const {
     std::string text = concat(tensor_text(found_), " on ", device_text(found_.device));
     if (difference_ == Difference::strides) {
@@ -215,7 +215,7 @@ class TensorMatch {
     }
     return text;
   }
-  // "[n, 64]"; "[n = 3, 64]" where another tensor has bound n.
+  // Returns "[n, 64]", or "[n = 3, 64]" if another tensor has bound n.
   std::string shape_text() const {
     std::string text = "[";
     for (const Extent& extent : *expected_.shape) {

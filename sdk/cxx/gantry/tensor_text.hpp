@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/tensor_text.hpp - tensors in messages: "float32[1, 64]".
+// gantry/tensor_text.hpp - texts that describe tensors in messages: "float32[1, 64]".
 #pragma once
 
 #include <gantry/tensor.h>
@@ -12,14 +12,14 @@
 
 namespace gantry {
 
-// Returns the dimensions; none of a tensor of one element, and of one without a shape.
+// Returns the dimensions. Empty for a tensor of one element and for one without a shape.
 inline std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
   if (tensor.shape == nullptr || tensor.ndim <= 0) return {};
   return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
 }
 
-// True if the elements lie densely in row-major order. Strides of dimensions with one element, and
-// of tensors without elements, are ignored.
+// True if the elements are dense and in row-major order. Ignores the strides of dimensions of size
+// 1 and of tensors without elements.
 inline bool is_compact(const gantry_tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   for (const std::int64_t extent : shape_of(tensor)) {
@@ -35,7 +35,7 @@ inline bool is_compact(const gantry_tensor& tensor) {
   return true;
 }
 
-// "[2, 3]"; "[]" without numbers; the first 16 of a longer list.
+// Returns "[2, 3]". Shows at most 16 numbers.
 inline std::string numbers_text(std::span<const std::int64_t> numbers) {
   constexpr std::size_t max_shown = 16;
   std::string text = "[";
@@ -44,7 +44,7 @@ inline std::string numbers_text(std::span<const std::int64_t> numbers) {
   return text + (numbers.size() > max_shown ? ", ...]" : "]");
 }
 
-// "float32[2, 3]"
+// Returns "float32[2, 3]".
 inline std::string tensor_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
   return dtype_text(dtype) + numbers_text(shape);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/utf8.hpp - checks texts, and shows bytes that are not UTF-8.
+// gantry/utf8.hpp - validates UTF-8, and escapes bytes that are not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace gantry {
 
-// Returns the bytes of the character at `at`; 0 if it is not UTF-8, as overlong forms, surrogates
-// and numbers above U+10FFFF are not.
+// Returns the size of the character at `at` in bytes; 0 if it is not UTF-8. Overlong forms,
+// surrogates and numbers above U+10FFFF are not UTF-8.
 //
 // source   RFC 3629
 inline std::size_t utf8_size(std::string_view text, std::size_t at) {
@@ -41,7 +41,7 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Returns the text with every byte that is not UTF-8 as \xNN.
+// Returns the text with every byte that is not UTF-8 replaced by \xNN.
 inline std::string shown_utf8(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;

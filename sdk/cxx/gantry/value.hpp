@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/value.hpp - values of calls: made, read, and released by a destructor.
+// gantry/value.hpp - creates and reads the values of calls, and releases them in a destructor.
 //
 //     gantry_value args[] = {int_value(3), tensor_ref_value(&x)};     // hold no reference
 //     const std::optional<std::string_view> name = value_text(args[0]);   // any form of text
-//     gantry::Value owned = gantry::Value::adopt(result);             // released with the scope
+//     gantry::Value owned = gantry::Value::adopt(result);             // released by its destructor
 //
-// A Value is two words; copying one costs at most one atomic addition.
+// A Value has 16 bytes. Copying one costs at most one atomic addition.
 #pragma once
 
 #include <gantry/value.h>
@@ -20,7 +20,7 @@
 namespace gantry {
 
 namespace detail {
-// Member is the member of the union that holds `content`.
+// Member is the member of the union that stores `content`.
 template <auto Member, class Content>
 gantry_value value_of(std::int32_t kind, Content content) {
   gantry_value value{};
@@ -30,7 +30,7 @@ gantry_value value_of(std::int32_t kind, Content content) {
 }
 }  // namespace detail
 
-// Values that hold no reference, for arguments and results.
+// Values without a reference, for arguments and results.
 inline gantry_value int_value(std::int64_t number) {
   return detail::value_of<&gantry_value::i>(GANTRY_INT, number);
 }
@@ -46,7 +46,7 @@ inline gantry_value device_value(gantry_device_id device) {
 inline gantry_value dtype_value(gantry_dtype dtype) {
   return detail::value_of<&gantry_value::dtype>(GANTRY_DTYPE, dtype);
 }
-// Borrowed: what is pointed to outlives the call that the value is an argument of.
+// Borrowed values: the pointee must outlive the call that has the value as an argument.
 inline gantry_value tensor_ref_value(gantry_tensor* tensor) {
   return detail::value_of<&gantry_value::tensor>(GANTRY_TENSOR_REF, tensor);
 }
@@ -54,14 +54,15 @@ inline gantry_value bytes_ref_value(const gantry_bytes* bytes) {
   return detail::value_of<&gantry_value::bytes>(GANTRY_BYTES_REF, bytes);
 }
 
-// The content of an argument, in any of its forms; nullopt: it holds something else. Views live as
-// long as the argument; a small text is inside the gantry_value itself.
+// Each returns the content of an argument in any of its forms; nullopt if it is of another kind.
+//
+// lifetime views are valid as long as the argument: a small text is inside the gantry_value
 inline std::optional<std::string_view> value_text(const gantry_value& value) {
   gantry_bytes bytes;
   if (!gantry_value_bytes(&value, &bytes)) return std::nullopt;
   return std::string_view(bytes.data, bytes.size);
 }
-// A view of a temporary would dangle.
+// Deleted, because the view of a temporary would dangle.
 std::optional<std::string_view> value_text(const gantry_value&&) = delete;
 inline std::optional<std::int64_t> value_int(const gantry_value& value) {
   if (value.kind != GANTRY_INT && value.kind != GANTRY_BOOL) return std::nullopt;
@@ -76,7 +77,7 @@ inline std::optional<std::span<const std::int64_t>> value_shape(const gantry_val
 constexpr std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
 constexpr gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
-// A value that owns the object it holds, if it holds one.
+// A value that owns a reference to its object, if it has one.
 class Value {
  public:
   Value() = default;
@@ -92,8 +93,8 @@ class Value {
     if (object() != nullptr) gantry_release(value_.object);
   }
 
-  // Takes over the reference that `value` holds. A borrowed form (C string, bytes, tensor by
-  // reference) stays borrowed: Host::keep() makes one that lasts.
+  // Takes over the reference in `value`. Borrowed forms (C string, bytes, tensor by reference) stay
+  // borrowed; Host::keep() copies them.
   static Value adopt(const gantry_value& value) {
     Value owned;
     owned.value_ = value;
@@ -102,10 +103,10 @@ class Value {
 
   const gantry_value& get() const { return value_; }
   std::int32_t kind() const { return value_.kind; }
-  // NULL where it holds none.
+  // NULL if the value is not an object.
   gantry_object* object() const { return value_.kind >= GANTRY_OBJECT ? value_.object : nullptr; }
   gantry_tensor* tensor() const { return gantry_value_tensor(&value_); }
-  // Gives the reference to the caller: *result = value.take().
+  // Transfers the reference to the caller: *result = value.take().
   [[nodiscard]] gantry_value take() { return std::exchange(value_, gantry_value{}); }
 
  private:

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(All, AbiBoundaryStops,
                                            Thrown{"Silent", [] { throw Silent(); }, Code::bug,
                                                   "EXCEPTION", "exception without a text"},
                                            Thrown{"Number", [] { throw 7; }, Code::bug, "EXCEPTION",
-                                                  "exception that is no std::exception"}),
+                                                  "exception that is not a std::exception"}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(AbiBoundary, NeedsNoStatus) {

@@ -135,7 +135,7 @@ TEST_F(DiskCacheTest, IgnoresTheFileOfAnotherKey) {
 
   EXPECT_EQ(cache.load("other"), std::nullopt);
   EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("other") +
-                                " is ignored: it holds another key"));
+                                " is ignored: it contains another key"));
 }
 
 TEST_F(DiskCacheTest, IgnoresAFileThatOthersCanWrite) {

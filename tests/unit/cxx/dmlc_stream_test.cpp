@@ -208,8 +208,7 @@ TEST(PayloadStream, MakesALengthBeyondAllMemoryAnError) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().reason, "BLOB_LENGTH");
   EXPECT_EQ(loaded.error().offset, 8u);
-  EXPECT_EQ(loaded.error().message,
-            "payload: a length before this place is more than memory can hold");
+  EXPECT_EQ(loaded.error().message, "payload: a length before this offset exceeds the memory");
 }
 
 TEST(PayloadStream, SeeksWithinItsBytes) {

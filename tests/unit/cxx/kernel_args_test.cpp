@@ -247,7 +247,7 @@ TEST(KernelCall, TellsWhatGridAndBlockCannotDo) {
     EXPECT_EQ(status.error().code, Code::unsupported);
     EXPECT_EQ(status.error().reason, "LAUNCH_TAG");
     EXPECT_EQ(status.error().message,
-              "kernel \"add\" wants " + what + ", which opencl devices do not have");
+              "kernel \"add\" requires " + what + ", which opencl devices do not have");
   }
   KernelInfo map = info({handle});
   map.argument_tags = std::vector<std::int32_t>{1};

@@ -212,7 +212,7 @@ TEST(ThreadPool, ReportsAPieceThatThrows) {
 
   EXPECT_EQ(code, GANTRY_BUG);
   EXPECT_EQ(buffer.error(code, "pool").message,
-            "piece 0 of 64 throws: exception that is no std::exception");
+            "piece 0 of 64 throws: exception that is not a std::exception");
 }
 
 struct Pieces {

@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
             "TypeOfOutput",
             "graph: {operators: [{function: f, inputs: [], outputs: {a: \"int[1]\"}}], outputs: "
             "[a]}\n",
-            "r.yaml:2:60: graph.operators[0].outputs.a: dtype \"int\": width is not one that int "
-            "comes in"},
+            "r.yaml:2:60: graph.operators[0].outputs.a: dtype \"int\": width is not supported for "
+            "int"},
         Refused{"TypeOfParameter",
                 "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
                 "r.yaml:3:37: parameters.w.type: extent \"x\" is not an integer of at least 0"},

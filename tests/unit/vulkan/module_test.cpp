@@ -110,8 +110,9 @@ TEST_F(Modules, ReportWhyAKernelIsUnsupported) {
   const gantry_code code =
       module.table->get_function(module.self, gantry_text("cooperative"), &none, status.get());
   EXPECT_EQ(code, GANTRY_UNSUPPORTED);
-  EXPECT_EQ(status.error(code, "").message,
-            "kernel \"cooperative\" wants a cooperative launch, which vulkan devices do not have");
+  EXPECT_EQ(
+      status.error(code, "").message,
+      "kernel \"cooperative\" requires a cooperative launch, which vulkan devices do not have");
   EXPECT_EQ(none.self, nullptr);
 }
 

@@ -267,11 +267,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "shader of kernel \"add\": scalar 0 is at 2, range is 0 to 16376 in steps of 4"},
         BadKernel{"Cooperative",
                   [](KernelSpec& s) { s.tags.push_back("tirx.use_cooperative_launch"); },
-                  "kernel \"add\" wants a cooperative launch, which vulkan devices do not have",
+                  "kernel \"add\" requires a cooperative launch, which vulkan devices do not have",
                   "LAUNCH_TAG", Code::unsupported},
         BadKernel{"DynamicSharedMemory",
                   [](KernelSpec& s) { s.tags.push_back("tir.use_dyn_shared_memory"); },
-                  "kernel \"add\" wants dynamic shared memory, which vulkan devices do not have",
+                  "kernel \"add\" requires dynamic shared memory, which vulkan devices do not have",
                   "LAUNCH_TAG", Code::unsupported}),
     [](const auto& test) { return test.param.name; });
 
