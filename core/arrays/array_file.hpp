@@ -28,16 +28,16 @@ namespace gantry {
 
 enum class ArrayFormat { npy, npz, params };
 
-// The format that a file's first bytes name; nothing where they name none.
+// Returns the format that a file's first bytes identify; nullopt if they identify none.
 std::optional<ArrayFormat> array_format(std::span<const std::uint8_t> bytes);
 
 class ArrayFile {
  public:
   // Reads the file's structure, not its data.
   //
-  // returns  malformed where array_format() names no format; as read_npy(), NpzReader::over(),
+  // returns  malformed if array_format() returns none; as read_npy(), NpzReader::over(),
   //          read_params()
-  // lifetime `bytes` until the end of this object
+  // lifetime `bytes` must outlive this object
   // thread   any
   static Result<ArrayFile> parse(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {});
 
@@ -46,7 +46,7 @@ class ArrayFile {
   // In the file's order. The only array of an .npy file has an empty name.
   const std::vector<std::string_view>& names() const { return names_; }
 
-  // The names for a message: at most 16.
+  // Returns at most 16 names for a message.
   std::string names_text() const;
 
   // returns  the index in names(); not_found with names_text()
@@ -56,14 +56,14 @@ class ArrayFile {
   // returns  as NpzReader::header()
   Result<ArrayHeader> header(std::size_t index) const;
 
-  // Copies or unpacks the data.
+  // Copies or decompresses the data of an array.
   //
   // header   [in]   of this array, from header()
   // to       [out]  header.data_bytes bytes; undefined after a failure
   // returns  as NpzReader::read_data()
   Status read_data(std::size_t index, const ArrayHeader& header, std::span<std::uint8_t> to) const;
 
-  // The data in the file's bytes; nothing where they are compressed.
+  // Returns the data as a view of the file's bytes; nullopt if they are compressed.
   //
   // header   [in]   of this array, from header()
   // returns  as NpzReader::stored_data()
@@ -74,7 +74,7 @@ class ArrayFile {
   explicit ArrayFile(ArrayFormat format) : format_(format) {}
 
   ArrayFormat format_;
-  // of an .npy or .params file
+  // arrays of an .npy or .params file
   std::vector<Param> arrays_;
   std::optional<NpzReader> npz_;
   std::vector<std::string_view> names_;

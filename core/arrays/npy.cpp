@@ -17,7 +17,7 @@ namespace gantry {
 namespace {
 
 constexpr std::uint64_t data_alignment = 64;
-// The maximum of version 1.0. Plain types need 200 bytes.
+// The maximum of version 1.0. Headers of plain types have up to 200 bytes.
 constexpr std::uint32_t max_header = max_npy_front - 12;
 
 template <class... Parts>
@@ -25,14 +25,14 @@ Failure refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("NPY_HEADER");
 }
 
-// Reads the header: a Python literal, as far as NumPy writes one.
+// Parses the header: the subset of Python literals that NumPy writes.
 class HeaderText {
  public:
   HeaderText(std::string_view text, std::uint64_t text_at) : text_(text), text_at_(text_at) {}
 
   std::uint64_t offset() const { return text_at_ + at_; }
 
-  // Skips spaces and returns the next character, which stays; NUL at the end.
+  // Skips spaces and returns the next character without skipping it; NUL at the end.
   char peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -47,7 +47,7 @@ class HeaderText {
     if (take(wanted)) return {};
     return refuse(offset(), "npy header: ", found(), " ", where, ", expected '", wanted, "'");
   }
-  // Reads a quoted text without escapes: no key and no plain type contains one.
+  // Reads a quoted text without escapes, which keys and plain types do not contain.
   Result<std::string_view> text(std::string_view what) {
     const char quote = peek();
     const std::uint64_t start = offset();

@@ -16,8 +16,8 @@ struct Pair {
   gantry_dtype dtype;
 };
 
-// Of equal texts, a reader returns the first type: `bool` of graph files has one bit, the boolean
-// of DLPack has eight, and both are stored in one byte.
+// The reader returns the first type of a name. `bool` of graph files has one bit and DLPack's
+// boolean has eight; both are stored in one byte.
 constexpr Pair pairs[] = {
     {"|b1", dtype(TypeCode::uint, 1)},       {"|b1", dtype(TypeCode::bool_, 8)},
     {"|i1", dtype(TypeCode::int_, 8)},       {"<i2", dtype(TypeCode::int_, 16)},
@@ -40,9 +40,9 @@ Result<gantry_dtype> dtype_of_descr(std::string_view descr) {
   };
   const char order = descr.empty() ? '\0' : descr[0];
   const char kind = descr.size() < 2 ? '\0' : descr[1];
-  if (kind == 'O') return refuse("object arrays hold pickled code and are never read");
+  if (kind == 'O') return refuse("object arrays contain pickled code and are never read");
   if (order == '>') return refuse("big-endian numbers are not read, convert with .astype() first");
-  if (kind == 'S' || kind == 'U' || kind == 'a') return refuse("texts are no numbers");
+  if (kind == 'S' || kind == 'U' || kind == 'a') return refuse("texts are not numbers");
   if (kind == 'M' || kind == 'm') return refuse("dates and times are not read, use .view('<i8')");
   if (kind == 'V') return refuse("raw bytes have no type, use .view() with one first");
   if (descr == "<f16" || descr == "<c32") return refuse("long double differs between machines");

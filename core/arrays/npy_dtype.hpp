@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types by their names in .npy files: "<f4", "|b1".
+// Converts element types to and from their names in .npy files: "<f4", "|b1".
 #pragma once
 
 #include <gantry/tensor.h>
@@ -11,8 +11,9 @@
 namespace gantry {
 
 // descr    [in]   the value of 'descr' in a header, without its quotes
-// returns  unsupported for types of NumPy that are not read: object arrays, big-endian numbers,
-//          texts, dates, records; malformed where NumPy has no such type
+// returns  unsupported  types of NumPy that are not read: object arrays, big-endian numbers,
+//                       texts, dates, records
+//          malformed    NumPy has no such type
 // source   numpy.lib.format, the array interface's typestr
 Result<gantry_dtype> dtype_of_descr(std::string_view descr);
 

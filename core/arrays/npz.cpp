@@ -14,10 +14,10 @@ namespace {
 
 // source: zlib's technical notes
 constexpr std::uint64_t max_deflate_ratio = 1032;
-// Longer than nearly all headers.
+// Larger than nearly all headers.
 constexpr std::uint64_t usual_npy_front = 256;
 
-// Refuses at the member's directory entry.
+// Returns an error with the offset of the member's directory entry.
 template <class... Parts>
 Failure refuse(Code code, const ZipMember& member, const Parts&... parts) {
   Failure failure = fail(code, "npz member ", quoted(member.name), parts...).with_reason("NPZ");
@@ -25,13 +25,13 @@ Failure refuse(Code code, const ZipMember& member, const Parts&... parts) {
   return failure;
 }
 
-// room     [in]   what earlier members have left of limits.bytes
+// room     [in]   limits.bytes less the size of the earlier members
 Status check_member(const ZipMember& member, std::uint64_t room, const NpzLimits& limits) {
   if ((member.flags & zip_encrypted) != 0) {
     return refuse(Code::unsupported, member, " is encrypted");
   }
   if (!member.name.ends_with(npz_suffix)) {
-    return refuse(Code::unsupported, member, " is no .npy file");
+    return refuse(Code::unsupported, member, " is not an .npy file");
   }
   if (member.method != zip_stored && member.method != zip_deflated) {
     return refuse(Code::unsupported, member, ": compression is ", member.method,
@@ -89,7 +89,7 @@ Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
   return header;
 }
 
-// Opens a member and skips what is before its data.
+// Opens a member and skips the bytes before its data.
 Result<ZipMemberReader> NpzReader::open_data(const ZipMember& member, std::uint64_t data_at,
                                              std::uint64_t data_bytes) const {
   if (data_at > member.bytes || data_bytes != member.bytes - data_at) {

@@ -25,33 +25,34 @@ constexpr std::string_view npz_suffix = ".npy";
 
 struct NpzLimits {
   std::uint64_t members = 65536;
-  // of all members together, unpacked
+  // decompressed size of all members together
   std::uint64_t bytes = std::uint64_t{16} << 30;
 };
 
 class NpzReader {
  public:
-  // Reads the directory of the archive and checks it before a member is unpacked. Deflate gives at
-  // most 1032 bytes for one: a larger size is refused.
+  // Reads and checks the directory of the archive. Decompresses no member. Deflate expands one byte
+  // to at most 1032; a larger size is rejected.
   //
-  // returns  malformed    no zip archive; a name occurs twice; sizes contradict one another
-  //          unsupported  a member is encrypted, compressed by another method than deflate, or no
-  //                       .npy file
-  //          exhausted    beyond `limits`
-  // lifetime `bytes` until the reader's end
+  // returns  malformed    not a zip archive; a name occurs twice; sizes contradict each other
+  //          unsupported  a member is encrypted, compressed by another method than deflate, or not
+  //                       an .npy file
+  //          exhausted    a value in `limits` is exceeded
+  // lifetime `bytes` must outlive the reader
   // costs    O(members log members) time, O(members) memory
   static Result<NpzReader> over(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {});
 
   // In the archive's order.
   const std::vector<ZipMember>& members() const { return members_; }
 
-  // Reads the header of one of members(). Unpacks no more than that; does not check the checksum.
+  // Reads the header of one of members(). Decompresses no more than the header and does not check
+  // the checksum.
   //
-  // returns  as read_npy_header(); malformed where the member has another size than dtype and shape
-  //          require
+  // returns  as read_npy_header(); malformed if the size of the member does not match dtype and
+  //          shape
   Result<ArrayHeader> header(const ZipMember& member) const;
 
-  // Unpacks the data of a member and checks its checksum.
+  // Decompresses the data of a member and checks its checksum.
   //
   // header   [in]   of this member, from header()
   // to       [out]  header.data_bytes bytes; undefined after a failure
@@ -59,8 +60,8 @@ class NpzReader {
   Status read_data(const ZipMember& member, const ArrayHeader& header,
                    std::span<std::uint8_t> to) const;
 
-  // Checks the checksum of a stored member and returns its data in the archive; nothing where the
-  // member is compressed.
+  // Checks the checksum of a stored member and returns a view of its data; nullopt if the member is
+  // compressed.
   //
   // header   [in]   of this member, from header()
   // costs    O(data)

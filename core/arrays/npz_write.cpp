@@ -22,11 +22,11 @@
 namespace gantry {
 namespace {
 
-// Tools that unpack archives into files cannot use longer names.
+// Tools that extract archives into files cannot create files with longer names.
 constexpr std::size_t max_name = 1024;
-// 1980-01-01, the first day that the format has.
+// 1980-01-01, the first day that the format can represent.
 constexpr std::uint16_t first_day = 1 << 5 | 1;
-// Versions of the format, without and with zip64 fields.
+// Format versions without and with zip64 fields.
 constexpr std::uint16_t version_plain = 20, version_zip64 = 45;
 
 Status check_items(std::span<const NpzItem> items) {
@@ -51,7 +51,7 @@ Status check_items(std::span<const NpzItem> items) {
   return {};
 }
 
-// A stored member, as its headers describe it.
+// The description of a stored member in its headers.
 struct Member {
   std::string name;
   std::uint64_t bytes = 0;
@@ -127,7 +127,7 @@ class NpzStream {
   }
 
  private:
-  // Fields of a header that has, if `zip64`, its sizes in an extra field of `zip64_bytes`.
+  // Returns the fields of a header. If `zip64`, its sizes are in an extra field of `zip64_bytes`.
   static ZipFields fields(const Member& member, bool zip64, std::uint16_t zip64_bytes) {
     const bool ascii = std::ranges::all_of(member.name, [](char c) { return (c & 0x80) == 0; });
     const std::uint32_t bytes = zip64 ? zip_max32 : low32(member.bytes);
@@ -147,11 +147,11 @@ class NpzStream {
   int error_ = 0;
 };
 
-// Writes one member and returns what its directory entry needs.
+// Writes one member and returns the data for its directory entry.
 Result<Member> write_item(const NpzItem& item, NpzStream& out) {
   GANTRY_TRY(const std::vector<std::uint8_t> header, npy_header(item.dtype, item.shape));
   uLong crc = crc32_z(0, header.data(), header.size());
-  // zlib takes a null pointer, which an empty span may have, for the start of a checksum.
+  // An empty span may have a null pointer, for which zlib returns the initial checksum.
   if (!item.data.empty()) crc = crc32_z(crc, item.data.data(), item.data.size());
   Member member{concat(item.name, npz_suffix), header.size() + item.data.size(),
                 static_cast<std::uint32_t>(crc), out.offset()};

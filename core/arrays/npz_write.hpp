@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the .npz files that NumPy reads.
+// Writes .npz files, which NumPy can read.
 #pragma once
 
 #include <gantry/tensor.h>
@@ -21,13 +21,13 @@ struct NpzItem {
   std::span<const std::uint8_t> data;
 };
 
-// Writes the archive to a temporary file beside `path`, then renames it. Members are stored and
-// dated 1980-01-01: the same arrays give the same bytes.
+// Writes the archive to a temporary file in the directory of `path` and renames it. Members are not
+// compressed and are dated 1980-01-01, so the same arrays result in the same bytes.
 //
 // returns  invalid      no items; a name is empty, occurs twice, is above 1024 bytes or contains
-//                       NUL; data are not as large as dtype and shape require
+//                       NUL; the size of data does not match dtype and shape
 //          unsupported  NumPy has no such type
-//          not_found, unavailable  the file; what was at `path` is unchanged
+//          not_found, unavailable  the file cannot be written; `path` is unchanged
 Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> items);
 
 }  // namespace gantry

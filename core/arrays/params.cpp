@@ -11,7 +11,7 @@
 namespace gantry {
 namespace {
 
-// The length of an empty name.
+// Size of an empty name in the file.
 constexpr std::uint64_t min_name_bytes = 8;
 
 template <class... Parts>
@@ -57,7 +57,7 @@ Status check(const Param& param) {
 void write_record(dmlc::Stream& out, const ArrayRecord& array) {
   out.Write<std::uint64_t>(array_record_magic);
   out.Write<std::uint64_t>(0);
-  // the CPU, whichever device the data are from
+  // Device type and id: always the CPU.
   out.Write<std::int32_t>(1);
   out.Write<std::int32_t>(0);
   out.Write<std::int32_t>(static_cast<std::int32_t>(array.shape.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Named parameters in one file, as save_params() of the compilers writes them.
+// Reads and writes .params files: named parameters, as written by save_params() of the compilers.
 //
 //   offset 0     u64  magic     0xF7E58D4F05049CB7
 //          8     u64  reserved  0 in every known file; ignored
@@ -20,22 +20,24 @@ constexpr std::uint64_t params_magic = 0xF7E58D4F05049CB7;
 
 struct Param {
   std::string_view name;
-  // its data view the file's bytes, as the name does
+  // like the name, its data are a view of the file's bytes
   ArrayRecord array;
 };
 
+// Returns the parameters in the order of the file.
+//
 // bytes    [in]   the whole file
-// returns  the parameters in the file's order; malformed at the first wrong byte: another magic, a
-//          name that occurs twice, counts that differ, a wrong record, bytes after the last record
+// returns  malformed at the first wrong byte: another magic, a name that occurs twice, counts that
+//          differ, a wrong record, bytes after the last record
 // lifetime names and data view `bytes`
 // costs    O(parameters log parameters); does not read the data
 Result<std::vector<Param>> read_params(std::span<const std::uint8_t> bytes);
 
-// Returns the bytes of such a file, the same for the same parameters in the same order.
+// Returns the bytes of a file. The same parameters in the same order result in the same bytes.
 //
-// returns  invalid where a name occurs twice, a type has several lanes (the size in a record does
-//          not count them), the rank is above 32, or data are not as large as dtype and shape
-//          require
+// returns  invalid  a name occurs twice, a type has several lanes (the size in a record does not
+//                   count them), the rank is above 32, or the size of data does not match dtype and
+//                   shape
 Result<std::string> params_bytes(std::span<const Param> params);
 
 }  // namespace gantry

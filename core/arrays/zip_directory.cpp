@@ -11,7 +11,7 @@
 namespace gantry {
 namespace {
 
-// Of an archive of one member without name and data.
+// Size of an archive of one member without name and data.
 constexpr std::uint64_t min_archive_bytes =
     sizeof(ZipLocalHeader) + sizeof(ZipDirectoryEntry) + sizeof(ZipEnd);
 
@@ -24,11 +24,11 @@ struct Directory {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::uint64_t at = 0;
-  // offset of the end record that these numbers are from
+  // offset of the end record that contains these numbers
   std::uint64_t end_at = 0;
 };
 
-// Finds the last end record whose comment ends where the archive ends.
+// Finds the last end record whose comment ends at the end of the archive.
 Result<ZipEnd> find_end(std::span<const std::uint8_t> bytes, std::uint64_t& end_at) {
   const std::uint64_t last = bytes.size() - sizeof(ZipEnd);
   const std::uint64_t first = last - std::min<std::uint64_t>(last, zip_max16);
@@ -37,11 +37,11 @@ Result<ZipEnd> find_end(std::span<const std::uint8_t> bytes, std::uint64_t& end_
     GANTRY_TRY(const auto end, in.read_record<ZipEnd>("npz end record"));
     if (end.signature == ZipEnd::expected && end.comment_bytes == in.left()) return end;
   }
-  return refuse(first, "npz is no zip archive: it has no directory at its end");
+  return refuse(first, "npz is not a zip archive: it has no directory at its end");
 }
 
-// Replaces the numbers of the plain end record by those of a zip64 end record before it. There need
-// not be one: 65535 members fit the plain end record.
+// Replaces the numbers of the plain end record by those of a zip64 end record before it, if there
+// is one. An archive of exactly 65535 members needs none.
 Status read_zip64_end(std::span<const std::uint8_t> bytes, Directory& directory) {
   constexpr std::uint64_t size = sizeof(Zip64End) + sizeof(Zip64Locator);
   if (directory.end_at < size) return {};
@@ -77,7 +77,7 @@ Result<Directory> find_directory(std::span<const std::uint8_t> bytes) {
   return directory;
 }
 
-// Replaces numbers of 32 bits that have all bits set by those in the zip64 field, if there is one.
+// Replaces 32-bit numbers that have all bits set by those in the zip64 field, if there is one.
 Status read_zip64_field(ByteReader extra, ZipMember& member) {
   while (extra.left() >= 4) {
     GANTRY_TRY(const std::uint16_t id, extra.read_u16("npz extra field"));
@@ -115,7 +115,7 @@ Result<ZipMember> read_entry(ByteReader& in) {
   return member;
 }
 
-// Finds where each member ends, and refuses members that need more room than they have.
+// Computes where each member ends, and rejects members that overlap the next one.
 Status set_ends(std::vector<ZipMember>& members, std::uint64_t directory_at) {
   std::vector<ZipMember*> by_offset;
   by_offset.reserve(members.size());

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of the zip format, as far as .npz files use them. All numbers are little-endian.
+// The records of the zip format that .npz files use. All numbers are little-endian.
 //
 //     ZipLocalHeader, name, extra fields, data       for each member
 //     ZipDirectoryEntry, name, extra fields          for each member
 //     Zip64End, Zip64Locator                         if a number is too large for ZipEnd
 //     ZipEnd, comment
 //
-// Where a size or an offset of 32 bits has all bits set, a zip64 extra field contains the number in
-// 64 bits.
+// If a 32-bit size or offset has all bits set, a zip64 extra field contains the 64-bit number.
 //
 // source   PKWARE, APPNOTE.TXT 6.3.10
 #pragma once
@@ -20,22 +19,23 @@ namespace gantry {
 constexpr std::uint16_t zip_stored = 0;
 constexpr std::uint16_t zip_deflated = 8;
 
-// Flags. Encryption: of the data, strong, of the directory.
+// Flags. zip_encrypted combines encryption of the data, strong encryption, and encryption of the
+// directory.
 constexpr std::uint16_t zip_encrypted = 1u << 0 | 1u << 6 | 1u << 13;
 constexpr std::uint16_t zip_utf8_name = 1u << 11;
 
 constexpr std::uint16_t zip_max16 = 0xffff;
 constexpr std::uint32_t zip_max32 = 0xffffffff;
 
-// What local headers and directory entries have in common.
+// The common fields of local headers and directory entries.
 struct [[gnu::packed]] ZipFields {
-  // of the format that a reader must support, times ten
+  // format version that a reader must support, times ten
   std::uint16_t version;
   std::uint16_t flags;
   std::uint16_t method;
   std::uint16_t time;
   std::uint16_t date;
-  // of the unpacked data
+  // CRC-32 of the decompressed data
   std::uint32_t crc;
   std::uint32_t packed_bytes;
   std::uint32_t bytes;
@@ -64,8 +64,8 @@ struct [[gnu::packed]] ZipDirectoryEntry {
 };
 static_assert(sizeof(ZipDirectoryEntry) == 46);
 
-// An extra field. A local header has it without header_at, a directory entry with those numbers
-// only that do not fit the entry.
+// An extra field. In a local header it has no header_at; in a directory entry it has only the
+// numbers that do not fit in the entry.
 struct [[gnu::packed]] Zip64Field {
   static constexpr std::uint16_t expected = 1;
   std::uint16_t id = expected;

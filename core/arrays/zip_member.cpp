@@ -13,7 +13,7 @@
 namespace gantry {
 namespace {
 
-// zlib counts in 32 bits.
+// zlib's sizes have 32 bits.
 constexpr std::size_t max_at_once = 1u << 30;
 
 template <class... Parts>
@@ -26,8 +26,8 @@ Failure no_memory(const ZipMember& member) {
       .with_reason("NPZ");
 }
 
-// Returns what is behind the local header. Sizes and checksum are those of the directory: local
-// headers need not have them.
+// Returns the data after the local header. Sizes and checksum are those of the directory, because
+// local headers need not contain them.
 Result<std::span<const std::uint8_t>> find_packed_data(std::span<const std::uint8_t> archive,
                                                        const ZipMember& member) {
   const std::uint64_t at = member.header_at;
@@ -75,8 +75,8 @@ Result<ZipMemberReader> ZipMemberReader::open(std::span<const std::uint8_t> arch
   return reader;
 }
 
-// Unpacks up to to.size() bytes and returns how many; 0 where the packed data or this call's share
-// of them end.
+// Decompresses up to to.size() bytes and returns how many. 0: the end of the packed data, or of the
+// part that this call passes to zlib.
 Result<std::size_t> ZipMemberReader::inflate_some(std::span<std::uint8_t> to) {
   const std::size_t in = std::min(packed_.size(), max_at_once);
   const std::size_t out = std::min(to.size(), max_at_once);
@@ -88,7 +88,7 @@ Result<std::size_t> ZipMemberReader::inflate_some(std::span<std::uint8_t> to) {
   packed_ = packed_.subspan(in - stream_->avail_in);
   stream_ended_ = code == Z_STREAM_END;
   if (code == Z_MEM_ERROR) return no_memory(*member_);
-  // Z_BUF_ERROR: there was nothing to do.
+  // Z_BUF_ERROR: no progress was possible.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
     return refuse(*member_, member_->header_at, "packed data are wrong after ", done_,
                   " bytes: ", stream_->msg != nullptr ? stream_->msg : "no deflated data");

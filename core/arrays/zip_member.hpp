@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data of one member of a zip archive, stored or deflated.
+// Reads the data of one member of a zip archive, stored or deflated.
 #pragma once
 
 #include "core/arrays/zip_directory.hpp"
@@ -15,26 +15,26 @@ struct z_stream_s;
 
 namespace gantry {
 
-// Reads the data of a member front to back, unpacked.
+// Reads the decompressed data of a member sequentially.
 class ZipMemberReader {
  public:
   // archive  [in]   the bytes that read_zip_directory() was called with
   // member   [in]   stored or deflated, not encrypted
   // returns  malformed  the local header differs from the directory
   //          exhausted  no memory for the state of zlib
-  // lifetime `archive` and `member` until the reader's end
+  // lifetime `archive` and `member` must outlive the reader
   static Result<ZipMemberReader> open(std::span<const std::uint8_t> archive,
                                       const ZipMember& member);
 
-  // Unpacks the next bytes. Precondition: the member has to.size() more.
+  // Decompresses the next bytes. Precondition: at least to.size() bytes of the member are left.
   //
-  // returns  malformed  the packed data end earlier, or are not deflated data
+  // returns  malformed  the packed data end earlier, or are not valid
   Status read(std::span<std::uint8_t> to);
 
-  // The next bytes in the archive. Preconditions: as of read(), and the member is stored.
+  // Returns a view of the next bytes. Preconditions: those of read(), and the member is stored.
   std::span<const std::uint8_t> view(std::uint64_t size);
 
-  // Precondition: all bytes of the member are read.
+  // Checks the end of the member. Precondition: all of its bytes are read.
   //
   // returns  malformed  the checksum is wrong, or the packed data do not end
   Status finish();
@@ -49,12 +49,12 @@ class ZipMemberReader {
   Result<std::size_t> inflate_some(std::span<std::uint8_t> to);
 
   const ZipMember* member_;
-  // not unpacked yet
+  // not decompressed yet
   std::span<const std::uint8_t> packed_;
-  // null: the member is stored. On the heap, as zlib keeps its address
+  // NULL: the member is stored. Allocated separately, because zlib keeps its address
   std::unique_ptr<z_stream_s, EndInflate> stream_;
   bool stream_ended_ = false;
-  // read so far, and their checksum
+  // number of bytes read so far, and their checksum
   std::uint64_t done_ = 0;
   std::uint32_t crc_ = 0;
 };

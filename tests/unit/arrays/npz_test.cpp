@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
                {{"re\x1b[2Jadme", npy("x")}},
                kNotOurs,
                169,
-               "npz member \"re\\x1b[2Jadme\" is no .npy file"},
+               "npz member \"re\\x1b[2Jadme\" is not an .npy file"},
         BadZip{"Bzip2",
                {{"a.npy", npy("x"), 12}},
                kNotOurs,
@@ -497,7 +497,7 @@ TEST(Npz, RefusesWhatIsNoArchive) {
 
   ASSERT_FALSE(npz.ok());
   EXPECT_EQ(npz.error().code, Code::malformed);
-  EXPECT_EQ(npz.error().message, "npz is no zip archive: it has no directory at its end");
+  EXPECT_EQ(npz.error().message, "npz is not a zip archive: it has no directory at its end");
 }
 
 TEST(Npz, RefusesNoBytes) {
