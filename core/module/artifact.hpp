@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One loaded file: everything that its modules share.
+// One loaded file: the data that its modules share.
 //
 //     ModuleNode ... --artifact--> Artifact --> mapping, ELF, container, the runtime that loaded it
 //
-// A module that a plugin makes at run time has an artifact without a file.
+// A module that a plugin creates at run time has an artifact without a file.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -26,32 +26,32 @@ namespace gantry {
 class GlobalFunctions;
 class TraceRecorder;
 
-// Filled before its modules are shared; not changed afterwards. Destroyed with its last module: the
-// members last first, the runtime at the end.
+// Immutable once its modules are shared. Destroyed with its last module, in reverse order of the
+// members, so the runtime is released last.
 struct Artifact {
-  // Keeps the runtime, and with it the plugins of the modules.
+  // Keeps the runtime alive, and with it the plugins of the modules.
   Pin runtime;
   // of the runtime
   std::shared_ptr<const GlobalFunctions> globals;
   // of the runtime; NULL: calls are not recorded
   TraceRecorder* trace = nullptr;
 
-  // NULL where the modules were made at run time; then the members below are empty, too
+  // NULL if the modules were created at run time; the members below are then empty
   std::shared_ptr<const MappedFile> file;
   std::shared_ptr<const ElfFile> elf;
   // of the file, without directories: "model.so"
   std::string name;
   Container container;
-  // keeps the file's bytes: for loaders, which may retain it
+  // keeps the file's bytes alive; loaders may retain it
   ObjectPtr pin;
   // Device numbers of the file's code that differ from the runtime's: (artifact's, runtime's).
   // Empty in nearly all files. See core/native/device_numbers.hpp.
   std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;
 };
 
-// The artifact of a file whose container is not read yet.
+// Creates the artifact of a file. Its container is not read yet.
 //
-// made     [in]   with what belongs to the runtime
+// made     [in]   with the members of the runtime set
 // returns  as ElfFile::parse(); exhausted
 Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
                                                 std::shared_ptr<const MappedFile> file);

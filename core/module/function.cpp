@@ -10,7 +10,7 @@
 namespace gantry {
 namespace {
 
-// At the end of a process no code of a plugin is called: its objects are left to the system.
+// No code of a plugin is called while the process ends; its objects are not freed then.
 void delete_function(void* object, std::int32_t flags) {
   if (!plugins_may_run()) return;
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {

@@ -19,36 +19,37 @@ namespace gantry {
 class TraceRecorder;
 struct ModuleNode;
 
-// GANTRY_FUNCTION. tvm-ffi's function cell stands directly behind the header, so that code of the
+// GANTRY_FUNCTION. The function cell of tvm-ffi directly follows the header, so that code of the
 // `ffi` dialect can call it.
 struct FunctionObject {
   gantry_object header;
-  // ffi dialect; NULL where it is not offered
+  // for the ffi dialect; NULL if not provided
   void* safe_call = nullptr;
   void* cpp_call = nullptr;
-  // owned: destroyed once
+  // owned
   gantry_function target{};
-  // kind of device it runs on (the loader's `device`); 0: the host, env passes unchanged
+  // device type on which it runs (the loader's `device`); 0: the host, env is passed unchanged
   std::int32_t device_type = 0;
   // NULL for globals
   Ref<ModuleNode> parent;
-  // what a global's code needs; empty for a module's
+  // keeps the code of a global alive; empty for functions of a module
   Pin pin;
 };
 
-// A function object that owns `target` and keeps `parent`. On failure the caller keeps target.
+// Creates a function object that owns `target` and keeps `parent` alive. After a failure the caller
+// still owns `target`.
 //
 // returns  bug, reason TABLE_INCOMPLETE: a table without `call`; exhausted
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
 
-// The object for the function that a look-up returned: an existing object where `target` has no
-// table, else a new one. What `target` holds is released on failure.
+// Converts the result of a look-up to an object: if `target` has no table, it is an existing
+// object; otherwise a new one is created. After a failure `target` is released.
 //
-// subject  [in]   returns the look-up's name for messages: "get_function of entry 2 ..."
-// name     [in]   of the function's span, where calls are traced
+// subject  [in]   returns the name of the look-up for messages: "get_function of entry 2 ..."
+// name     [in]   name of the function's spans, if calls are traced
 // trace    [in]   NULL: calls are not traced
-// returns  bug, reason RESULT_KIND: an object that is no function; as new_function()
+// returns  bug, reason RESULT_KIND: an object that is not a function; as new_function()
 Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
                                            const std::function<std::string()>& subject,
                                            std::string_view name, Ref<ModuleNode> parent,

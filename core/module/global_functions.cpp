@@ -11,7 +11,7 @@ Status GlobalFunctions::add(std::string name, Ref<FunctionObject> function) {
   const std::lock_guard lock(mutex_);
   const auto taken = std::any_of(functions_.begin(), functions_.end(),
                                  [&](const auto& entry) { return entry.first == name; });
-  if (taken) return invalid("global function ", quoted(name), " is there already");
+  if (taken) return invalid("global function ", quoted(name), " exists already");
   functions_.emplace_back(std::move(name), std::move(function));
   return {};
 }

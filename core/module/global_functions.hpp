@@ -14,25 +14,26 @@
 
 namespace gantry {
 
-// The functions of a runtime that belong to no module: __tvm_set_device, those that the embedder
-// adds, and those that plugins offer.
+// The functions of a runtime that belong to no module: __tvm_set_device, functions that the
+// embedder adds, and functions that plugins provide.
+//
 // thread   any
 class GlobalFunctions {
  public:
-  // Looks a function up among those that plugins offer; NULL with OK: there is none.
+  // Looks up a function of a plugin. NULL with OK: there is none.
   using Offered = std::function<Result<Ref<FunctionObject>>(std::string_view name)>;
 
   GlobalFunctions() = default;
   explicit GlobalFunctions(Offered offered) : offered_(std::move(offered)) {}
 
-  // returns  invalid where the name is taken
+  // returns  invalid if the name is in use
   Status add(std::string name, Ref<FunctionObject> function);
-  // returns  NULL where none was added
+  // Returns NULL if no function of that name was added.
   Ref<FunctionObject> find(std::string_view name) const;
-  // A function of a plugin, a new object for each look-up: it keeps the runtime, which therefore
-  // does not keep it.
+  // Returns a function of a plugin, a new object for each look-up: it keeps the runtime alive, so
+  // the runtime must not keep it.
   //
-  // returns  NULL where no plugin offers it; the error of a plugin that offers it and fails
+  // returns  NULL if no plugin provides it; the error of a plugin that provides it and fails
   // costs    may open plugins
   Result<Ref<FunctionObject>> find_offered(std::string_view name) const;
 

@@ -10,7 +10,7 @@
 namespace gantry {
 namespace {
 
-// Releases one strong reference. The caller for whom it returns true held the last and ends the
+// Releases one strong reference. Returns true if it was the last one; the caller then destroys the
 // object.
 bool release_strong(gantry_object& object) {
   const auto before = std::atomic_ref(object.counts).fetch_sub(1, std::memory_order_acq_rel);
@@ -19,17 +19,17 @@ bool release_strong(gantry_object& object) {
 
 void free_node(void* node) { ::operator delete(node, sizeof(ModuleNode)); }
 
-// Ends what the node owns except its imports: the pair first, the artifact last, because either of
-// the parent and the artifact may be the last owner of the runtime.
+// Destroys what the node owns except its imports: the pair first, the artifact last, because the
+// parent or the artifact may be the last owner of the runtime.
 void finish(ModuleNode& node) {
   if (const auto* table = node.table.load(std::memory_order_acquire)) table->destroy(node.self);
   node.parent = {};
   node.artifact.reset();
 }
 
-// Ends a node and every import that nobody else holds. A chain may be as long as a file says, so
-// the dead wait in a list, linked through `self`, which a finished node no longer needs: no
-// recursion, no allocation.
+// Destroys a node and every import without another reference. A file determines how long a chain of
+// imports is, so this neither recurses nor allocates: finished nodes form a list that is linked
+// through `self`, which they no longer need.
 void end_node(ModuleNode& root) {
   const NoCancellation guard;
   finish(root);
@@ -49,7 +49,7 @@ void end_node(ModuleNode& root) {
   }
 }
 
-// At the end of a process no code of a plugin is called: its objects are left to the system.
+// No code of a plugin is called while the process ends; its objects are not freed then.
 void delete_node(void* object, std::int32_t flags) {
   if (!plugins_may_run()) return;
   if ((flags & GANTRY_DELETE_CONTENT) != 0) end_node(*static_cast<ModuleNode*>(object));

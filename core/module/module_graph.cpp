@@ -16,17 +16,17 @@
 namespace gantry {
 namespace {
 
-// A not-found text names so many functions, modules or reasons of each kind, then counts the rest.
-constexpr std::size_t kNamesTold = 8;
+// The maximum number of functions, of modules and of reasons that a not-found error lists.
+constexpr std::size_t kMaxNames = 8;
 
 // Visits every node below `root` once, depth first, imports in order, without recursion.
 //
-// visit    called with each node but root; true stops the walk
+// visit    [in]   called with each node but root; returns true to stop
 template <class Visit>
 void walk_imports(ModuleNode& root, Visit visit) {
   struct Step {
     ModuleNode* node;
-    // import to look at
+    // index of the next import
     std::size_t next;
   };
   std::unordered_set<const ModuleNode*> seen{&root};
@@ -44,18 +44,18 @@ void walk_imports(ModuleNode& root, Visit visit) {
   }
 }
 
-// Looks up in one bound node. NULL with OK: it has no such function.
+// Looks up a function in one bound node. NULL with OK: the node has no such function.
 Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table& table,
                                     std::string_view name) {
   if (!may_call(node)) return process_end_error(concat("get_function of ", described(node)));
-  StatusBuffer said;
+  StatusBuffer buffer;
   gantry_function function{};
-  const gantry_code code = said.call([&](gantry_status* status) {
+  const gantry_code code = buffer.call([&](gantry_status* status) {
     return table.get_function(node.self, {name.data(), name.size()}, &function, status);
   });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) {
-    Error error = said.error(code, concat("get_function of ", described(node)));
+    Error error = buffer.error(code, concat("get_function of ", described(node)));
     if (function.table != nullptr || function.self != nullptr) {
       error.at("get_function of ", described(node), " writes a function although it fails");
     }
@@ -68,15 +68,15 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
 
 std::string name_list(const std::vector<std::string>& names) {
   std::string text;
-  const std::size_t told = std::min(names.size(), kNamesTold);
-  for (std::size_t i = 0; i < told; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
-  if (told < names.size()) text += concat(" and ", names.size() - told, " more");
+  const std::size_t shown = std::min(names.size(), kMaxNames);
+  for (std::size_t i = 0; i < shown; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
+  if (shown < names.size()) text += concat(" and ", names.size() - shown, " more");
   return text;
 }
 
-// Reports where a look-up went, and what might have been found had every module been bound.
+// Returns an error that lists the modules that were searched and those that are not bound.
 //
-// unbound_count [out]  modules that are not bound by now
+// unbound_count  [out]  number of modules that are not bound now
 Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_view name,
                         std::size_t& unbound_count) {
   std::vector<std::string> bound;
@@ -95,29 +95,27 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
     bound.push_back("the global functions");
 
   std::string text = concat("function ", quoted(name), " is not there");
-  for (std::size_t i = 0; i < std::min(bound.size(), kNamesTold); ++i) {
+  for (std::size_t i = 0; i < std::min(bound.size(), kMaxNames); ++i) {
     text += concat(i == 0 ? "; looked in " : ", ", bound[i]);
   }
-  if (bound.size() > kNamesTold) text += concat(" and ", bound.size() - kNamesTold, " more");
+  if (bound.size() > kMaxNames) text += concat(" and ", bound.size() - kMaxNames, " more");
   if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
       text += concat("; ", location_of(module), " has ", name_list(*names));
     }
   }
-  for (std::size_t i = 0; i < std::min(unbound.size(), kNamesTold); ++i) {
+  for (std::size_t i = 0; i < std::min(unbound.size(), kMaxNames); ++i) {
     text += concat("; not looked in: ", unbound_error(*unbound[i]).error().message);
   }
-  if (unbound.size() > kNamesTold) {
-    text += concat("; ", unbound.size() - kNamesTold, " more modules are not bound");
+  if (unbound.size() > kMaxNames) {
+    text += concat("; ", unbound.size() - kMaxNames, " more modules are not bound");
   }
   unbound_count = unbound.size();
   Failure error = not_found(text);
   return unbound.empty() ? std::move(error) : std::move(error).with_reason("MODULE_UNBOUND");
 }
 
-// Releases what a failed call left in its result, so that the result is none.
-//
-// returns  true if there was something
+// Releases the result of a failed call and sets it to none. Returns true if it was not none.
 bool clear_result(gantry_value* result) {
   const bool wrote = result->kind != GANTRY_NONE;
   if (holds_object(*result) && is_result(*result)) gantry_release(result->object);
@@ -125,7 +123,7 @@ bool clear_result(gantry_value* result) {
   return wrote;
 }
 
-// Completes the status of a call that failed: the code is one of the ABI's, and there is a text.
+// Completes the status of a call that failed, so that it has a code of the ABI and a text.
 gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
                    gantry_status* status) {
   const bool wrote = clear_result(result);
@@ -138,9 +136,9 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
     gantry_fail(status, reported, known ? "" : "STATUS_CODE",
                 concat(callee, " fails with code ", code, " and without a text").c_str());
   } else if (!known) {
-    gantry_status_add(
-        status,
-        concat("\n  ", callee, " fails with code ", code, ", which is none of the ABI's").c_str());
+    gantry_status_add(status, concat("\n  ", callee, " fails with code ", code,
+                                     ", which is not a code of the ABI")
+                                  .c_str());
   }
   status->code = reported;
   if (wrote)
@@ -152,7 +150,7 @@ gantry_code refuse_result(FunctionObject& function, gantry_value* result, gantry
   const bool is_object = holds_object(*result);
   const Error error =
       bug(described(function), is_object ? " returns an object" : " returns a value", " of kind ",
-          result->kind, is_object ? " at address 0" : ", which is no kind of a result")
+          result->kind, is_object ? " at address 0" : ", which is not a kind of result")
           .with_reason("RESULT_KIND");
   *result = gantry_value{};
   return to_status(error, status);
@@ -171,8 +169,9 @@ std::vector<ModuleNode*> reachable(ModuleNode& root) {
 
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name) {
-  // A module that is bound between the look-up and its refusal may have the function: then all are
-  // asked again, at most once for each module that is bound meanwhile.
+  // Another thread may bind a module between the look-up and the error, and that module may have
+  // the function. The search is then repeated, at most once for each module that is bound
+  // meanwhile.
   for (;;) {
     std::size_t passed_by = 0;
     Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
@@ -208,7 +207,7 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   struct List {
     std::string subject;
     std::vector<std::string> names;
-    // the first refusal of a record: its giver may go on as if nothing were
+    // The first error of a record. The module may ignore the visitor's error and continue.
     Status taken;
   };
   List list{concat("list_functions of ", described(module)), {}, {}};
@@ -227,15 +226,15 @@ Result<std::vector<std::string>> list_functions(ModuleNode& module) {
         });
       }};
   if (!may_call(module)) return process_end_error(list.subject);
-  StatusBuffer said;
-  const gantry_code code = said.call(
+  StatusBuffer buffer;
+  const gantry_code code = buffer.call(
       [&](gantry_status* status) { return table->list_functions(module.self, &visitor, status); });
   if (!list.taken.ok()) {
     return Error(list.taken.error()).at("while listing the functions of ", location_of(module));
   }
   if (code == GANTRY_UNSUPPORTED) return std::vector<std::string>();
   if (code != GANTRY_OK) {
-    return said.error(code, list.subject)
+    return buffer.error(code, list.subject)
         .at("while listing the functions of ", location_of(module));
   }
   return std::move(list.names);
@@ -278,12 +277,12 @@ Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
   if (args.size() > INT32_MAX) [[unlikely]] {
     result = invalid("a call has ", args.size(), " arguments, maximum is ", INT32_MAX);
   } else {
-    StatusBuffer said;
+    StatusBuffer buffer;
     const gantry_code code =
         call(function, env, args.data(), static_cast<std::int32_t>(args.size()), result->slot(),
-             said.get());
+             buffer.get());
     if (code != GANTRY_OK) [[unlikely]]
-      result = said.error(code, described(function));
+      result = buffer.error(code, described(function));
   }
   return result;
 }

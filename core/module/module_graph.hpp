@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks over the import graph, and look-up in the order that compiled code relies on.
+// Traverses the import graph, looks functions up in the order that compiled code relies on, and
+// calls them.
 #pragma once
 
 #include "core/base/process_end.hpp"
@@ -17,37 +18,38 @@
 
 namespace gantry {
 
-// Every node reachable from `root`, root first, depth first, imports in order, each once.
+// Returns every node that is reachable from `root` once: root first, depth first, imports in order.
+//
 // costs    O(modules + edges), no recursion
 std::vector<ModuleNode*> reachable(ModuleNode& root);
 
-// Looks a function up: SELF, then IMPORTS (depth first, in import order, the first hit is taken,
-// each node is searched once), then GLOBALS, as far as `where` contains them. The search continues
-// with the imports of unbound nodes.
+// Looks up a function: in SELF, then in IMPORTS (depth first, in import order, each node once),
+// then in GLOBALS, as far as `where` contains them. Returns the first match. The imports of unbound
+// nodes are searched too.
 //
-// where    GANTRY_FIND_* bits, at least one
-// name     any bytes
-// returns  not_found: names the unbound modules, which might have had the function, and why each is
+// where    [in]   GANTRY_FIND_* bits, at least one
+// name     [in]   any bytes
+// returns  not_found: lists the unbound modules, which might have the function, and why each one is
 //          unbound
 // thread   any
 // source   apache/tvm src/runtime/module.cc
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name);
 
-// The names that the node's own table lists, in its order; empty where it lists none.
+// Returns the names that the node's own table lists, in its order. Empty if it cannot list them.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
 
-// The env of a call without one: device 0 of the function's own kind, default stream, no task.
+// The env for a call without one: device 0 of the function's device type, default stream, no task.
 inline gantry_env default_env(const FunctionObject& function) {
   return {{function.device_type != 0 ? function.device_type : kCpu, 0}, nullptr, nullptr};
 }
 
-// Calls a function. The text of a failure is the callee's alone.
+// Calls a function. The text of an error is that of the callee; nothing is added.
 //
 // env      [in]   NULL: default_env()
-// returns  OK, with *result owned by the caller; else *result is none. A callee that fails and
-//          writes a result, or fails without a text, is reported as the callee's bug
-// costs    a few ns above the callee
+// returns  OK, with *result owned by the caller; else *result is none. If the callee fails and
+//          writes a result, or fails without a text, the status also reports that
+// costs    a few ns more than the callee
 gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status);
 
@@ -59,8 +61,8 @@ gantry_code thrown(FunctionObject& function, gantry_value* result, gantry_status
 gantry_code refuse_at_end(FunctionObject& function, gantry_status* status);
 }  // namespace detail
 
-// The same, where *result is none and *status, if there is one, is as a caller of the ABI prepares
-// it.
+// Like call(). Precondition: *result is none, and *status, if not NULL, is prepared as the ABI
+// requires.
 inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env,
                                  const gantry_value* args, std::int32_t count, gantry_value* result,
                                  gantry_status* status) {
@@ -73,7 +75,7 @@ inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env
   } catch (abi::__forced_unwind&) {
     throw;
   } catch (...) {
-    // A breach of the ABI, which must not end the process.
+    // The callee violates the ABI. This must not terminate the process.
     return detail::thrown(function, result, status);
   }
   if (code == GANTRY_OK && is_result(*result)) [[likely]]
@@ -81,7 +83,7 @@ inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env
   return detail::ended_badly(function, code, result, status);
 }
 
-// The same with C++ around it.
+// Like call(), with C++ types.
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
                         std::span<const gantry_value> args);
 

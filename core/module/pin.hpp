@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a loaded thing keeps alive. new_pin() of core/tensor/object.hpp makes one that can cross the
-// ABI.
+// A reference that keeps something alive. new_pin() of core/tensor/object.hpp creates one that can
+// be passed through the ABI.
 #pragma once
 
 #include <memory>
 
 namespace gantry {
 
-// A library, a mapping, a plugin instance, a runtime: whatever must not go before the holder does.
+// A library, a mapping, a plugin instance or a runtime, which must outlive the owner of the pin.
 using Pin = std::shared_ptr<const void>;
 
 }  // namespace gantry

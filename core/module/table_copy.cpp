@@ -12,13 +12,13 @@ namespace {
 using AnyFunction = void (*)();
 
 enum class Rule : std::uint8_t {
-  // empty is refused
+  // NULL is rejected
   required,
-  // empty is filled with the stub
+  // NULL is replaced by the stub
   optional,
-  // a C string that must be there
+  // a required C string
   text,
-  // a C string that is for display: empty becomes ""
+  // an optional C string: NULL is replaced by ""
   note,
 };
 
@@ -28,12 +28,9 @@ struct Location {
   const char* name;
   Rule rule;
   AnyFunction stub = nullptr;
-  // Offered together or not at all: the offset of the place that asks for this one; 0: none does.
-  std::size_t asked_by = 0;
+  // Offset of the function that requires this one; 0: none does.
+  std::size_t required_by = 0;
 };
-
-// ---- stubs
-// ------------------------------------------------------------------------------------------------------
 
 template <class Last>
 gantry_status* last_of(Last status) {
@@ -44,8 +41,8 @@ gantry_status* last_of(First, Rest... rest) {
   return last_of(rest...);
 }
 
-// The function of any type that refuses in its name. Made from the place's own type, so that a call
-// through the table is a call of the right type.
+// A stub that returns UNSUPPORTED with the function's name. It has the type of the table's member,
+// so that the call through the table is well-defined.
 template <const char* text, class Function>
 struct Absent;
 template <const char* text, class... Arguments>
@@ -59,11 +56,11 @@ template <class Function>
 struct Quiet;
 template <class Answer, class... Arguments>
 struct Quiet<Answer (*)(Arguments...)> {
-  // void, GANTRY_OK or NULL
+  // Returns nothing, GANTRY_OK or NULL.
   static Answer call(Arguments...) { return Answer(); }
 };
 
-// TABLE and MEMBER become offset, name and stub of the very same member.
+// These macros derive offset, name and stub from one member.
 #define GANTRY_REQUIRED(TABLE, NOUN, MEMBER) \
   Location { offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::required }
 #define GANTRY_QUIET(TABLE, NOUN, MEMBER, ...)                                              \
@@ -92,9 +89,6 @@ GANTRY_ABSENT_TEXT("device", event_elapsed)
 GANTRY_ABSENT_TEXT("device", capture_begin)
 GANTRY_ABSENT_TEXT("device", capture_end)
 GANTRY_ABSENT_TEXT("device", capture_launch)
-
-// ---- which places there are
-// ---------------------------------------------------------------------------------------
 
 const Location kPlugin[] = {
     {offsetof(gantry_plugin_table, id), "gantry.plugin/1.id", Rule::text},
@@ -130,7 +124,8 @@ const Location kGlobals[] = {
     GANTRY_REQUIRED(gantry_globals, "globals", get_global),
 };
 
-// Whoever makes streams, events or graphs must end them, and must be able to wait for a stream.
+// A device that creates streams, events or graphs must be able to destroy them, and one with
+// streams must have synchronize.
 const Location kDevice[] = {
     {offsetof(gantry_device_table, name), "gantry.device/1.name", Rule::text},
     GANTRY_REQUIRED(gantry_device_table, "device", count),
@@ -155,9 +150,6 @@ const Location kDevice[] = {
     GANTRY_QUIET(gantry_device_table, "device", capture_destroy,
                  offsetof(gantry_device_table, capture_end)),
 };
-
-// ---- copying
-// --------------------------------------------------------------------------------------------------------
 
 AnyFunction pointer_at(const void* table, std::size_t offset) {
   AnyFunction pointer = nullptr;
@@ -190,15 +182,15 @@ Status fill(void* copy, std::span<const Location> locations, std::string_view su
         break;
     }
   }
-  // Before the first stub goes in: a stub must not count as an offer.
+  // Done before any stub is set, because a stub must not count as a function of the plugin.
   for (const Location& location : locations) {
-    if (location.asked_by == 0 || pointer_at(copy, location.offset) ||
-        !pointer_at(copy, location.asked_by))
+    if (location.required_by == 0 || pointer_at(copy, location.offset) ||
+        !pointer_at(copy, location.required_by))
       continue;
-    const auto asker = std::find_if(locations.begin(), locations.end(), [&](const Location& other) {
-      return other.offset == location.asked_by;
+    const auto owner = std::find_if(locations.begin(), locations.end(), [&](const Location& other) {
+      return other.offset == location.required_by;
     });
-    return missing(subject, location, concat(", which goes with ", asker->name));
+    return missing(subject, location, concat(", which goes with ", owner->name));
   }
   for (const Location& location : locations) {
     if (location.rule == Rule::optional && !pointer_at(copy, location.offset)) {
@@ -208,22 +200,22 @@ Status fill(void* copy, std::span<const Location> locations, std::string_view su
   return {};
 }
 
-// Only the size is read before it is known to be one.
+// Reads nothing but the size until the size is checked.
 template <class Table>
 Result<Table> copy_any(const Table* table, std::string_view name,
                        std::span<const Location> locations, std::string_view subject) {
   if (!table)
     return malformed(no_offset, subject, ": ", name, " is empty").with_reason("FUNCTION_MISSING");
   if (reinterpret_cast<std::uintptr_t>(table) % alignof(Table) != 0) {
-    return malformed(no_offset, subject, ": ", name, " lies at ",
-                     Hex{reinterpret_cast<std::uintptr_t>(table)}, ", no multiple of ",
+    return malformed(no_offset, subject, ": ", name, " is at ",
+                     Hex{reinterpret_cast<std::uintptr_t>(table)}, ", not a multiple of ",
                      alignof(Table))
         .with_reason("STRUCT_SIZE");
   }
   const std::uint32_t size = table->struct_size;
   if (size < kMinTableSize<Table> || size > kMaxTableSize) {
     const bool small = size < kMinTableSize<Table>;
-    return malformed(no_offset, subject, ": ", name, " says its size is ", size, ", ",
+    return malformed(no_offset, subject, ": ", name, " has struct_size ", size, ", ",
                      small ? "minimum" : "maximum", " is ",
                      small ? kMinTableSize<Table> : kMaxTableSize, small ? " (ABI 1.0)" : "")
         .with_reason("STRUCT_SIZE");

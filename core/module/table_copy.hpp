@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin's tables, copied once into zeroed ones of our own, so that every place can be called.
+// Copies of a plugin's tables with every function set, so that callers need not check for NULL.
 //
-//     the plugin's, as long as it was built     ours, as long as we know
+//     the plugin's table, struct_size bytes     the copy, of this core's size
 //     [size|flags|destroy|call]                 [size|flags|destroy|call|later = stub]
 //
-// What lies beyond the plugin's struct_size is absent, and so is a NULL. Where the ABI lets a place
-// be empty, a stub stands there: it returns UNSUPPORTED and names the function,
-// `gantry.device/1.event_elapsed`. It cannot name the plugin, for all it is given is `self`;
-// whoever called it can, and adds a line of place. Three kinds of places get quieter stubs: what
-// only frees does nothing, get_extension knows nothing, and synchronize returns OK, because a
-// device without streams has finished whenever a call returns.
+// A function is absent if it is beyond the plugin's struct_size or NULL. An optional function that
+// is absent is replaced by a stub that returns UNSUPPORTED with the function's name
+// (`gantry.device/1.event_elapsed`). The caller adds the plugin to the error, because a stub only
+// receives `self`. Three kinds of stubs do not fail: functions that free something do nothing,
+// get_extension returns NULL, and synchronize returns OK, because a device without streams
+// completes all work before a call returns.
 #pragma once
 
 #include <gantry/globals.h>
@@ -41,22 +41,21 @@ template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
-// A record that a plugin fills, which grows by the same rule.
+// A record that a plugin fills. It grows like a table.
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
 
-// Nothing that will ever be a table is longer; a size beyond is no size.
+// A larger struct_size is rejected.
 constexpr std::uint32_t kMaxTableSize = 64 * 1024;
 
 // Copies and completes one table.
 //
-// table    [in]   the plugin's; may be NULL or anything that a broken plugin hands over, but
-//                 readable for 4 bytes
-// subject  [in]   whose table, for messages: "plugin acme.npu 2.3.1"
-// returns  a table of our size with every place filled; texts that may be absent are "" instead of
-//          NULL malformed, reason STRUCT_SIZE: table, size seen, least size; FUNCTION_MISSING: the
-//          empty place by name
-// lifetime pointers in it are the plugin's, static for the life of the process
+// table    [in]   of the plugin; untrusted, may be NULL, else at least 4 bytes are readable
+// subject  [in]   owner of the table for messages: "plugin acme.npu 2.3.1"
+// returns  a table in which every function is set; optional texts are "" instead of NULL
+//          malformed  STRUCT_SIZE: the size is out of range; FUNCTION_MISSING: a required member is
+//                     absent
+// lifetime pointers in it are the plugin's, valid for the life of the process
 // costs    a copy of at most the table's size
 Result<gantry_plugin_table> copy_table(const gantry_plugin_table* table, std::string_view subject);
 Result<gantry_loader_table> copy_table(const gantry_loader_table* table, std::string_view subject);
@@ -65,17 +64,18 @@ Result<gantry_function_table> copy_table(const gantry_function_table* table,
                                          std::string_view subject);
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
 Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject);
-// What list_functions gives to its visitor; its texts are the plugin's, valid as long as the
-// record.
+// Copies a record that list_functions passes to its visitor. Its texts are the plugin's, valid as
+// long as the record.
 Result<gantry_function_info> copy_record(const gantry_function_info* info,
                                          std::string_view subject);
 
-// Copies by the address of the original, each made once.
-// thread   any; a hit takes a shared lock
+// Copies by the address of the original. Each is created once.
+//
+// thread   any; a look-up of an existing copy takes a shared lock
 template <class Table>
 class TableCopies {
  public:
-  // returns  our copy, at one address for the life of this object
+  // returns  the copy, valid as long as this object
   Result<const Table*> get(const Table* table, std::string_view subject) {
     {
       const std::shared_lock lock(mutex_);

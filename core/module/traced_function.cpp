@@ -24,7 +24,7 @@ void destroy(void* self) {
     target.table->destroy(target.self);
 }
 
-// The span ends with the call, be it by an exception of a callee that breaks the ABI.
+// The span also ends if the callee violates the ABI and throws.
 gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
                  gantry_value* result, gantry_status* status) {
   const TracedFunction& traced = *static_cast<TracedFunction*>(self);

@@ -10,12 +10,12 @@
 
 namespace gantry {
 
-// A function whose calls are spans of category "call". Made where a runtime traces only: elsewhere
-// a call costs what it costs.
+// Wraps a function so that each call is recorded as a span of category "call". Only used if the
+// runtime traces, so that calls cost nothing more otherwise.
 //
-// function  [in]  owned by what is made; on failure the caller keeps it
-// name      [in]  of the span; copied
-// recorder  [in]  borrowed, outlives the function
+// function  [in]  owned by the result; after a failure by the caller
+// name      [in]  name of the spans; copied
+// recorder  [in]  borrowed, must outlive the function
 // returns   exhausted
 Result<gantry_function> traced_function(const gantry_function& function, std::string_view name,
                                         TraceRecorder& recorder);

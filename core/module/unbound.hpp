@@ -7,9 +7,9 @@
 
 namespace gantry {
 
-// A node without a pair: a look-up passes through it to its imports. bind() may follow later.
+// Creates a node without a pair. A look-up continues with its imports. bind() may be called later.
 //
-// reason   what is missing and what would serve it, in full
+// reason   [in]   what is missing and which plugin would serve it, full text
 // returns  exhausted
 Result<Ref<ModuleNode>> new_unbound_node(std::shared_ptr<const Artifact> artifact,
                                          std::string_view type_key, std::size_t index,
@@ -17,7 +17,7 @@ Result<Ref<ModuleNode>> new_unbound_node(std::shared_ptr<const Artifact> artifac
 
 bool is_unbound(const ModuleNode& node);
 
-// unavailable, reason MODULE_UNBOUND: `entry 1 "cuda" of model.so is not bound: ...`
+// Returns unavailable, reason MODULE_UNBOUND: `entry 1 "cuda" of model.so is not bound: ...`
 Failure unbound_error(const ModuleNode& node);
 
 }  // namespace gantry

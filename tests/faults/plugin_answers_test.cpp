@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
               Code::malformed, "STRUCT_SIZE",
-              "gantry_module_table says its size is 16, minimum is 48"},
+              "gantry_module_table has struct_size 16, minimum is 48"},
         Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
               Code::malformed, "FUNCTION_MISSING", "get_function"},
         Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
@@ -94,13 +94,13 @@ INSTANTIATE_TEST_SUITE_P(
               Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
         Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
               Code::malformed, "STRUCT_SIZE",
-              "gantry_function_info says its size is 8, minimum is 40"},
+              "gantry_function_info has struct_size 8, minimum is 40"},
         Wrong{"NoFunctionInfo", [](Breaker& b) { b.function_info = nullptr; }, Code::malformed,
               "FUNCTION_MISSING", "gantry_function_info is empty"},
         Wrong{"ConsumingTooMuch", [](Breaker& b) { b.consumed = 100000; }, Code::bug,
-              "BLOB_CONSUMED", "says it has consumed 100000 bytes"},
+              "BLOB_CONSUMED", "reports that it has consumed 100000 bytes"},
         Wrong{"ConsumingNothing", [](Breaker& b) { b.consumed = 0; }, Code::bug, "BLOB_CONSUMED",
-              "says it has consumed 0 bytes"},
+              "reports that it has consumed 0 bytes"},
         Wrong{"ACodeThatIsNone",
               [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.error_text = "?"; },
               Code::bug, "STATUS_CODE", "returns 99, which is no code"},
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status*) { return answer(result, 20, 8); };
               },
-              Code::bug, "RESULT_KIND", "which is no kind of a result"},
+              Code::bug, "RESULT_KIND", "which is not a kind of result"},
         Wrong{"AnObjectAtAddressZero",
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status*) { return answer(result, 99); };
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                   return answer(result, GANTRY_TENSOR_REF, 8);
                 };
               },
-              Code::bug, "RESULT_KIND", "which is no kind of a result"},
+              Code::bug, "RESULT_KIND", "which is not a kind of result"},
         Wrong{"MakingAFunctionWithoutCall",
               [](Breaker& b) {
                 b.call = [](gantry_value* result, gantry_status* status) -> gantry_code {
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                 return host->module_new(host, nullptr, {nullptr, &kShortModule}, 0, result, status);
               };
             },
-            Code::malformed, "STRUCT_SIZE", "gantry_module_table says its size is 16"},
+            Code::malformed, "STRUCT_SIZE", "gantry_module_table has struct_size 16"},
         Wrong{"ALoaderForADeviceThatIsNowhere", [](Breaker& b) { b.loader_device = "nowhere"; },
               Code::not_found, "", "device \"nowhere\" does not exist; devices: cpu, breaker"},
         Wrong{"ADeviceNumberThatIsNone",
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                   };
                 }>();
               },
-              Code::bug, "DEVICE_COUNT", "says it has -1 devices"},
+              Code::bug, "DEVICE_COUNT", "reports -1 devices"},
         Wrong{"MemoryThatIsNotThere",
               [](Breaker& b) {
                 b.device_table = changed_device<[](auto& table) {

@@ -168,7 +168,7 @@ TEST(Call, TurnsACodeThatIsNoneIntoBug) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::bug);
   EXPECT_EQ(result.error().message,
-            "odd\n  a global function fails with code -1, which is none of the ABI's");
+            "odd\n  a global function fails with code -1, which is not a code of the ABI");
 }
 
 TEST(Call, TakesBackTheResultOfACalleeThatFails) {
@@ -206,7 +206,7 @@ TEST(Call, RefusesAResultThatNobodyCanOwn) {
     ASSERT_FALSE(result.ok()) << kind;
     EXPECT_EQ(result.error().code, Code::bug);
     EXPECT_EQ(result.error().message, concat("a global function returns a value of kind ", kind,
-                                             ", which is no kind of a result"));
+                                             ", which is not a kind of result"));
   }
 }
 

@@ -174,7 +174,7 @@ TEST(GlobalFunctions, RefusesATakenName) {
 
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, Code::invalid);
-  EXPECT_EQ(again.error().message, "global function \"g\" is there already");
+  EXPECT_EQ(again.error().message, "global function \"g\" exists already");
   EXPECT_TRUE(globals.find("g"));
   EXPECT_TRUE(globals.find("g"));
   EXPECT_FALSE(globals.find("h"));

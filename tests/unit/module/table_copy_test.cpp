@@ -199,13 +199,13 @@ TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
     const Error error = refusal(table);
     EXPECT_EQ(error.code, Code::malformed);
     EXPECT_EQ(error.reason, "STRUCT_SIZE");
-    EXPECT_EQ(error.message, concat("plugin acme.npu: gantry_device_table says its size is ", size,
+    EXPECT_EQ(error.message, concat("plugin acme.npu: gantry_device_table has struct_size ", size,
                                     ", minimum is 160 (ABI 1.0)"));
   }
   gantry_device_table table = device_table();
   table.struct_size = 0x80000000u;
   EXPECT_EQ(refusal(table).message,
-            "plugin acme.npu: gantry_device_table says its size is 2147483648, maximum is 65536");
+            "plugin acme.npu: gantry_device_table has struct_size 2147483648, maximum is 65536");
 }
 
 TEST(TableCopy, RefusesNoTableAndATableBesideItsAlignment) {
@@ -215,7 +215,7 @@ TEST(TableCopy, RefusesNoTableAndATableBesideItsAlignment) {
   const auto* odd = reinterpret_cast<const gantry_module_table*>(bytes + 4);
   const Error error = copy_table(odd, "p").error();
   EXPECT_EQ(error.reason, "STRUCT_SIZE");
-  EXPECT_THAT(error.message, testing::EndsWith(", no multiple of 8"));
+  EXPECT_THAT(error.message, testing::EndsWith(", not a multiple of 8"));
 }
 
 TEST(TableCopy, RefusesEveryEmptyPlaceThatMustNotBeByName) {

@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                Code::unsupported, 210, "ABI_RANGE",
                "plugin test.fake 1.0.0 supports ABI 1.3-1.5, this core supports 1.0"},
         Broken{"short_table", fake_manifest(), Code::malformed, 212, "STRUCT_SIZE",
-               "gantry_plugin_table says its size is 104, minimum is 112 (ABI 1.0)"},
+               "gantry_plugin_table has struct_size 104, minimum is 112 (ABI 1.0)"},
         Broken{"null_create", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
                "gantry.plugin/1.create is empty"},
         Broken{"null_version", fake_manifest(), Code::malformed, 221, "FUNCTION_MISSING",
