@@ -45,7 +45,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
   Config config;
   config.file = file;
-  // every key has a default
+  // An empty file: every key has a default.
   if (document.root.kind == YamlKind::nothing) return config;
   GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml shows every key with its default.
+// The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml contains every key
+// with its default.
 #pragma once
 
 #include "core/base/log.hpp"
@@ -18,7 +19,7 @@ constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
 constexpr int kMaxThreads = 1024;
 
 struct Config {
-  // where it was read from; empty: defaults
+  // path of the file; empty: defaults
   std::string file;
   // plugins.manifests, absolute
   std::vector<std::string> manifests;
@@ -32,24 +33,25 @@ struct Config {
   std::vector<std::pair<std::string, std::string>> overrides;
   // backends.<id>.config
   std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;
-  // of the pool, caller included; 0: all that this process may run on
+  // of the pool, including the caller; 0: one for each CPU that this process may use
   int threads = 0;
   // directory, "none", or empty: the user's cache directory
   std::string cache;
   LogLevel log = LogLevel::warning;
 };
 
-// The fields of a configuration. configs/schema/runtime.schema.json says the same.
+// The fields of a configuration; equal to configs/schema/runtime.schema.json.
 std::span<const YamlField> config_fields();
 
 // Reads a configuration text. Relative paths are relative to the directory of `file`.
 //
-// returns  malformed as core/yaml says it: "<file>:<line>:<column>: threads: expected ..."
+// returns  malformed, with the text of core/yaml: "<file>:<line>:<column>: threads: expected ..."
 Result<Config> parse_config(std::string_view text, const std::string& file);
 
-// Reads a file: the one named, else kSystemConfigFile where it is there, else the defaults.
+// Reads a configuration file: `named`, otherwise kSystemConfigFile if it exists, otherwise none:
+// the result then has the defaults.
 //
-// named    empty: none was named; else it must exist
+// named    [in]   must exist; empty: none
 Result<Config> read_config(const std::string& named);
 
 }  // namespace gantry

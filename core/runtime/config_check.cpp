@@ -11,7 +11,7 @@
 namespace gantry {
 namespace {
 
-// What the manifests of this host offer, usable or not.
+// The names that the manifests of this host provide, whether the plugins are usable or not.
 struct Offered {
   std::set<std::string> ids, keys, devices;
 
@@ -43,14 +43,14 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
   };
   const auto check_plugin = [&](std::string_view key, const std::string& id) {
     if (offered.ids.contains(id)) return;
-    add(key, "no plugin here is ", quoted(id), near_text(id, offered.ids));
+    add(key, "no installed plugin has the id ", quoted(id), near_text(id, offered.ids));
   };
   for (const auto& [what, id] : config.overrides) {
     const std::string key = concat("plugins.overrides.", what);
     if (!offered.keys.contains(what) && !offered.devices.contains(what)) {
       std::set<std::string> both = offered.keys;
       both.insert(offered.devices.begin(), offered.devices.end());
-      add(key, "no plugin here offers ", quoted(what), near_text(what, both));
+      add(key, "no installed plugin offers ", quoted(what), near_text(what, both));
     }
     check_plugin(key, id);
   }
@@ -58,13 +58,13 @@ std::vector<std::string> unknown_names(const Config& config, const PluginSet& pl
   for (const std::string& path : config.manifests) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) {
-      add("plugins.manifests", quoted(path), " is no file");
+      add("plugins.manifests", quoted(path), " is not a file");
     }
   }
   for (const std::string& path : config.dirs) {
     std::error_code failed;
     if (!std::filesystem::is_directory(path, failed)) {
-      add("plugins.dirs", quoted(path), " is no directory");
+      add("plugins.dirs", quoted(path), " is not a directory");
     }
   }
   return lines;

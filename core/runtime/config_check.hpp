@@ -9,9 +9,10 @@
 
 namespace gantry {
 
-// What a configuration names and this host does not have: plugins, type keys and devices that no
-// manifest offers, directories and manifests that do not exist. One sentence each, with near names.
-// These are not errors: a program may add the plugin later, a directory may be mounted later.
+// Returns one sentence for each name in a configuration that this host does not have: plugins, type
+// keys and devices that no manifest provides, directories and manifests that do not exist. Suggests
+// near names. These are not errors, because a program may add the plugin later and a directory may
+// be mounted later.
 std::vector<std::string> unknown_names(const Config& config, const PluginSet& plugins);
 
 }  // namespace gantry

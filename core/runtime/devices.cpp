@@ -18,7 +18,7 @@ struct Attribute {
   const char* name;
 };
 
-// source   spec: executors 3.2 (apache/tvm include/tvm/runtime/device_api.h); ours from 1000 on (gantry/device.h)
+// source   apache/tvm include/tvm/runtime/device_api.h; gantry/device.h from 1000 on
 constexpr Attribute kAttributes[] = {
     {5, "name"},
     {12, "driver_version"},
@@ -39,8 +39,8 @@ constexpr Attribute kAttributes[] = {
     {1000, "allocated_bytes"},
 };
 
-// The value as a person reads it. What is neither a number nor a text is not touched: who gave it is not to be
-// believed that there is an object.
+// Converts an attribute to text. The object of a value that is neither a number nor a text is not
+// accessed, because it may be invalid.
 Result<std::string> text_of(gantry_value given) {
   switch (given.kind) {
     case GANTRY_INT:
@@ -65,7 +65,7 @@ Result<std::string> text_of(gantry_value given) {
   }
 }
 
-// One fact about a device; empty where it does not apply.
+// Returns the text of one attribute of a device; empty if it does not apply.
 Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
   const std::string subject = concat("attribute ", asked.name, " of ", described(device));
   if (!may_call(device)) return process_end_error(subject);
@@ -86,7 +86,7 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
   return error;
 }
 
-// Ids of the plugins that are in use, by the kind of device that each serves.
+// Returns the id of the plugin in use that serves a kind of device.
 std::string plugin_of(const RuntimeState& state, const std::string& kind) {
   for (const Candidate& candidate : state.plugins->candidates()) {
     if (!candidate.manifest || candidate.state != CandidateState::active) continue;
@@ -107,7 +107,7 @@ Result<std::int32_t> device_count(const Device& device) {
       [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
   if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
   if (count < 0)
-    return bug(described(device), " says it has ", count, " devices").with_reason("DEVICE_COUNT");
+    return bug(described(device), " reports ", count, " devices").with_reason("DEVICE_COUNT");
   return count;
 }
 
@@ -129,7 +129,7 @@ std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::strin
         auto text = attribute_of(*device, index, attribute);
         if (!text.ok()) {
           problems.push_back(text.error().message);
-          // its table is broken: what else it says is not worth as many lines
+          // One defect is reported for each device; its other attributes are not read.
           break;
         }
         if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));

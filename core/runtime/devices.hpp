@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices as people ask for them: how many, and what they say of themselves.
+// Lists devices and their attributes.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -11,7 +11,9 @@
 
 namespace gantry {
 
-// How many devices of this kind are there; the plugin's own error otherwise.
+// Returns the number of devices of a kind.
+//
+// returns  the plugin's own error
 Result<std::int32_t> device_count(const Device& device);
 
 // See Runtime::devices.

@@ -74,12 +74,12 @@ Environment read_environment() {
 }
 
 std::string core_directory() {
-  // an address inside whatever the core is linked into
+  // an address inside the library or program that contains the core
   static const char anchor = 0;
   Dl_info info{};
   if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
   char path[PATH_MAX];
-  // For the main program the name is argv[0], which need not be a path: the kernel knows better.
+  // For the main program the name is argv[0], which need not be a path.
   const char* name = info.dli_fname;
   if (realpath(name, path) == nullptr || name[0] != '/') {
     if (realpath("/proc/self/exe", path) == nullptr) return {};

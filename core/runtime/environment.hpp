@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place of the core that reads the environment: a struct that the rest is given.
+// Reads the environment variables of the core into a struct. No other file of the core reads them.
 //
-// A process that runs with more rights than its caller (set-user-id, file capabilities, GANTRY_SECURE=1) takes no
-// names of files or plugins from its environment: such variables are left out and listed in `ignored`.
+// In a process with more privileges than its caller (set-user-id, file capabilities,
+// GANTRY_SECURE=1), variables that name files or plugins are ignored and listed in `ignored`.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace gantry {
 
 struct Environment {
   bool elevated = false;
-  // names of variables set but not honoured
+  // names of variables that are set but ignored
   std::vector<std::string> ignored;
 
   // GANTRY_PLUGIN_FILES, colon-separated
@@ -36,14 +36,16 @@ struct Environment {
   // GLSLANG; empty: not set
   std::string glslang;
 
-  // One variable, for ${env:NAME} in a plugin's configuration; the caller has checked that it may be asked for.
+  // Returns one variable, for ${env:NAME} in a plugin's configuration. The caller must check that
+  // it may be read.
   static std::optional<std::string> variable(const std::string& name);
 };
 
-// thread   none may change the environment meanwhile
+// thread   any; no thread may change the environment during the call
 Environment read_environment();
 
-// The directory that the core was loaded from (bin or lib), empty where the system does not tell.
+// Returns the directory that the core was loaded from (bin or lib); empty if it cannot be
+// determined.
 std::string core_directory();
 
 }  // namespace gantry

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The families of functions that the host offers by name: gantry/threads.h, gantry/trace.h.
+// The extensions of the host, function tables by name: gantry/threads.h, gantry/trace.h.
 #pragma once
 
 #include <gantry/host.h>
 
 namespace gantry {
 
-// returns  a static table, or NULL for a name that this core does not know
+// Returns a static table, or NULL for an unknown name.
 const void* host_extension(const gantry_host* host, const char* id);
 
 }  // namespace gantry

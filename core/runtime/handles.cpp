@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handles of runtime.hpp: thin coats over the objects of core/tensor and core/module.
+// Implements the handles of runtime.hpp with the objects of core/tensor and core/module.
 #include <gantry/runtime.hpp>
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
@@ -22,10 +22,10 @@ Failure wrong_kind(const gantry_value& value, std::string_view expected) {
       .with_reason("VALUE_KIND");
 }
 
-// Apart, as what follows: a call that succeeds pays for nothing of it.
+// Not inlined, to keep error handling out of the code of successful calls.
 [[gnu::noinline, gnu::cold]] Result<Any> no_call(const gantry_object* function, std::size_t args) {
   return guard([&]() -> Result<Any> {
-    if (function == nullptr) return invalid("an empty function handle is called");
+    if (function == nullptr) return invalid("function handle is empty");
     return invalid("a call has ", args, " arguments, maximum is ", INT32_MAX);
   });
 }
@@ -63,13 +63,13 @@ Result<Tensor> Tensor::row(std::int64_t index) const {
   return guard([&]() -> Result<Tensor> {
     const gantry_tensor& whole = *dlpack();
     if (whole.ndim < 1)
-      return invalid("tensor ", describe(), " has no first axis to take a row of");
+      return invalid("tensor ", describe(), " has no first axis and therefore no rows");
     if (index < 0 || index >= whole.shape[0]) {
-      return invalid("row ", index, " of tensor ", describe(), " is asked for, the last is ",
+      return invalid("row ", index, " of tensor ", describe(), " does not exist, the last is ",
                      whole.shape[0] - 1);
     }
     if (!is_compact(whole))
-      return invalid("tensor ", describe(), " is not dense, its rows are no tensors");
+      return invalid("tensor ", describe(), " is not dense, expected a dense tensor");
     gantry_tensor part = whole;
     part.ndim = whole.ndim - 1;
     part.shape = whole.shape + 1;
@@ -141,7 +141,7 @@ Result<std::vector<Any>> Any::items() const {
 }
 
 Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env* env) const {
-  // One variable for every way out: what the callee writes is where the caller reads it, and is not read here.
+  // All returns use this variable, so the callee writes directly to the caller's result.
   Result<Any> result{Any()};
   if (object_ == nullptr || args.size() > INT32_MAX) [[unlikely]] {
     result = no_call(object_, args.size());
@@ -190,7 +190,7 @@ std::vector<std::string> Module::missing() const {
 
 Result<Executor> Executor::wrap(Module made) {
   return guard([&]() -> Result<Executor> {
-    if (!made) return invalid("an empty module handle is no executor");
+    if (!made) return invalid("module handle is empty, expected an executor");
     Executor executor;
     const struct {
       const char* name;

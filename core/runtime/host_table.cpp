@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every function of gantry_host, each behind the wall: a plugin never sees an exception of ours.
+// Implements the functions of gantry_host. None of them throws.
 #include "core/runtime/host_table.hpp"
 
 #include "core/module/module_graph.hpp"
@@ -19,7 +19,7 @@ namespace {
 RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
 std::string_view text_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
 
-// Hands an object over to the caller of the ABI.
+// Transfers an object to the caller of the ABI.
 template <class T>
 Status give(Result<Ref<T>> made, gantry_value* out) {
   if (!made.ok()) return std::move(made).error();
@@ -36,10 +36,10 @@ Result<ModuleNode*> module_argument(gantry_object* object, std::string_view func
   return reinterpret_cast<ModuleNode*>(object);
 }
 
-// Version 1.0 has no flag for these calls.
+// Version 1.0 defines no flags for these calls.
 Status check_flags(std::uint32_t flags, std::string_view function) {
   if (flags == 0) return {};
-  return unsupported(function, ": flags are ", Hex{flags}, ", this version knows none")
+  return unsupported(function, ": flags are ", Hex{flags}, ", this version defines none")
       .with_reason("FLAGS");
 }
 
@@ -243,13 +243,14 @@ gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t w
   });
 }
 
-// On the path of every operator, so without abi_boundary: only the callee could throw, and call()
-// handles that.
+// Called for every operator, so without abi_boundary(). Only the callee can throw, which call()
+// handles.
 gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_env* env,
                       const gantry_value* args, std::int32_t count, gantry_value* result,
                       gantry_status* status) {
   if (function == nullptr || function->kind != GANTRY_FUNCTION) {
-    return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND", "call: the object is no function");
+    return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                       "call: the object is not a function");
   }
   return call(*reinterpret_cast<FunctionObject*>(function), env, args, count, result, status);
 }

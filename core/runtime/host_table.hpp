@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one plugin of one runtime is lent: the gantry_host table, and what stands behind it.
+// The gantry_host table of one plugin in one runtime, and the data that its functions use.
 #pragma once
 
 #include "core/tensor/object.hpp"
@@ -15,14 +15,15 @@ namespace gantry {
 
 struct RuntimeState;
 
-// The table comes first: a `const gantry_host*` that a plugin hands back is this.
+// The table is the first member, so the `const gantry_host*` that a plugin passes is also the
+// address of this struct.
 struct PluginHost {
   gantry_host table{};
-  // outlives the plugin
+  // borrowed, outlives the plugin
   RuntimeState* state = nullptr;
   // id, for messages
   std::string plugin;
-  // config_get's answers, typed
+  // values that config_get returns
   std::vector<std::pair<std::string, OwnedValue>> options;
 
   static PluginHost& of(const gantry_host* host) {
@@ -32,7 +33,7 @@ struct PluginHost {
 
 // Fills the table.
 //
-// abi_minor  what was negotiated with the plugin
+// abi_minor  [in]  the minor version negotiated with the plugin
 void fill_host_table(PluginHost& host, std::uint32_t abi_minor);
 
 }  // namespace gantry

@@ -14,7 +14,7 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   const auto known = serving_.find(type_key);
   if (known != serving_.end()) return known->second;
   const auto choice = set().usable_for_key(type_key, Depth::library);
-  // Not stored: a file can contain any number of keys.
+  // Not cached, because a file can contain any number of unknown keys.
   if (!choice) return std::nullopt;
   const std::string id = set().candidate(choice->candidate).manifest->id;
   return serving_.emplace(type_key, id).first->second;

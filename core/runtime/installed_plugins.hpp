@@ -16,16 +16,16 @@
 
 namespace gantry {
 
-// What a runtime knows of the plugins on this host, for tools that are built with the core.
+// The plugins on this host as a runtime sees them, for tools that are built with the core.
 class InstalledPlugins {
  public:
   explicit InstalledPlugins(const Runtime& runtime) : state_(runtime.state_) {}
 
   PluginSet& set() const;
-  // The built-in ones and those that manifests declare.
+  // The built-in layouts and those that manifests declare.
   const PayloadLayouts& layouts() const;
-  // The id of the first choice for a type key that could be opened, as far as its manifest and its
-  // own library show; nothing where there is none. Opens no plugin.
+  // Returns the id of the first plugin for a type key that can be opened according to its manifest
+  // and its library; nullopt if there is none. Opens no plugin.
   std::optional<std::string> serving(std::string_view type_key);
   // See payload_check.hpp.
   Result<std::vector<PayloadCheck>> check_payloads(const std::string& path) const;

@@ -45,9 +45,9 @@ class Loading {
  private:
   const Container& container() const { return artifact_->container; }
 
-  // Delimits every payload. Where neither the container nor a payload layout shows the length of
-  // one (layout one, a plugin whose manifest declares no layout), its plugin loads it now and
-  // reports how many bytes it has read.
+  // Reads the container and delimits every payload. If neither the container nor a payload layout
+  // determines the length of a payload (container layout one, no layout in the plugin's manifest),
+  // its plugin loads it now and reports how many bytes it has read.
   Status read() {
     GANTRY_TRY(const ContainerLocation location, locate_container(*artifact_->elf));
     GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, state_.layouts));
@@ -68,8 +68,8 @@ class Loading {
     return {};
   }
 
-  // A key with its server, for payloads that are loaded while the container is read. NULL: no
-  // usable plugin serves it.
+  // Returns a key and its plugin, for payloads that are loaded while the container is read. NULL:
+  // no usable plugin serves it.
   Result<TypeKey*> early_key(std::string_view name) {
     const auto known = early_keys_.find(name);
     if (known != early_keys_.end()) return &known->second;
@@ -83,12 +83,12 @@ class Loading {
     return &early_keys_.emplace(name, TypeKey{name, {}, *std::move(server), {}, {}}).first->second;
   }
 
-  // Adds what else prevents the load: serving all type keys alone would not be enough.
+  // Adds that this version does not run the host code either, even if plugins served all type keys.
   Error with_dialect(Error error) const {
     if (container().facts.dialect != Dialect::ffi) return error;
     return std::move(error).at(concat("its host code is of the ffi dialect, written by ",
                                       container().facts.writer,
-                                      ", which this version does not run either"));
+                                      ", which this version does not support either"));
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
@@ -126,7 +126,7 @@ class Loading {
       if (!loaded_.empty() && !container().entries[i].is_library()) {
         const auto early = loaded_.find(container().entries[i].at);
         if (early != loaded_.end()) {
-          // The index that the cursor gave assumes a tree, or none, by what was read until then.
+          // Corrects the index that was assigned before it was known whether there is a tree.
           early->second->index = i;
           nodes_.push_back(early->second);
           continue;
@@ -199,7 +199,7 @@ class Loading {
   RuntimeState& state_;
   const LoadOptions options_;
   const std::shared_ptr<Artifact> artifact_;
-  // of the container, once it is read
+  // set when the container is read
   std::optional<TypeKeys> keys_;
   // see early_key(); names are views into the file
   std::map<std::string_view, TypeKey> early_keys_;
@@ -213,8 +213,8 @@ class Loading {
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
-  if (path.empty()) return invalid("an empty path names no file");
-  // Fails where the working directory was removed, which an absolute path does not need.
+  if (path.empty()) return invalid("path is empty, expected a file");
+  // Fails if the working directory was removed, which does not matter for an absolute path.
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);

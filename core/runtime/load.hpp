@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a path to a linked module graph.
+// Loads a file and links its module graph.
 //
 //     map -> symbols -> container -> plugin of each type key (all keys, before anything is opened)
 //         -> plugins -> the artifact's library -> payloads to their loaders -> imports -> module 0
 //
-// A payload whose length only its plugin shows is loaded while the container is read.
+// A payload whose length only its plugin can determine is loaded while the container is read.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -15,8 +15,7 @@
 
 namespace gantry {
 
-// See Runtime::load. Executes nothing of the file before a plugin is found for every type key in
-// it.
+// See Runtime::load. Runs no code of the file until a plugin is found for each of its type keys.
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options);
 

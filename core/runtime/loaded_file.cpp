@@ -8,7 +8,7 @@ Result<Ref<ModuleNode>> LoadedFiles::get(const MappedFile& file,
   std::shared_ptr<File> entry;
   {
     const std::lock_guard lock(mutex_);
-    // With one owner, which is the map, no thread loads the file.
+    // If the map is the only owner, no thread is loading the file.
     std::erase_if(files_, [](const auto& known) {
       return known.second.use_count() == 1 && known.second->root.expired();
     });

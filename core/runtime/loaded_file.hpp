@@ -11,14 +11,14 @@
 
 namespace gantry {
 
-// The files that a runtime has loaded: a file that is loaded again is the same module while its
-// root lives (core/decisions/0002).
+// The files that a runtime has loaded. Loading a file again returns the same module while its root
+// is alive (core/decisions/0002-one-file-loaded-twice.md).
 class LoadedFiles {
  public:
-  // Returns the root of the file's import graph: the living one, else what `load` returns.
+  // Returns the root of the file's import graph if it is alive, otherwise the result of `load`.
   //
-  // file     identified by device and inode, which the mapping that its artifact keeps reserves
-  // load     called at most once, under a lock of this file alone
+  // file     [in]   identified by device and inode, which are not reused while its artifact maps it
+  // load     [in]   called at most once, while a lock for this file is held
   // thread   any; waits while another thread loads the same file
   Result<Ref<ModuleNode>> get(const MappedFile& file,
                               const std::function<Result<Ref<ModuleNode>>()>& load);

@@ -17,10 +17,10 @@
 namespace gantry {
 namespace {
 
-// What a loader has handed over, until a node owns it.
+// The module that a loader has returned, until a node owns it.
 struct NewModule {
   gantry_module pair{};
-  // our copy; NULL: nothing is to be destroyed
+  // copy of the table; NULL: there is nothing to destroy
   const gantry_module_table* table = nullptr;
 
   NewModule() = default;
@@ -105,7 +105,8 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
   }
   auto copied = guard([&] { return copy_of(made.pair.table); });
   if (!copied.ok()) {
-    // Where memory is out, the plugin's own table serves. A table that is refused is not called.
+    // If memory is exhausted, the plugin's own table is used. A table that is rejected is not
+    // called.
     const gantry_module_table* const theirs = made.pair.table;
     if (copied.error().code == Code::exhausted && GANTRY_HAS(theirs, destroy) && theirs->destroy) {
       theirs->destroy(made.pair.self);
@@ -115,7 +116,8 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
   made.table = *copied;
   const bool exact = (blob.flags & GANTRY_BLOB_EXACT) != 0;
   if (exact ? consumed != blob.size : consumed == 0 || consumed > blob.size) {
-    return bug(subject(), " says it has consumed ", consumed, " bytes of a payload of ", blob.size)
+    return bug(subject(), " reports that it has consumed ", consumed, " bytes of a payload of ",
+               blob.size)
         .with_reason("BLOB_CONSUMED");
   }
   std::int32_t device_type = 0;
@@ -128,7 +130,7 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
     device_type = *type;
   }
   GANTRY_CHECK(bind(node, {made.pair.self, made.table}, server_->plugin->id, device_type));
-  // the node's from now on
+  // The node owns the module now.
   made.table = nullptr;
   return consumed;
 }
@@ -153,7 +155,7 @@ gantry_blob PayloadLoader::blob_of(const Entry& entry, std::string_view location
       entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
   if (is_delimited || entry.payload.data() == nullptr)
     return blob_of(entry.payload, is_delimited, location);
-  // The end is not known: the plugin receives all bytes up to the container's end.
+  // The end is unknown, so the plugin receives all bytes up to the container's end.
   const std::span<const std::uint8_t> container = artifact_->container.bytes;
   return blob_of({entry.payload.data(), container.data() + container.size()}, false, location);
 }
@@ -187,11 +189,11 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
 Status bind_missing(RuntimeState& state, ModuleNode& root) {
   const Artifact& artifact = *root.artifact;
   std::vector<Requirement> unserved;
-  // the first of a plugin
+  // first error of a plugin
   std::optional<Error> failure;
   for (ModuleNode* node : reachable(root)) {
     if (!is_unbound(*node)) continue;
-    // An entry behind a payload of unknown length has no key.
+    // An entry after a payload of unknown length has no key.
     auto server = node->type_key.empty()
                       ? Result<std::shared_ptr<const ActivePlugin>>(not_found("no payload"))
                       : state.plugins->for_key(node->type_key);
@@ -206,7 +208,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
       GANTRY_TRY(PayloadLoader loader,
                  PayloadLoader::create(state, *server, artifact, node->type_key));
       auto loaded = loader.load(artifact.container.entries[node->index], *node);
-      // Another thread may have bound it meanwhile.
+      // Not an error if another thread has bound the node meanwhile.
       if (!loaded.ok() && is_unbound(*node)) return std::move(loaded).failure();
       return {};
     };
@@ -214,10 +216,10 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
       return std::move(bound).failure().at("while binding ", location_of(*node));
   }
   if (unserved.empty()) return {};
-  const Explanation told = explain(*state.plugins, unserved);
-  // a plugin that requests itself while it is created
-  if (told.all_served()) return std::move(*failure);
-  return unserved_error(told, artifact.name);
+  const Explanation explanation = explain(*state.plugins, unserved);
+  // A plugin looks up its own type key while it is created.
+  if (explanation.all_served()) return std::move(*failure);
+  return unserved_error(explanation, artifact.name);
 }
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads payloads with the plugins that serve their type keys, at once or later.
+// Loads payloads with the plugins that serve their type keys, during load or later.
 #pragma once
 
 #include "core/format/entry.hpp"
@@ -17,43 +17,44 @@ namespace gantry {
 
 struct RuntimeState;
 
-// The loader of a type key or of an alias in the plugin's manifest; NULL: the plugin has none.
+// Returns the loader of a type key or of an alias in the plugin's manifest; NULL if there is none.
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
-// ext_dev_of() the kind of device that the plugin's modules of a key run on.
+// Returns ext_dev_of() the device on which the plugin's modules of a key run.
 std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
                          std::string_view type_key);
 
-// Loads payloads of one file and type key with the plugin that serves the key. What all of them
-// share is looked up once.
+// Loads payloads of one file and type key with the plugin that serves the key. Data that all of
+// them share are looked up once.
 class PayloadLoader {
  public:
-  // artifact [in]   of the file; outlives the loader
-  // type_key [in]   as in the container: may be an alias; lives as long as the artifact
+  // artifact [in]   of the file; must outlive the loader
+  // type_key [in]   from the container, may be an alias; valid as long as the artifact
   // returns  unavailable, reason KEY_NOT_OFFERED
   static Result<PayloadLoader> create(RuntimeState& state,
                                       std::shared_ptr<const ActivePlugin> server,
                                       const Artifact& artifact, std::string_view type_key);
 
-  // Binds a node to the module that the plugin makes of an entry's payload.
+  // Binds a node to the module that the plugin creates from an entry's payload.
   //
-  // returns  bytes consumed, all of them where the payload's end is known; the plugin's own error; bug, reason
-  //          BLOB_CONSUMED or MODULE_MISSING, where the plugin breaks its contract
+  // returns  number of bytes consumed, which is the size if the payload's end is known; the
+  //          plugin's own error; bug, reason BLOB_CONSUMED or MODULE_MISSING, if the plugin
+  //          violates the ABI
   // thread   one at a time for each PayloadLoader; waits while the plugin loads another payload,
   //          unless its loader is parallel
-  // costs    those of the plugin, and some 50 ns
+  // costs    those of the plugin, and about 50 ns
   Result<std::uint64_t> load(const Entry& entry, ModuleNode& node);
 
   // Returns whether a device can run an entry: GANTRY_VERDICT_*. Compiles nothing.
   //
   // index    [in]   of the entry, for messages
   // device   [in]   index of a device of the loader's kind
-  // returns  unsupported: the plugin offers no check_binary; the plugin's own error; bug, reason
-  //          VERDICT, for any other number
+  // returns  unsupported: the plugin has no check_binary; the plugin's own error; bug, reason
+  //          VERDICT: the plugin returns another number
   // thread   any
   Result<std::int32_t> check(const Entry& entry, std::size_t index, std::int32_t device) const;
 
-  // The kind of device that the modules run on; NULL: the host.
+  // Name of the device on which the modules run; NULL: the host.
   const char* device_kind() const { return loader_->device; }
 
  private:
@@ -61,7 +62,7 @@ class PayloadLoader {
                 const Artifact& artifact, std::string_view type_key)
       : state_(&state), server_(std::move(server)), artifact_(&artifact), type_key_(type_key) {}
   std::string subject() const;
-  // location  [in]   outlives the blob
+  // location  [in]   must outlive the blob
   gantry_blob blob_of(std::span<const std::uint8_t> bytes, bool exact,
                       std::string_view location) const;
   gantry_blob blob_of(const Entry& entry, std::string_view location) const;
@@ -73,15 +74,15 @@ class PayloadLoader {
   const Artifact* artifact_;
   std::string_view type_key_;
   const gantry_loader_table* loader_ = nullptr;
-  // The table that the plugin returned last, and our copy of it.
+  // The table that the plugin returned last, and its copy.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};
 };
 
-// Binds the placeholders below `root` for which a plugin is installed now.
+// Binds the unbound modules that are reachable from `root` and for which a plugin is available now.
 //
-// root     [in]   of its file
-// returns  the error of a payload that its plugin refuses; else unavailable, reason NO_PLUGIN,
-//          where some stay unbound; the others are bound
+// root     [in]   root of its file
+// returns  the error of a payload that its plugin rejects; else unavailable, reason NO_PLUGIN, if
+//          some modules stay unbound. The others are bound
 // thread   any
 Status bind_missing(RuntimeState& state, ModuleNode& root);
 

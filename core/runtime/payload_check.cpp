@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-// The checks of one entry; one with the error where it cannot be checked on any device.
+// Checks one entry. If it cannot be checked for any device, returns one element with the error.
 std::vector<PayloadCheck> check_entry(RuntimeState& state, const Artifact& artifact,
                                       std::size_t index) {
   const Entry& entry = artifact.container.entries[index];

@@ -14,7 +14,7 @@ namespace gantry {
 
 struct RuntimeState;
 
-// Whether one device can run one payload, according to the plugin that serves its type key.
+// The result of checking one payload for one device with the plugin that serves its type key.
 struct PayloadCheck {
   // index of the module
   std::size_t entry = 0;
@@ -24,7 +24,7 @@ struct PayloadCheck {
   std::string plugin;
   // "opencl:0"; empty: the host
   std::string device;
-  // GANTRY_VERDICT_*; unsupported where the plugin does not check payloads
+  // GANTRY_VERDICT_*; unsupported if the plugin cannot check payloads
   Result<std::int32_t> verdict = GANTRY_VERDICT_NO;
 };
 
@@ -34,8 +34,8 @@ constexpr std::string_view name_of_verdict(std::int32_t verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
-// Checks every payload of a file whose type key a plugin serves, on every device of its kind. Opens
-// these plugins; loads nothing.
+// Checks every payload of a file whose type key a plugin serves, for every device of its kind.
+// Opens these plugins; loads no payload.
 //
 // returns  the error of reading the file
 // costs    those of check_binary, once for each payload and device

@@ -11,11 +11,11 @@ namespace gantry {
 
 struct RuntimeState;
 
-// Looks a function up among those that plugins offer to compiled code (gantry/globals.h): opens the
-// plugins whose manifests offer the name, in the order of choice, until one has it.
+// Looks up a function that plugins provide to compiled code (gantry/globals.h). Opens the plugins
+// whose manifests list the name, in order of preference, until one has the function.
 //
-// returns  NULL with OK: no plugin offers the name; not_found: those that offer it do not have it;
-//          the error of the last plugin that fails, where no other has it
+// returns  NULL with OK: no manifest lists the name; not_found: the plugins that list it do not
+//          have it; the error of the last plugin that fails, if no other one has it
 // thread   any
 Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_view name);
 

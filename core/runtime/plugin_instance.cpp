@@ -68,7 +68,7 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
     host.options.emplace_back(value.key, std::move(made));
   }
 
-  // What every plugin may ask beside its own options.
+  // The options that every plugin has.
   GANTRY_TRY(OwnedValue threads, ToValue()(std::int64_t{state.pool.size()}));
   host.options.emplace_back("threads", std::move(threads));
   GANTRY_TRY(OwnedValue cache, ToValue()(state.cache_directory));
@@ -76,7 +76,7 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
   return {};
 }
 
-// Numbers of devices that are given back unless their plugin is created.
+// Device numbers that are released unless the plugin is created.
 class ReservedDevices {
  public:
   explicit ReservedDevices(DeviceSet& devices) : devices_(devices) {}
@@ -87,7 +87,7 @@ class ReservedDevices {
   ReservedDevices& operator=(const ReservedDevices&) = delete;
 
   Status add(const gantry_device_table& device, const std::string& plugin) {
-    // what is reserved is also given back
+    // Reserved first, so that every number that is reserved is also released.
     types_.reserve(types_.size() + 1);
     GANTRY_TRY(const std::int32_t type, devices_.reserve(device.name, &device, plugin));
     types_.push_back(type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One plugin, created for one runtime: what its functions are called with.
+// A plugin that was created for one runtime.
 #pragma once
 
 #include "core/plugin/plugin.hpp"
@@ -14,21 +14,23 @@ namespace gantry {
 
 class PluginInstance {
  public:
-  // Resolves its options, reserves the numbers of its devices, creates it and serves the devices.
+  // Resolves the plugin's options, reserves the numbers of its devices, creates it and registers
+  // the devices.
   //
   // state    [in]   borrowed, outlives the instance
-  // returns  the plugin's own error; CONFIG_KEY, CONFIG_VALUE; invalid where a device name or number is taken
+  // returns  the plugin's own error; CONFIG_KEY, CONFIG_VALUE; invalid if a device name or number
+  //          is in use
   static Result<std::shared_ptr<PluginInstance>> create(RuntimeState& state,
                                                         std::shared_ptr<const LoadedPlugin> plugin,
                                                         const Manifest& manifest);
-  // Destroys the plugin's self. Its last tensor, module and function are gone.
+  // Destroys the plugin's self. Precondition: its tensors, modules and functions are destroyed.
   ~PluginInstance();
   PluginInstance(const PluginInstance&) = delete;
   PluginInstance& operator=(const PluginInstance&) = delete;
 
   const LoadedPlugin& plugin() const { return *plugin_; }
   void* self() const { return self_; }
-  // Held by who loads a payload, unless the loader says that it can do several at once.
+  // Held while a payload is loaded, unless the loader is parallel.
   std::mutex& load_mutex() { return load_mutex_; }
 
  private:

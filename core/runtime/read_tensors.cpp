@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of a file as tensors on the CPU. The first bytes decide the format, not the suffix.
+// Reads the arrays of a file as tensors on the CPU. The first bytes determine the format, not the
+// suffix.
 #include <gantry/runtime.hpp>
 #include "core/arrays/array_file.hpp"
 #include "core/base/mapped_file.hpp"
@@ -12,8 +13,8 @@ namespace {
 
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
-// Limits what the arrays of a compressed file may need: deflate packs a megabyte of zeros into a
-// kilobyte, and the size of a file does not announce that.
+// Limits for the decompressed size of a file, because deflate compresses a megabyte of zeros to a
+// kilobyte.
 constexpr std::uint64_t unpacked_minimum = std::uint64_t{64} << 20;
 constexpr std::uint64_t unpacked_per_byte = 64;
 

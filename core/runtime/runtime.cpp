@@ -30,8 +30,8 @@ Result<Module> Runtime::load(const std::string& path, const LoadOptions& options
 Result<Executor> Runtime::executor(const Module& model, std::span<const std::string> devices,
                                    std::string_view factory) {
   return guard([&]() -> Result<Executor> {
-    if (!model) return invalid("an executor is asked for of an empty module handle");
-    if (devices.empty()) return invalid("an executor is asked for without a device, minimum is 1");
+    if (!model) return invalid("module handle is empty, expected a model");
+    if (devices.empty()) return invalid("executor has 0 devices, minimum is 1");
     auto make = model.function(factory);
     if (!make.ok())
       return std::move(make).failure().at("while making an executor of ", model.type_key());
@@ -57,7 +57,7 @@ Status Runtime::add_plugin(const gantry_plugin_table* (*query)(const gantry_host
 
 Status Runtime::bind_missing(const Module& model) {
   return guard([&]() -> Status {
-    if (!model) return invalid("an empty module handle has nothing to bind");
+    if (!model) return invalid("module handle is empty, expected a model");
     auto& root = *reinterpret_cast<ModuleNode*>(model.get());
     return gantry::bind_missing(*state_, root);
   });
@@ -96,7 +96,7 @@ Result<Tensor> Runtime::tensor(std::span<const std::int64_t> shape, gantry_dtype
 
 Status Runtime::copy(const Tensor& from, const Tensor& to) {
   return guard([&]() -> Status {
-    if (!from || !to) return invalid("tensor copy: an empty handle is no tensor");
+    if (!from || !to) return invalid("tensor copy: tensor handle is empty");
     return tensor_copy(state_->devices, *from.dlpack(), *to.dlpack(), nullptr);
   });
 }

@@ -37,7 +37,7 @@ PluginLocations locations_of(const RuntimeOptions& options, const Config& config
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
     for (const std::string& path : paths) {
-      // the working directory may be gone
+      // The working directory may have been removed.
       std::error_code failed;
       const std::filesystem::path whole = std::filesystem::absolute(path, failed);
       all.push_back(failed ? path : whole.lexically_normal().string());
@@ -106,7 +106,7 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
 }
 
 RuntimeState::~RuntimeState() {
-  // frees the blocks on devices while the plugins of these exist
+  // Frees the blocks on devices while their plugins exist.
   workspaces.close();
 }
 
@@ -155,7 +155,7 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
 
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
-  // a plugin calls this while it is destroyed
+  // Called by a plugin while it is destroyed.
   if (weak_from_this().expired()) {
     return unavailable("device ", quoted(kind), " is not there, the runtime ends")
         .with_reason("RUNTIME_ENDS");

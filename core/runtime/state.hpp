@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One runtime: the parts behind the handle. core/decisions/0001 defines what keeps it alive.
+// The state of one runtime. core/decisions/0001-life-of-a-runtime.md defines what keeps it alive.
 //
 //     configuration, environment -> manifests -> plugins, opened when needed -> devices, loaders
 //     pool, workspaces, globals  -> used by compiled host code
@@ -29,7 +29,7 @@
 
 namespace gantry {
 
-// ABI range and version of this core, for plugins.
+// Returns the ABI range and version of this core, for plugins.
 const gantry_host_info& core_info();
 
 struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
@@ -40,14 +40,14 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   RuntimeState(const RuntimeState&) = delete;
   RuntimeState& operator=(const RuntimeState&) = delete;
 
-  // Held by objects that may outlive the handle.
+  // Returns a pin for objects that may outlive the handle.
   Pin life() { return shared_from_this(); }
-  // An artifact without a file, which keeps this runtime.
+  // Returns an artifact without a file that keeps this runtime alive.
   Artifact new_artifact() { return {life(), globals, trace.get()}; }
 
-  // The device of a number or name; opens its plugin if necessary.
+  // Returns the device of a number or name. Opens its plugin if necessary.
   //
-  // returns  not_found, listing the devices; unavailable, reason NO_PLUGIN or the plugin's own
+  // returns  not_found, listing the devices; unavailable, reason NO_PLUGIN; the plugin's own error
   Result<std::shared_ptr<const Device>> device(std::int32_t type);
   Result<std::shared_ptr<const Device>> device(std::string_view kind);
 
@@ -65,11 +65,11 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   Workspaces workspaces;
   ThreadPool pool;
   HostServices host;
-  // the built-in ones and those that manifests declare
+  // the built-in layouts and those that manifests declare
   PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
-  // last: its plugins are destroyed first
+  // last member, because its plugins must be destroyed first
   std::unique_ptr<PluginSet> plugins;
 };
 

@@ -9,7 +9,7 @@
 namespace gantry {
 namespace {
 
-// The modules of the file that need a key, for messages.
+// Returns the modules of the file that require a key, for messages.
 Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   Requirement requirement{std::string(key.name), false, {}};
   for (const std::size_t i : key.entries)
@@ -17,26 +17,26 @@ Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   return requirement;
 }
 
-// One sentence, because each look-up that passes the placeholder repeats it; explain() has the
-// details.
+// Returns one sentence, because every failed look-up repeats it. explain() has the details.
 std::string why_missing(const RuntimeState& state, const Requirement& requirement,
                         const Error& failure) {
-  const ExplainedRequirement told = explain(*state.plugins, {requirement}).requirements.front();
+  const ExplainedRequirement explained =
+      explain(*state.plugins, {requirement}).requirements.front();
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-  // this failure is the only reason
-  if (told.served) return std::string(sentence(failure.message));
+  // `failure` is the only reason.
+  if (explained.served) return std::string(sentence(failure.message));
   std::string why;
-  for (const ExplainedCandidate& candidate : told.candidates) {
+  for (const ExplainedCandidate& candidate : explained.candidates) {
     why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
                   sentence(candidate.text));
   }
   if (why.empty()) why = "no plugin offers it";
-  return told.advice.empty() ? why : concat(why, "; ", told.advice);
+  return explained.advice.empty() ? why : concat(why, "; ", explained.advice);
 }
 
 }  // namespace
 
-// A file has few keys and up to thousands of modules.
+// A file has few keys but may have thousands of modules.
 TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
   const Container& container = artifact.container;
   std::unordered_map<std::string_view, std::uint32_t> numbers;
@@ -55,7 +55,7 @@ TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
   }
 }
 
-// One error for all keys that no plugin serves; OK where there is none.
+// Returns one error for all keys that no plugin serves; OK if there are none.
 Status TypeKeys::check_served(const RuntimeState& state,
                               const std::vector<TypeKey*>& wanted) const {
   std::vector<Requirement> requirements;
@@ -70,17 +70,17 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   bool usable = true;
   for (TypeKey& key : keys_) {
     if (key.name == library_key) continue;
-    // behind a payload of unknown length, which is reported with that payload's key
+    // The entry follows a payload of unknown length, whose own key is reported.
     if (key.name.empty()) {
       key.missing = "it lies behind a payload of unknown length";
       continue;
     }
     wanted.push_back(&key);
-    // What the plugins' files show is known for all keys before the code of any plugin runs.
+    // All plugin files are inspected before the code of any plugin runs.
     usable = (allow_missing || state.plugins->usable_for_key(key.name, Depth::library)) && usable;
   }
   if (!usable) {
-    // The load fails: the one error also reports plugins whose dependencies are missing.
+    // The load fails. Checks dependencies too, so that the error reports all missing ones.
     for (const TypeKey* key : wanted) state.plugins->usable_for_key(key->name, Depth::dependencies);
     GANTRY_CHECK(check_served(state, wanted));
   }
@@ -97,7 +97,7 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   }
   if (!failure) return {};
   GANTRY_CHECK(check_served(state, wanted));
-  // a plugin that requests itself while it is created
+  // A plugin looks up its own type key while it is created.
   return std::move(*failure);
 }
 

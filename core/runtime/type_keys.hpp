@@ -2,9 +2,8 @@
 //
 // The type keys of a file that is being loaded, and the plugin that serves each.
 //
-//     entries by type key -> candidates by their manifests -> plugins opened, or one error that
-//     lists
-//                                                             every key without a usable plugin
+//     entries by type key -> candidates by their manifests -> opened plugins, or one error for all
+//                                                             keys without a usable plugin
 #pragma once
 
 #include "core/runtime/payload.hpp"
@@ -22,23 +21,23 @@ namespace gantry {
 
 struct RuntimeState;
 
-// What all entries of one type key have in common.
+// The common data of all entries of one type key.
 struct TypeKey {
-  // the container's; empty: behind a payload of unknown length
+  // from the container; empty: unknown, after a payload of unknown length
   std::string_view name;
-  // by index
+  // indices
   std::vector<std::size_t> entries;
-  // NULL: host code, or missing
+  // NULL: host code, or no plugin serves it
   std::shared_ptr<const ActivePlugin> server;
-  // why no plugin serves it, in full; empty: one does
+  // why no plugin serves it, full text; empty: one does
   std::string missing;
-  // made for the first payload
+  // created for the first payload
   std::optional<PayloadLoader> loader;
 };
 
 class TypeKeys {
  public:
-  // artifact   [in]   whose container is read; outlives this
+  // artifact   [in]   its container is read; must outlive this object
   explicit TypeKeys(const Artifact& artifact);
 
   // Opens the plugin of every type key.
@@ -57,7 +56,7 @@ class TypeKeys {
 
   std::string_view file_name_;
   std::vector<TypeKey> keys_;
-  // by entry, into keys_
+  // index into keys_ for each entry
   std::vector<std::uint32_t> key_of_;
 };
 

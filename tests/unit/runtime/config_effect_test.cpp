@@ -161,13 +161,15 @@ TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
   EXPECT_THAT(
       told,
       ::testing::ElementsAre(
-          file + ": plugins.overrides.GraphExecutorFcatory: no plugin here offers "
+          file + ": plugins.overrides.GraphExecutorFcatory: no installed plugin offers "
                  "\"GraphExecutorFcatory\", did you mean \"GraphExecutorFactory\"",
-          file + ": plugins.overrides.GraphRuntimeFactory: no plugin here is \"gantry.grahp\", "
+          file + ": plugins.overrides.GraphRuntimeFactory: no installed plugin has the id "
+                 "\"gantry.grahp\", "
                  "did you mean \"gantry.graph\"",
-          file + ": backends: no plugin here is \"acme.npu\"",
-          file + ": plugins.manifests: \"" + (directory / "none.yaml").string() + "\" is no file",
-          file + ": plugins.dirs: \"" + (directory / "none").string() + "\" is no directory"));
+          file + ": backends: no installed plugin has the id \"acme.npu\"",
+          file + ": plugins.manifests: \"" + (directory / "none.yaml").string() +
+              "\" is not a file",
+          file + ": plugins.dirs: \"" + (directory / "none").string() + "\" is not a directory"));
 }
 
 TEST_F(RuntimeYaml, NamesThatAreHereAreNotTold) {

@@ -104,7 +104,7 @@ TEST(Load, SaysThatServingAllTypeKeysWouldNotBeEnough) {
   EXPECT_THAT(model.error().message,
               AllOf(HasSubstr("\"opencl\""),
                     HasSubstr("its host code is of the ffi dialect, written by TVM 0.22 or newer, "
-                              "which this version does not run either")));
+                              "which this version does not support either")));
 }
 
 TEST(Load, RefusesAnEmptyPath) {
@@ -114,7 +114,7 @@ TEST(Load, RefusesAnEmptyPath) {
 
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().code, Code::invalid);
-  EXPECT_THAT(model.error().message, HasSubstr("an empty path names no file"));
+  EXPECT_THAT(model.error().message, HasSubstr("path is empty, expected a file"));
 }
 
 TEST(Load, SaysWhatIsMissingWhereTheWorkingDirectoryIsGone) {
@@ -274,7 +274,7 @@ TEST(Tensor, GivesItsRowsAsViews) {
 
   EXPECT_THAT(whole.row(1)->elements<int>(), testing::ElementsAre(2, 3));
   EXPECT_EQ(whole.row(3).error().message,
-            "row 3 of tensor int32[3, 2] on cpu:0 is asked for, the last is 2");
+            "row 3 of tensor int32[3, 2] on cpu:0 does not exist, the last is 2");
 }
 
 TEST(Any, SaysWhatItIsWhenAnotherKindIsWanted) {

@@ -504,9 +504,9 @@ TEST_F(PluginInUse, IsRefusedFlagsThatTheHostDoesNotKnow) {
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, Code::unsupported);
   EXPECT_EQ(tensor.error().reason, "FLAGS");
-  EXPECT_EQ(tensor.error().message, "tensor_new: flags are 0x1, this version knows none");
+  EXPECT_EQ(tensor.error().message, "tensor_new: flags are 0x1, this version defines none");
   ASSERT_FALSE(view.ok());
-  EXPECT_EQ(view.error().message, "tensor_view: flags are 0x4, this version knows none");
+  EXPECT_EQ(view.error().message, "tensor_view: flags are 0x4, this version defines none");
 }
 
 TEST_F(PluginInUse, MakesModulesAndFunctionsOfADevice) {

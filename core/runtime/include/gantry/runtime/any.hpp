@@ -14,7 +14,7 @@ namespace gantry {
 class Function;
 class Module;
 
-// What a function returned: none, a number, a text or an object.
+// The result of a function: none, a number, a text or an object.
 class GANTRY_EXPORT Any {
  public:
   Any() = default;
@@ -29,26 +29,28 @@ class GANTRY_EXPORT Any {
   }
 
   const gantry_value& value() const { return value_; }
-  // for a call's result; precondition: is_none()
+  // Address for the result of a call. Precondition: is_none().
   gantry_value* slot() { return &value_; }
   bool is_none() const { return value_.kind == GANTRY_NONE; }
-  // invalid: "value is a tensor, expected an integer"
+  // Each returns the content.
+  //
+  // returns  invalid  the value is of another kind: "value is a tensor, expected an integer"
   Result<std::int64_t> integer() const;
   Result<double> number() const;
   Result<std::string> text() const;
   Result<Tensor> tensor() const;
   Result<Function> function() const;
   Result<Module> module() const;
-  // An array's items, or a map's keys and values in turn.
+  // Returns the items of an array, or the keys and values of a map (key, value, key, value).
   Result<std::vector<Any>> items() const;
 
-  // Takes over the reference, if it holds one.
+  // Takes over the value's reference, if it has one.
   static Any adopt(const gantry_value& value) {
     Any any;
     any.value_ = value;
     return any;
   }
-  // adds one
+  // Adds a reference.
   static Any share(const gantry_value& value);
 
  private:

@@ -12,10 +12,10 @@ namespace gantry {
 struct DeviceInfo {
   // "cpu"
   std::string name;
-  // its number
+  // device type
   std::int32_t type;
   std::int32_t index;
-  // id; empty: the core
+  // id of the plugin; empty: the core
   std::string plugin;
   std::vector<std::pair<std::string, std::string>> attributes;
 };

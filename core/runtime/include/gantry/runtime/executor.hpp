@@ -13,22 +13,24 @@
 
 namespace gantry {
 
-// A graph executor, for one thread at a time. Any number may share one module.
+// A graph executor. Several executors may share one module.
+//
+// thread   one at a time for each executor
 class GANTRY_EXPORT Executor {
  public:
-  // Looks the executor's functions up, once.
+  // Creates a handle. Looks the executor's functions up once.
   //
-  // made     [in]   what a factory function returned
+  // made     [in]   the module that a factory function returned
   static Result<Executor> wrap(Module made);
 
   Status set_input(const std::string& name, const Tensor& tensor);
   Status run();
-  // Sets these inputs, runs, and returns every output in order.
+  // Sets the inputs, runs, and returns every output in order.
   Result<std::vector<Tensor>> run(std::span<const std::pair<std::string, Tensor>> inputs);
   Result<std::vector<Tensor>> run(std::initializer_list<std::pair<std::string, Tensor>> inputs) {
     return run(std::span(inputs.begin(), inputs.size()));
   }
-  // The executor's own memory, which the next run() writes.
+  // Returns an output. The tensor is the executor's own memory, which the next run() overwrites.
   Result<Tensor> output(std::int64_t index) const;
   Result<std::int64_t> output_count() const;
   const Module& module() const { return module_; }

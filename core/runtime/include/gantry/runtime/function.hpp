@@ -15,14 +15,15 @@ namespace gantry {
 class GANTRY_EXPORT Function : public Object {
  public:
   Function() = default;
-  // precondition: a function
+  // Precondition: `object` is a function.
   explicit Function(Object object) : Object(std::move(object)) {}
 
-  // env      [in]   where it runs; NULL: device 0 of the function's kind, default stream
-  // thread   any, in parallel; an executor's functions one at a time
+  // env      [in]   device, stream and task; NULL: device 0 of the function's device type, default
+  //                 stream, no task
+  // thread   any; functions of one executor one at a time
   Result<Any> call(std::span<const gantry_value> args, const gantry_env* env = nullptr) const;
 
-  // Numbers, texts, tensors, device ids, Any, in any mix.
+  // Calls the function with numbers, texts, tensors, device ids and Any.
   template <class... Args>
   Result<Any> operator()(const Args&... args) const {
     const gantry_value values[] = {argument(args)..., gantry_value{}};

@@ -10,22 +10,23 @@
 
 namespace gantry {
 
-// A module of a loaded artifact, or one that a function made (an executor).
+// A module of a loaded artifact, or one that a function created (an executor).
 class GANTRY_EXPORT Module : public Object {
  public:
   Module() = default;
-  // precondition: a module
+  // Precondition: `object` is a module.
   explicit Module(Object object) : Object(std::move(object)) {}
 
   std::string type_key() const;
   std::vector<Module> imports() const;
-  // Looks in this module, then in its imports.
+  // Looks a function up in this module, then in its imports.
   //
-  // returns  not_found: names the modules that were searched, and those without a plugin
+  // returns  not_found: lists the modules that were searched and those without a plugin
   Result<Function> function(std::string_view name) const;
-  // The names that this module itself lists.
+  // Returns the names that this module itself lists.
   Result<std::vector<std::string>> functions() const;
-  // Modules of the tree without a plugin (only after allow_missing), each with the reason in full.
+  // Returns the full reason for each module of the tree that has no plugin. Empty unless the file
+  // was loaded with allow_missing.
   std::vector<std::string> missing() const;
 };
 

@@ -17,15 +17,15 @@ struct LoadOptions {
 struct RuntimeOptions {
   // empty: /etc/gantry/runtime.yaml where present
   std::string config_file;
-  // before all other places
+  // searched before all other directories
   std::vector<std::string> plugin_dirs;
   // manifests, before plugin_dirs
   std::vector<std::string> plugin_files;
-  // search no other place
+  // do not search other directories
   bool only_these_plugins = false;
-  // of the pool, caller included; 0: the configuration's, else all allowed CPUs
+  // of the pool, including the caller; 0: as configured, else one for each allowed CPU
   int threads = 0;
-  // "error" "warning" "info" "debug"; empty: the configuration's
+  // "error", "warning", "info" or "debug"; empty: as configured
   std::string log_level;
   // empty: stderr
   std::function<void(std::int32_t level, std::string_view line)> log_sink;

@@ -7,7 +7,8 @@
 
 namespace gantry {
 
-// A task that calls belong to: pass env() to Function::call, and call cancel() on any thread.
+// A group of calls that can be cancelled: pass env() to Function::call, and call cancel() on any
+// thread.
 class Task {
  public:
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }

@@ -15,10 +15,10 @@ namespace gantry {
 class GANTRY_EXPORT Tensor : public Object {
  public:
   Tensor() = default;
-  // precondition: a tensor
+  // Precondition: `object` is a tensor.
   explicit Tensor(Object object) : Object(std::move(object)) {}
 
-  // Precondition of all: not empty.
+  // Precondition of all functions below: not empty.
   gantry_tensor* dlpack() const;
   gantry_dtype dtype() const { return dlpack()->dtype; }
   std::span<const std::int64_t> shape() const {
@@ -28,16 +28,16 @@ class GANTRY_EXPORT Tensor : public Object {
   // "float32[1, 64] on cpu:0"
   std::string describe() const;
 
-  // First element, where the CPU can read it: device "cpu", else NULL.
+  // Returns the address of the first element if the tensor is on the CPU, else NULL.
   void* data() const;
-  // precondition: data() is not NULL, T has the element's size
+  // Precondition: data() is not NULL, and T has the size of an element.
   template <class T>
   std::span<T> elements() const {
     return {static_cast<T*>(data()), byte_size() / sizeof(T)};
   }
-  // Row `index` of the first axis, a view with the other axes.
+  // Returns row `index` of the first axis, a view with the other axes.
   //
-  // returns  invalid: no such row, no axis, or a tensor that is not dense
+  // returns  invalid  no such row, no axis, or the tensor is not dense
   Result<Tensor> row(std::int64_t index) const;
 };
 
