@@ -103,7 +103,7 @@ TEST(ArrayFile, ReadsNamesBeyondAsciiThatNumpyWrote) {
   EXPECT_EQ(test::read_array(bytes, "gr\xc3\xb6\xc3\x9f\x65").value().data, Bytes(100));
 }
 
-TEST(ArrayFile, IsRefusedWithItsFirstBytesWhereTheyNameNoFormat) {
+TEST(ArrayFile, IsRejectedWithItsFirstBytesIfTheyMatchNoFormat) {
   for (const auto& [text, shown] :
        {std::pair("not an array", "\"not an a\""), std::pair("PK\7\x08", "\"PK\\x07\\x08\""),
         std::pair("", "\"\"")}) {
@@ -120,7 +120,7 @@ TEST(ArrayFile, IsRefusedWithItsFirstBytesWhereTheyNameNoFormat) {
   }
 }
 
-TEST(ArrayFile, PassesOnRefusalsOfEveryFormat) {
+TEST(ArrayFile, ReturnsTheErrorsOfEveryFormat) {
   Bytes npz = zip_of({{"a.npy", npy()}});
   for (const Bytes& whole : {npy(), npz, params("a")}) {
     const Result<ArrayFile> file = ArrayFile::parse(std::span(whole).first(whole.size() - 1));
@@ -130,7 +130,7 @@ TEST(ArrayFile, PassesOnRefusalsOfEveryFormat) {
   }
 }
 
-TEST(ArrayFile, ListsItsNamesWhereOneIsNotThere) {
+TEST(ArrayFile, ListsItsNamesIfOneIsNotFound) {
   const Bytes bytes = zip_of({{"a.npy", npy()}, {"b\n.npy", npy()}});
   const ArrayFile file = ArrayFile::parse(bytes).value();
 
@@ -151,7 +151,7 @@ TEST(ArrayFile, ListsNoMoreThan16Names) {
             "\"20\", \"21\", \"22\", \"23\", \"24\", \"25\" and 4 more");
 }
 
-TEST(ArrayFile, ListsNoneWhereThereAreNone) {
+TEST(ArrayFile, ListsNoneIfThereAreNone) {
   const Bytes bytes = zip_of({}, {.comment = std::string(80, ' ')});
 
   EXPECT_EQ(ArrayFile::parse(bytes)->names_text(), "none");

@@ -56,7 +56,7 @@ TEST(Npy, ReadsNoElements) {
   EXPECT_THAT(array->data, IsEmpty());
 }
 
-TEST(Npy, TakesKeysInAnyOrderAndAnySpacing) {
+TEST(Npy, AcceptsKeysInAnyOrderAndAnySpacing) {
   const Words file = npy("{ \"shape\" :(1 ,),'fortran_order':False , 'descr':\t'|b1'}\n", "\1");
 
   const Result<ArrayRecord> array = read_npy(file.bytes());
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                "npy type \"<q4\" is not one of numpy's"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Npy, TakesTheHighestRank) {
+TEST(Npy, AcceptsTheMaximumRank) {
   const Words file = npy(with_shape(ones(32)), "x");
 
   const Result<ArrayRecord> array = read_npy(file.bytes());
@@ -217,7 +217,7 @@ TEST(Npy, RefusesAnotherVersion) {
   }
 }
 
-TEST(Npy, RefusesAHeaderOfMoreThanItCanNeed) {
+TEST(Npy, RejectsAHeaderThatIsTooLong) {
   Words file;
   file.text("\x93NUMPY").u8(2).u8(0).u32(65536).text(std::string(65536, ' '));
 
@@ -270,7 +270,7 @@ TEST(Npy, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(Npy, WritesNoArrayWhoseDataDoNotFit) {
+TEST(Npy, RejectsDataThatDoNotMatchTheShape) {
   const std::vector<std::int64_t> shape = {2};
   const std::vector<std::uint8_t> data(7);
 
@@ -281,7 +281,7 @@ TEST(Npy, WritesNoArrayWhoseDataDoNotFit) {
   EXPECT_EQ(file.error().message, "npy data are 7 bytes, dtype and shape require 8");
 }
 
-TEST(Npy, WritesNoShapeThatOverflows) {
+TEST(Npy, RejectsAShapeThatOverflows) {
   const std::vector<std::int64_t> shape = {INT64_MAX};
 
   const auto file = npy_bytes({2, 32, 1}, shape, {});
@@ -292,7 +292,7 @@ TEST(Npy, WritesNoShapeThatOverflows) {
             "npy shape: dimension 0 is 9223372036854775807, room for 2305843009213693951");
 }
 
-TEST(Npy, WritesNoRankThatItWouldNotRead) {
+TEST(Npy, RejectsARankThatItWouldNotRead) {
   const std::vector<std::int64_t> shape(33, 1);
 
   const auto file = npy_header({2, 32, 1}, shape);
@@ -302,7 +302,7 @@ TEST(Npy, WritesNoRankThatItWouldNotRead) {
   EXPECT_EQ(file.error().message, "npy shape has 33 extents, maximum is 32");
 }
 
-TEST(NpyDtype, GoesThereAndBack) {
+TEST(NpyDtype, RoundTrips) {
   for (const std::string_view text :
        {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
         "float32", "float64", "complex64", "complex128"}) {
@@ -320,7 +320,7 @@ TEST(NpyDtype, WritesBothBooleansAlike) {
   EXPECT_EQ(*descr_of_dtype(parse_dtype("bool8").value()), "|b1");
 }
 
-TEST(NpyDtype, HasNoNameForWhatNumpyHasNot) {
+TEST(NpyDtype, HasNoNameForTypesThatNumpyDoesNotHave) {
   for (const std::string_view text : {"bfloat16", "float8_e4m3fn", "int4", "handle", "float32x4"}) {
     const auto descr = descr_of_dtype(parse_dtype(text).value());
 
@@ -339,7 +339,7 @@ struct BadDescr {
 
 class NpyDtypeRefuses : public ::testing::TestWithParam<BadDescr> {};
 
-TEST_P(NpyDtypeRefuses, AndSaysWhatToDo) {
+TEST_P(NpyDtypeRefuses, WithAdvice) {
   const auto dtype = dtype_of_descr(GetParam().descr);
 
   ASSERT_FALSE(dtype.ok());

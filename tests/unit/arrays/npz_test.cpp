@@ -144,7 +144,7 @@ TEST(Npz, RefusesAHeaderThatDoesNotFitTheMember) {
             "npz member \"a.npy\": data are 3 bytes, dtype and shape require 4");
 }
 
-TEST(Npz, RefusesRoomThatIsNotWhatTheMemberTakes) {
+TEST(Npz, RejectsABufferOfAnotherSize) {
   const Bytes archive = zip_of({{"a.npy", npy("four"), 0}});
   const NpzReader npz = NpzReader::over(archive).value();
   const ZipMember& member = npz.members().front();
@@ -392,7 +392,7 @@ TEST(Npz, Reads65535MembersWithoutAZip64EndRecord) {
   EXPECT_EQ(npz->members().size(), count);
 }
 
-TEST(Npz, LooksForNoZip64EndRecordBeforeTheArchive) {
+TEST(Npz, DoesNotSearchAZip64EndRecordBeforeTheArchive) {
   // no members and a comment
   Bytes archive = zip_of({}, {.comment = std::string(80, ' ')});
   std::fill_n(archive.begin() + 8, 4, std::uint8_t{0xff});
@@ -490,7 +490,7 @@ TEST(Npz, RefusesACountOfMembersPastTheFile) {
   EXPECT_EQ(npz.error().message, "npz has 32639 members, room for 1");
 }
 
-TEST(Npz, RefusesWhatIsNoArchive) {
+TEST(Npz, RejectsOtherFiles) {
   const Bytes text(100, 'x');
 
   const Result<NpzReader> npz = NpzReader::over(text);
@@ -616,7 +616,7 @@ TEST(Npz, RefusesDataThatReachIntoTheNextMember) {
             "npz packed data: needs 129 bytes, 128 left\n  while reading npz member \"a.npy\"");
 }
 
-TEST(Npz, RefusesALocalHeaderThatSaysSomethingElse) {
+TEST(Npz, RejectsALocalHeaderThatContradictsTheDirectory) {
   Bytes archive = zip_of({{"a.npy", npy("x")}});
   // the method, in the local header only
   archive[8] = 8;
@@ -644,7 +644,7 @@ TEST(Npz, RefusesALocalHeaderWithoutItsSignature) {
                 kReading);
 }
 
-TEST(Npz, UnpacksNoMoreThanTheDirectorySays) {
+TEST(Npz, DecompressesNoMoreThanTheDirectorySpecifies) {
   const Bytes bytes = npy(std::string(5000, 'x'));
   const Bytes archive = zip_of({{"a.npy", bytes, 8, 0, 129, -1, -1}});
   const NpzReader npz = NpzReader::over(archive).value();
@@ -661,7 +661,7 @@ TEST(Npz, UnpacksNoMoreThanTheDirectorySays) {
                                          ", the directory has ", Hex{crc_of(bytes)}));
 }
 
-TEST(Npz, SaysInWhichMemberTheNpyIsWrong) {
+TEST(Npz, ReportsTheMemberWithTheError) {
   const Bytes archive = zip_of({{"a.npy", Bytes(10, 'x')}});
 
   const Result<Bytes> data = read_first(archive);
@@ -703,7 +703,7 @@ TEST(Npz, RefusesEveryTruncation) {
   }
 }
 
-TEST(Npz, GivesNothingThatNobodyWroteForAnyChangedByte) {
+TEST(Npz, ReturnsOnlyOriginalDataForAnyChangedByte) {
   Bytes archive = zip_of(kParts, {.zip64 = true});
   for (std::size_t at = 0; at < archive.size(); ++at) {
     const std::uint8_t right = archive[at];

@@ -49,7 +49,7 @@ TEST(NpzWrite, IsReadBack) {
   EXPECT_THAT(b.data, ElementsAreArray(one));
 }
 
-TEST(NpzWrite, GivesTheSameBytesForTheSameArrays) {
+TEST(NpzWrite, WritesTheSameBytesForTheSameArrays) {
   const TempDir directory;
   const NpzItem items[] = {item("a"), item("b")};
 
@@ -94,7 +94,7 @@ TEST(NpzWrite, MarksNamesBeyondAsciiAsUtf8) {
                   .ok());
 }
 
-TEST(NpzWrite, ReplacesAFileAndLeavesNothingBeside) {
+TEST(NpzWrite, ReplacesAFileAndLeavesNoTemporaryFile) {
   const TempDir directory;
   test::write_file(directory / "x.npz", "old");
   const NpzItem items[] = {item("a")};
@@ -105,7 +105,7 @@ TEST(NpzWrite, ReplacesAFileAndLeavesNothingBeside) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST(NpzWrite, LeavesTheOldFileWhereItFails) {
+TEST(NpzWrite, KeepsTheOldFileIfItFails) {
   const TempDir directory;
   test::write_file(directory / "x.npz", "old");
   const NpzItem items[] = {item("a"), {"b", {4, 16, 1}, {}, std::span(kData).first(2)}};
@@ -121,7 +121,7 @@ TEST(NpzWrite, LeavesTheOldFileWhereItFails) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST(NpzWrite, NamesTheReasonWhereTheDiskTakesNoMore) {
+TEST(NpzWrite, ReportsTheReasonIfTheDiskIsFull) {
   const TempDir directory;
   const std::vector<std::uint8_t> data(1 << 20);
   const std::int64_t shape[] = {1 << 20};
@@ -143,7 +143,7 @@ TEST(NpzWrite, NamesTheReasonWhereTheDiskTakesNoMore) {
   EXPECT_EQ(files_in(directory), 0u);
 }
 
-TEST(NpzWrite, SaysWhichDirectoryIsNotThere) {
+TEST(NpzWrite, ReportsAMissingDirectory) {
   const TempDir directory;
   const NpzItem items[] = {item("a")};
 
@@ -165,7 +165,7 @@ struct BadItem {
 class NpzWriteRefuses : public ::testing::TestWithParam<BadItem> {};
 
 // Beside a good item "a".
-TEST_P(NpzWriteRefuses, WhatWouldNotReadBack) {
+TEST_P(NpzWriteRefuses, ItemsThatCannotBeReadBack) {
   const TempDir directory;
   const NpzItem items[] = {item("a"), {GetParam().item_name, kByte, GetParam().shape, kData}};
 
@@ -205,7 +205,7 @@ TEST(NpzWrite, RefusesNoArrays) {
   EXPECT_EQ(written.error().message, "npz of no arrays: not every reader takes an empty archive");
 }
 
-TEST(AtomicFile, GoesAwayUnlessItIsCommitted) {
+TEST(AtomicFile, IsRemovedUnlessItIsCommitted) {
   const TempDir directory;
   {
     Result<AtomicFile> file = AtomicFile::beside(directory / "x");
@@ -229,7 +229,7 @@ TEST(AtomicFile, HasThePermissionsThatUmaskLeaves) {
   EXPECT_EQ(info.st_mode & 0777, 0640u);
 }
 
-TEST(AtomicFile, TwoOfOnePathDoNotMeet) {
+TEST(AtomicFile, TwoOfOnePathDoNotConflict) {
   const TempDir directory;
   Result<AtomicFile> first = AtomicFile::beside(directory / "x"),
                      second = AtomicFile::beside(directory / "x");

@@ -147,7 +147,7 @@ struct UnwritableParams {
 
 class ParamsAreNotWritten : public ::testing::TestWithParam<UnwritableParams> {};
 
-TEST_P(ParamsAreNotWritten, WhereTheyWouldNotReadBack) {
+TEST_P(ParamsAreNotWritten, IfTheyCouldNotBeReadBack) {
   const std::string data(4, 'x');
   Param param{"w", {}};
   param.array.dtype = GetParam().dtype;

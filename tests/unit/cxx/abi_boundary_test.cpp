@@ -37,7 +37,7 @@ TEST(AbiBoundary, PassesACodeAndLeavesTheStatusAlone) {
   EXPECT_STREQ(status->text, "no \"run\"");
 }
 
-TEST(AbiBoundary, CarriesEveryFieldOfAnErrorToTheOtherSide) {
+TEST(AbiBoundary, PassesEveryFieldOfAnError) {
   StatusBuffer status;
 
   const gantry_code code = abi_boundary(status.get(), [] { return Status(full_error()); });
@@ -51,7 +51,7 @@ TEST(AbiBoundary, CarriesEveryFieldOfAnErrorToTheOtherSide) {
   EXPECT_EQ(error.native_code, -22);
 }
 
-TEST(AbiBoundary, TakesAnErrorOutOfItsException) {
+TEST(AbiBoundary, ReturnsTheErrorOfAnErrorThrown) {
   StatusBuffer status;
 
   const gantry_code code =
@@ -72,7 +72,7 @@ void PrintTo(const Thrown& thrown, std::ostream* out) { *out << thrown.name; }
 
 class AbiBoundaryStops : public ::testing::TestWithParam<Thrown> {};
 
-TEST_P(AbiBoundaryStops, TheExceptionAndSaysWhatItWas) {
+TEST_P(AbiBoundaryStops, TheExceptionAndReportsIt) {
   const Thrown& thrown = GetParam();
   StatusBuffer status;
 
@@ -104,17 +104,17 @@ INSTANTIATE_TEST_SUITE_P(All, AbiBoundaryStops,
                                                   "exception that is not a std::exception"}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(AbiBoundary, NeedsNoStatus) {
+TEST(AbiBoundary, AcceptsANullStatus) {
   EXPECT_EQ(abi_boundary(nullptr, [] { return Status(full_error()); }), GANTRY_MALFORMED);
   EXPECT_EQ(abi_boundary(nullptr, []() -> Status { throw 7; }), GANTRY_BUG);
 }
 
-TEST(Guard, PassesWhatTheBodyReturns) {
+TEST(Guard, ReturnsTheResultOfTheBody) {
   EXPECT_EQ(guard([] { return Result<int>(7); }).value(), 7);
   EXPECT_EQ(guard([] { return Status(full_error()); }).error().message, full_error().message);
 }
 
-TEST_P(AbiBoundaryStops, TheExceptionOfAFunctionThatPromisesAResult) {
+TEST_P(AbiBoundaryStops, TheExceptionOfAFunctionThatReturnsAResult) {
   const Thrown& thrown = GetParam();
 
   const Status status = guard([&]() -> Status {
@@ -127,7 +127,7 @@ TEST_P(AbiBoundaryStops, TheExceptionOfAFunctionThatPromisesAResult) {
   EXPECT_EQ(status.error().message, thrown.message);
 }
 
-TEST(ToStatus, CutsWhatIsTooLongAndTerminatesIt) {
+TEST(ToStatus, TruncatesAndTerminatesLongTexts) {
   char text[8];
   gantry_status status{};
   status.struct_size = sizeof status;
@@ -146,7 +146,7 @@ TEST(ToStatus, CutsWhatIsTooLongAndTerminatesIt) {
   EXPECT_STREQ(status.native_domain, "A_DOMAIN_OF_MOR");
 }
 
-TEST(StatusBuffer, NamesTheOneWhoFailsWithoutAReason) {
+TEST(StatusBuffer, NamesACalleeThatFailsWithoutAText) {
   StatusBuffer status;
   status.get();
 
@@ -154,7 +154,7 @@ TEST(StatusBuffer, NamesTheOneWhoFailsWithoutAReason) {
             "create of plugin acme.npu fails as unavailable and gives no reason");
 }
 
-TEST(StatusBuffer, MakesAnUnknownCodeABug) {
+TEST(StatusBuffer, ConvertsAnUnknownCodeToBug) {
   StatusBuffer status;
   for (const gantry_code code : {-1, 9}) {
     gantry_fail(status.get(), code, "X", "text");
@@ -167,7 +167,7 @@ TEST(StatusBuffer, MakesAnUnknownCodeABug) {
   }
 }
 
-TEST(StatusBuffer, MakesAnExceptionOfTheOneWhoIsCalledABug) {
+TEST(StatusBuffer, ConvertsAnExceptionOfTheCalleeToBug) {
   StatusBuffer status;
 
   const gantry_code code = status.call([](gantry_status*) -> gantry_code { throw Silent(); });
@@ -183,7 +183,7 @@ TEST(StatusBuffer, MakesAnExceptionOfTheOneWhoIsCalledABug) {
   EXPECT_EQ(status.error(GANTRY_INVALID, "create").message, "b") << "the next call is another";
 }
 
-TEST(StatusBuffer, ShowsATextThatIsNotUtf8AndSaysWhose) {
+TEST(StatusBuffer, EscapesATextThatIsNotUtf8AndNamesTheCallee) {
   StatusBuffer status;
   const gantry_code code = gantry_fail(status.get(), GANTRY_INVALID, "A", "caf\xe9");
 
@@ -191,7 +191,7 @@ TEST(StatusBuffer, ShowsATextThatIsNotUtf8AndSaysWhose) {
             "caf\\xe9\n  create of plugin acme.npu gives a text that is not UTF-8");
 }
 
-TEST(StatusBuffer, ForgetsTheCallBefore) {
+TEST(StatusBuffer, ClearsTheDetailsOfThePreviousCall) {
   StatusBuffer status;
   to_status(full_error(), status.get());
 
@@ -225,7 +225,7 @@ struct CountedError {
   int ends = 0;
 };
 
-TEST(StatusBuffer, HandsAnErrorObjectOn) {
+TEST(StatusBuffer, PassesAnErrorObject) {
   CountedError object;
   {
     StatusBuffer buffer;
@@ -246,7 +246,7 @@ TEST(StatusBuffer, HandsAnErrorObjectOn) {
   EXPECT_EQ(object.ends, 1);
 }
 
-TEST(StatusBuffer, ReleasesAnErrorObjectThatNobodyReads) {
+TEST(StatusBuffer, ReleasesAnErrorObjectThatIsNotRead) {
   CountedError object;
   {
     StatusBuffer buffer;

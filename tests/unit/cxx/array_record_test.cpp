@@ -37,7 +37,7 @@ struct Record {
   }
 };
 
-TEST(ArrayRecord, ViewsTheDataAndLeavesTheReaderBehindThem) {
+TEST(ArrayRecord, ViewsTheDataAndMovesTheReaderPastThem) {
   const Words words = Words().u8(7).bytes(Record{}.words().bytes()).u8(9);
   ByteReader in(words.bytes(), 100);
   ASSERT_EQ(in.read_u8("before").value(), 7);
@@ -64,7 +64,7 @@ TEST(ArrayRecord, ReadsAScalarAndAnEmptyArray) {
 }
 
 // Official readers do not look at it, so files with anything in it are in use.
-TEST(ArrayRecord, DoesNotLookAtTheReservedWordAndTheDeviceId) {
+TEST(ArrayRecord, IgnoresTheReservedWordAndTheDeviceId) {
   const Words words = Record{.reserved = 5, .device_id = 3}.words();
   ByteReader in(words.bytes());
 
@@ -73,7 +73,7 @@ TEST(ArrayRecord, DoesNotLookAtTheReservedWordAndTheDeviceId) {
 
 // Compilers since v0.7 leave the lanes out of nbytes; others count them. The stored size is the
 // size.
-TEST(ArrayRecord, TakesTheStoredSizeOfAVectorType) {
+TEST(ArrayRecord, UsesTheStoredSizeOfAVectorType) {
   for (const std::int64_t nbytes : {24, 96}) {
     const Words words = Record{.dtype = {2, 32, 4}, .nbytes = nbytes, .data_bytes = 96}.words();
     ByteReader in(words.bytes());

@@ -50,7 +50,7 @@ TEST(ByteReader, CountsFromItsBase) {
   EXPECT_FALSE(in.at_end());
 }
 
-TEST(ByteReader, ViewsBytesAndStringsWhereTheyLie) {
+TEST(ByteReader, ReturnsViewsOfBytesAndStrings) {
   const Words words = Words().str(std::string_view("a\0b", 3)).str("").text("xyz");
   ByteReader in(words.bytes());
 
@@ -63,7 +63,7 @@ TEST(ByteReader, ViewsBytesAndStringsWhereTheyLie) {
   EXPECT_EQ(in.read_bytes(0, "b").value().size(), 0u);
 }
 
-TEST(ByteReader, ReadsArraysWithThePlaceOfEachNumber) {
+TEST(ByteReader, ReadsArraysWithTheOffsetOfEachNumber) {
   const Words words = Words().u64s({5, 6}).u64(1).u32(9).u64(2).i64(-1).i64(-2).u64(0);
   ByteReader in(words.bytes(), 100);
 
@@ -104,7 +104,7 @@ TEST(ByteReader, ReadsRecordsAtAnyAddress) {
   EXPECT_EQ(in.offset(), 7u);
 }
 
-TEST(ByteReader, LooksAheadWithoutMoving) {
+TEST(ByteReader, PeeksWithoutMoving) {
   const Words words = Words().u8(1).u8(2).u8(3);
   ByteReader in(words.bytes());
   ASSERT_TRUE(in.skip(1, "first").ok());
@@ -115,7 +115,7 @@ TEST(ByteReader, LooksAheadWithoutMoving) {
   EXPECT_EQ(in.offset(), 1u);
 }
 
-TEST(ByteReader, LendsAPartThatKeepsItsOffsets) {
+TEST(ByteReader, SubReaderKeepsTheOffsets) {
   const Words words = Words().u32(1).u32(2).u32(3);
   ByteReader in(words.bytes(), 100);
   ASSERT_TRUE(in.skip(4, "first").ok());
@@ -145,7 +145,7 @@ Status status_of(const Result<T>& result) {
 
 class ByteReaderRefuses : public ::testing::TestWithParam<TooShort> {};
 
-TEST_P(ByteReaderRefuses, NamingTheFieldAndStayingWhereItIs) {
+TEST_P(ByteReaderRefuses, NamingTheFieldWithoutMoving) {
   const TooShort& test = GetParam();
   const Words words = Words().u16(0xffff).bytes(test.words.bytes());
   ByteReader in(words.bytes(), 100);

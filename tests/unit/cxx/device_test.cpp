@@ -153,7 +153,7 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
   EXPECT_THAT(host_.logged, IsEmpty());
 }
 
-TEST_F(DeviceLayer, RefusesFlagsThatItDoesNotKnow) {
+TEST_F(DeviceLayer, RejectsUnknownFlags) {
   void* made = &plugin_;
   const gantry_copy what{sizeof what, GANTRY_COPY_BLOCKING | 0x40u, {}, {}, 0};
 
@@ -192,7 +192,7 @@ TEST_F(DeviceLayer, ReturnsAttributesAsValues) {
   EXPECT_EQ(none.kind, GANTRY_NONE);
 }
 
-TEST_F(DeviceLayer, AnswersWhetherADeviceExists) {
+TEST_F(DeviceLayer, ReportsWhetherADeviceExists) {
   const auto exists = [&](std::int32_t index) {
     gantry_value value{};
     EXPECT_EQ(table_.attribute(&plugin_, index, GANTRY_ATTRIBUTE_EXISTS, &value, nullptr),

@@ -48,7 +48,7 @@ class DiskCacheTest : public ::testing::Test {
   std::vector<std::string> log_;
 };
 
-TEST_F(DiskCacheTest, GivesBackWhatWasStored) {
+TEST_F(DiskCacheTest, ReturnsStoredContent) {
   DiskCache cache(options());
   const Bytes content = {1, 0, 255, 7};
 
@@ -60,7 +60,7 @@ TEST_F(DiskCacheTest, GivesBackWhatWasStored) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
-TEST_F(DiskCacheTest, KeepsAnEmptyContent) {
+TEST_F(DiskCacheTest, StoresAnEmptyContent) {
   DiskCache cache(options());
 
   EXPECT_TRUE(cache.store("key", {}));
@@ -68,7 +68,7 @@ TEST_F(DiskCacheTest, KeepsAnEmptyContent) {
   EXPECT_EQ(cache.load("key"), Bytes{});
 }
 
-TEST_F(DiskCacheTest, ReplacesWhatTheKeyHad) {
+TEST_F(DiskCacheTest, ReplacesTheContentOfAKey) {
   DiskCache cache(options());
   cache.store("key", Bytes{1, 2, 3});
 
@@ -78,7 +78,7 @@ TEST_F(DiskCacheTest, ReplacesWhatTheKeyHad) {
   EXPECT_EQ(file_count(), 1u) << "nothing is left beside the file";
 }
 
-TEST_F(DiskCacheTest, MakesItsDirectoryForThisUserAlone) {
+TEST_F(DiskCacheTest, CreatesItsDirectoryForThisUserOnly) {
   DiskCache cache(options());
 
   cache.store("key", Bytes{1});
@@ -88,7 +88,7 @@ TEST_F(DiskCacheTest, MakesItsDirectoryForThisUserAlone) {
   EXPECT_EQ(is.st_mode & 0777u, 0700u);
 }
 
-TEST_F(DiskCacheTest, TellsListsOfPartsApart) {
+TEST_F(DiskCacheTest, DistinguishesListsOfParts) {
   EXPECT_NE(DiskCache::key({"ab", "c"}), DiskCache::key({"a", "bc"}));
   EXPECT_NE(DiskCache::key({"a", ""}), DiskCache::key({"a"}));
   EXPECT_EQ(DiskCache::key({"a", "b"}), DiskCache::key({"a", "b"}));
@@ -112,7 +112,7 @@ TEST_F(DiskCacheTest, IgnoresAFileWithAnyByteChanged) {
   }
 }
 
-TEST_F(DiskCacheTest, IgnoresEveryTruncationAndWhatFollows) {
+TEST_F(DiskCacheTest, IgnoresTruncatedAndExtendedFiles) {
   DiskCache cache(options());
   cache.store("key", Bytes{10, 20, 30});
   const std::string path = cache.path_of("key");
@@ -148,7 +148,7 @@ TEST_F(DiskCacheTest, IgnoresAFileThatOthersCanWrite) {
                                 " is ignored: another user can write it"));
 }
 
-TEST_F(DiskCacheTest, IgnoresALinkAndADirectoryInTheFilesPlace) {
+TEST_F(DiskCacheTest, IgnoresALinkAndADirectory) {
   DiskCache cache(options());
   cache.store("key", Bytes{1});
   fs::create_symlink(cache.path_of("key"), cache.path_of("link"));
@@ -169,7 +169,7 @@ TEST_F(DiskCacheTest, ReadsNoFileLargerThanItWrites) {
   EXPECT_THAT(log_, ElementsAre(HasSubstr("size is 135, maximum is 85")));
 }
 
-TEST_F(DiskCacheTest, DoesNotKeepWhatIsTooLarge) {
+TEST_F(DiskCacheTest, DoesNotStoreContentThatIsTooLarge) {
   DiskCache::Options narrow = options();
   narrow.max_file_bytes = 3;
   DiskCache cache(narrow);
@@ -178,7 +178,7 @@ TEST_F(DiskCacheTest, DoesNotKeepWhatIsTooLarge) {
   EXPECT_TRUE(cache.store("key", Bytes(3)));
 }
 
-TEST_F(DiskCacheTest, TellsOnceThatTheDirectoryCannotBeWritten) {
+TEST_F(DiskCacheTest, LogsOnceThatTheDirectoryCannotBeWritten) {
   write_text((root_ / "deep").string(), "a file where the directory should be");
   DiskCache cache(options());
 
@@ -198,7 +198,7 @@ TEST_F(DiskCacheTest, DoesNothingWithoutADirectory) {
   cache.remove("key");
 }
 
-TEST_F(DiskCacheTest, ForgetsWhatIsRemoved) {
+TEST_F(DiskCacheTest, RemovesAContent) {
   DiskCache cache(options());
   cache.store("key", Bytes{1});
 
@@ -208,7 +208,7 @@ TEST_F(DiskCacheTest, ForgetsWhatIsRemoved) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
-TEST_F(DiskCacheTest, RemovesTheOldestWhereRoomIsShort) {
+TEST_F(DiskCacheTest, RemovesTheOldestFilesAboveTheLimit) {
   DiskCache::Options narrow = options();
   narrow.max_bytes = 300;
   DiskCache cache(narrow);
@@ -227,7 +227,7 @@ TEST_F(DiskCacheTest, RemovesTheOldestWhereRoomIsShort) {
   EXPECT_TRUE(fs::exists(cache.directory() + "/note.txt")) << "what is not ours stays";
 }
 
-TEST_F(DiskCacheTest, ClearsAwayWhatADeadProcessLeft) {
+TEST_F(DiskCacheTest, RemovesOldTemporaryFiles) {
   DiskCache cache(options());
   cache.store("a", Bytes{1});
   const std::string old = cache.directory() + "/aaaaaa.cache.tmp";
@@ -242,7 +242,7 @@ TEST_F(DiskCacheTest, ClearsAwayWhatADeadProcessLeft) {
   EXPECT_TRUE(fs::exists(fresh));
 }
 
-TEST_F(DiskCacheTest, ServesReadersWhileItIsWritten) {
+TEST_F(DiskCacheTest, CanBeReadWhileItIsWritten) {
   DiskCache cache(options());
   cache.store("key", Bytes(5000, 1));
   std::atomic<bool> stop{false};

@@ -171,7 +171,7 @@ TEST(PayloadStream, RefusesEveryTruncationWithoutMovingTheResult) {
   }
 }
 
-TEST(PayloadStream, NoticesAShortReadThatTheLoaderDoesNot) {
+TEST(PayloadStream, DetectsAShortReadThatTheLoaderIgnores) {
   const Words words = Words().u64(9).text("abc");
   std::uint64_t consumed = 0;
 
@@ -182,7 +182,7 @@ TEST(PayloadStream, NoticesAShortReadThatTheLoaderDoesNot) {
   EXPECT_EQ(loaded.error().message, "payload: needs 9 bytes, 3 left");
 }
 
-TEST(PayloadStream, MakesAFailedCheckAnError) {
+TEST(PayloadStream, ConvertsAFailedCheckToAnError) {
   const Words words = Words().u64(1);
   std::uint64_t consumed = 0;
 
@@ -199,7 +199,7 @@ TEST(PayloadStream, MakesAFailedCheckAnError) {
   EXPECT_THAT(loaded.error().message, HasSubstr("unknown version"));
 }
 
-TEST(PayloadStream, MakesALengthBeyondAllMemoryAnError) {
+TEST(PayloadStream, ReportsALengthThatExceedsTheMemory) {
   const Words words = Words().u64(UINT64_MAX);
   std::uint64_t consumed = 0;
 
@@ -274,7 +274,7 @@ TEST(SinkStream, WritesThroughAndCounts) {
   EXPECT_EQ(out.position(), 110u);
 }
 
-TEST(SinkStream, EndsTheBodyWithTheSinksOwnError) {
+TEST(SinkStream, PassesTheErrorOfTheSink) {
   StringSink to(9);
   StatusBuffer status;
   bool went_on = false;
@@ -292,7 +292,7 @@ TEST(SinkStream, EndsTheBodyWithTheSinksOwnError) {
   EXPECT_FALSE(went_on);
 }
 
-TEST(SinkStream, IsNotForReading) {
+TEST(SinkStream, CannotBeRead) {
   StringSink to;
   StatusBuffer status;
 
@@ -306,7 +306,7 @@ TEST(SinkStream, IsNotForReading) {
   EXPECT_EQ(status.error(code, "save").reason, "SINK_READ");
 }
 
-TEST(SinkStream, WritesAKernelTableBackAsItWas) {
+TEST(SinkStream, WritesAKernelTableUnchanged) {
   for (const ArgumentTags tags : {ArgumentTags::no, ArgumentTags::yes}) {
     Words words =
         Words().u64(2).str("mul").str("mul").u64(1).u8(3).u8(64).u16(1).strs({"blockIdx.x"});

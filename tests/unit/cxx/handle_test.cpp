@@ -39,7 +39,7 @@ TEST_F(ValueTest, ReleasesItsObjectOnce) {
   EXPECT_EQ(fake.alive, 0);
 }
 
-TEST_F(ValueTest, AssignsOverWhatItHeld) {
+TEST_F(ValueTest, ReleasesItsObjectOnAssignment) {
   Value value = text("abc");
   value = text("def");
   EXPECT_EQ(fake.alive, 1);
@@ -49,7 +49,7 @@ TEST_F(ValueTest, AssignsOverWhatItHeld) {
   EXPECT_EQ(fake.alive, 0);
 }
 
-TEST_F(ValueTest, GivesItsReferenceAway) {
+TEST_F(ValueTest, TransfersItsReference) {
   Value value = text("abc");
 
   const gantry_value given = value.take();
@@ -168,7 +168,7 @@ TEST_F(HostTest, MakesTensorsAndViewsOnThem) {
   EXPECT_EQ(copied.error().message, "ndim differs");
 }
 
-TEST_F(HostTest, KeepsWhatIsBorrowed) {
+TEST_F(HostTest, CopiesBorrowedValues) {
   const Value object = text("abc");
   gantry_value cstring{};
   cstring.kind = GANTRY_CSTRING;
@@ -205,7 +205,7 @@ TEST_F(HostTest, FindsAndCallsFunctions) {
   EXPECT_EQ(missing.error().message, "no such function, there is \"run\"");
 }
 
-TEST_F(HostTest, CarriesTheHostsErrors) {
+TEST_F(HostTest, ReturnsTheHostsErrors) {
   fake.room = 0;
   const Result<Value> text = host.text("abc");
   ASSERT_FALSE(text.ok());
@@ -223,7 +223,7 @@ TEST_F(HostTest, CarriesTheHostsErrors) {
   EXPECT_EQ(silent.error().message, "host function call fails as unavailable and gives no reason");
 }
 
-TEST_F(HostTest, LogsAndAsksForCancellation) {
+TEST_F(HostTest, LogsAndReadsCancellation) {
   const gantry_env env{};
 
   host.log(GANTRY_LOG_WARNING, "hot");

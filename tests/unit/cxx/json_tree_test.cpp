@@ -42,7 +42,7 @@ TEST(JsonTree, HoldsEveryKindOfValue) {
   EXPECT_EQ(root.find("record")->find("inner")->text(), "b");
 }
 
-TEST(JsonTree, GivesOffsetsFromTheOneOfTheText) {
+TEST(JsonTree, AddsTheOffsetOfTheText) {
   const auto tree = JsonTree::parse("\xef\xbb\xbf {\"a\": [10, \"b\", -2]}", {.offset = 100});
   ASSERT_TRUE(tree.ok()) << tree.error().message;
 
@@ -87,7 +87,7 @@ TEST(JsonTree, FindsTheLastOfTwoMembersOfOneName) {
 TEST(JsonTree, EndsAtANulByte) { EXPECT_EQ(JsonTree::parse("[1] \0garbage"sv)->root().size(), 1u); }
 
 // A tree of nested objects in memory would need a stack as deep to be destroyed.
-TEST(JsonTree, TakesAnyDepthThatIsAllowed) {
+TEST(JsonTree, AcceptsAnyDepthUpToTheLimit) {
   constexpr std::size_t depth = 1'000'000;
   const std::string text = std::string(depth, '[') + std::string(depth, ']');
 
@@ -175,7 +175,7 @@ struct Bad {
 };
 class JsonTreeRefuses : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(JsonTreeRefuses, AtTheByteAtFault) {
+TEST_P(JsonTreeRefuses, AtTheInvalidByte) {
   const Bad& bad = GetParam();
   const std::string text = std::string(bad.read).append(bad.rest);
 
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"CloseWithoutOpen", "1", "]"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(JsonTree, ShowsTheLastBytesBeforeTheFault) {
+TEST(JsonTree, ShowsTheLastBytesBeforeTheError) {
   const auto tree = JsonTree::parse("[\"" + std::string(100, 'a') + "\",?");
 
   ASSERT_FALSE(tree.ok());

@@ -89,14 +89,14 @@ TEST(KernelCall, NarrowsNumbersToTheirTypes) {
   EXPECT_EQ(number_in<float>(passed(float32, int_value(3))), 3.0f);
 }
 
-TEST(KernelCall, MakesAnInfinityOfWhatAFloatDoesNotHold) {
+TEST(KernelCall, ConvertsNumbersOutOfRangeToInfinity) {
   EXPECT_EQ(number_in<float>(passed(float32, float_value(1e300))),
             std::numeric_limits<float>::infinity());
   EXPECT_EQ(number_in<float>(passed(float32, float_value(-1e300))),
             -std::numeric_limits<float>::infinity());
 }
 
-TEST(KernelCall, PassesPointersAsTheyAre) {
+TEST(KernelCall, PassesPointersUnchanged) {
   int there = 0;
 
   const auto argument = passed(handle, pointer_value(&there));
@@ -109,7 +109,7 @@ TEST(KernelCall, PassesPointersAsTheyAre) {
   EXPECT_EQ(passed(handle, gantry_value{})->data, nullptr);
 }
 
-TEST(KernelCall, TakesATensorWithItsOffset) {
+TEST(KernelCall, AcceptsATensorWithItsOffset) {
   int there = 0;
   gantry_tensor tensor{};
   tensor.data = &there;
@@ -190,7 +190,7 @@ TEST(KernelCall, RefusesParametersThatNoCompilerPasses) {
   }
 }
 
-TEST(KernelCall, KnowsTensorMapsByTheirTag) {
+TEST(KernelCall, RecognisesTensorMapsByTheirTag) {
   KernelInfo kernel = info({handle, handle});
   kernel.argument_tags = std::vector<std::int32_t>{0, 1};
   int map = 0;
@@ -210,7 +210,7 @@ TEST(KernelCall, RefusesANumberThatIsATensorMap) {
   EXPECT_FALSE(KernelCall::parse(kernel).ok());
 }
 
-TEST(KernelCall, ReadsExtentsBehindTheParameters) {
+TEST(KernelCall, ReadsExtentsAfterTheParameters) {
   const KernelCall call = parsed(info({int32}, {"threadIdx.x", "blockIdx.y"}));
   const std::vector<gantry_value> arguments = {int_value(9), int_value(64), int_value(3)};
 
@@ -221,7 +221,7 @@ TEST(KernelCall, ReadsExtentsBehindTheParameters) {
   EXPECT_EQ(extents->grid[1], 3u);
 }
 
-TEST(KernelCall, SaysWhichKernelsExtentIsWrong) {
+TEST(KernelCall, NamesTheKernelOfAWrongExtent) {
   const KernelCall call = parsed(info({}, {"blockIdx.x"}));
   const std::vector<gantry_value> arguments = {int_value(-1)};
 
@@ -232,7 +232,7 @@ TEST(KernelCall, SaysWhichKernelsExtentIsWrong) {
             "extent of blockIdx.x is -1, range is 0 to 2147483647\n  in a call of kernel \"add\"");
 }
 
-TEST(KernelCall, TellsWhatGridAndBlockCannotDo) {
+TEST(KernelCall, RejectsKernelsThatNeedMoreThanGridAndBlock) {
   const std::pair<std::string, std::string> wants[] = {
       {"clusterCtaIdx.x", "clusters of blocks"},
       {"preferredClusterCtaIdx.x", "clusters of blocks"},

@@ -100,7 +100,7 @@ TEST(KernelTable, AcceptsAnEmptyListOfArgumentTags) {
   EXPECT_FALSE(table.kernels()[0].is_tensor_map(0));
 }
 
-TEST(KernelTable, TakesFromTheBlobWhetherThereAreArgumentTags) {
+TEST(KernelTable, ReadsFromTheBlobWhetherThereAreArgumentTags) {
   gantry_blob blob{};
   EXPECT_EQ(argument_tags_of(blob), ArgumentTags::unknown);
   blob.argument_tags = GANTRY_ARGUMENT_TAGS_NO;
@@ -109,14 +109,14 @@ TEST(KernelTable, TakesFromTheBlobWhetherThereAreArgumentTags) {
   EXPECT_EQ(argument_tags_of(blob), ArgumentTags::yes);
 }
 
-TEST(KernelTable, TakesAnAnswerOfANewerHostAsUnknown) {
+TEST(KernelTable, TreatsANumberOfANewerHostAsUnknown) {
   gantry_blob blob{};
   blob.argument_tags = 3;
 
   EXPECT_EQ(argument_tags_of(blob), ArgumentTags::unknown);
 }
 
-TEST(KernelTable, TellsTheTwoLayoutsByWhatFollows) {
+TEST(KernelTable, DistinguishesTheLayoutsByTheRestOfThePayload) {
   for (const bool has_tags : {false, true}) {
     Kernel kernel;
     if (has_tags) kernel.argument_tags = {{0, 0}};
@@ -131,7 +131,7 @@ TEST(KernelTable, TellsTheTwoLayoutsByWhatFollows) {
   }
 }
 
-TEST(KernelTable, HasOneReadingWhereThereAreNoKernels) {
+TEST(KernelTable, IsUnambiguousWithoutKernels) {
   const Words words = table_of({}).str("code");
   ByteReader in(words.bytes());
 
@@ -142,7 +142,7 @@ TEST(KernelTable, HasOneReadingWhereThereAreNoKernels) {
   EXPECT_EQ(in.read_string("data").value(), "code");
 }
 
-TEST(KernelTable, RefusesWhatReadsBothWays) {
+TEST(KernelTable, RejectsATableThatFitsBothLayouts) {
   const Words words = table_of({{.parameters = {}}}).u64(0);
   ByteReader in(words.bytes());
 
@@ -157,7 +157,7 @@ TEST(KernelTable, RefusesWhatReadsBothWays) {
 }
 
 // With tags: the field says 4, which is no count of theirs. Without: the string fits, and a byte is left over.
-TEST(KernelTable, GivesTheErrorOfTheReadingThatCameFurther) {
+TEST(KernelTable, ReturnsTheErrorWithTheHigherOffset) {
   const Words words = table_of({{}}).str("code").u8(0);
   ByteReader in(words.bytes());
 

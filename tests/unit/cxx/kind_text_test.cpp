@@ -6,14 +6,14 @@
 namespace gantry {
 namespace {
 
-TEST(KindText, NamesTheThingAndNotItsForm) {
+TEST(KindText, HasOneNameForAllForms) {
   for (const std::int32_t kind : {GANTRY_CSTRING, GANTRY_SMALL_STRING, GANTRY_STRING}) {
     EXPECT_EQ(kind_text(kind), "a string") << kind;
   }
   EXPECT_EQ(kind_text(GANTRY_TENSOR_REF), kind_text(GANTRY_TENSOR));
 }
 
-TEST(KindText, GivesTheNumberOfAKindThatItDoesNotKnow) { EXPECT_EQ(kind_text(99), "of kind 99"); }
+TEST(KindText, ShowsTheNumberOfAnUnknownKind) { EXPECT_EQ(kind_text(99), "of kind 99"); }
 
 }  // namespace
 }  // namespace gantry

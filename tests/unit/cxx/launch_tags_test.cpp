@@ -33,7 +33,7 @@ TEST(LaunchTags, NumberEveryAxisInTheOrderOfTheFile) {
   EXPECT_FALSE(tags.has_dynamic_shared_memory);
 }
 
-TEST(LaunchTags, KnowTheFlagsOfBothPrefixes) {
+TEST(LaunchTags, RecogniseFlagsOfBothPrefixes) {
   for (const std::string prefix : {"tir.", "tirx."}) {
     const LaunchTags tags =
         parsed({"blockIdx.x", prefix + "use_programtic_dependent_launch",
@@ -47,7 +47,7 @@ TEST(LaunchTags, KnowTheFlagsOfBothPrefixes) {
   }
 }
 
-TEST(LaunchTags, PassOverWhatSaysNothingAboutTheLaunch) {
+TEST(LaunchTags, IgnoreTagsThatDoNotAffectTheLaunch) {
   const LaunchTags tags = parsed({"blockIdx.x", "paramWriteAccess:[0,1]"});
 
   EXPECT_THAT(tags.axes, ElementsAre(0));
@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "tag, which is the last"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(LaunchExtents, ComeFromTheArgumentsThroughTheTags) {
+TEST(LaunchExtents, AreReadFromTheArguments) {
   const LaunchTags tags = parsed({"threadIdx.x", "blockIdx.y", "clusterCtaIdx.x",
                                   "preferredClusterCtaIdx.z", "tirx.use_dyn_shared_memory"});
 
@@ -139,7 +139,7 @@ TEST(LaunchExtents, CountZeroAsOne) {
 }
 
 // As v0.12 exports a convolution: one axis for each stage of the kernel.
-TEST(LaunchExtents, OfAnAxisThatComesAgainAreTheSameEveryTime) {
+TEST(LaunchExtents, OfARepeatedAxisAreEqual) {
   const LaunchTags tags = parsed({"blockIdx.x", "threadIdx.x", "threadIdx.x", "threadIdx.x"});
   EXPECT_EQ(tags.argument_count(), 4u);
 

@@ -23,7 +23,7 @@ TEST(Library, OpensTheFirstNameThatOpens) {
   EXPECT_EQ(library->name(), "libm.so.6");
 }
 
-TEST(Library, NamesEverythingItTriedWithTheLinkersReason) {
+TEST(Library, ReportsEveryNameWithTheLinkersMessage) {
   const Result<Library> library =
       Library::open("NPU driver", {"libgantry_absent.so.1", "libgantry_absent.so"});
 

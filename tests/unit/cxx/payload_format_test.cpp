@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-TEST(PayloadFormat, IsOneToSixteenCharactersThatCanBePrinted) {
+TEST(PayloadFormat, HasOneToSixteenPrintableCharacters) {
   for (const std::string name : {"c", "ptx", "a format", "0123456789abcdef"})
     EXPECT_TRUE(is_format(name)) << name;
 }

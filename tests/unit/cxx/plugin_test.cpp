@@ -130,7 +130,7 @@ class PluginLayer : public ::testing::Test {
   const Words note_ = Words().str("hello");
 };
 
-TEST_F(PluginLayer, MakesATableOfWhatTheClassHas) {
+TEST_F(PluginLayer, CreatesATableOfTheMembersOfTheClass) {
   const gantry_plugin_table& toy = plugin_table<Toy>;
   EXPECT_EQ(toy.struct_size, sizeof toy);
   EXPECT_STREQ(toy.id, "test.toy");
@@ -189,13 +189,13 @@ TEST_F(PluginLayer, OffersItsFunctionsAsGlobals) {
   EXPECT_EQ(toy.get_extension(self_, "gantry.other/1"), nullptr);
 }
 
-TEST_F(PluginLayer, LoadsAPayloadUpToWhereItsReaderStands) {
+TEST_F(PluginLayer, LoadsAPayloadUpToTheReadersPosition) {
   ASSERT_EQ(load(Words(note_).text("the next entry"), false), GANTRY_OK);
 
   EXPECT_EQ(consumed_, 13u);
 }
 
-TEST_F(PluginLayer, RefusesBytesBehindAPayloadOfKnownLength) {
+TEST_F(PluginLayer, RejectsBytesAfterAPayloadOfKnownLength) {
   const gantry_code code = load(Words(note_).u8(0));
 
   EXPECT_EQ(code, GANTRY_MALFORMED);

@@ -13,21 +13,19 @@ using namespace std::string_view_literals;
 
 TEST(Quoted, LeavesPrintableTextAlone) { EXPECT_EQ(quoted("add_kernel0 ~"), "\"add_kernel0 ~\""); }
 
-TEST(Quoted, EscapesWhatCouldEndTheQuoteOrTheLine) {
-  EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")");
-}
+TEST(Quoted, EscapesQuotesAndLineBreaks) { EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")"); }
 
 TEST(Quoted, ShowsOtherBytesAsNumbers) {
   EXPECT_EQ(quoted("\0\x1b\x7f\xff"sv), R"("\x00\x1b\x7f\xff")");
 }
 
-TEST(Quoted, CutsALongTextAndTellsItsLength) {
+TEST(Quoted, TruncatesALongTextAndShowsItsLength) {
   EXPECT_EQ(quoted("abcd", 4), "\"abcd\"");
   EXPECT_EQ(quoted("abcde", 4), "\"abcd...\" (5 bytes)");
 }
 
 // A string brings std::quoted along.
-TEST(Quoted, IsOursForStringsToo) {
+TEST(Quoted, IsNotAmbiguousWithTheStandardLibrary) {
   std::string text = "a\n";
   const std::string constant = text;
 

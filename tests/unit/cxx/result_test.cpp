@@ -44,7 +44,7 @@ TEST(Concat, JoinsWordsNumbersAndAddresses) {
   EXPECT_EQ(concat(0.5, ' ', Hex{0}, ' ', Hex{UINT64_MAX}), "0.5 0x0 0xffffffffffffffff");
 }
 
-TEST(Error, SaysWhoseFaultItIs) {
+TEST(Error, HasACodeAndAText) {
   EXPECT_EQ(malformed(3, "x").error().code, Code::malformed);
   EXPECT_EQ(malformed(3, "x").error().offset, 3u);
   EXPECT_EQ(unsupported("x").error().code, Code::unsupported);
@@ -57,7 +57,7 @@ TEST(Error, SaysWhoseFaultItIs) {
   EXPECT_EQ(invalid("x").error().offset, no_offset);
 }
 
-TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
+TEST(Error, StoresReasonNativeCodeAndContext) {
   const Error error = malformed(8, "count 9, room for 4")
                           .with_reason("BLOB_TRUNCATED")
                           .native("errno", -5)
@@ -72,7 +72,7 @@ TEST(Error, CollectsATagADriversNumberAndLinesOfPlace) {
 }
 
 // What is told of an error is the same, whether it is on its way or at rest.
-TEST(Failure, CollectsATagADriversNumberAndLinesOfPlace) {
+TEST(Failure, StoresReasonNativeCodeAndContext) {
   const std::string_view tag = "LONGER_THAN_A_SHORT_STRING";
   const Error error =
       malformed(8, "count 9").with_reason(tag).native("errno", -5).at("while reading entry ", 2);
@@ -84,7 +84,7 @@ TEST(Failure, CollectsATagADriversNumberAndLinesOfPlace) {
   EXPECT_EQ(error.offset, 8u);
 }
 
-TEST(Error, TakesALineOfPlaceWhereItStands) {
+TEST(Error, AcceptsContextInPlace) {
   Error error = invalid("x");
   error.at("in node ", 3);
   EXPECT_EQ(error.message, "x\n  in node 3");
@@ -130,7 +130,7 @@ TEST(Result, CopiesItsErrorAndItsValue) {
   EXPECT_EQ(error.error().message, "x");
 }
 
-TEST(Result, HandsItsErrorOnAsItIs) {
+TEST(Result, PassesItsErrorUnchanged) {
   Result<std::string> inner = invalid("x");
   const Error* const where = &inner.error();
 
@@ -150,7 +150,7 @@ TEST(Result, IsNoLargerThanItsValueAndAPointer) {
 }
 
 // What converts to the value converts to the result; what is an error stays one.
-TEST(Result, TakesWhatConvertsToItsValue) {
+TEST(Result, AcceptsTypesThatConvertToItsValue) {
   const Result<std::string> text = "abc";
   const Result<std::uint64_t> number = 7;
   const Result<std::vector<int>> list = std::vector<int>{1, 2};
@@ -206,7 +206,7 @@ Status check_all(const std::vector<int>& numbers, int& seen) {
   return {};
 }
 
-TEST(Check, GoesOnOrReturnsTheError) {
+TEST(Check, ContinuesOrReturnsTheError) {
   int seen = 0;
 
   EXPECT_TRUE(check_all({1, 2}, seen).ok());
@@ -219,7 +219,7 @@ TEST(Check, GoesOnOrReturnsTheError) {
 }
 
 // One expression with commas of its own, evaluated once.
-TEST(Try, TakesExpressionsWithCommas) {
+TEST(Try, AcceptsExpressionsWithCommas) {
   int calls = 0;
   const auto make = [&](int a, int b) -> Result<int> { return ++calls, a + b; };
   const auto body = [&]() -> Result<int> {

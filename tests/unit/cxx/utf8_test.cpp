@@ -15,7 +15,7 @@ struct Utf8Case {
 
 class Utf8 : public ::testing::TestWithParam<Utf8Case> {};
 
-TEST_P(Utf8, IsJudgedByTheWholeSequence) { EXPECT_EQ(is_utf8(GetParam().text), GetParam().valid); }
+TEST_P(Utf8, IsValidatedBySequence) { EXPECT_EQ(is_utf8(GetParam().text), GetParam().valid); }
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, Utf8,
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
                       // no tail
                       Utf8Case{"\xe2\x28\xa1", false}));
 
-TEST(ShownUtf8, ShowsTheBytesThatAreNone) {
+TEST(ShownUtf8, EscapesInvalidBytes) {
   EXPECT_EQ(shown_utf8("caf\xc3\xa9\n"), "caf\xc3\xa9\n");
   EXPECT_EQ(shown_utf8("caf\xe9"), "caf\\xe9");
   EXPECT_EQ(shown_utf8("\xe2\x82"

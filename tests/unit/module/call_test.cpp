@@ -27,7 +27,7 @@ Counted counted() {
                        [](void* self, std::int32_t) { ++static_cast<Counted*>(self)->ends; })};
 }
 
-TEST(Call, HandsEnvAndArgumentsThroughAndResultBack) {
+TEST(Call, PassesEnvAndArgumentsAndReturnsTheResult) {
   const auto table = calls([](void*, const gantry_env* env, const gantry_value* args,
                               std::int32_t count, gantry_value* result, gantry_status*) {
     result->kind = GANTRY_INT;
@@ -59,7 +59,7 @@ TEST(Call, WithoutEnvRunsOnTheFirstCpu) {
   EXPECT_EQ(result->get().device.index, 0);
 }
 
-TEST(Call, WithoutEnvRunsOnTheFunctionsOwnKindOfDevice) {
+TEST(Call, WithoutEnvRunsOnTheFunctionsDeviceType) {
   const auto table = calls([](void*, const gantry_env* env, const gantry_value*, std::int32_t,
                               gantry_value* result, gantry_status*) {
     result->kind = GANTRY_DEVICE;
@@ -94,7 +94,7 @@ TEST(Call, PassesAnErrorObjectOfTheCallee) {
   EXPECT_EQ(result.error().raised.get()->counts & UINT32_MAX, 1u) << "nobody else holds it";
 }
 
-TEST(Call, CarriesTheTextOfTheCalleeAndNothingOfOurs) {
+TEST(Call, ReturnsTheTextOfTheCalleeUnchanged) {
   const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value*, gantry_status* status) {
     gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "12 bytes free, 13 wanted");
@@ -111,7 +111,7 @@ TEST(Call, CarriesTheTextOfTheCalleeAndNothingOfOurs) {
   EXPECT_EQ(result.error().message, "12 bytes free, 13 wanted");
 }
 
-TEST(Call, SaysOfACalleeWithoutATextThatItSaysNothing) {
+TEST(Call, ReportsACalleeWithoutAText) {
   const auto table =
       calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                gantry_status*) { return gantry_code{GANTRY_INVALID}; });
@@ -141,7 +141,7 @@ TEST(Call, NamesACalleeThatThrows) {
   EXPECT_EQ(result.error().message, "a function of module \"wild\" made by acme.npu throws: seven");
 }
 
-TEST(Call, DoesNotTakeAnOldTextForTheCallees) {
+TEST(Call, IgnoresATextThatWasThereBeforeTheCall) {
   const auto table =
       calls([](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                gantry_status*) { return gantry_code{GANTRY_INVALID}; });
@@ -156,7 +156,7 @@ TEST(Call, DoesNotTakeAnOldTextForTheCallees) {
   EXPECT_STREQ(text, "a global function fails with code 5 and without a text");
 }
 
-TEST(Call, TurnsACodeThatIsNoneIntoBug) {
+TEST(Call, ConvertsAnUnknownCodeToBug) {
   const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value*, gantry_status* status) {
     gantry_fail(status, GANTRY_INVALID, "", "odd");
@@ -171,7 +171,7 @@ TEST(Call, TurnsACodeThatIsNoneIntoBug) {
             "odd\n  a global function fails with code -1, which is not a code of the ABI");
 }
 
-TEST(Call, TakesBackTheResultOfACalleeThatFails) {
+TEST(Call, ReleasesTheResultOfACalleeThatFails) {
   const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value* result, gantry_status* status) {
     *result = value_of(static_cast<gantry_object*>(self));
@@ -190,7 +190,7 @@ TEST(Call, TakesBackTheResultOfACalleeThatFails) {
   EXPECT_STREQ(text, "no\n  a global function writes a result although it fails");
 }
 
-TEST(Call, RefusesAResultThatNobodyCanOwn) {
+TEST(Call, RejectsABorrowedResult) {
   constexpr std::int32_t kinds[] = {
       GANTRY_TENSOR_REF, GANTRY_CSTRING, GANTRY_BYTES_REF, 10, 13, 63, -1};
   for (const std::int32_t kind : kinds) {

@@ -66,7 +66,7 @@ TEST(ModuleGraph, WalksAChainOfTenThousandNodes) {
   EXPECT_EQ(answer_of(find_function(*top, GANTRY_FIND_IMPORTS, "f")), 9);
 }
 
-TEST(ModuleGraph, AsksEveryNodeOfLayeredDiamondsOnce) {
+TEST(ModuleGraph, SearchesEveryNodeOfLayeredDiamondsOnce) {
   Journal journal;
   std::vector<Ref<ModuleNode>> layer{fake_node("bottom", {}, &journal)};
   for (int depth = 0; depth < 40; ++depth) {
@@ -83,7 +83,7 @@ TEST(ModuleGraph, AsksEveryNodeOfLayeredDiamondsOnce) {
   EXPECT_EQ(journal.size(), 80u);
 }
 
-TEST(FindFunction, AsksSelfThenImportsDepthFirst) {
+TEST(FindFunction, SearchesSelfThenImportsDepthFirst) {
   Diamond graph;
 
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "own")), 1);
@@ -118,7 +118,7 @@ TEST(FindFunction, ReturnsAnExistingFunctionObject) {
   EXPECT_EQ(existing->header.counts & UINT32_MAX, 2u);
 }
 
-TEST(FindFunction, RefusesAnExistingObjectThatIsNoFunction) {
+TEST(FindFunction, RejectsAnExistingObjectThatIsNotAFunction) {
   const ObjectPtr pin = new_pin({}).value();
   const gantry_module_table table = existing_table();
   const auto node = test::named_node("saved");
@@ -136,7 +136,7 @@ TEST(FindFunction, RefusesAnExistingObjectThatIsNoFunction) {
   EXPECT_EQ(pin.get()->counts & UINT32_MAX, 1u) << "its reference is released";
 }
 
-TEST(FindFunction, DoesNotAskItselfForImports) {
+TEST(FindFunction, DoesNotSearchSelfForImports) {
   Diamond graph;
 
   EXPECT_FALSE(find_function(*graph.root, GANTRY_FIND_IMPORTS, "own").ok());
@@ -144,7 +144,7 @@ TEST(FindFunction, DoesNotAskItselfForImports) {
   EXPECT_THAT(graph.journal, ElementsAre("left asked own", "bottom asked own", "right asked own"));
 }
 
-TEST(FindFunction, DoesNotAskImportsForSelf) {
+TEST(FindFunction, DoesNotSearchImportsForSelf) {
   Diamond graph;
 
   EXPECT_FALSE(find_function(*graph.root, GANTRY_FIND_SELF, "side").ok());
@@ -152,7 +152,7 @@ TEST(FindFunction, DoesNotAskImportsForSelf) {
   EXPECT_THAT(graph.journal, ElementsAre("root asked side"));
 }
 
-TEST(FindFunction, ComesToTheGlobalsLast) {
+TEST(FindFunction, SearchesTheGlobalsLast) {
   Diamond graph;
   const auto globals = std::make_shared<GlobalFunctions>();
   for (const char* name : {"side", "only"}) {
@@ -170,7 +170,7 @@ TEST(FindFunction, ComesToTheGlobalsLast) {
   EXPECT_EQ(answer_of(find_function(*graph.root, GANTRY_FIND_GLOBALS, "side")), 50);
 }
 
-TEST(FindFunction, GivesTheDeviceTypeOfTheModule) {
+TEST(FindFunction, ReturnsTheDeviceTypeOfTheModule) {
   Ref<ModuleNode> node = fake_node("device", {{"kernel", 1}});
   node->device_type = 4;
 
@@ -189,7 +189,7 @@ TEST(FindFunction, PassesThroughUnboundNodesToTheirImports) {
   EXPECT_EQ(answer_of(find_function(*root, kAll, "f")), 8);
 }
 
-TEST(FindFunction, NamesTheUnboundNodesThatMightHaveHadIt) {
+TEST(FindFunction, ReportsTheUnboundNodesThatMightHaveIt) {
   Ref<ModuleNode> root = fake_node("root", {{"a", 1}, {"b", 2}});
   root->imports = {unbound("gap")};
 
@@ -204,7 +204,7 @@ TEST(FindFunction, NamesTheUnboundNodesThatMightHaveHadIt) {
             "looked in: module \"gap\" is not bound: no plugin serves \"cuda\"");
 }
 
-TEST(FindFunction, SaysWhereItLookedWithoutALineForEachOfManyModules) {
+TEST(FindFunction, LimitsTheModulesThatAnErrorLists) {
   Ref<ModuleNode> root = fake_node("root");
   for (int i = 0; i < 20; ++i) {
     root->imports.push_back(fake_node("m" + std::to_string(i)));
@@ -232,7 +232,7 @@ TEST(FindFunction, StopsAtAModuleWhoseLookUpFails) {
             "the driver is gone\n  while looking up \"side\" in module \"bottom\"");
 }
 
-TEST(ListFunctions, GivesTheNamesOfTheNodeItself) {
+TEST(ListFunctions, ReturnsTheNamesOfTheNodeItself) {
   Diamond graph;
 
   EXPECT_THAT(*list_functions(*graph.right), ElementsAre("deep", "side"));
@@ -285,7 +285,7 @@ TEST(ListFunctions, RefusesARecordThatCannotBeRead) {
   }
 }
 
-TEST(ListFunctions, TakesARecordOfALaterMinor) {
+TEST(ListFunctions, AcceptsARecordOfALaterMinor) {
   struct Later {
     gantry_function_info info;
     std::uint64_t more;

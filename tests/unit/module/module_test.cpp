@@ -35,7 +35,7 @@ TEST(Module, DestroysItsPairThenItsParentThenTheRuntimeThenItsImports) {
                                    "import destroyed"));
 }
 
-TEST(Module, KeepsAnImportThatSomebodyElseHolds) {
+TEST(Module, KeepsAnImportThatHasAnotherReference) {
   Journal journal;
   Ref<ModuleNode> import = fake_node("import", {}, &journal);
   {
@@ -61,7 +61,7 @@ TEST(Module, ReleasesAChainOfAHundredThousandNodesWithoutRecursion) {
   EXPECT_EQ(journal.back(), "last destroyed");
 }
 
-TEST(Module, ReleasesLayeredDiamondsEachNodeOnce) {
+TEST(Module, ReleasesEachNodeOfLayeredDiamondsOnce) {
   Journal journal;
   {
     std::vector<Ref<ModuleNode>> layer{fake_node("bottom", {}, &journal)};

@@ -88,7 +88,7 @@ struct Said {
   gantry_status status{sizeof(gantry_status), GANTRY_OK, text, sizeof text, 0, nullptr};
 };
 
-TEST(TableCopy, KnowsTheSizesOfAbiOneZero) {
+TEST(TableCopy, HasTheSizesOfAbiOneZero) {
   EXPECT_EQ(kMinTableSize<gantry_plugin_table>, sizeof(gantry_plugin_table));
   EXPECT_EQ(kMinTableSize<gantry_loader_table>, sizeof(gantry_loader_table));
   EXPECT_EQ(kMinTableSize<gantry_module_table>, sizeof(gantry_module_table));
@@ -128,7 +128,7 @@ TEST(TableCopy, StubsOfAbsentFunctionsReturnUnsupportedAndNameThem) {
   EXPECT_EQ(table.event_elapsed(nullptr, 0, nullptr, nullptr, &ns, nullptr), GANTRY_UNSUPPORTED);
 }
 
-TEST(TableCopy, EveryPlaceOfADeviceCanBeCalled) {
+TEST(TableCopy, EveryFunctionOfADeviceCanBeCalled) {
   const gantry_device_table mine = device_table();
   const gantry_device_table t = copy_table(&mine, "plugin acme.npu").value();
   void* p = nullptr;
@@ -154,7 +154,7 @@ TEST(TableCopy, ADeviceWithoutStreamsIsAlwaysSynchronous) {
   EXPECT_EQ(table.synchronize(nullptr, 0, nullptr, nullptr), GANTRY_OK);
 }
 
-TEST(TableCopy, FillsTheOptionalPlacesOfTheOtherTables) {
+TEST(TableCopy, SetsTheOptionalFunctionsOfTheOtherTables) {
   const gantry_plugin_table mine = plugin_table();
   const gantry_loader_table my_loader = loader_table();
   const gantry_module_table my_module = module_table();
@@ -179,7 +179,7 @@ TEST(TableCopy, FillsTheOptionalPlacesOfTheOtherTables) {
 }
 
 // What a newer plugin appends is not ours to know; what stands behind the size is not the plugin's to mean.
-TEST(TableCopy, TakesALongerTableAndIgnoresItsTail) {
+TEST(TableCopy, AcceptsALongerTableAndIgnoresItsTail) {
   struct Longer {
     gantry_function_table table;
     void* later;
@@ -208,7 +208,7 @@ TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
             "plugin acme.npu: gantry_device_table has struct_size 2147483648, maximum is 65536");
 }
 
-TEST(TableCopy, RefusesNoTableAndATableBesideItsAlignment) {
+TEST(TableCopy, RejectsANullTableAndAMisalignedTable) {
   EXPECT_EQ(copy_table(static_cast<const gantry_module_table*>(nullptr), "p").error().message,
             "p: gantry_module_table is empty");
   alignas(8) char bytes[sizeof(gantry_module_table) + 8] = {};
@@ -218,7 +218,7 @@ TEST(TableCopy, RefusesNoTableAndATableBesideItsAlignment) {
   EXPECT_THAT(error.message, testing::EndsWith(", not a multiple of 8"));
 }
 
-TEST(TableCopy, RefusesEveryEmptyPlaceThatMustNotBeByName) {
+TEST(TableCopy, RejectsEveryRequiredFunctionThatIsAbsent) {
   const auto expect = [](auto table, auto member, std::string_view name) {
     table.*member = nullptr;
     const Error error = refusal(table);
@@ -243,7 +243,7 @@ TEST(TableCopy, RefusesEveryEmptyPlaceThatMustNotBeByName) {
   expect(device_table(), &gantry_device_table::copy, "gantry.device/1.copy");
 }
 
-TEST(TableCopy, RefusesStreamsThatNobodyCanWaitFor) {
+TEST(TableCopy, RejectsStreamsWithoutSynchronize) {
   gantry_device_table table = device_table();
   table.stream_create = stream_create;
   table.stream_destroy = release;
@@ -258,7 +258,7 @@ TEST(TableCopy, RefusesStreamsThatNobodyCanWaitFor) {
             "gantry.device/1.stream_create");
 }
 
-TEST(TableCopies, GivesOneCopyForOneAddress) {
+TEST(TableCopies, ReturnsOneCopyForOneAddress) {
   const gantry_function_table a = function_table(), b = function_table();
   TableCopies<gantry_function_table> copies;
 
@@ -269,7 +269,7 @@ TEST(TableCopies, GivesOneCopyForOneAddress) {
   EXPECT_FALSE(copies.get(nullptr, "p").ok());
 }
 
-TEST(TableCopies, GivesThreadsTheSameCopy) {
+TEST(TableCopies, ReturnsTheSameCopyToAllThreads) {
   const gantry_function_table mine = function_table();
   TableCopies<gantry_function_table> copies;
   std::vector<const gantry_function_table*> seen(8);

@@ -8,7 +8,7 @@
 namespace gantry {
 namespace {
 
-TEST(Unbound, SaysWhatIsMissingAndWhy) {
+TEST(Unbound, ReportsWhatIsMissingAndWhy) {
   const auto node = std::move(new_unbound_node(test::artifact_of({"_lib", "cuda"}), "cuda", 1,
                                                "no plugin serves it"))
                         .value();

@@ -75,7 +75,7 @@ TEST_F(RuntimeYaml, SelectsPluginsThatAreDisabledByAGlob) {
   EXPECT_TRUE(runtime.load(digits_file()).ok());
 }
 
-TEST_F(RuntimeYaml, PinsAKeyToAPlugin) {
+TEST_F(RuntimeYaml, OverridesThePluginOfAKey) {
   Runtime runtime = runtime_with("plugins: {overrides: {GraphExecutorFactory: acme.graph}}");
 
   const auto model = runtime.load(digits_file());
@@ -92,7 +92,7 @@ TEST_F(RuntimeYaml, SearchesItsDirectoriesFirst) {
   EXPECT_TRUE(runtime.load(digits_file()).ok());
 }
 
-TEST_F(RuntimeYaml, TakesItsManifestsBeforeItsDirectories) {
+TEST_F(RuntimeYaml, PrefersItsManifestsToItsDirectories) {
   copy_graph_plugin(directory / "one");
   copy_graph_plugin(directory / "two");
   Runtime runtime = runtime_with("plugins: {manifests: [one/graph/graph.yaml], dirs: [two]}");
@@ -101,7 +101,7 @@ TEST_F(RuntimeYaml, TakesItsManifestsBeforeItsDirectories) {
 }
 
 // One whose manifest declares the option, and refuses what is none of its values.
-TEST_F(RuntimeYaml, GivesOptionsToAPlugin) {
+TEST_F(RuntimeYaml, PassesOptionsToAPlugin) {
   copy_graph_plugin(directory / "mine");
   const auto manifest = directory / "mine/graph/graph.yaml";
   const auto old = test::read_file(manifest);
@@ -116,27 +116,27 @@ TEST_F(RuntimeYaml, GivesOptionsToAPlugin) {
   EXPECT_THAT(model.error().message, AllOf(HasSubstr("level"), HasSubstr("12")));
 }
 
-TEST_F(RuntimeYaml, SizesThePool) {
+TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {
   Runtime runtime = runtime_with("threads: 3");
 
   EXPECT_EQ(told(runtime, "threads").i, 3);
 }
 
-TEST_F(RuntimeYaml, PlacesTheCache) {
+TEST_F(RuntimeYaml, SetsTheCacheDirectory) {
   Runtime runtime = runtime_with("cache: here");
   const gantry_value value = told(runtime, "cache_directory");
 
   EXPECT_EQ(value_text(value), (directory / "here").native());
 }
 
-TEST_F(RuntimeYaml, TurnsTheCacheOff) {
+TEST_F(RuntimeYaml, DisablesTheCache) {
   Runtime runtime = runtime_with("cache: none");
   const gantry_value value = told(runtime, "cache_directory");
 
   EXPECT_EQ(value_text(value), "");
 }
 
-TEST_F(RuntimeYaml, SaysWhatIsLogged) {
+TEST_F(RuntimeYaml, SetsTheLogLevel) {
   Runtime silent = runtime_with("log: warning");
   ASSERT_TRUE(silent.load(digits_file()).ok());
   EXPECT_THAT(lines, ::testing::IsEmpty());
@@ -147,7 +147,7 @@ TEST_F(RuntimeYaml, SaysWhatIsLogged) {
 }
 
 // Not an error: a program may bring the plugin later.
-TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
+TEST_F(RuntimeYaml, ReportsUnknownNames) {
   Runtime runtime = runtime_with(
       "plugins:\n"
       "  manifests: [none.yaml]\n"
@@ -172,7 +172,7 @@ TEST_F(RuntimeYaml, NamesThatNobodyHereHasAreTold) {
           file + ": plugins.dirs: \"" + (directory / "none").string() + "\" is not a directory"));
 }
 
-TEST_F(RuntimeYaml, NamesThatAreHereAreNotTold) {
+TEST_F(RuntimeYaml, ReportsNoKnownNames) {
   copy_graph_plugin(directory / "mine");
   Runtime runtime = runtime_with(
       "plugins: {dirs: [mine], overrides: {GraphExecutorFactory: gantry.graph}}\n"

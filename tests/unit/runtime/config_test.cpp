@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-TEST(Config, OfAnEmptyTextIsTheDefaults) {
+TEST(Config, HasDefaultsForAnEmptyText) {
   const auto config = parse_config("# nothing but a comment\n", "/etc/gantry/runtime.yaml");
 
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -61,7 +61,7 @@ struct BadConfig {
 };
 class ConfigRefuses : public testing::TestWithParam<BadConfig> {};
 
-TEST_P(ConfigRefuses, WithThePlaceAndWhatIsExpected) {
+TEST_P(ConfigRefuses, WithTheLocationAndTheExpectedValue) {
   const auto config = parse_config(GetParam().text, "runtime.yaml");
 
   ASSERT_FALSE(config.ok());
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "runtime.yaml:1:22: plugins.overrides: expected"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Config, ThatIsNamedMustExist) {
+TEST(Config, RequiresThatANamedFileExists) {
   const auto config = read_config("/nowhere/runtime.yaml");
 
   ASSERT_FALSE(config.ok());
@@ -90,7 +90,7 @@ TEST(Config, ThatIsNamedMustExist) {
               HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
 }
 
-TEST(Config, OfAnEmptyFileIsTheDefaults) {
+TEST(Config, HasDefaultsForAnEmptyFile) {
   const test::TempDir dir;
   test::write_file(dir / "runtime.yaml", "");
 
@@ -101,7 +101,7 @@ TEST(Config, OfAnEmptyFileIsTheDefaults) {
 }
 
 // The page that shows every key says what happens without it.
-TEST(Config, ThatIsInstalledAsAnExampleIsTheDefaults) {
+TEST(Config, HasTheDefaultsOfTheInstalledExample) {
   const auto config = read_config(GANTRY_SOURCE_DIR "/configs/runtime.yaml");
 
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -122,7 +122,7 @@ TEST(Config, IsReadFromAFile) {
   EXPECT_EQ(config->threads, 2);
 }
 
-TEST(RuntimeSchema, SaysWhatTheReaderDoes) {
+TEST(RuntimeSchema, EqualsTheFieldsOfTheReader) {
   const auto schema = test::Json::parse(test::text_of(test::config("schema/runtime.schema.json")));
 
   test::expect_same(config_fields(), schema, "");

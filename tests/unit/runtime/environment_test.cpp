@@ -22,7 +22,7 @@ class Variable {
   const char* name_;
 };
 
-TEST(Environment, GivesWhatIsSetAndNothingElse) {
+TEST(Environment, ReadsTheVariablesThatAreSet) {
   const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml:/b");
   const Variable option("GANTRY_CONFIG_GANTRY_GRAPH__ALIGNMENT", "128");
 
@@ -34,7 +34,7 @@ TEST(Environment, GivesWhatIsSetAndNothingElse) {
   EXPECT_THAT(environment.plugin_config, Contains(Pair("GANTRY_GRAPH__ALIGNMENT", "128")));
 }
 
-TEST(Environment, OfAnElevatedProcessIsLeftOutAndListed) {
+TEST(Environment, IsIgnoredAndListedInAnElevatedProcess) {
   const Variable secure("GANTRY_SECURE", "1");
   const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml");
   const Variable option("GANTRY_CONFIG_A__B", "1");
@@ -49,14 +49,14 @@ TEST(Environment, OfAnElevatedProcessIsLeftOutAndListed) {
   EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
 }
 
-TEST(Environment, TakesACacheDirectoryOnlyWhereItIsAbsolute) {
+TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {
   const Variable relative("XDG_CACHE_HOME", "cache");
   const Variable home("HOME", "/home/user");
 
   EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
 }
 
-TEST(Environment, KnowsTheDirectoryThatTheCoreWasLoadedFrom) {
+TEST(Environment, ReturnsTheDirectoryOfTheCore) {
   EXPECT_THAT(core_directory(), EndsWith("/tests"));
 }
 

@@ -58,7 +58,7 @@ int seven(void* args, int* codes, int count, int64_t* result, int* code) {
   Runtime runtime = make_runtime();
 };
 
-TEST_F(Generations, OneRunsHostCodeByNameWhereItsDeviceModulesAreMissing) {
+TEST_F(Generations, OneRunsHostCodeWithoutItsDeviceModules) {
   const std::string file = with_seven(test::container_g1().bytes());
 
   const auto strict = runtime.load(file);
@@ -72,7 +72,7 @@ TEST_F(Generations, OneRunsHostCodeByNameWhereItsDeviceModulesAreMissing) {
   EXPECT_EQ(model->function("seven").value()()->integer().value(), 7);
 }
 
-TEST_F(Generations, ZeroIsReadByTheSizeThatStandsBesideIt) {
+TEST_F(Generations, ZeroIsReadWithItsSizeSymbol) {
   const auto whole = test::container_g1();
   const auto headless = whole.bytes().subspan(8);
   const std::string file = with_seven(

@@ -22,7 +22,7 @@ constexpr gantry_function_table kGive = {
       return GANTRY_OK;
     }};
 
-TEST(HostThreads, KeepNoModuleThatHostCodeWasGivenAndSoNoRuntime) {
+TEST(HostThreads, KeepNoModuleAndNoRuntimeAlive) {
   for (const char* caller : {"call_in_parallel", "call_with_code"}) {
     program_plugin() = {};
     {

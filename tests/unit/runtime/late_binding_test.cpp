@@ -40,7 +40,7 @@ class LateBinding : public ::testing::Test {
 };
 
 // Its device's number is given back with it: the next try reserves it anew.
-TEST_F(LateBinding, TriesAPluginAgainThatCouldNotBeCreated) {
+TEST_F(LateBinding, RetriesAPluginThatCouldNotBeCreated) {
   Runtime runtime = make_runtime();
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
   program_plugin().refusals = 2;
@@ -57,7 +57,7 @@ TEST_F(LateBinding, TriesAPluginAgainThatCouldNotBeCreated) {
 }
 
 // Who looks a function up sees a module unbound or bound whole, its kind of device with it.
-TEST_F(LateBinding, IsSeenWholeByThreadsThatLookFunctionsUp) {
+TEST_F(LateBinding, IsAtomicForLookUpsOnOtherThreads) {
   for (int round = 0; round < 20; ++round) {
     Runtime runtime = make_runtime();
     const Module model = runtime.load(file(), {.allow_missing = true}).value();
@@ -88,7 +88,7 @@ TEST_F(LateBinding, IsSeenWholeByThreadsThatLookFunctionsUp) {
 }
 
 // The inode, by which a file is identified, is given to another file where nothing keeps it.
-TEST(LoadedFiles, HoldAFileWhileItsRootLives) {
+TEST(LoadedFiles, KeepAFileWhileItsRootIsAlive) {
   const TempDir directory;
   test::write_file(directory / "a", "some bytes");
   std::shared_ptr<const MappedFile> file = MappedFile::open(directory / "a").value();

@@ -46,7 +46,7 @@ long status_kib(const std::string& field) {
   return -1;
 }
 
-TEST(Lifetime, OfATensorOutlastsItsExecutorModuleAndRuntime) {
+TEST(Lifetime, TensorMayOutliveItsExecutorModuleAndRuntime) {
   Tensor output;
   std::vector<float> before;
   {
@@ -62,7 +62,7 @@ TEST(Lifetime, OfATensorOutlastsItsExecutorModuleAndRuntime) {
   EXPECT_THAT(before, testing::ElementsAreArray(output.elements<float>()));
 }
 
-TEST(Lifetime, OfAnExecutorOutlastsItsModuleAndRuntime) {
+TEST(Lifetime, ExecutorMayOutliveItsModuleAndRuntime) {
   std::optional<Digits> digits;
   std::optional<Executor> executor;
   {
@@ -74,7 +74,7 @@ TEST(Lifetime, OfAnExecutorOutlastsItsModuleAndRuntime) {
   EXPECT_TRUE(digits->run(*executor, 3));
 }
 
-TEST(Lifetime, OfAFunctionKeepsItsModule) {
+TEST(Lifetime, FunctionKeepsItsModule) {
   Function function;
   Tensor a, b, c;
   {
@@ -107,7 +107,7 @@ TEST(Lifetime, SecondRuntimeRunsTheSameFileAfterTheFirstIsClosed) {
   EXPECT_TRUE(digits.run(*ours, 1));
 }
 
-TEST(Load, OfTheSameFileTwiceIsTheSameModule) {
+TEST(Load, ReturnsTheSameModuleForTheSameFile) {
   Runtime runtime = make_runtime();
   const Module once = runtime.load(digits_file()).value();
 
@@ -116,7 +116,7 @@ TEST(Load, OfTheSameFileTwiceIsTheSameModule) {
   EXPECT_EQ(once.get(), again.get());
 }
 
-TEST(Load, AfterEverythingWasDroppedIsFresh) {
+TEST(Load, ReturnsANewModuleAfterEverythingWasReleased) {
   Runtime runtime = make_runtime();
   const Digits digits(runtime);
   { const Module dropped = runtime.load(digits_file()).value(); }
@@ -126,7 +126,7 @@ TEST(Load, AfterEverythingWasDroppedIsFresh) {
   EXPECT_TRUE(digits.run(executor, 5));
 }
 
-TEST(Load, WhileOnlyAFunctionOfTheFirstIsLeftGivesAWorkingModule) {
+TEST(Load, WorksWhileOnlyAFunctionOfAnEarlierLoadIsAlive) {
   Runtime runtime = make_runtime();
   const std::string file = test::golden("tvm-0.12/axpy2_llvm.so").string();
   const Function kept = runtime.load(file)->function("axpy2").value();
@@ -180,7 +180,7 @@ void expect_flat(std::int64_t cycles, Cycle cycle) {
   EXPECT_LE(after.mappings, before.mappings + 8);
 }
 
-TEST(Lifetime, OfTenThousandLoadsLeavesNothingBehind) {
+TEST(Lifetime, TenThousandLoadsLeakNothing) {
   Runtime runtime = make_runtime();
   const Digits digits(runtime);
 
@@ -191,7 +191,7 @@ TEST(Lifetime, OfTenThousandLoadsLeavesNothingBehind) {
   });
 }
 
-TEST(Lifetime, OfAThousandRuntimesLeavesNothingBehind) {
+TEST(Lifetime, ThousandRuntimesLeakNothing) {
   expect_flat(kSanitized ? 200 : 1'000, [&](std::int64_t i) {
     Runtime runtime = make_runtime();
     const Digits digits(runtime);
@@ -204,7 +204,7 @@ TEST(Lifetime, OfAThousandRuntimesLeavesNothingBehind) {
 using LifetimeDeathTest = testing::Test;
 
 // Ends the process from main, and from another thread, with runtime, module, executor and tensor alive.
-TEST(LifetimeDeathTest, OfTheProcessEndsCleanlyWithEverythingAlive) {
+TEST(LifetimeDeathTest, ProcessExitsCleanlyWithAllObjectsAlive) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   for (const bool from_worker : {false, true}) {
     EXPECT_EXIT(

@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Load, ListsAllTypeKeysThatNobodyServesAtOnce) {
+TEST(Load, ListsAllTypeKeysWithoutAPluginAtOnce) {
   Runtime runtime = make_runtime();
 
   const auto model = runtime.load(golden("tvm-0.25/digits_mlp_relax_opencl.so").string());
@@ -32,7 +32,7 @@ TEST(Load, ListsAllTypeKeysThatNobodyServesAtOnce) {
                     HasSubstr("GraphExecutorFactory")));
 }
 
-TEST(Load, WithMissingModulesAllowedLooksThroughThem) {
+TEST(Load, WithMissingModulesAllowedSearchesTheirImports) {
   Runtime runtime = make_runtime();
   const Module model =
       runtime.load(golden("tvm-0.12/digits_mlp_opencl.so").string(), {.allow_missing = true})
@@ -46,7 +46,7 @@ TEST(Load, WithMissingModulesAllowedLooksThroughThem) {
   EXPECT_THAT(json->text().value(), HasSubstr("nodes"));
 }
 
-TEST(Load, WithMissingModulesAllowedStillRefusesWhoWantsAll) {
+TEST(Load, FailsForAFileWithMissingModulesUnlessTheyAreAllowed) {
   Runtime runtime = make_runtime();
   const std::string file = golden("tvm-0.12/digits_mlp_opencl.so").string();
   const Module partial = runtime.load(file, {.allow_missing = true}).value();
@@ -57,7 +57,7 @@ TEST(Load, WithMissingModulesAllowedStillRefusesWhoWantsAll) {
   EXPECT_EQ(whole.error().reason, "NO_PLUGIN");
 }
 
-TEST(Load, SaysWhyAMissingModuleIsMissingWhenItsFunctionIsWanted) {
+TEST(Load, ReportsWhyAModuleIsMissingWhenItsFunctionIsLookedUp) {
   Runtime runtime = make_runtime();
   const Module model =
       runtime.load(golden("tvm-0.12/axpy2_opencl.so").string(), {.allow_missing = true}).value();
@@ -70,7 +70,7 @@ TEST(Load, SaysWhyAMissingModuleIsMissingWhenItsFunctionIsWanted) {
               AllOf(HasSubstr("axpy2_kernel0"), HasSubstr("not bound"), HasSubstr("opencl")));
 }
 
-TEST(Load, RefusesHostCodeOfTheOtherDialectByName) {
+TEST(Load, RejectsHostCodeOfTheFfiDialect) {
   Runtime runtime = make_runtime();
 
   const auto model = runtime.load(golden("tvm-0.25/axpy2_llvm.so").string());
@@ -94,7 +94,7 @@ TEST(Load, RunsAPrefixedSystemLibrary) {
   }
 }
 
-TEST(Load, SaysThatServingAllTypeKeysWouldNotBeEnough) {
+TEST(Load, ReportsUnsupportedHostCodeBesideMissingPlugins) {
   Runtime runtime = make_runtime();
 
   const auto model = runtime.load(golden("tvm-0.25/axpy2_opencl.so").string());
@@ -117,7 +117,7 @@ TEST(Load, RefusesAnEmptyPath) {
   EXPECT_THAT(model.error().message, HasSubstr("path is empty, expected a file"));
 }
 
-TEST(Load, SaysWhatIsMissingWhereTheWorkingDirectoryIsGone) {
+TEST(Load, ReportsARemovedWorkingDirectory) {
   Runtime runtime = make_runtime();
   const auto before = std::filesystem::current_path();
   {
@@ -132,7 +132,7 @@ TEST(Load, SaysWhatIsMissingWhereTheWorkingDirectoryIsGone) {
   EXPECT_TRUE(absolute.ok());
 }
 
-TEST(Load, RefusesWhatIsNoFile) {
+TEST(Load, RejectsPathsThatAreNotFiles) {
   Runtime runtime = make_runtime();
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo.so").c_str(), 0600), 0);
@@ -173,7 +173,7 @@ TEST(Load, RefusesALibraryForAnotherMachine) {
   EXPECT_THAT(model.error().message, AllOf(HasSubstr("aarch64"), HasSubstr("x86-64")));
 }
 
-TEST(Load, OfHostCodeThatImportsTvmFunctionsRuns) {
+TEST(Load, RunsHostCodeThatImportsTvmFunctions) {
   Runtime runtime = make_runtime();
   const auto inputs = runtime.read_tensors(golden("tvm-0.12/resnet20.input.npz").string()).value();
   const auto expected =
@@ -192,7 +192,7 @@ TEST(Load, OfHostCodeThatImportsTvmFunctionsRuns) {
     EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i]));
 }
 
-TEST(Runtime, WithoutPluginsSaysWhereItLooked) {
+TEST(Runtime, WithoutPluginsReportsWhereItSearched) {
   const test::TempDir empty;
   RuntimeOptions options;
   options.plugin_dirs = {empty.path().string()};
@@ -218,7 +218,7 @@ TEST(Runtime, RefusesOptionsOutOfRange) {
             "log level is \"loud\", expected error, warning, info or debug");
 }
 
-TEST(Runtime, NamesDevicesAndSaysWhichThereAre) {
+TEST(Runtime, ResolvesDeviceNamesAndListsDevices) {
   Runtime runtime = make_runtime();
 
   EXPECT_EQ(runtime.device("cpu:0")->type, 1);
@@ -227,7 +227,7 @@ TEST(Runtime, NamesDevicesAndSaysWhichThereAre) {
   EXPECT_EQ(runtime.device("opencl").error().reason, "NO_PLUGIN");
 }
 
-TEST(Runtime, RecordsATraceWhereAsked) {
+TEST(Runtime, RecordsATraceIfRequested) {
   RuntimeOptions options;
   options.trace = true;
   Runtime runtime = make_runtime(std::move(options));
@@ -267,7 +267,7 @@ TEST(Runtime, RecordsEveryCallInATrace) {
   EXPECT_EQ(kernels, operators);
 }
 
-TEST(Tensor, GivesItsRowsAsViews) {
+TEST(Tensor, ReturnsItsRowsAsViews) {
   Runtime runtime = make_runtime();
   const Tensor whole = runtime.tensor({3, 2}, {0, 32, 1}).value();
   for (int i = 0; i < 6; ++i) whole.elements<int>()[static_cast<std::size_t>(i)] = i;
@@ -277,7 +277,7 @@ TEST(Tensor, GivesItsRowsAsViews) {
             "row 3 of tensor int32[3, 2] on cpu:0 does not exist, the last is 2");
 }
 
-TEST(Any, SaysWhatItIsWhenAnotherKindIsWanted) {
+TEST(Any, ReportsItsKindIfAnotherKindIsRequested) {
   Runtime runtime = make_runtime();
   const Module model = runtime.load(digits_file()).value();
 

@@ -75,7 +75,7 @@ class MissingPlugins : public testing::Test {
   test::TempDir dir_;
 };
 
-TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
+TEST_F(MissingPlugins, AreReportedTogetherWhetherOfferedOrNot) {
   add_manifest("acme", npu());
   add_manifest("foo", ManifestBuilder()
                           .id("foo.off")
@@ -103,7 +103,7 @@ TEST_F(MissingPlugins, AreToldOfTogetherWhetherOfferedOrNot) {
 }
 
 // Before anything is opened, dependencies are searched for only because the load has failed.
-TEST_F(MissingPlugins, AreToldOfTogetherWithPluginsThatLackALibrary) {
+TEST_F(MissingPlugins, AreReportedTogetherWithPluginsThatLackALibrary) {
   add_plugin_without_its_dependency("[{key: fake, payload: [bytes]}]");
   add_manifest("acme", npu());
   add_manifest("block", block());
@@ -124,7 +124,7 @@ TEST_F(MissingPlugins, AreToldOfTogetherWithPluginsThatLackALibrary) {
 }
 
 // The library is opened to measure the payload, which fails: the error is the same as elsewhere.
-TEST_F(MissingPlugins, ThatLackALibraryAreToldOfAlsoWhereTheirPayloadHasNoLayout) {
+TEST_F(MissingPlugins, ThatLackALibraryAreReportedForAPayloadWithoutALayout) {
   add_plugin_without_its_dependency("[{key: fake}]");
   Runtime made = runtime();
 
@@ -155,7 +155,7 @@ TEST_F(MissingPlugins, AreNotListedAsServed) {
 }
 
 // Only the loader could say where such a payload ends, and it cannot be opened.
-TEST_F(MissingPlugins, AreToldOfAlsoWhereTheirPayloadHasNoLayout) {
+TEST_F(MissingPlugins, AreReportedForAPayloadWithoutALayout) {
   add_manifest("acme", ManifestBuilder().id("acme.npu").key("acme.npu"));
   Runtime made = runtime();
 
@@ -167,7 +167,7 @@ TEST_F(MissingPlugins, AreToldOfAlsoWhereTheirPayloadHasNoLayout) {
               StartsWith("model.so needs \"acme.npu\", served by no plugin\n"));
 }
 
-TEST_F(MissingPlugins, OfAPinAreNotServedByAnother) {
+TEST_F(MissingPlugins, OfAnOverrideAreNotReplacedByAnother) {
   add_manifest("block", block());
   Runtime made = runtime("plugins: {overrides: {test.block: acme.absent}}\n");
 

@@ -48,7 +48,7 @@ class Packed : public testing::Test {
   test::TempDir dir_;
 };
 
-TEST_F(Packed, ParametersAreUsedWhereTheyLieInTheFile) {
+TEST_F(Packed, ParametersAreUsedInPlace) {
   Runtime runtime = make_runtime();
   const Executor executor =
       runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
@@ -61,7 +61,7 @@ TEST_F(Packed, ParametersAreUsedWhereTheyLieInTheFile) {
   EXPECT_EQ(mapped_from(input(executor, "x").data()), "");
 }
 
-TEST_F(Packed, ParameterThatIsSetGetsMemoryOfItsOwn) {
+TEST_F(Packed, ParameterThatIsSetHasSeparateMemory) {
   Runtime runtime = make_runtime();
   const Module model = runtime.load(file().string()).value();
   Executor one = runtime.executor(model, {"cpu"}).value();
@@ -76,7 +76,7 @@ TEST_F(Packed, ParameterThatIsSetGetsMemoryOfItsOwn) {
   EXPECT_EQ(mapped_from(input(other, "b2").data()), file().string());
 }
 
-TEST_F(Packed, ExecutorTakesInputsAndGivesOutputsInOneCall) {
+TEST_F(Packed, ExecutorSetsInputsAndReturnsOutputsInOneCall) {
   Runtime runtime = make_runtime();
   const test::Digits digits(runtime);
   Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
@@ -92,7 +92,7 @@ TEST_F(Packed, ExecutorTakesInputsAndGivesOutputsInOneCall) {
   EXPECT_EQ(refused.error().code, Code::not_found);
 }
 
-TEST_F(Packed, ClassifierReadsAsManyDigitsAsItsWeightsCan) {
+TEST_F(Packed, ClassifierHasTheExpectedAccuracy) {
   Runtime runtime = make_runtime();
   const test::Digits digits(runtime);
   const Tensor labels =

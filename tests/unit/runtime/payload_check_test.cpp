@@ -62,7 +62,7 @@ TEST_F(CheckPayloads, ReportsAPluginThatDoesNotCheck) {
             "  while checking entry 0 \"fake\" of model.so");
 }
 
-TEST_F(CheckPayloads, ReportsAVerdictThatIsNone) {
+TEST_F(CheckPayloads, ReportsAnInvalidVerdict) {
   const auto checks = check("wrong_verdict", file({"fake"})).value();
 
   ASSERT_THAT(checks, SizeIs(1));
@@ -91,7 +91,7 @@ TEST_F(CheckPayloads, ReportsAPluginThatCannotBeCreated) {
   EXPECT_EQ(checks[0].verdict.error().reason, "CREATE_FAILED");
 }
 
-TEST_F(CheckPayloads, LeavesOutKeysWithoutAPlugin) {
+TEST_F(CheckPayloads, OmitsKeysWithoutAPlugin) {
   EXPECT_THAT(check("good", file({"other"})).value(), SizeIs(0));
 }
 

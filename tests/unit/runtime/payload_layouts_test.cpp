@@ -100,7 +100,7 @@ TEST_F(DeclaredLayouts, DelimitPayloadsOfTheirKeysAndAliases) {
 }
 
 // How a payload is written does not depend on whether its plugin can be used here.
-TEST_F(DeclaredLayouts, CountAlsoWhereThePluginCannotBeUsed) {
+TEST_F(DeclaredLayouts, ApplyEvenIfThePluginCannotBeUsed) {
   ManifestBuilder elsewhere = two_keys;
   add_manifest("acme", elsewhere.line("targets: {arch: [sparc]}"));
   EXPECT_THAT(sizes(file(4, payloads())),
@@ -112,7 +112,7 @@ TEST_F(DeclaredLayouts, CountAlsoWhereThePluginCannotBeUsed) {
               ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
 }
 
-TEST_F(DeclaredLayouts, OfAUsablePluginStandAloneForItsKey) {
+TEST_F(DeclaredLayouts, OfAUsablePluginTakePrecedence) {
   add_manifest("a", ManifestBuilder()
                         .id("acme.a")
                         .line("enabled: false")
@@ -133,7 +133,7 @@ TEST_F(DeclaredLayouts, OfAUsablePluginStandAloneForItsKey) {
 }
 
 // With a layout the loader gets exactly its payload, and need not be asked where it ends.
-TEST_F(DeclaredLayouts, ReachTheLoader) {
+TEST_F(DeclaredLayouts, DetermineTheBytesThatTheLoaderReceives) {
   add_manifest(
       "test",
       ManifestBuilder().id("test.declared").set("keys", "[{key: test.block, payload: [bytes]}]"));

@@ -53,7 +53,7 @@ TEST_F(PluginGlobals, AreCalledByCompiledCode) {
   EXPECT_EQ(result->integer().value(), 42);
 }
 
-TEST_F(PluginGlobals, AreOfferedByABeginning) {
+TEST_F(PluginGlobals, AreOfferedByAPrefix) {
   world.add("fake", "globals", offers("[\"test.*\"]"));
 
   const auto result = call("test.answer");
@@ -62,7 +62,7 @@ TEST_F(PluginGlobals, AreOfferedByABeginning) {
   EXPECT_EQ(result->integer().value(), 42);
 }
 
-TEST_F(PluginGlobals, OpenNoPluginThatDoesNotOfferTheName) {
+TEST_F(PluginGlobals, DoNotOpenAPluginThatDoesNotOfferTheName) {
   world.add("fake", "globals", offers("[test.other, \"tes.*\"]"));
 
   const auto result = call("test.answer");
@@ -72,7 +72,7 @@ TEST_F(PluginGlobals, OpenNoPluginThatDoesNotOfferTheName) {
   EXPECT_EQ(runtime->plugins_in_use(), std::vector<std::string>());
 }
 
-TEST_F(PluginGlobals, ComeFromTheFirstPluginInTheOrderOfChoice) {
+TEST_F(PluginGlobals, ComeFromThePreferredPlugin) {
   world.add("fake", "globals", offers("[test.answer]"));
   world.add("second", "second_globals", second("[test.answer]"));
 
@@ -82,7 +82,7 @@ TEST_F(PluginGlobals, ComeFromTheFirstPluginInTheOrderOfChoice) {
   EXPECT_EQ(result->integer().value(), 43);
 }
 
-TEST_F(PluginGlobals, ComeFromTheNextPluginWhereTheFirstFails) {
+TEST_F(PluginGlobals, ComeFromTheNextPluginIfTheFirstFails) {
   world.add("fake", "globals", offers("[test.answer]"));
   world.add("second", "create_fails", second("[test.answer]"));
 
@@ -92,7 +92,7 @@ TEST_F(PluginGlobals, ComeFromTheNextPluginWhereTheFirstFails) {
   EXPECT_EQ(result->integer().value(), 42);
 }
 
-TEST_F(PluginGlobals, ThatThePluginDoesNotHaveAreReported) {
+TEST_F(PluginGlobals, ReportAFunctionThatThePluginDoesNotHave) {
   world.add("fake", "globals", offers("[test.missing]"));
 
   const auto result = call("test.missing");
@@ -105,7 +105,7 @@ TEST_F(PluginGlobals, ThatThePluginDoesNotHaveAreReported) {
                          "manifest and does not have it\n"));
 }
 
-TEST_F(PluginGlobals, ThatCannotBeLookedUpAreReported) {
+TEST_F(PluginGlobals, ReportAFailedLookUp) {
   world.add("fake", "globals", offers("[test.fails]"));
 
   const auto result = call("test.fails");
@@ -117,7 +117,7 @@ TEST_F(PluginGlobals, ThatCannotBeLookedUpAreReported) {
               StartsWith("fake: no driver\n  while looking up \"test.fails\"\n"));
 }
 
-TEST_F(PluginGlobals, OfAPluginWithoutTheExtensionAreReported) {
+TEST_F(PluginGlobals, ReportAPluginWithoutTheExtension) {
   world.add("fake", "good", offers("[test.answer]"));
 
   const auto result = call("test.answer");

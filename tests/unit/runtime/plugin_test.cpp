@@ -107,7 +107,7 @@ TEST_F(PluginInUse, ReportsWherePayloadsOfAnUndeclaredLayoutEnd) {
 }
 
 // Without a tree, the library is module 0 and imports the payloads.
-TEST_F(PluginInUse, IsNamedByTheModuleThatItMeasuresAlsoWithoutATree) {
+TEST_F(PluginInUse, KnowsTheModuleThatItMeasuresWithoutATree) {
   Runtime runtime = with_plugin();
   program_plugin().lie = 1000;
   const Words content = Words().u64(1).str("test.block").str("x");
@@ -121,7 +121,7 @@ TEST_F(PluginInUse, IsNamedByTheModuleThatItMeasuresAlsoWithoutATree) {
 
 // The tree is not at the end then, so that its modules are counted as those of a container without
 // one until it is read.
-TEST_F(PluginInUse, IsNamedByItsModuleAlsoWhereBytesFollowTheTree) {
+TEST_F(PluginInUse, ReportsItsModuleIfBytesFollowTheTree) {
   Runtime runtime = with_plugin();
   Words content = Words().u64(2).str("test.block").str("x");
   content.str("_import_tree").u64s({0, 0}).u64s({}).text("behind");
@@ -133,7 +133,7 @@ TEST_F(PluginInUse, IsNamedByItsModuleAlsoWhereBytesFollowTheTree) {
               testing::StartsWith("entry 0 \"test.block\""));
 }
 
-TEST_F(PluginInUse, ThatConsumesTooFewBytesIsFoundAtTheNextEntry) {
+TEST_F(PluginInUse, ThatConsumesTooFewBytesIsDetectedAtTheNextEntry) {
   Runtime runtime = with_plugin();
   program_plugin().lie = static_cast<std::uint64_t>(-3);
 
@@ -164,7 +164,7 @@ TEST_F(PluginInUse, MeasuresAThousandPayloadsOfOneFile) {
   }
 }
 
-TEST_F(PluginInUse, ThatLiesAboutWhatItConsumedIsNamed) {
+TEST_F(PluginInUse, ThatReportsAWrongSizeIsNamed) {
   Runtime runtime = with_plugin();
   program_plugin().lie = 1000;
 
@@ -203,7 +203,7 @@ TEST_F(PluginInUse, ThatFailsWithoutATextIsNamed) {
       HasSubstr("load_binary of plugin test.program fails as unavailable and gives no reason"));
 }
 
-TEST_F(PluginInUse, BindsModulesThatWereMissingWhenTheyWereLoaded) {
+TEST_F(PluginInUse, BindsModulesThatWereMissingDuringLoad) {
   Runtime runtime = make_runtime();
   const Module model =
       runtime.load(file_of({{"test.block", "root"}}), {.allow_missing = true}).value();
@@ -219,7 +219,7 @@ TEST_F(PluginInUse, BindsModulesThatWereMissingWhenTheyWereLoaded) {
 }
 
 // What a plugin's graph or table says by 12, when that may be one of two.
-TEST_F(PluginInUse, IsNotGivenADeviceForANumberThatMayBeTwo) {
+TEST_F(PluginInUse, ReceivesNoDeviceForAnAmbiguousNumber) {
   Runtime runtime = with_plugin();
   const Module model = runtime.load(file_of({{"test.block", "root"}})).value();
   const std::int32_t npu = runtime.device("test_npu").value().type;
@@ -243,7 +243,7 @@ TEST_F(PluginInUse, IsNotGivenADeviceForANumberThatMayBeTwo) {
   EXPECT_EQ(type, npu) << "written although it fails";
 }
 
-TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {
+TEST_F(PluginInUse, BindsMissingModulesWhenTheFileIsLoadedAgain) {
   Runtime runtime = make_runtime();
   const std::string file = file_of({{"test.block", "root"}});
   const Module partial = runtime.load(file, {.allow_missing = true}).value();
@@ -257,7 +257,7 @@ TEST_F(PluginInUse, BindsWhatWasMissingWhenSomebodyWantsAllOfIt) {
 }
 
 // required: true in a manifest makes start-up fail, with what is wrong.
-TEST(Runtime, DoesNotStartWithoutAPluginThatIsRequired) {
+TEST(Runtime, DoesNotStartWithoutARequiredPlugin) {
   const test::TempDir dir;
   test::write_file(
       dir / "acme.yaml",
@@ -274,7 +274,7 @@ TEST(Runtime, DoesNotStartWithoutAPluginThatIsRequired) {
               AllOf(HasSubstr("acme.npu"), HasSubstr("required"), HasSubstr("libabsent.so")));
 }
 
-TEST_F(PluginInUse, LearnsTheNumberOfItsDeviceWhileItIsCreated) {
+TEST_F(PluginInUse, CanReadTheNumberOfItsDeviceWhileItIsCreated) {
   Runtime runtime = with_plugin();
 
   const auto id = runtime.device("test_npu:1");
@@ -327,7 +327,7 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   EXPECT_EQ(devices[2].plugin, "test.program");
 }
 
-TEST_F(PluginInUse, IsToldOfCancellation) {
+TEST_F(PluginInUse, CanReadWhetherACallIsCancelled) {
   Runtime runtime = with_plugin();
   Task task;
   std::vector<int> seen;
@@ -349,7 +349,7 @@ TEST_F(PluginInUse, IsToldOfCancellation) {
   EXPECT_THAT(seen, testing::ElementsAre(0, 1));
 }
 
-TEST_F(PluginInUse, GetsThePoolAndTheTraceAsExtensions) {
+TEST_F(PluginInUse, CanUseThePoolAndTheTrace) {
   RuntimeOptions options;
   options.threads = 2;
   options.trace = true;
@@ -386,7 +386,7 @@ TEST_F(PluginInUse, GetsThePoolAndTheTraceAsExtensions) {
   EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
 }
 
-TEST_F(PluginInUse, ReadsItsOptionsAndWhatEveryPluginMayAsk) {
+TEST_F(PluginInUse, ReadsItsOptionsAndThoseOfEveryPlugin) {
   RuntimeOptions options;
   options.threads = 3;
   Runtime runtime = with_plugin(std::move(options));
@@ -490,7 +490,7 @@ TEST_F(PluginInUse, HoldsItsOwnObjectsAndIsDestroyedAfterThem) {
   EXPECT_EQ(program_plugin().instances, 0);
 }
 
-TEST_F(PluginInUse, IsRefusedFlagsThatTheHostDoesNotKnow) {
+TEST_F(PluginInUse, CannotPassUnknownFlags) {
   Runtime runtime = with_plugin();
   gantry_tensor like{};
   like.device = {1, 0};
@@ -509,7 +509,7 @@ TEST_F(PluginInUse, IsRefusedFlagsThatTheHostDoesNotKnow) {
   EXPECT_EQ(view.error().message, "tensor_view: flags are 0x4, this version defines none");
 }
 
-TEST_F(PluginInUse, MakesModulesAndFunctionsOfADevice) {
+TEST_F(PluginInUse, CreatesModulesAndFunctionsOfADevice) {
   Runtime runtime = with_plugin();
   static constexpr gantry_function_table where_table{
       sizeof(gantry_function_table), 0, nullptr,
@@ -559,7 +559,7 @@ TEST_F(PluginInUse, MakesModulesAndFunctionsOfADevice) {
   EXPECT_EQ(info.device_type, npu);
 }
 
-TEST_F(PluginInUse, IsRefusedADeviceTypeOutOfRange) {
+TEST_F(PluginInUse, CannotPassADeviceTypeOutOfRange) {
   Runtime runtime = with_plugin();
   static constexpr gantry_function_table none{};
 
@@ -575,7 +575,7 @@ TEST_F(PluginInUse, IsRefusedADeviceTypeOutOfRange) {
 }
 
 // The executor's way: a function makes a module that shares its parent's imports and keeps it.
-TEST_F(PluginInUse, MakesModulesThatSeeTheirParentsImports) {
+TEST_F(PluginInUse, CreatesModulesThatShareTheirParentsImports) {
   Runtime runtime = with_plugin();
   std::optional<Module> made;
   {
@@ -602,7 +602,7 @@ TEST_F(PluginInUse, MakesModulesThatSeeTheirParentsImports) {
   EXPECT_EQ(program_plugin().modules, 0);
 }
 
-TEST_F(PluginInUse, IsToldWhichArgumentOfTheHostsWasWrong) {
+TEST_F(PluginInUse, ReceivesAnErrorThatNamesTheWrongArgument) {
   Runtime runtime = with_plugin();
 
   const auto done =

@@ -18,7 +18,7 @@ std::vector<std::uint8_t> zeros(std::int64_t count) {
   return npy_bytes({1, 8, 1}, std::vector{count}, data).value();
 }
 
-TEST(ReadTensors, UnpacksWhatIsPackedWell) {
+TEST(ReadTensors, ReadsACompressedFile) {
   Runtime runtime = make_runtime();
   const test::TempDir dir;
   test::write_file(dir / "x.npz", zip_of({{"x.npy", zeros(1 << 20), 8}}));
@@ -30,7 +30,7 @@ TEST(ReadTensors, UnpacksWhatIsPackedWell) {
 }
 
 // 70 KB that are 70 MB of zeros: more than 64 MiB and 64 for each byte of the file.
-TEST(ReadTensors, RefusesAFileThatIsManyTimesLargerInside) {
+TEST(ReadTensors, RejectsAFileWithAHugeDecompressedSize) {
   Runtime runtime = make_runtime();
   const test::TempDir dir;
   test::write_file(dir / "bomb.npz", zip_of({{"x.npy", zeros(80 << 20), 8}}));

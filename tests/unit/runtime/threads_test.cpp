@@ -32,7 +32,7 @@ TEST(Threads, RunTwoExecutorsOfOneModuleAtOnce) {
   EXPECT_EQ(right, 100);
 }
 
-TEST(Threads, CallOneFunctionFromEight) {
+TEST(Threads, CallOneFunctionOnEight) {
   Runtime runtime = make_runtime();
   const Function axpy2 =
       runtime.load(test::golden("tvm-0.12/axpy2_llvm.so").string())->function("axpy2").value();
@@ -57,7 +57,7 @@ TEST(Threads, CallOneFunctionFromEight) {
   EXPECT_EQ(right, 800);
 }
 
-TEST(Threads, LoadOneFileFromFourAndGetOneModule) {
+TEST(Threads, LoadOneFileOnFourAndGetOneModule) {
   Runtime runtime = make_runtime();
   std::vector<Module> models(4);
 
@@ -70,7 +70,7 @@ TEST(Threads, LoadOneFileFromFourAndGetOneModule) {
   for (const Module& model : models) EXPECT_EQ(model.get(), models[0].get());
 }
 
-TEST(Threads, LoadRunAndDropOneFileOverAndOver) {
+TEST(Threads, LoadRunAndReleaseOneFileRepeatedly) {
   Runtime runtime = make_runtime();
   const Digits digits(runtime);
   std::atomic<int> right{0};
