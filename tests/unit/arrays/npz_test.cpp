@@ -196,7 +196,7 @@ TEST(Npz, ReadsWhatNumpyWrote) {
   EXPECT_THAT(x->shape, ElementsAre(360, 1, 64));
 }
 
-// uint8[0] as "a.npy", whose headers say something else. The directory begins at 163.
+// uint8[0] as "a.npy", with wrong headers. The directory begins at 163.
 ZipPart sized(std::uint16_t method, std::int64_t size, std::int64_t packed_size) {
   return {"a.npy", npy(""), method, 0, size, packed_size, -1};
 }
@@ -405,7 +405,7 @@ TEST(Npz, DoesNotSearchAZip64EndRecordBeforeTheArchive) {
   EXPECT_EQ(npz.error().message, "npz has 65535 members, room for 0");
 }
 
-// The field contains only those numbers that the directory entry has not.
+// The field contains only the numbers that do not fit in the directory entry.
 TEST(Npz, ReadsAZip64FieldWithOneNumberBehindAnotherField) {
   const Bytes archive = zip_of({{.name = "a.npy",
                                  .bytes = npy("x"),
@@ -599,7 +599,7 @@ INSTANTIATE_TEST_SUITE_P(
                          deflated(joined(kX, Bytes(90, 'y'))).size())}),
     [](const auto& test) { return test.param.name; });
 
-// What lies outside of the numbers of the directory is found when the member is opened.
+// Errors that the directory does not show are detected when the member is opened.
 TEST(Npz, RefusesDataThatReachIntoTheNextMember) {
   ZipPart part{"a.npy", npy("x")};
   Bytes archive = zip_of({part, {"b.npy", npy("y")}});
@@ -672,8 +672,8 @@ TEST(Npz, ReportsTheMemberWithTheError) {
             "npy magic is wrong, expected 0x93 \"NUMPY\"\n  while reading npz member \"a.npy\"");
 }
 
-// Every member of `archive` that can be read: no crash, and nothing that was not written. Names may
-// change, the data are under their sums.
+// Reads every member of `archive`. Data must be those of a written array; names may differ, because
+// they have no checksum.
 void read_hostile(std::span<const std::uint8_t> archive, const std::vector<Bytes>& written,
                   const std::string& what) {
   const Result<NpzReader> npz = NpzReader::over(archive, {.members = 100, .bytes = 1 << 20});

@@ -61,7 +61,7 @@ TEST(NpzWrite, WritesTheSameBytesForTheSameArrays) {
   EXPECT_THAT(std::span(bytes).subspan(10, 4), ElementsAre(0, 0, 0x21, 0)) << "1980-01-01 00:00";
 }
 
-// 65535 in the end record stands for a number in the zip64 end record.
+// 65535 in the end record means that the zip64 end record has the number.
 TEST(NpzWrite, CountsMoreMembersThanThePlainEndRecordCan) {
   const TempDir directory;
   std::vector<std::string> names;

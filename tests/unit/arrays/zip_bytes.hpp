@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zip archives from a builder in which every field can be wrong.
+// A builder of zip archives that can set every field to a wrong value.
 #pragma once
 
 #include "tests/support/words.hpp"
@@ -31,7 +31,7 @@ inline Bytes deflated(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
-// One member. Fields that are not set are right for `bytes`.
+// One member. Fields that are not set have the correct value for `bytes`.
 struct ZipPart {
   std::string name;
   // unpacked
@@ -44,7 +44,7 @@ struct ZipPart {
 
   // Puts sizes, and in the directory the offset, into zip64 fields.
   bool zip64 = false;
-  // Puts checksum and sizes behind the data; in the local header they are 0.
+  // Writes checksum and sizes after the data; in the local header they are 0.
   bool streamed = false;
   std::optional<Bytes> packed = {};
   // In the directory.

@@ -133,7 +133,7 @@ TEST(ToStatus, TruncatesAndTerminatesLongTexts) {
   status.struct_size = sizeof status;
   status.text = text;
   status.text_capacity = sizeof text;
-  // e-acute twice: only one fits whole
+  // e-acute twice: only one fits completely
   const Error error = invalid("abcde\xc3\xa9\xc3\xa9")
                           .with_reason("A_REASON_OF_MORE_THAN_THIRTY_ONE_CHARACTERS")
                           .native("A_DOMAIN_OF_MORE_THAN_FIFTEEN", 1);
@@ -204,7 +204,7 @@ TEST(StatusBuffer, ClearsTheDetailsOfThePreviousCall) {
   EXPECT_EQ(error.native_domain, "");
 }
 
-// The other side fills the struct, so nothing in it is believed.
+// The callee fills the struct, so its content is untrusted.
 TEST(StatusBuffer, IgnoresDetailsWithoutACode) {
   StatusBuffer buffer;
   gantry_status* const status = buffer.get();
@@ -218,7 +218,7 @@ TEST(StatusBuffer, IgnoresDetailsWithoutACode) {
   EXPECT_EQ(error.reason, "");
 }
 
-// An error object that counts its ends.
+// An error object that counts its destructions.
 struct CountedError {
   gantry_object header{(std::uint64_t{1} << 32) | 1, GANTRY_ERROR, 0,
                        [](void* self, std::int32_t) { ++static_cast<CountedError*>(self)->ends; }};
@@ -237,7 +237,7 @@ TEST(StatusBuffer, PassesAnErrorObject) {
     const Error error = buffer.error(code, "call");
     EXPECT_EQ(error.raised.get(), &object.header);
 
-    // To a caller further out, and back.
+    // To another caller, and back.
     StatusBuffer outer;
     const gantry_code same = outer.call([&](gantry_status* s) { return to_status(error, s); });
     EXPECT_EQ(outer.error(same, "call").raised.get(), &object.header);

@@ -16,7 +16,7 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A record of float32[2, 3] unless told otherwise; every field can be made wrong on its own.
+// A record, by default of float32[2, 3]. Each field can be set to a wrong value.
 struct Record {
   std::uint64_t magic = array_record_magic;
   std::uint64_t reserved = 0;
@@ -63,7 +63,7 @@ TEST(ArrayRecord, ReadsAScalarAndAnEmptyArray) {
   EXPECT_THAT(read_array_record(in_empty, "a").value().data, IsEmpty());
 }
 
-// Official readers do not look at it, so files with anything in it are in use.
+// TVM's readers ignore it, so files with any value are in use.
 TEST(ArrayRecord, IgnoresTheReservedWordAndTheDeviceId) {
   const Words words = Record{.reserved = 5, .device_id = 3}.words();
   ByteReader in(words.bytes());
@@ -71,8 +71,7 @@ TEST(ArrayRecord, IgnoresTheReservedWordAndTheDeviceId) {
   EXPECT_TRUE(read_array_record(in, "a").ok());
 }
 
-// Compilers since v0.7 leave the lanes out of nbytes; others count them. The stored size is the
-// size.
+// Compilers since v0.7 omit the lanes from nbytes; others count them. The stored size is used.
 TEST(ArrayRecord, UsesTheStoredSizeOfAVectorType) {
   for (const std::int64_t nbytes : {24, 96}) {
     const Words words = Record{.dtype = {2, 32, 4}, .nbytes = nbytes, .data_bytes = 96}.words();

@@ -129,7 +129,7 @@ TEST(ByteReader, SubReaderKeepsTheOffsets) {
   EXPECT_EQ(in.read_u32("n").value(), 3u);
 }
 
-// Every refusal: after 2 bytes of 100 on, what is asked for is not there. None of them moves the reader.
+// Each row is a read at offset 102 that fails without moving the reader.
 struct TooShort {
   std::string name;
   Words words;

@@ -27,7 +27,7 @@ struct BadCall {
 };
 void PrintTo(const BadCall& bad, std::ostream* out) { *out << bad.name; }
 
-// Reads one argument and drops it.
+// Reads one argument and discards it.
 template <auto read>
 Status first(const Call& call) {
   GANTRY_CHECK((call.*read)(0));

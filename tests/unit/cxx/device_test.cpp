@@ -24,7 +24,7 @@ struct GadgetPlugin {
   Status destroyed;
 };
 
-// An object for one call; every function is there.
+// An object for one call, with every function.
 struct Gadget {
   static constexpr DeviceIdentity identity{
       .name = "gadget", .type = 12, .flags = GANTRY_DEVICE_OPAQUE_DATA};
@@ -74,7 +74,7 @@ struct Gadget {
   GadgetPlugin& plugin;
 };
 
-// Only what every device has, and one object for its life.
+// Only the required functions, and one object for all calls.
 struct Plain {
   static constexpr DeviceIdentity identity{.name = "plain"};
   static Result<std::int32_t> count(GadgetPlugin&) { return unavailable("no driver"); }

@@ -19,7 +19,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 
-// A loader as compilers' runtimes have them: a class that loads itself, and a body over `dmlc::Stream* strm`.
+// A loader in the style of compilers' runtimes: a class that loads itself from a dmlc::Stream.
 namespace vendor {
 
 struct DataType {
@@ -73,7 +73,7 @@ Payload loadbinary(dmlc::Stream* strm) {
   return payload;
 }
 
-// The other kind: nothing is looked at.
+// A loader that ignores the results of Read.
 std::string careless_loadbinary(dmlc::Stream* strm) {
   std::string data;
   strm->Read(&data);
@@ -107,7 +107,7 @@ std::span<const std::uint8_t> bytes_in(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// The cuda payload of a real artifact, with the rest of the file behind it.
+// The cuda payload of a real artifact, followed by the rest of the file.
 std::vector<std::uint8_t> golden_payload() {
   const std::vector<std::uint8_t> file =
       test::read_file(test::golden("tvm-0.12/axpy2_cuda_ptx75.so"));
@@ -133,7 +133,7 @@ TEST(PayloadStream, RunsAnExistingLoaderOverARealPayload) {
   EXPECT_EQ(behind.read_string("next key").value(), "_import_tree");
 }
 
-// Two readers, one payload: what dmlc makes of it is what the SDK's own reader makes of it.
+// dmlc-core and the SDK's reader read the same content from a payload.
 TEST(PayloadStream, AgreesWithTheKernelTable) {
   const std::vector<std::uint8_t> payload = golden_payload();
   std::uint64_t consumed = 0;
@@ -243,7 +243,7 @@ TEST(PayloadStream, RefusesASeekPastItsBytesAndAnyWrite) {
   EXPECT_EQ(written.error().reason, "PAYLOAD_WRITE");
 }
 
-// A sink into a string, with room for some bytes.
+// A sink that writes to a string of limited size.
 struct StringSink {
   explicit StringSink(std::uint64_t max = UINT64_MAX) : room(max) {
     sink.struct_size = sizeof sink;
@@ -325,7 +325,8 @@ TEST(SinkStream, WritesAKernelTableUnchanged) {
   }
 }
 
-// dmlc-core is the oracle for every wire primitive: what it writes is what Words writes, and what ByteReader reads.
+// dmlc-core is the reference for every primitive: Words writes the same bytes, and ByteReader reads
+// them.
 class WireTest : public ::testing::Test {
  protected:
   template <class T>

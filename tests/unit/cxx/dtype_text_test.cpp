@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Named{"float6_e3m2fn", {16, 6, 1}}, Named{"float4_e2m1fn", {17, 4, 1}}),
     [](const auto& test) { return test.param.text; });
 
-// Two spellings of one type: the second is what dtype_text gives.
+// Two names of one type: dtype_text() returns the second.
 TEST(DtypeText, AcceptsTheSpellingsOfOlderCompilers) {
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"uint1", "bool"},
@@ -174,7 +174,7 @@ TEST(TensorBytes, EndsBelowTwoToThe63) {
   EXPECT_EQ(bytes.error().message, "dimension 1 is 2, room for 1");
 }
 
-// Strides over a shape are products too: a dimension of 0 must not hide one that overflows.
+// Strides are products of dimensions too, so a dimension of 0 must not hide an overflow.
 TEST(TensorBytes, RefusesAnOverflowBesideAZero) {
   EXPECT_FALSE(tensor_bytes({{0, INT64_MAX, 4}}, {0, 8, 1}).ok());
   EXPECT_FALSE(tensor_bytes({{INT64_MAX, 4, 0}}, {0, 8, 1}).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host table of a few objects on the heap, with a count of those alive: what handle.hpp is tested against.
+// A fake host table with objects on the heap, which counts live objects. Used to test handle.hpp.
 #pragma once
 
 #include <gantry/handle.hpp>
@@ -102,7 +102,7 @@ class FakeHost : public gantry_host {
     gantry_host::call = [](const gantry_host*, gantry_object* function, const gantry_env*,
                            const gantry_value* args, std::int32_t count, gantry_value* result,
                            gantry_status*) {
-      // says nothing: a defect
+      // fails without a text, which is a defect
       if (count == 0) return gantry_code{GANTRY_UNAVAILABLE};
       *result = args[count - 1];
       if (result->kind >= GANTRY_OBJECT) ++result->object->counts;
@@ -112,7 +112,7 @@ class FakeHost : public gantry_host {
   }
 
   std::int64_t alive = 0;
-  // objects that may still be made
+  // number of objects that can still be created
   std::int64_t room = INT64_MAX;
   std::vector<std::string> logged;
 

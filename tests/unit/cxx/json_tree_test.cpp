@@ -86,7 +86,7 @@ TEST(JsonTree, FindsTheLastOfTwoMembersOfOneName) {
 
 TEST(JsonTree, EndsAtANulByte) { EXPECT_EQ(JsonTree::parse("[1] \0garbage"sv)->root().size(), 1u); }
 
-// A tree of nested objects in memory would need a stack as deep to be destroyed.
+// The destructor of a tree of nested objects in memory would recurse as deep.
 TEST(JsonTree, AcceptsAnyDepthUpToTheLimit) {
   constexpr std::size_t depth = 1'000'000;
   const std::string text = std::string(depth, '[') + std::string(depth, ']');
@@ -168,7 +168,7 @@ TEST(JsonTree, KeepsTextsWithEscapesApart) {
   EXPECT_EQ(tree->root().find("c")->text(), "\td");
 }
 
-// The text up to `read` begins a JSON text, and the byte after it does not go on.
+// `read` is a prefix of a JSON text, and the next byte is invalid.
 struct Bad {
   std::string_view name, read, rest;
   friend void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
@@ -243,7 +243,7 @@ TEST(JsonTree, RefusesMoreDepthThanAllowedAtTheLastContainer) {
   EXPECT_EQ(tree.error().offset, 107u);
 }
 
-// Offsets have 32 bits. The text is not read: this one cannot be.
+// Offsets have 32 bits. The memory of this text cannot be read.
 TEST(JsonTree, RefusesFourGibibytes) {
   constexpr std::size_t size = std::size_t{1} << 32;
   void* const memory =
@@ -270,14 +270,14 @@ TEST(JsonTree, RefusesEveryTruncation) {
   }
 }
 
-// A text of a mebibyte with one structure that repeats; as many brackets behind it for "]]".
+// A text of one mebibyte that repeats one structure, followed by closing brackets.
 struct Long {
   std::string_view name, first, repeated, last;
   friend void PrintTo(const Long& text, std::ostream* out) { *out << text.name; }
 };
 class JsonTreeOf : public ::testing::TestWithParam<Long> {};
 
-// Going over either limit ends the program.
+// Exceeding either limit terminates the program.
 TEST_P(JsonTreeOf, LongTextsTakesMemoryAndTimeInProportion) {
   constexpr std::size_t size = std::size_t{1} << 20;
   const Long& repeats = GetParam();

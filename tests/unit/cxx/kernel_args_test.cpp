@@ -41,7 +41,8 @@ gantry_value pointer_value(void* to) {
   return value;
 }
 
-// The number in an argument; the bytes behind it must be zero, as slots of eight bytes are filled with all of them.
+// Returns the number in an argument. The bytes after it must be zero, because all eight bytes are
+// copied to the driver.
 template <class Number>
 Number number_in(const Result<KernelArgument>& argument) {
   Number number{};

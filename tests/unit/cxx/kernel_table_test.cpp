@@ -16,7 +16,7 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// One kernel as bytes; every field can be made wrong on its own.
+// One kernel as bytes. Each field can be set to a wrong value.
 struct Kernel {
   std::string name = "add";
   std::string stored_name = "";
@@ -41,10 +41,10 @@ Words table_of(const std::vector<Kernel>& kernels) {
   return words;
 }
 
-// For tables whose generation is known: nothing has to follow.
+// For tables whose layout is known: `rest` must not be called.
 Status no_rest(ByteReader&) { return bug("rest of the payload is asked for"); }
 
-// What follows in cuda and opencl payloads: one string, then the end.
+// Reads what follows in cuda and opencl payloads: one string, then the end.
 Status one_string(ByteReader& in) {
   GANTRY_CHECK(in.read_string("data"));
   if (!in.at_end()) return malformed(in.offset(), "payload has ", in.left(), " bytes too many");
@@ -89,7 +89,7 @@ TEST(KernelTable, ReadsParametersAndTags) {
   EXPECT_TRUE(in.at_end());
 }
 
-// webgpu, and kernels from other compilers, write the field empty.
+// webgpu and kernels of other compilers have an empty field.
 TEST(KernelTable, AcceptsAnEmptyListOfArgumentTags) {
   const Words words = table_of({{.argument_tags = std::vector<std::int32_t>{}}});
   ByteReader in(words.bytes());
@@ -156,7 +156,8 @@ TEST(KernelTable, RejectsATableThatFitsBothLayouts) {
   EXPECT_EQ(table.error().message, "kernel table reads both with and without argument tags");
 }
 
-// With tags: the field says 4, which is no count of theirs. Without: the string fits, and a byte is left over.
+// With argument tags, their count is 4, which is wrong. Without them, the string fits and one byte
+// is left.
 TEST(KernelTable, ReturnsTheErrorWithTheHigherOffset) {
   const Words words = table_of({{}}).str("code").u8(0);
   ByteReader in(words.bytes());

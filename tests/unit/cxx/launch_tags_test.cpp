@@ -138,7 +138,7 @@ TEST(LaunchExtents, CountZeroAsOne) {
   EXPECT_THAT(parsed({"blockIdx.x"}).extents({{int_value(0)}}).value().grid, ElementsAre(1, 1, 1));
 }
 
-// As v0.12 exports a convolution: one axis for each stage of the kernel.
+// A convolution of v0.12: each stage of the kernel names the axis.
 TEST(LaunchExtents, OfARepeatedAxisAreEqual) {
   const LaunchTags tags = parsed({"blockIdx.x", "threadIdx.x", "threadIdx.x", "threadIdx.x"});
   EXPECT_EQ(tags.argument_count(), 4u);

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// libm is on every host that can run this test.
+// Every host that can run this test has libm.
 Library math() { return std::move(Library::open("math library", {"libm.so.6"})).value(); }
 
 TEST(Library, OpensTheFirstNameThatOpens) {

@@ -80,7 +80,7 @@ struct Toy {
   Host host;
 };
 
-// Made by create(), and with nothing that may be absent.
+// Created by create(), without optional members.
 struct Picky {
   static constexpr PluginIdentity identity{.id = "test.picky", .version = "1.0.0"};
   static Result<std::unique_ptr<Picky>> create(Host) { return unavailable("no driver"); }

@@ -24,7 +24,7 @@ TEST(Quoted, TruncatesALongTextAndShowsItsLength) {
   EXPECT_EQ(quoted("abcde", 4), "\"abcd...\" (5 bytes)");
 }
 
-// A string brings std::quoted along.
+// Argument-dependent lookup for std::string finds std::quoted.
 TEST(Quoted, IsNotAmbiguousWithTheStandardLibrary) {
   std::string text = "a\n";
   const std::string constant = text;

@@ -71,7 +71,6 @@ TEST(Error, StoresReasonNativeCodeAndContext) {
   EXPECT_EQ(error.offset, 8u);
 }
 
-// What is told of an error is the same, whether it is on its way or at rest.
 TEST(Failure, StoresReasonNativeCodeAndContext) {
   const std::string_view tag = "LONGER_THAN_A_SHORT_STRING";
   const Error error =
@@ -138,18 +137,18 @@ TEST(Result, PassesItsErrorUnchanged) {
 
   ASSERT_FALSE(outer.ok());
   EXPECT_EQ(&outer.error(), where);
-  // it does not become a value
+  // The error does not become a value.
   EXPECT_FALSE(inner.ok());
 }
 
-// What a call that succeeds carries for one that does not.
+// The size that errors add to a Result.
 TEST(Result, IsNoLargerThanItsValueAndAPointer) {
   static_assert(sizeof(Status) == sizeof(void*));
   static_assert(sizeof(Result<std::uint64_t>) == 2 * sizeof(void*));
   static_assert(sizeof(Result<std::string>) == sizeof(std::string) + sizeof(void*));
 }
 
-// What converts to the value converts to the result; what is an error stays one.
+// A type that converts to the value converts to the result. An error stays an error.
 TEST(Result, AcceptsTypesThatConvertToItsValue) {
   const Result<std::string> text = "abc";
   const Result<std::uint64_t> number = 7;
@@ -218,7 +217,7 @@ TEST(Check, ContinuesOrReturnsTheError) {
   EXPECT_EQ(seen, 3);
 }
 
-// One expression with commas of its own, evaluated once.
+// One expression that contains commas, evaluated once.
 TEST(Try, AcceptsExpressionsWithCommas) {
   int calls = 0;
   const auto make = [&](int a, int b) -> Result<int> { return ++calls, a + b; };

@@ -17,7 +17,7 @@ gantry_function_table calls(test::PlainCall code) {
   return {sizeof(gantry_function_table), 0, nullptr, code};
 }
 
-// An object that counts its ends.
+// An object that counts its destructions.
 struct Counted {
   gantry_object header;
   int ends = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module in memory whose functions return numbers, and which writes down what is done to it.
+// A module in memory whose functions return numbers and which records the calls that it receives.
 #pragma once
 
 #include "core/module/global_functions.hpp"
@@ -13,7 +13,7 @@
 
 namespace gantry::test {
 
-// What happened, in order: "cuda asked f", "cuda destroyed", "pin 1 gone".
+// The recorded events in order: "cuda asked f", "cuda destroyed", "pin 1 gone".
 using Journal = std::vector<std::string>;
 
 struct FakeModule {
@@ -95,7 +95,7 @@ inline Ref<ModuleNode> fake_node(std::string name,
 
 inline FakeModule& fake_of(ModuleNode& node) { return *static_cast<FakeModule*>(node.self); }
 
-// A global or module function from plain code; `self` is handed through and not owned.
+// A global or module function; `self` is passed to it and not owned.
 using PlainCall = gantry_code (*)(void* self, const gantry_env* env, const gantry_value* args,
                                   std::int32_t count, gantry_value* result, gantry_status* status);
 inline Ref<FunctionObject> plain_function(const gantry_function_table& table, void* self = nullptr,

@@ -239,8 +239,8 @@ TEST(ListFunctions, ReturnsTheNamesOfTheNodeItself) {
   EXPECT_THAT(*list_functions(*unbound("gap")), IsEmpty());
 }
 
-// Each record goes by the rule of tables: its size comes first. The visitor's refusal counts even where the module
-// does not pass it on.
+// Records are checked like tables: their size first. The visitor's error is returned even if the
+// module ignores it.
 TEST(ListFunctions, RefusesARecordThatCannotBeRead) {
   struct Bad {
     bool there;

@@ -127,7 +127,8 @@ TEST(Module, RefusesAFunctionWithoutCall) {
   EXPECT_EQ(function.error().message, "module \"root\" gives a function without `call`");
 }
 
-// Of many that bind at the same time one wins, and look-ups beside them see all of it or nothing.
+// If several threads bind a node, one succeeds, and concurrent look-ups find the node either
+// unbound or completely bound.
 TEST(Module, BindsOnceUnderThreads) {
   for (int round = 0; round < 50; ++round) {
     Ref<ModuleNode> node = test::unbound_node("late", "not yet");

@@ -35,7 +35,7 @@ gantry_code stream_create(void*, std::int32_t, std::uint32_t, void**, gantry_sta
 }
 gantry_code synchronize(void*, std::int32_t, void*, gantry_status*) { return GANTRY_UNAVAILABLE; }
 
-// The least that the ABI asks for, as designated initialisers leave it.
+// The minimum that the ABI requires; other members are zero.
 gantry_plugin_table plugin_table() {
   gantry_plugin_table t{};
   t.struct_size = sizeof t;
@@ -83,7 +83,7 @@ Error refusal(const Table& table) {
   return copied.ok() ? Error{} : copied.error();
 }
 
-struct Said {
+struct Report {
   char text[128] = "";
   gantry_status status{sizeof(gantry_status), GANTRY_OK, text, sizeof text, 0, nullptr};
 };
@@ -115,15 +115,15 @@ TEST(TableCopy, KeepsWhatThePluginOffers) {
 TEST(TableCopy, StubsOfAbsentFunctionsReturnUnsupportedAndNameThem) {
   const gantry_device_table mine = device_table();
   const gantry_device_table table = copy_table(&mine, "plugin acme.npu").value();
-  Said said;
+  Report report;
   std::int64_t ns = 7;
 
-  const gantry_code code = table.event_elapsed(nullptr, 0, nullptr, nullptr, &ns, &said.status);
+  const gantry_code code = table.event_elapsed(nullptr, 0, nullptr, nullptr, &ns, &report.status);
 
   EXPECT_EQ(code, GANTRY_UNSUPPORTED);
-  EXPECT_EQ(said.status.code, GANTRY_UNSUPPORTED);
-  EXPECT_STREQ(said.status.reason, "FUNCTION_ABSENT");
-  EXPECT_STREQ(said.text, "gantry.device/1.event_elapsed is not offered by this plugin");
+  EXPECT_EQ(report.status.code, GANTRY_UNSUPPORTED);
+  EXPECT_STREQ(report.status.reason, "FUNCTION_ABSENT");
+  EXPECT_STREQ(report.text, "gantry.device/1.event_elapsed is not offered by this plugin");
   EXPECT_EQ(ns, 7);
   EXPECT_EQ(table.event_elapsed(nullptr, 0, nullptr, nullptr, &ns, nullptr), GANTRY_UNSUPPORTED);
 }
@@ -159,7 +159,7 @@ TEST(TableCopy, SetsTheOptionalFunctionsOfTheOtherTables) {
   const gantry_loader_table my_loader = loader_table();
   const gantry_module_table my_module = module_table();
   const gantry_function_table my_function = function_table();
-  Said said;
+  Report report;
   std::int32_t verdict = 0;
 
   const gantry_plugin_table plugin = copy_table(&mine, "p").value();
@@ -168,17 +168,17 @@ TEST(TableCopy, SetsTheOptionalFunctionsOfTheOtherTables) {
   EXPECT_STREQ(plugin.display_name, "");
   EXPECT_STREQ(plugin.license, "");
   const gantry_loader_table loader = copy_table(&my_loader, "p").value();
-  EXPECT_EQ(loader.check_binary(nullptr, nullptr, 0, &verdict, &said.status), GANTRY_UNSUPPORTED);
-  EXPECT_STREQ(said.text, "gantry.loader/1.check_binary is not offered by this plugin");
+  EXPECT_EQ(loader.check_binary(nullptr, nullptr, 0, &verdict, &report.status), GANTRY_UNSUPPORTED);
+  EXPECT_STREQ(report.text, "gantry.loader/1.check_binary is not offered by this plugin");
   const gantry_module_table module = copy_table(&my_module, "p").value();
-  EXPECT_EQ(module.list_functions(nullptr, nullptr, &said.status), GANTRY_UNSUPPORTED);
-  EXPECT_STREQ(said.text, "gantry.module/1.list_functions is not offered by this plugin");
-  EXPECT_EQ(module.save_binary(nullptr, nullptr, &said.status), GANTRY_UNSUPPORTED);
-  EXPECT_STREQ(said.text, "gantry.module/1.save_binary is not offered by this plugin");
+  EXPECT_EQ(module.list_functions(nullptr, nullptr, &report.status), GANTRY_UNSUPPORTED);
+  EXPECT_STREQ(report.text, "gantry.module/1.list_functions is not offered by this plugin");
+  EXPECT_EQ(module.save_binary(nullptr, nullptr, &report.status), GANTRY_UNSUPPORTED);
+  EXPECT_STREQ(report.text, "gantry.module/1.save_binary is not offered by this plugin");
   copy_table(&my_function, "p").value().destroy(nullptr);
 }
 
-// What a newer plugin appends is not ours to know; what stands behind the size is not the plugin's to mean.
+// Members that a newer plugin appends are ignored, and so are bytes beyond its size.
 TEST(TableCopy, AcceptsALongerTableAndIgnoresItsTail) {
   struct Longer {
     gantry_function_table table;

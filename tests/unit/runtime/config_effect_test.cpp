@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every key of runtime.yaml does what it says to a runtime that reads it.
+// The effect of every key of runtime.yaml on a runtime.
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -34,19 +34,19 @@ class RuntimeYaml : public ::testing::Test {
     options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
     return test::make_runtime(std::move(options));
   }
-  // The graph plugin once more, in a directory of its own.
+  // A copy of the graph plugin in another directory.
   void copy_graph_plugin(const std::filesystem::path& to) {
     std::filesystem::create_directories(to);
     std::filesystem::copy(test::build_tree() / "share/gantry/plugins.d/graph", to / "graph");
   }
-  // The manifest of who serves graphs.
+  // Returns the manifest of the plugin that serves graphs.
   static std::string server_of_graphs(Runtime& runtime) {
     const PluginSet& plugins = InstalledPlugins(runtime).set();
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
     return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
   }
-  // What a plugin is told of an option that all plugins have.
-  static gantry_value told(Runtime& runtime, const char* key) {
+  // Returns an option that all plugins have.
+  static gantry_value option_of(Runtime& runtime, const char* key) {
     EXPECT_TRUE(runtime.add_plugin(test::query_program_plugin).ok());
     EXPECT_TRUE(runtime.device("test_npu").ok());
     gantry_value value{};
@@ -100,7 +100,7 @@ TEST_F(RuntimeYaml, PrefersItsManifestsToItsDirectories) {
   EXPECT_THAT(server_of_graphs(runtime), StartsWith((directory / "one").native()));
 }
 
-// One whose manifest declares the option, and refuses what is none of its values.
+// A plugin whose manifest declares the option and rejects other values.
 TEST_F(RuntimeYaml, PassesOptionsToAPlugin) {
   copy_graph_plugin(directory / "mine");
   const auto manifest = directory / "mine/graph/graph.yaml";
@@ -119,19 +119,19 @@ TEST_F(RuntimeYaml, PassesOptionsToAPlugin) {
 TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {
   Runtime runtime = runtime_with("threads: 3");
 
-  EXPECT_EQ(told(runtime, "threads").i, 3);
+  EXPECT_EQ(option_of(runtime, "threads").i, 3);
 }
 
 TEST_F(RuntimeYaml, SetsTheCacheDirectory) {
   Runtime runtime = runtime_with("cache: here");
-  const gantry_value value = told(runtime, "cache_directory");
+  const gantry_value value = option_of(runtime, "cache_directory");
 
   EXPECT_EQ(value_text(value), (directory / "here").native());
 }
 
 TEST_F(RuntimeYaml, DisablesTheCache) {
   Runtime runtime = runtime_with("cache: none");
-  const gantry_value value = told(runtime, "cache_directory");
+  const gantry_value value = option_of(runtime, "cache_directory");
 
   EXPECT_EQ(value_text(value), "");
 }
@@ -146,7 +146,7 @@ TEST_F(RuntimeYaml, SetsTheLogLevel) {
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("loaded "), HasSubstr("digits_mlp_llvm.so"))));
 }
 
-// Not an error: a program may bring the plugin later.
+// Not an error, because a program may add the plugin later.
 TEST_F(RuntimeYaml, ReportsUnknownNames) {
   Runtime runtime = runtime_with(
       "plugins:\n"
@@ -155,11 +155,11 @@ TEST_F(RuntimeYaml, ReportsUnknownNames) {
       "  overrides: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
       "backends: {acme.npu: {config: {}}}\n");
 
-  const std::vector<std::string> told = InstalledPlugins(runtime).unknown_names();
+  const std::vector<std::string> names = InstalledPlugins(runtime).unknown_names();
 
   const std::string file = (directory / "runtime.yaml").string();
   EXPECT_THAT(
-      told,
+      names,
       ::testing::ElementsAre(
           file + ": plugins.overrides.GraphExecutorFcatory: no installed plugin offers "
                  "\"GraphExecutorFcatory\", did you mean \"GraphExecutorFactory\"",

@@ -100,7 +100,7 @@ TEST(Config, HasDefaultsForAnEmptyFile) {
   EXPECT_EQ(config->threads, 0);
 }
 
-// The page that shows every key says what happens without it.
+// configs/runtime.yaml contains every key with its default.
 TEST(Config, HasTheDefaultsOfTheInstalledExample) {
   const auto config = read_config(GANTRY_SOURCE_DIR "/configs/runtime.yaml");
 

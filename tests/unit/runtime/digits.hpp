@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The digit classifier that TVM 0.12 exported, its inputs, and what TVM itself computed.
+// The digit classifier that TVM 0.12 exported, its inputs, and the outputs that TVM computed.
 #pragma once
 
 #include <gantry/runtime.hpp>
@@ -15,8 +15,8 @@
 
 namespace gantry::test {
 
-// A runtime that finds the graph executor of this build and, unless told otherwise, nothing else: what is missing is the same
-// in every build and on every machine.
+// Returns options for a runtime that finds the graph executor of this build and, by default, no
+// other plugin, so that the same plugins are missing in every build and on every machine.
 inline Runtime make_runtime(RuntimeOptions options = {}) {
   if (options.plugin_dirs.empty() && options.plugin_files.empty() && options.config_file.empty()) {
     options.plugin_dirs = {(build_tree() / "share/gantry/plugins.d/graph").string()};
@@ -48,7 +48,7 @@ struct Digits {
     return all->front().second;
   }
 
-  // Runs digit `i` and says whether the scores are TVM's, but for the last places that `expf` may differ in.
+  // Runs digit `i` and compares the scores with TVM's, up to the precision of `expf`.
   testing::AssertionResult run(Executor& executor, std::int64_t i) const {
     if (const auto set = executor.set_input("x", inputs.row(i).value()); !set.ok()) {
       return testing::AssertionFailure() << set.error().message;

@@ -12,7 +12,7 @@ using ::testing::Contains;
 using ::testing::EndsWith;
 using ::testing::Pair;
 
-// Sets a variable for the life of a test.
+// Sets a variable for the duration of a test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }

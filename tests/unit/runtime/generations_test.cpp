@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Artifacts as releases before v0.8 exported them, of which no golden file exists: containers from the format's
-// description, linked with real host code.
+// Artifacts of releases before v0.8, for which no golden file exists: containers built from
+// core/format/FORMAT.md, linked with real host code.
 #include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
@@ -37,7 +37,8 @@ class Generations : public ::testing::Test {
     EXPECT_TRUE(done.ok()) << done.error().message;
     return job.output.native();
   }
-  // A function `seven()`, and where its file's code looks functions up: nobody serves its container's modules.
+  // A function `seven()`, and the module context of its file. No plugin serves the modules of its
+  // container.
   std::string with_seven(std::span<const std::uint8_t> container, std::string_view more = {}) {
     test::write_file(directory / "seven.c", concat("#include <stdint.h>\n", more, R"(
 void* __tvm_module_ctx;
@@ -85,8 +86,9 @@ TEST_F(Generations, ZeroIsReadWithItsSizeSymbol) {
   EXPECT_EQ(model->function("seven").value()()->integer().value(), 7);
 }
 
-// The demo's graph and kernels in a tree that only v0.7 wrote: the name of its factory, two `_lib`, and a child whose
-// index is below its parent's. The answers are those of the same recipe as `gantry pack` writes it.
+// The demo's graph and kernels in a tree that only v0.7 wrote: the name of its factory, two `_lib`,
+// and a child with a lower index than its parent. The outputs equal those of the artifact that
+// `gantry pack` builds from the same recipe.
 TEST_F(Generations, TwoRunsAGraphRuntimeFactoryAndSeveralLibraries) {
   const std::filesystem::path demo = std::filesystem::path(GANTRY_SOURCE_DIR) / "tools/demo";
   Recipe recipe = read_recipe(demo / "digits.yaml").value();

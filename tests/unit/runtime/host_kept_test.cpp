@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decision 1: nothing inside a runtime keeps it, so neither do the threads that its host code ran on.
+// Threads on which host code has run do not keep its runtime alive
+// (core/decisions/0001-life-of-a-runtime.md).
 #include "core/module/module.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 using test::program_plugin;
 
-// A function that gives the object which is its self.
+// A function that returns the object that is its self.
 constexpr gantry_function_table kGive = {
     .struct_size = sizeof(gantry_function_table),
     .call = [](void* self, const gantry_env*, const gantry_value*, std::int32_t,

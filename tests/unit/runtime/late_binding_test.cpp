@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that are bound after their file was loaded: plugins that come later, or fail at first.
+// Modules that are bound after their file was loaded: their plugins are added later, or fail first.
 #include "tests/support/artifact.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/format/fixtures.hpp"
@@ -39,7 +39,7 @@ class LateBinding : public ::testing::Test {
   TempDir directory;
 };
 
-// Its device's number is given back with it: the next try reserves it anew.
+// The number of its device is released after the failure and reserved again.
 TEST_F(LateBinding, RetriesAPluginThatCouldNotBeCreated) {
   Runtime runtime = make_runtime();
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
@@ -56,7 +56,7 @@ TEST_F(LateBinding, RetriesAPluginThatCouldNotBeCreated) {
   EXPECT_EQ(runtime.device("test_npu:1").value().index, 1);
 }
 
-// Who looks a function up sees a module unbound or bound whole, its kind of device with it.
+// A look-up finds a module either unbound or completely bound, including its device type.
 TEST_F(LateBinding, IsAtomicForLookUpsOnOtherThreads) {
   for (int round = 0; round < 20; ++round) {
     Runtime runtime = make_runtime();
@@ -87,7 +87,7 @@ TEST_F(LateBinding, IsAtomicForLookUpsOnOtherThreads) {
   }
 }
 
-// The inode, by which a file is identified, is given to another file where nothing keeps it.
+// A file is identified by its inode, which the system may reuse unless the file is mapped.
 TEST(LoadedFiles, KeepAFileWhileItsRootIsAlive) {
   const TempDir directory;
   test::write_file(directory / "a", "some bytes");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles may be dropped in any order (decision 1), and nothing is left behind by a load.
+// Handles may be released in any order (core/decisions/0001-life-of-a-runtime.md), and a load leaks
+// nothing.
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>
@@ -150,7 +151,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// What a process holds of the system.
+// The system resources of a process.
 struct Holdings {
   std::size_t descriptors = entries_of("/proc/self/fd");
   std::size_t threads = entries_of("/proc/self/task");
@@ -158,7 +159,7 @@ struct Holdings {
   long memory_kib = status_kib("VmRSS:");
 };
 
-// What is held after the first cycles is what is held after all of them.
+// The resources after the first cycles equal those after all cycles.
 template <class Cycle>
 void expect_flat(std::int64_t cycles, Cycle cycle) {
   constexpr std::int64_t warm = 100;
@@ -173,10 +174,10 @@ void expect_flat(std::int64_t cycles, Cycle cycle) {
   const Holdings after;
   EXPECT_EQ(after.descriptors, before.descriptors);
   EXPECT_EQ(after.threads, before.threads);
-  // which keeps what is freed, and mappings of every thread there ever was
+  // A sanitizer keeps freed memory, and mappings of every thread.
   if (kSanitized) return;
   EXPECT_LE(after.memory_kib, before.memory_kib + slack_kib);
-  // The allocator's own come and go; what a cycle leaves would be hundreds.
+  // The number of mappings of the allocator varies; a leak would add hundreds.
   EXPECT_LE(after.mappings, before.mappings + 8);
 }
 
@@ -203,7 +204,7 @@ TEST(Lifetime, ThousandRuntimesLeakNothing) {
 
 using LifetimeDeathTest = testing::Test;
 
-// Ends the process from main, and from another thread, with runtime, module, executor and tensor alive.
+// Exits from main and from another thread while runtime, module, executor and tensor are alive.
 TEST(LifetimeDeathTest, ProcessExitsCleanlyWithAllObjectsAlive) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   for (const bool from_worker : {false, true}) {

@@ -80,8 +80,7 @@ TEST(Load, RejectsHostCodeOfTheFfiDialect) {
   EXPECT_EQ(model.error().reason, "DIALECT_FFI");
 }
 
-// What is there instead of a file, each with its own sentence.
-// Its names begin with a prefix, its context has one, and it names itself when it is opened.
+// Its symbols and its context have a prefix, and it registers itself when it is opened.
 TEST(Load, RunsAPrefixedSystemLibrary) {
   Runtime runtime = make_runtime();
   const Module model =

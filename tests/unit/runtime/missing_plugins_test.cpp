@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one error for all type keys that nobody serves, and that no plugin's code runs before it.
+// The error that lists all type keys without a usable plugin. No plugin's code runs before it.
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
 #include "tests/unit/format/fixtures.hpp"
@@ -57,7 +57,7 @@ class MissingPlugins : public testing::Test {
   static ManifestBuilder npu() {
     return ManifestBuilder().id("acme.npu").set("keys", "[{key: acme.npu, payload: [bytes]}]");
   }
-  // A plugin for the type key "fake" whose library needs one that is not there.
+  // A plugin for the type key "fake" whose library depends on one that does not exist.
   //
   // keys     [in]   the manifest's list, as written
   void add_plugin_without_its_dependency(std::string_view keys) const {
@@ -102,7 +102,7 @@ TEST_F(MissingPlugins, AreReportedTogetherWhetherOfferedOrNot) {
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
 
-// Before anything is opened, dependencies are searched for only because the load has failed.
+// Dependencies are searched before a plugin is opened only because the load has failed.
 TEST_F(MissingPlugins, AreReportedTogetherWithPluginsThatLackALibrary) {
   add_plugin_without_its_dependency("[{key: fake, payload: [bytes]}]");
   add_manifest("acme", npu());
@@ -123,7 +123,7 @@ TEST_F(MissingPlugins, AreReportedTogetherWithPluginsThatLackALibrary) {
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
 
-// The library is opened to measure the payload, which fails: the error is the same as elsewhere.
+// The library is opened to determine the payload's length, which fails with the same error.
 TEST_F(MissingPlugins, ThatLackALibraryAreReportedForAPayloadWithoutALayout) {
   add_plugin_without_its_dependency("[{key: fake}]");
   Runtime made = runtime();
@@ -154,7 +154,7 @@ TEST_F(MissingPlugins, AreNotListedAsServed) {
                     Not(HasSubstr("near name"))));
 }
 
-// Only the loader could say where such a payload ends, and it cannot be opened.
+// Only the loader can determine where such a payload ends, and its plugin cannot be opened.
 TEST_F(MissingPlugins, AreReportedForAPayloadWithoutALayout) {
   add_manifest("acme", ManifestBuilder().id("acme.npu").key("acme.npu"));
   Runtime made = runtime();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gantry packs, gantry runs, and uses in place what TVM's artifacts make it copy (decision 6).
+// Artifacts that gantry packs: they run, and their parameters are used in place.
 #include "core/pack/pack.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
@@ -13,7 +13,8 @@ namespace {
 
 using test::make_runtime;
 
-// The file that an address of this process is mapped from; empty: memory of its own.
+// Returns the file that an address of this process is mapped from; empty if it is not mapped from
+// one.
 std::string mapped_from(const void* address) {
   std::ifstream maps("/proc/self/maps");
   std::string line;
@@ -33,7 +34,7 @@ class Packed : public testing::Test {
   Packed() {
     auto recipe = read_recipe(GANTRY_SOURCE_DIR "/tools/demo/digits.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
-    // here only the graph's plugin is there
+    // only the graph plugin is available
     recipe->device_modules.clear();
     const Status packed = pack(*recipe, file());
     EXPECT_TRUE(packed.ok()) << packed.error().message;

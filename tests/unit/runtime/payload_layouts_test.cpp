@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload layouts that manifests declare, on their way to those who read containers: inspect
-// and load.
+// The payload layouts that manifests declare, as used by inspect and load.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/runtime/state.hpp"
@@ -40,7 +39,7 @@ class DeclaredLayouts : public testing::Test {
     manifest.write_to(dir_ / "plugins.d" / concat(name, ".yaml"));
   }
 
-  // A file without host code, module 0 importing nothing, of so many entries.
+  // A file without host code with the given number of entries, in which module 0 has no imports.
   std::string file(std::uint64_t modules, const Words& entries) const {
     std::vector<std::uint64_t> rows(modules + 1, 0);
     const Words container = test::layout_one(modules, entries, rows, {});
@@ -49,7 +48,7 @@ class DeclaredLayouts : public testing::Test {
     return path.string();
   }
 
-  // "acme.npu 11", or the refusal: what inspect reads.
+  // Returns what inspect reads: "acme.npu 11", or the error.
   std::vector<std::string> sizes(const std::string& path, std::string_view config = "") const {
     const auto state = RuntimeState::create(options(config));
     if (!state.ok()) return {state.error().message};
@@ -68,7 +67,7 @@ class DeclaredLayouts : public testing::Test {
   test::TempDir dir_;
 };
 
-// Two keys and an alias, each with a payload that only its layout delimits.
+// Two keys and an alias. The layout of each determines the length of its payload.
 const ManifestBuilder two_keys =
     ManifestBuilder()
         .id("acme.npu")
@@ -99,7 +98,7 @@ TEST_F(DeclaredLayouts, DelimitPayloadsOfTheirKeysAndAliases) {
               ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
 }
 
-// How a payload is written does not depend on whether its plugin can be used here.
+// The layout of a payload does not depend on whether its plugin can be used on this host.
 TEST_F(DeclaredLayouts, ApplyEvenIfThePluginCannotBeUsed) {
   ManifestBuilder elsewhere = two_keys;
   add_manifest("acme", elsewhere.line("targets: {arch: [sparc]}"));
@@ -122,17 +121,17 @@ TEST_F(DeclaredLayouts, OfAUsablePluginTakePrecedence) {
 
   EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1"));
 
-  // only its loader knows
+  // Only its loader can determine the length.
   add_manifest("b", ManifestBuilder().id("acme.b").key("acme.npu"));
   EXPECT_THAT(sizes(file(1, one)), ElementsAre("acme.npu 1 of unknown extent"));
 
-  // overridden: b does not serve it
+  // An override: b does not serve it.
   const Words eight = Words().str("acme.npu").u64(1);
   EXPECT_THAT(sizes(file(1, eight), "plugins: {overrides: {acme.npu: acme.c}}\n"),
               ElementsAre("acme.npu 8"));
 }
 
-// With a layout the loader gets exactly its payload, and need not be asked where it ends.
+// With a layout the loader receives exactly its payload.
 TEST_F(DeclaredLayouts, DetermineTheBytesThatTheLoaderReceives) {
   add_manifest(
       "test",

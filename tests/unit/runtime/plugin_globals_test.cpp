@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that plugins offer to compiled code by name.
+// Functions that plugins provide to compiled code by name.
 #include "tests/unit/plugin/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
@@ -18,7 +18,7 @@ class PluginGlobals : public ::testing::Test {
   static ManifestBuilder offers(std::string_view globals) {
     return test::fake_manifest().set("globals", globals);
   }
-  // Chosen before the other.
+  // Preferred to the other one.
   static ManifestBuilder second(std::string_view globals) {
     return ManifestBuilder()
         .id("test.second")
@@ -128,7 +128,7 @@ TEST_F(PluginGlobals, ReportAPluginWithoutTheExtension) {
   EXPECT_THAT(result.error().message, StartsWith("plugin test.fake: gantry_globals is empty\n"));
 }
 
-// The host code keeps the function, and the function the runtime.
+// The host code keeps the function alive, which keeps the runtime alive.
 TEST_F(PluginGlobals, OutliveTheHandleOfTheRuntime) {
   world.add("fake", "globals", offers("[test.answer]"));
   ASSERT_TRUE(call("test.answer").ok());

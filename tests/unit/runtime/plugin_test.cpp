@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime against a plugin that the test sees into: loading, the host table, binding later,
+// The runtime with a plugin that is part of the test: loading, the host table, late binding,
 // devices.
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"
@@ -32,7 +32,7 @@ class PluginInUse : public testing::Test {
  protected:
   PluginInUse() { program_plugin() = {}; }
 
-  // A file without host code: modules `keys`, each with its text as payload, module 0 importing all
+  // A file without host code: modules `keys`, each with its text as payload. Module 0 imports all
   // others.
   std::string file_of(const std::vector<std::pair<std::string, std::string>>& modules) {
     Words body;
@@ -90,7 +90,7 @@ TEST_F(PluginInUse, IsOpenedWhenAFileNeedsItAndDestroyedAfterItsLastModule) {
   EXPECT_EQ(program_plugin().instances, 0);
 }
 
-// Only the loader shows where a payload of an undeclared layout ends.
+// Only the loader can determine where a payload without a declared layout ends.
 TEST_F(PluginInUse, ReportsWherePayloadsOfAnUndeclaredLayoutEnd) {
   Runtime runtime = with_plugin();
 
@@ -119,8 +119,8 @@ TEST_F(PluginInUse, KnowsTheModuleThatItMeasuresWithoutATree) {
   EXPECT_THAT(module.error().message, HasSubstr("while loading entry 1 \"test.block\""));
 }
 
-// The tree is not at the end then, so that its modules are counted as those of a container without
-// one until it is read.
+// The tree is then not at the end, so until it is read modules are numbered as in a container
+// without a tree.
 TEST_F(PluginInUse, ReportsItsModuleIfBytesFollowTheTree) {
   Runtime runtime = with_plugin();
   Words content = Words().u64(2).str("test.block").str("x");
@@ -146,7 +146,7 @@ TEST_F(PluginInUse, ThatConsumesTooFewBytesIsDetectedAtTheNextEntry) {
   EXPECT_EQ(program_plugin().modules, 0);
 }
 
-// Each is loaded where it is read, once.
+// Each is loaded once, while the container is read.
 TEST_F(PluginInUse, MeasuresAThousandPayloadsOfOneFile) {
   Runtime runtime = with_plugin();
   std::vector<std::pair<std::string, std::string>> many;
@@ -218,7 +218,7 @@ TEST_F(PluginInUse, BindsModulesThatWereMissingDuringLoad) {
   EXPECT_EQ(model.function("text").value()()->text().value(), "root");
 }
 
-// What a plugin's graph or table says by 12, when that may be one of two.
+// The device number 12 in a plugin's graph or table, if two devices may be meant.
 TEST_F(PluginInUse, ReceivesNoDeviceForAnAmbiguousNumber) {
   Runtime runtime = with_plugin();
   const Module model = runtime.load(file_of({{"test.block", "root"}})).value();
@@ -256,7 +256,7 @@ TEST_F(PluginInUse, BindsMissingModulesWhenTheFileIsLoadedAgain) {
   EXPECT_TRUE(partial.missing().empty());
 }
 
-// required: true in a manifest makes start-up fail, with what is wrong.
+// `required: true` in a manifest makes the creation of a runtime fail with the plugin's error.
 TEST(Runtime, DoesNotStartWithoutARequiredPlugin) {
   const test::TempDir dir;
   test::write_file(
@@ -312,7 +312,7 @@ TEST_F(PluginInUse, HoldsTensorsThatOutliveTheRuntime) {
 
 TEST_F(PluginInUse, AppearsAmongTheDevices) {
   RuntimeOptions options;
-  // no driver's
+  // not of a driver
   options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
   std::vector<std::string> problems;
@@ -574,7 +574,8 @@ TEST_F(PluginInUse, CannotPassADeviceTypeOutOfRange) {
   EXPECT_EQ(done.error().message, "function_new: device type is 128, range is 0 to 127");
 }
 
-// The executor's way: a function makes a module that shares its parent's imports and keeps it.
+// Like the graph executor: a function creates a module that shares its parent's imports and keeps
+// it alive.
 TEST_F(PluginInUse, CreatesModulesThatShareTheirParentsImports) {
   Runtime runtime = with_plugin();
   std::optional<Module> made;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that is part of the test program: type keys "test.block" (its payload begins with its own length, which no
-// manifest declares) and "test.broken", and a device "test_npu" that computes in host memory.
+// A plugin that is part of the test program: type keys "test.block" (the payload begins with its
+// length, but no manifest declares this layout) and "test.broken", and a device "test_npu" that
+// uses host memory.
 #pragma once
 
 #include <gantry/gantry.h>
@@ -14,9 +15,9 @@ namespace gantry::test {
 const gantry_plugin_table* query_program_plugin(const gantry_host_info* host,
                                                 gantry_status* status);
 
-// What the plugin saw and is told to do; reset() before each test. One thread.
+// What the plugin recorded and how it behaves. Call reset() before each test. One thread.
 struct ProgramPlugin {
-  // of the newest instance
+  // host of the newest instance
   const gantry_host* host = nullptr;
   // alive now
   int instances = 0;
@@ -28,11 +29,11 @@ struct ProgramPlugin {
   std::int32_t device_number = 0;
   // added to `consumed`
   std::uint64_t lie = 0;
-  // success without one
+  // return success without a module
   bool no_module = false;
-  // so many times create() fails
+  // number of times that create() fails
   int refusals = 0;
-  // on its device, in use now
+  // blocks on its device that are in use
   int blocks = 0;
   // blocks freed after the last instance was destroyed
   int late_frees = 0;

@@ -29,7 +29,8 @@ TEST(ReadTensors, ReadsACompressedFile) {
   EXPECT_EQ(tensors->front().second.byte_size(), std::uint64_t{1} << 20);
 }
 
-// 70 KB that are 70 MB of zeros: more than 64 MiB and 64 for each byte of the file.
+// 70 KB that decompress to 70 MB of zeros: more than 64 MiB, and more than 64 bytes for each byte
+// of the file.
 TEST(ReadTensors, RejectsAFileWithAHugeDecompressedSize) {
   Runtime runtime = make_runtime();
   const test::TempDir dir;
