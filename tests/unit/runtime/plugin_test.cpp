@@ -173,9 +173,10 @@ TEST_F(PluginInUse, ThatReportsAWrongSizeIsNamed) {
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::bug);
   EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
-  EXPECT_THAT(module.error().message, AllOf(HasSubstr("load_binary of plugin test.program says it "
-                                                      "has consumed 1009 bytes of a payload of "),
-                                            HasSubstr("while loading entry 0 \"test.block\"")));
+  EXPECT_THAT(module.error().message,
+              AllOf(HasSubstr("load_binary of plugin test.program reports that it "
+                              "has consumed 1009 bytes of a payload of "),
+                    HasSubstr("while loading entry 0 \"test.block\"")));
   EXPECT_EQ(program_plugin().modules, 0) << "the module it made is destroyed";
 }
 
