@@ -87,7 +87,7 @@ TEST_F(Plugin, ThatThrowsInAPieceOfParallelWorkIsReported) {
   EXPECT_TRUE(work().ok());
 
   EXPECT_EQ(returned, GANTRY_BUG);
-  EXPECT_EQ(text, "piece 0 of 8 throws: exception that is no std::exception");
+  EXPECT_EQ(text, "piece 0 of 8 throws: exception that is not a std::exception");
 }
 
 TEST_F(Plugin, ThatLogsTextThatIsNotUtf8IsLoggedWithEscapes) {

@@ -172,7 +172,7 @@ Value Model::executor(const std::string& graph, const std::vector<FloatParameter
 
 Value Model::aligned_executor() {
   const Result<Value> as_given = load(payload_bytes(small_graph, {small_p0}));
-  const Result<Value> aligned = load(saved(*as_given));
+  const Result<Value> aligned = load(saved(*as_given, 0, 128));
   EXPECT_TRUE(aligned.ok()) << aligned.error().message;
   return created(*aligned);
 }

@@ -61,7 +61,7 @@ class Model : public ::testing::Test {
   // module.
   Result<Value> load(std::vector<std::uint8_t> bytes,
                      std::string_view type_key = "GraphExecutorFactory", std::size_t past = 0);
-  // The same bytes as the plugin writes them, parameters aligned.
+  // The payload as the plugin writes it for a sink at this position.
   std::vector<std::uint8_t> saved(const Value& factory, std::uint64_t position = 0,
                                   std::uint32_t alignment = 0);
 

@@ -22,8 +22,8 @@ Result<Payload> read(const Bytes& bytes, std::int32_t generation = 3, bool exact
                                   read_payload, consumed);
 }
 
-void expect_error(const Result<Payload>& payload, Code code, std::uint64_t offset,
-                  std::string_view reason, std::string_view message) {
+void expect_refusal(const Result<Payload>& payload, Code code, std::uint64_t offset,
+                    std::string_view reason, std::string_view message) {
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, code);
   EXPECT_EQ(payload.error().offset, offset);
@@ -73,8 +73,8 @@ TEST(OpenclPayload, IgnoresTextBeforeTheFirstMarker) {
 TEST(OpenclPayload, RejectsAKernelWithoutCode) {
   const Bytes bytes = payload_bytes("cl", {axpy, fill}, marked("axpy", axpy_body));
 
-  expect_error(read(bytes), Code::malformed, bytes.size() - 8 - marked("axpy", axpy_body).size(),
-               "KERNEL_CODE", "kernel \"fill\" has no code; there is code for: \"axpy\"");
+  expect_refusal(read(bytes), Code::malformed, bytes.size() - 8 - marked("axpy", axpy_body).size(),
+                 "KERNEL_CODE", "kernel \"fill\" has no code; there is code for: \"axpy\"");
 }
 
 TEST(OpenclPayload, ReadsABinaryAsOneProgram) {
@@ -91,10 +91,10 @@ TEST(OpenclPayload, ReadsABinaryAsOneProgram) {
 }
 
 TEST(OpenclPayload, RejectsAnUnknownFormat) {
-  expect_error(read(payload_bytes("ptx", {axpy}, "code")), Code::unsupported, no_offset,
-               "BLOB_FORMAT",
-               "opencl payload has format \"ptx\", known are cl, clbin, xclbin, awsxclbin and "
-               "aocx");
+  expect_refusal(read(payload_bytes("ptx", {axpy}, "code")), Code::unsupported, no_offset,
+                 "BLOB_FORMAT",
+                 "opencl payload has format \"ptx\", known are cl, clbin, xclbin, awsxclbin and "
+                 "aocx");
 }
 
 TEST(OpenclPayload, ReadsSpirv) {
@@ -120,8 +120,8 @@ TEST(OpenclPayload, ReadsSpirv) {
 TEST(OpenclPayload, RejectsWordsWithoutTheSpirvMagic) {
   const Bytes bytes = spirv_bytes({fill}, {{"fill", {0x03022307, 7}}});
 
-  expect_error(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
-               "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
+  expect_refusal(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
+                 "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
 }
 
 TEST(OpenclPayload, RejectsADuplicateShader) {
@@ -160,9 +160,9 @@ TEST(OpenclPayload, RejectsUnsupportedLaunchTags) {
   KernelRecord kernel = fill;
   kernel.tags = {"blockIdx.x", "tir.use_dyn_shared_memory"};
 
-  expect_error(read(payload_bytes("cl", {kernel}, fill_body)), Code::unsupported, no_offset,
-               "LAUNCH_TAG",
-               "kernel \"fill\" wants dynamic shared memory, which opencl devices do not have");
+  expect_refusal(
+      read(payload_bytes("cl", {kernel}, fill_body)), Code::unsupported, no_offset, "LAUNCH_TAG",
+      "kernel \"fill\" requires dynamic shared memory, which opencl devices do not have");
 }
 
 TEST(OpenclPayload, ReportsItsSizeAndRejectsTrailingBytes) {
@@ -174,8 +174,8 @@ TEST(OpenclPayload, ReportsItsSizeAndRejectsTrailingBytes) {
   EXPECT_TRUE(read(bytes, 3, false, &consumed).ok());
   EXPECT_EQ(consumed, size);
 
-  expect_error(read(bytes), Code::malformed, size, "BLOB_TRAILING",
-               "payload has 9 bytes behind its last field, expected none");
+  expect_refusal(read(bytes), Code::malformed, size, "BLOB_TRAILING",
+                 "payload has 9 bytes behind its last field, expected none");
 }
 
 TEST(OpenclPayload, RejectsEveryTruncation) {

@@ -153,7 +153,7 @@ TEST_F(SpirvDriver, WithoutSpirvReceivesNothing) {
   EXPECT_EQ(status.error().reason, "SPIRV");
   EXPECT_EQ(status.error().message,
             "kernel \"fill\" is SPIR-V, which opencl:2 (fake device), OpenCL 1.2 fake, does not "
-            "take: export it as OpenCL C");
+            "accept: export it as OpenCL C");
   EXPECT_EQ(verdict, GANTRY_VERDICT_NO);
   EXPECT_THAT(icd->drivers[2].created_by, IsEmpty());
 }
