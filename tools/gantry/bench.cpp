@@ -35,7 +35,7 @@ namespace {
 constexpr double enough_ns = 1e9;
 constexpr std::size_t fewest_runs = 20;
 constexpr std::size_t max_runs = 100000;
-// whose mean the operator table shows
+// profiling runs; the operator table shows the mean of them
 constexpr int profiles = 10;
 // whose median on the device's clock is shown
 constexpr int timed_runs = 20;
@@ -255,7 +255,7 @@ std::string bench_text(const BenchOptions& options, const Measured& measured) {
   field("executor", human_time(measured.create_ns));
   field("first run", human_time(measured.first_ns));
   field(options.capture ? "replays" : "steady runs",
-        concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", least ",
+        concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", min ",
                human_time(steady.min), " of ", measured.steady_ns.size()));
   for (const DeviceTime& device : measured.device_times)
     field("device time", concat("median ", human_time(device.median_ns), " on ", device.name));

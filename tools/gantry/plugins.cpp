@@ -170,7 +170,7 @@ struct Diagnosis {
   std::optional<Probe> probe;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
-  // where an artifact was asked about
+  // with an artifact
   std::optional<HostCode> host_code;
 
   bool good() const {
@@ -197,7 +197,7 @@ Probe probe_devices(Runtime& runtime) {
 
 std::string probe_text(const Probe& probe) {
   std::string text = "\nprobe\n";
-  for (const std::string& device : probe.devices) text += concat("  THERE    ", device, "\n");
+  for (const std::string& device : probe.devices) text += concat("  FOUND    ", device, "\n");
   for (const std::string& problem : probe.problems) text += concat("  FAILED   ", problem, "\n");
   return text;
 }
@@ -307,7 +307,7 @@ int doctor(const DoctorOptions& options, const Globals& globals) {
     if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
     if (diagnosis->probe) text += probe_text(*diagnosis->probe);
     if (diagnosis->payloads) text += payload_checks_text(*diagnosis->payloads);
-    // names in it come from files
+    // Escaped: names in the text come from files.
     print(escaped_lines(text));
   }
   return diagnosis->good() ? kDone : kFailed;

@@ -132,7 +132,7 @@ TEST_P(WithoutDriver, IsDiagnosed) {
     EXPECT_THAT(looked.out, AllOf(HasSubstr("CHOSEN"), Not(HasSubstr("probe"))));
     EXPECT_THAT(probed.out, HasSubstr(std::string("  FAILED   ") + GetParam().sought));
   }
-  EXPECT_THAT(probed.out, HasSubstr("\nprobe\n  THERE    cpu:0\n"));
+  EXPECT_THAT(probed.out, HasSubstr("\nprobe\n  FOUND    cpu:0\n"));
 }
 
 TEST_P(WithoutDriver, RefusesToRunThere) {
