@@ -21,7 +21,7 @@ constexpr std::uint64_t data_alignment = 64;
 constexpr std::uint32_t max_header = max_npy_front - 12;
 
 template <class... Parts>
-Failure refuse(std::uint64_t at, const Parts&... parts) {
+Failure refuse_npy(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("NPY_HEADER");
 }
 
@@ -45,18 +45,18 @@ class HeaderText {
   }
   Status expect(char wanted, std::string_view where) {
     if (take(wanted)) return {};
-    return refuse(offset(), "npy header: ", found(), " ", where, ", expected '", wanted, "'");
+    return refuse_npy(offset(), "npy header: ", found(), " ", where, ", expected '", wanted, "'");
   }
   // Reads a quoted text without escapes, which keys and plain types do not contain.
   Result<std::string_view> text(std::string_view what) {
     const char quote = peek();
     const std::uint64_t start = offset();
     if (quote != '\'' && quote != '"') {
-      return refuse(start, "npy header: ", found(), " where ", what, " belongs");
+      return refuse_npy(start, "npy header: ", found(), " where ", what, " belongs");
     }
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) {
-      return refuse(start, "npy header: ", what, " has no closing quote");
+      return refuse_npy(start, "npy header: ", what, " has no closing quote");
     }
     const std::string_view inner = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
@@ -72,7 +72,8 @@ class HeaderText {
         return value;
       }
     }
-    return refuse(offset(), "npy header: ", found(), " where ", what, " belongs, True or False");
+    return refuse_npy(offset(), "npy header: ", found(), " where ", what,
+                      " belongs, True or False");
   }
   Result<std::int64_t> extent() {
     peek();
@@ -80,10 +81,10 @@ class HeaderText {
     const char* const first = text_.data() + at_;
     const auto [end, wrong] = std::from_chars(first, text_.data() + text_.size(), value);
     if (wrong == std::errc::invalid_argument || value < 0) {
-      return refuse(offset(), "npy header: ", found(), " where an extent of the shape belongs");
+      return refuse_npy(offset(), "npy header: ", found(), " where an extent of the shape belongs");
     }
     if (wrong != std::errc()) {
-      return refuse(offset(), "npy header: an extent of the shape is above ", INT64_MAX);
+      return refuse_npy(offset(), "npy header: an extent of the shape is above ", INT64_MAX);
     }
     at_ += static_cast<std::size_t>(end - first);
     return value;
@@ -105,7 +106,8 @@ Result<std::vector<std::int64_t>> read_shape(HeaderText& in) {
   GANTRY_CHECK(in.expect('(', "where the shape begins"));
   while (!in.take(')')) {
     if (shape.size() == max_array_dimensions) {
-      return refuse(start, "npy header: shape has more than ", max_array_dimensions, " extents");
+      return refuse_npy(start, "npy header: shape has more than ", max_array_dimensions,
+                        " extents");
     }
     GANTRY_TRY(const std::int64_t extent, in.extent());
     shape.push_back(extent);
@@ -144,7 +146,7 @@ Status read_field(HeaderText& in, Header& header) {
   in.peek();
   const bool again = (key == "descr" && header.dtype) || (key == "shape" && header.has_shape) ||
                      (key == "fortran_order" && header.fortran_order);
-  if (again) return refuse(key_at, "npy header: key ", quoted(key), " occurs twice");
+  if (again) return refuse_npy(key_at, "npy header: key ", quoted(key), " occurs twice");
   if (key == "descr") {
     GANTRY_TRY(header.dtype, read_descr(in));
   } else if (key == "fortran_order") {
@@ -153,15 +155,15 @@ Status read_field(HeaderText& in, Header& header) {
     GANTRY_TRY(header.shape, read_shape(in));
     header.has_shape = true;
   } else {
-    return refuse(key_at, "npy header: key is ", quoted(key),
-                  ", keys are descr, fortran_order, shape");
+    return refuse_npy(key_at, "npy header: key is ", quoted(key),
+                      ", keys are descr, fortran_order, shape");
   }
   return {};
 }
 
 Result<Header> read_header(std::string_view text, std::uint64_t text_at) {
   if (!text.ends_with('\n')) {
-    return refuse(text_at + text.size(), "npy header does not end with a newline");
+    return refuse_npy(text_at + text.size(), "npy header does not end with a newline");
   }
   HeaderText in(text.substr(0, text.size() - 1), text_at);
   Header header;
@@ -173,12 +175,12 @@ Result<Header> read_header(std::string_view text, std::uint64_t text_at) {
     break;
   }
   if (in.peek() != '\0' || in.offset() != text_at + text.size() - 1) {
-    return refuse(in.offset(), "npy header goes on behind '}'");
+    return refuse_npy(in.offset(), "npy header goes on behind '}'");
   }
   for (const auto& [there, key] : {std::pair(header.dtype.has_value(), "descr"),
                                    std::pair(header.fortran_order.has_value(), "fortran_order"),
                                    std::pair(header.has_shape, "shape")}) {
-    if (!there) return refuse(text_at, "npy header has no key \"", key, "\"");
+    if (!there) return refuse_npy(text_at, "npy header has no key \"", key, "\"");
   }
   return header;
 }
@@ -189,7 +191,7 @@ Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front) {
   ByteReader in(front);
   GANTRY_TRY(const auto magic, in.read_bytes(npy_magic.size(), "npy magic"));
   if (!std::ranges::equal(magic, npy_magic, {}, {}, [](char c) { return std::uint8_t(c); })) {
-    return refuse(0, "npy magic is wrong, expected 0x93 \"NUMPY\"");
+    return refuse_npy(0, "npy magic is wrong, expected 0x93 \"NUMPY\"");
   }
   const std::uint64_t version_at = in.offset();
   GANTRY_TRY(const std::uint8_t major, in.read_u8("npy major version"));
@@ -207,7 +209,7 @@ Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front) {
     GANTRY_TRY(length, in.read_u32("npy header length"));
   }
   if (length > max_header) {
-    return refuse(length_at, "npy header length is ", length, ", maximum is ", max_header);
+    return refuse_npy(length_at, "npy header length is ", length, ", maximum is ", max_header);
   }
   const std::uint64_t text_at = in.offset();
   GANTRY_TRY(const auto text, in.read_bytes(length, "npy header"));
@@ -219,7 +221,7 @@ Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front) {
   }
 
   const Result<std::uint64_t> size = tensor_bytes(header.shape, *header.dtype);
-  if (!size.ok()) return refuse(text_at, "npy shape: ", size.error().message);
+  if (!size.ok()) return refuse_npy(text_at, "npy shape: ", size.error().message);
   return ArrayHeader{*header.dtype, std::move(header.shape), in.offset(), *size};
 }
 
@@ -228,7 +230,7 @@ Result<ArrayRecord> read_npy(std::span<const std::uint8_t> bytes) {
   ByteReader in(bytes.subspan(header.data_at), header.data_at);
   ArrayRecord array{header.dtype, std::move(header.shape), {}, header.data_at};
   GANTRY_TRY(array.data, in.read_bytes(header.data_bytes, "npy data"));
-  if (!in.at_end()) return refuse(in.offset(), in.left(), " bytes follow the npy data");
+  if (!in.at_end()) return refuse_npy(in.offset(), in.left(), " bytes follow the npy data");
   return array;
 }
 

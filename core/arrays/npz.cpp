@@ -19,7 +19,7 @@ constexpr std::uint64_t usual_npy_front = 256;
 
 // Returns an error with the offset of the member's directory entry.
 template <class... Parts>
-Failure refuse(Code code, const ZipMember& member, const Parts&... parts) {
+Failure refuse_npz(Code code, const ZipMember& member, const Parts&... parts) {
   Failure failure = fail(code, "npz member ", quoted(member.name), parts...).with_reason("NPZ");
   failure.error().offset = member.entry_at;
   return failure;
@@ -28,26 +28,26 @@ Failure refuse(Code code, const ZipMember& member, const Parts&... parts) {
 // room     [in]   limits.bytes less the size of the earlier members
 Status check_member(const ZipMember& member, std::uint64_t room, const NpzLimits& limits) {
   if ((member.flags & zip_encrypted) != 0) {
-    return refuse(Code::unsupported, member, " is encrypted");
+    return refuse_npz(Code::unsupported, member, " is encrypted");
   }
   if (!member.name.ends_with(npz_suffix)) {
-    return refuse(Code::unsupported, member, " is not an .npy file");
+    return refuse_npz(Code::unsupported, member, " is not an .npy file");
   }
   if (member.method != zip_stored && member.method != zip_deflated) {
-    return refuse(Code::unsupported, member, ": compression is ", member.method,
-                  ", known are 0 (stored) and 8 (deflate)");
+    return refuse_npz(Code::unsupported, member, ": compression is ", member.method,
+                      ", known are 0 (stored) and 8 (deflate)");
   }
   if (member.method == zip_stored && member.bytes != member.packed_bytes) {
-    return refuse(Code::malformed, member, " is stored: size is ", member.bytes,
-                  ", packed size is ", member.packed_bytes);
+    return refuse_npz(Code::malformed, member, " is stored: size is ", member.bytes,
+                      ", packed size is ", member.packed_bytes);
   }
   if (member.bytes / max_deflate_ratio > member.packed_bytes) {
-    return refuse(Code::malformed, member, ": size is ", member.bytes, ", deflate gives ",
-                  member.packed_bytes, " bytes at most ", max_deflate_ratio, " times over");
+    return refuse_npz(Code::malformed, member, ": size is ", member.bytes, ", deflate gives ",
+                      member.packed_bytes, " bytes at most ", max_deflate_ratio, " times over");
   }
   if (member.bytes > room) {
-    return refuse(Code::exhausted, member, ": size is ", member.bytes, ", room for ", room, " of ",
-                  limits.bytes);
+    return refuse_npz(Code::exhausted, member, ": size is ", member.bytes, ", room for ", room,
+                      " of ", limits.bytes);
   }
   return {};
 }
@@ -62,7 +62,7 @@ Result<NpzReader> NpzReader::over(std::span<const std::uint8_t> bytes, const Npz
     GANTRY_CHECK(check_member(member, room, limits));
     room -= member.bytes;
     if (!names.insert(member.name).second) {
-      return refuse(Code::malformed, member, " occurs twice");
+      return refuse_npz(Code::malformed, member, " occurs twice");
     }
   }
   return NpzReader(bytes, std::move(members));
@@ -83,8 +83,8 @@ Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
     return std::move(header).failure().at("while reading npz member ", quoted(member.name));
   }
   if (header->data_bytes != member.bytes - header->data_at) {
-    return refuse(Code::malformed, member, ": data are ", member.bytes - header->data_at,
-                  " bytes, dtype and shape require ", header->data_bytes);
+    return refuse_npz(Code::malformed, member, ": data are ", member.bytes - header->data_at,
+                      " bytes, dtype and shape require ", header->data_bytes);
   }
   return header;
 }

@@ -16,7 +16,7 @@ constexpr std::uint64_t min_archive_bytes =
     sizeof(ZipLocalHeader) + sizeof(ZipDirectoryEntry) + sizeof(ZipEnd);
 
 template <class... Parts>
-Failure refuse(std::uint64_t at, const Parts&... parts) {
+Failure refuse_directory(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("NPZ");
 }
 
@@ -37,7 +37,7 @@ Result<ZipEnd> find_end(std::span<const std::uint8_t> bytes, std::uint64_t& end_
     GANTRY_TRY(const auto end, in.read_record<ZipEnd>("npz end record"));
     if (end.signature == ZipEnd::expected && end.comment_bytes == in.left()) return end;
   }
-  return refuse(first, "npz is not a zip archive: it has no directory at its end");
+  return refuse_directory(first, "npz is not a zip archive: it has no directory at its end");
 }
 
 // Replaces the numbers of the plain end record by those of a zip64 end record before it, if there
@@ -51,9 +51,9 @@ Status read_zip64_end(std::span<const std::uint8_t> bytes, Directory& directory)
   GANTRY_TRY(const auto locator, in.read_record<Zip64Locator>("npz zip64 locator"));
   if (locator.signature != Zip64Locator::expected) return {};
   if (end.signature != Zip64End::expected || locator.end_at != at) {
-    return refuse(at, "npz zip64 end record: signature is ", Hex{end.signature}, ", offset is ",
-                  std::uint64_t{locator.end_at}, ", expected ", Hex{Zip64End::expected}, " and ",
-                  at);
+    return refuse_directory(at, "npz zip64 end record: signature is ", Hex{end.signature},
+                            ", offset is ", std::uint64_t{locator.end_at}, ", expected ",
+                            Hex{Zip64End::expected}, " and ", at);
   }
   directory = {end.count, end.directory_bytes, end.directory_at, at};
   return {};
@@ -63,16 +63,17 @@ Result<Directory> find_directory(std::span<const std::uint8_t> bytes) {
   std::uint64_t end_at = 0;
   GANTRY_TRY(const ZipEnd end, find_end(bytes, end_at));
   if (end.disk != 0 || end.directory_disk != 0) {
-    return refuse(end_at, "npz is one of several files: disk is ", int{end.disk},
-                  ", disk of the directory is ", int{end.directory_disk}, ", expected 0");
+    return refuse_directory(end_at, "npz is one of several files: disk is ", int{end.disk},
+                            ", disk of the directory is ", int{end.directory_disk}, ", expected 0");
   }
   Directory directory{end.count, end.directory_bytes, end.directory_at, end_at};
   if (end.count == zip_max16 || end.directory_bytes == zip_max32 || end.directory_at == zip_max32) {
     GANTRY_CHECK(read_zip64_end(bytes, directory));
   }
   if (directory.at > directory.end_at || directory.bytes != directory.end_at - directory.at) {
-    return refuse(directory.end_at, "npz directory: offset is ", directory.at, ", size is ",
-                  directory.bytes, ", expected to end at ", directory.end_at);
+    return refuse_directory(directory.end_at, "npz directory: offset is ", directory.at,
+                            ", size is ", directory.bytes, ", expected to end at ",
+                            directory.end_at);
   }
   return directory;
 }
@@ -98,8 +99,8 @@ Result<ZipMember> read_entry(ByteReader& in) {
   member.entry_at = in.offset();
   GANTRY_TRY(const auto entry, in.read_record<ZipDirectoryEntry>("npz directory entry"));
   if (entry.signature != ZipDirectoryEntry::expected) {
-    return refuse(member.entry_at, "npz directory entry: signature is ", Hex{entry.signature},
-                  ", expected ", Hex{ZipDirectoryEntry::expected});
+    return refuse_directory(member.entry_at, "npz directory entry: signature is ",
+                            Hex{entry.signature}, ", expected ", Hex{ZipDirectoryEntry::expected});
   }
   GANTRY_TRY(const auto name, in.read_bytes(entry.fields.name_bytes, "npz member name"));
   GANTRY_TRY(const ByteReader extra, in.sub_reader(entry.fields.extra_bytes, "npz extra fields"));
@@ -127,9 +128,9 @@ Status set_ends(std::vector<ZipMember>& members, std::uint64_t directory_at) {
     const std::uint64_t room = end_at - std::min(member->header_at, end_at);
     const std::uint64_t front = sizeof(ZipLocalHeader) + member->name.size();
     if (front > room || member->packed_bytes > room - front) {
-      return refuse(member->entry_at, "npz member ", quoted(member->name), ": packed size is ",
-                    member->packed_bytes, " after a header of ", front, ", room for ", room,
-                    " at offset ", member->header_at);
+      return refuse_directory(member->entry_at, "npz member ", quoted(member->name),
+                              ": packed size is ", member->packed_bytes, " after a header of ",
+                              front, ", room for ", room, " at offset ", member->header_at);
     }
     end_at = member->header_at;
   }
@@ -141,12 +142,13 @@ Status set_ends(std::vector<ZipMember>& members, std::uint64_t directory_at) {
 Result<std::vector<ZipMember>> read_zip_directory(std::span<const std::uint8_t> bytes,
                                                   std::uint64_t max_members) {
   if (bytes.size() < min_archive_bytes) {
-    return refuse(0, "npz has ", bytes.size(), " bytes, minimum is ", min_archive_bytes);
+    return refuse_directory(0, "npz has ", bytes.size(), " bytes, minimum is ", min_archive_bytes);
   }
   GANTRY_TRY(const Directory directory, find_directory(bytes));
   const std::uint64_t room = directory.bytes / sizeof(ZipDirectoryEntry);
   if (directory.count > room) {
-    return refuse(directory.end_at, "npz has ", directory.count, " members, room for ", room);
+    return refuse_directory(directory.end_at, "npz has ", directory.count, " members, room for ",
+                            room);
   }
   if (directory.count > max_members) {
     return exhausted("npz has ", directory.count, " members, maximum is ", max_members)
@@ -167,8 +169,8 @@ Result<std::vector<ZipMember>> read_zip_directory(std::span<const std::uint8_t> 
     members.push_back(*member);
   }
   if (!in.at_end()) {
-    return refuse(in.offset(), "npz directory: ", in.left(), " bytes follow its ", directory.count,
-                  " members");
+    return refuse_directory(in.offset(), "npz directory: ", in.left(), " bytes follow its ",
+                            directory.count, " members");
   }
   GANTRY_CHECK(set_ends(members, directory.at));
   return members;

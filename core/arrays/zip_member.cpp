@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_at_once = 1u << 30;
 
 template <class... Parts>
-Failure refuse(const ZipMember& member, std::uint64_t at, const Parts&... parts) {
+Failure refuse_member(const ZipMember& member, std::uint64_t at, const Parts&... parts) {
   return malformed(at, "npz member ", quoted(member.name), ": ", parts...).with_reason("NPZ");
 }
 
@@ -34,17 +34,17 @@ Result<std::span<const std::uint8_t>> find_packed_data(std::span<const std::uint
   ByteReader in(archive.subspan(at, member.end_at - at), at);
   GANTRY_TRY(const auto header, in.read_record<ZipLocalHeader>("npz local header"));
   if (header.signature != ZipLocalHeader::expected) {
-    return refuse(member, at, "signature of the local header is ", Hex{header.signature},
-                  ", expected ", Hex{ZipLocalHeader::expected});
+    return refuse_member(member, at, "signature of the local header is ", Hex{header.signature},
+                         ", expected ", Hex{ZipLocalHeader::expected});
   }
   if (header.fields.method != member.method) {
-    return refuse(member, at, "compression in the local header is ", int{header.fields.method},
-                  ", the directory has ", member.method);
+    return refuse_member(member, at, "compression in the local header is ",
+                         int{header.fields.method}, ", the directory has ", member.method);
   }
   GANTRY_TRY(const auto bytes, in.read_bytes(header.fields.name_bytes, "npz local name"));
   const std::string_view name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (name != member.name) {
-    return refuse(member, at, "name in the local header is ", quoted(name));
+    return refuse_member(member, at, "name in the local header is ", quoted(name));
   }
   GANTRY_CHECK(in.skip(header.fields.extra_bytes, "npz local extra fields"));
   return in.read_bytes(member.packed_bytes, "npz packed data");
@@ -90,8 +90,8 @@ Result<std::size_t> ZipMemberReader::inflate_some(std::span<std::uint8_t> to) {
   if (code == Z_MEM_ERROR) return no_memory(*member_);
   // Z_BUF_ERROR: no progress was possible.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-    return refuse(*member_, member_->header_at, "packed data are wrong after ", done_,
-                  " bytes: ", stream_->msg != nullptr ? stream_->msg : "no deflated data");
+    return refuse_member(*member_, member_->header_at, "packed data are wrong after ", done_,
+                         " bytes: ", stream_->msg != nullptr ? stream_->msg : "no deflated data");
   }
   return out - stream_->avail_out;
 }
@@ -107,8 +107,8 @@ Status ZipMemberReader::read(std::span<std::uint8_t> to) {
     done_ += size;
     to = to.subspan(size);
     if (size == 0 && (stream_ended_ || packed_.empty())) {
-      return refuse(*member_, member_->entry_at, "packed data end after ", done_,
-                    " bytes, size is ", member_->bytes);
+      return refuse_member(*member_, member_->entry_at, "packed data end after ", done_,
+                           " bytes, size is ", member_->bytes);
     }
   }
   return {};
@@ -124,15 +124,15 @@ std::span<const std::uint8_t> ZipMemberReader::view(std::uint64_t size) {
 
 Status ZipMemberReader::finish() {
   if (crc_ != member_->crc) {
-    return refuse(*member_, member_->entry_at, "checksum of the data is ", Hex{crc_},
-                  ", the directory has ", Hex{member_->crc});
+    return refuse_member(*member_, member_->entry_at, "checksum of the data is ", Hex{crc_},
+                         ", the directory has ", Hex{member_->crc});
   }
   if (stream_ == nullptr) return {};
   std::uint8_t next = 0;
   GANTRY_TRY(const std::size_t size, inflate_some({&next, 1}));
   if (size == 0 && stream_ended_ && packed_.empty()) return {};
-  return refuse(*member_, member_->entry_at, "packed data do not end after ", done_,
-                " bytes and packed size ", member_->packed_bytes);
+  return refuse_member(*member_, member_->entry_at, "packed data do not end after ", done_,
+                       " bytes and packed size ", member_->packed_bytes);
 }
 
 }  // namespace gantry

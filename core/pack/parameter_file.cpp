@@ -40,7 +40,7 @@ Result<Bytes> bytes_of(const Data& data) {
 
 Status transpose(Parameter& parameter) {
   if (parameter.shape.size() != 2) {
-    return invalid("array is ", type_text({parameter.dtype, parameter.shape}),
+    return invalid("array is ", type_text(parameter.dtype, parameter.shape),
                    ", only a matrix can be transposed");
   }
   const auto rows = static_cast<std::size_t>(parameter.shape[0]);
