@@ -48,9 +48,8 @@ static inline void gantry_retain(gantry_object* object) {
 // Releases a strong reference. The last one runs the deleter on this thread.
 static inline void gantry_release(gantry_object* object) {
   const uint64_t one_weak = (uint64_t)1 << 32;
-  const uint64_t before = __atomic_fetch_sub(&object->counts, (uint64_t)1, __ATOMIC_RELEASE);
+  const uint64_t before = __atomic_fetch_sub(&object->counts, (uint64_t)1, __ATOMIC_ACQ_REL);
   if ((before & UINT32_MAX) != 1) return;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (before >> 32 == 1) {
     object->deleter(object, GANTRY_DELETE_CONTENT | GANTRY_DELETE_MEMORY);
     return;
