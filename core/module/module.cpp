@@ -56,21 +56,28 @@ void delete_node(void* object, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_MEMORY) != 0) free_node(object);
 }
 
+// Empty while the node is unbound, because bind() may be writing it on another thread.
+std::string_view plugin_of(const ModuleNode& node) {
+  return node.table.load(std::memory_order_acquire) != nullptr ? node.plugin : std::string_view();
+}
+
 }  // namespace
 
-bool may_call(const ModuleNode& node) { return plugins_may_run() || node.plugin.empty(); }
+bool may_call(const ModuleNode& node) { return plugins_may_run() || plugin_of(node).empty(); }
 
 std::string location_of(const ModuleNode& node) {
   if (node.index != ModuleNode::kNoIndex)
     return location_of_entry(node.index, node.type_key, node.artifact->name);
   std::string location = concat("module ", quoted(node.type_key));
-  return node.plugin.empty() ? location : concat(location, " made by ", node.plugin);
+  const std::string_view plugin = plugin_of(node);
+  return plugin.empty() ? location : concat(location, " made by ", plugin);
 }
 
 std::string described(const ModuleNode& node) {
   std::string location = location_of(node);
-  if (node.plugin.empty() || node.index == ModuleNode::kNoIndex) return location;
-  return concat(location, " (plugin ", node.plugin, ")");
+  const std::string_view plugin = plugin_of(node);
+  if (plugin.empty() || node.index == ModuleNode::kNoIndex) return location;
+  return concat(location, " (plugin ", plugin, ")");
 }
 
 Result<Ref<ModuleNode>> new_module_node(std::shared_ptr<const Artifact> artifact,

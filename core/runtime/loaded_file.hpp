@@ -30,6 +30,8 @@ class LoadedFiles {
     WeakRef<ModuleNode> root;
   };
 
+  static bool is_released(const std::shared_ptr<File>& file);
+
   std::mutex mutex_;
   std::map<FileIdentity, std::shared_ptr<File>> files_;
 };
