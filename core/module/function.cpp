@@ -28,7 +28,7 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
                                          std::int32_t device_type, Pin pin) {
   if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
     return bug(parent ? described(*parent) : std::string("a global"),
-               " gives a function without `call`")
+               " returns a function without `call`")
         .with_reason("TABLE_INCOMPLETE");
   }
   auto* function = new (std::nothrow) FunctionObject;

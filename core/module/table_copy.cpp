@@ -190,7 +190,7 @@ Status fill(void* copy, std::span<const Location> locations, std::string_view su
     const auto owner = std::find_if(locations.begin(), locations.end(), [&](const Location& other) {
       return other.offset == location.required_by;
     });
-    return missing(subject, location, concat(", which goes with ", owner->name));
+    return missing(subject, location, concat(", which is required with ", owner->name));
   }
   for (const Location& location : locations) {
     if (location.rule == Rule::optional && !pointer_at(copy, location.offset)) {

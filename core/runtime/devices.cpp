@@ -82,7 +82,7 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
   auto text = text_of(value);
   if (text.ok()) return text;
   Error error = std::move(text).error();
-  error.message = concat(subject, " gives ", error.message);
+  error.message = concat(subject, " returns ", error.message);
   return error;
 }
 

@@ -89,7 +89,7 @@ gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_byt
   return abi_boundary(status, [&]() -> Status {
     if (kind == GANTRY_STRING && !is_utf8(text_of(text))) {
       return invalid("text_new: plugin ", PluginHost::of(host).plugin,
-                     " gives a string that is not UTF-8, ", quoted(text_of(text)),
+                     " passes a string that is not UTF-8, ", quoted(text_of(text)),
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .with_reason("TEXT_UTF8");
     }

@@ -72,7 +72,7 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
     if (key.name == library_key) continue;
     // The entry follows a payload of unknown length, whose own key is reported.
     if (key.name.empty()) {
-      key.missing = "it lies behind a payload of unknown length";
+      key.missing = "it follows a payload of unknown length";
       continue;
     }
     wanted.push_back(&key);

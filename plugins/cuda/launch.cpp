@@ -61,7 +61,7 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
   Status allowed = driver.call(driver.function_set_attribute, loaded.function,
                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted);
   if (!allowed.ok()) {
-    allowed.error().at("kernel ", quoted(kernel.signature->name()), " wants ", bytes,
+    allowed.error().at("kernel ", quoted(kernel.signature->name()), " requires ", bytes,
                        " bytes of dynamic shared memory for each block of ", device.text());
     return allowed;
   }

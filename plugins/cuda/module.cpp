@@ -53,7 +53,7 @@ void add_log(Error& error, std::string_view log) {
 // Rejects unsupported launch tags when the kernel is looked up, not when it is called.
 Status check_launch(const KernelCall& call) {
   const auto refuse = [&](std::string_view what) {
-    return unsupported("kernel ", quoted(call.name()), " wants ", what,
+    return unsupported("kernel ", quoted(call.name()), " requires ", what,
                        ", which this version of gantry.cuda does not launch")
         .with_reason("LAUNCH_TAG");
   };
@@ -116,9 +116,9 @@ Error Module::explain(const Device& device, CUresult result, const std::string& 
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
     error = wrong_architecture(device).native("CUDA", result);
   } else if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || (is_of_code && has_later)) {
-    const std::string up_to =
-        latest == Architecture{} ? ""
-                                 : concat(" and knows PTX up to ", latest.major, '.', latest.minor);
+    const std::string up_to = latest == Architecture{} ? ""
+                                                       : concat(" and supports PTX up to ",
+                                                                latest.major, '.', latest.minor);
     error = unavailable("cuda: payload has ", payload_.image.text(), ", the driver of ",
                         device.text(), " is CUDA ", driver.version_text(), up_to,
                         "; install a later driver, or export the model with a CUDA Toolkit of "

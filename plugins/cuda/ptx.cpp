@@ -109,7 +109,7 @@ Result<Image> read_ptx(ByteReader in) {
   text = text.substr(0, last + 1);
   const std::size_t nul = text.find('\0');
   if (nul != std::string_view::npos) {
-    return malformed(start + nul, "PTX holds a NUL at ", nul, " of ", text.size(),
+    return malformed(start + nul, "PTX contains a NUL at ", nul, " of ", text.size(),
                      " bytes, expected text")
         .with_reason("BLOB_FORMAT");
   }

@@ -80,7 +80,7 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
         std::string given;
         for (const gantry_device_id device : devices)
           given += concat(given.empty() ? "" : ", ", device.type, ":", device.index);
-        return invalid("graph wants a device of type ", type, " for entry ", e,
+        return invalid("graph requires a device of type ", type, " for entry ", e,
                        ", devices given are ", given)
             .with_reason("DEVICE");
       }

@@ -58,7 +58,7 @@ gantry::Result<std::shared_ptr<Buffer>> Memory::find(void* handle, std::uint64_t
   if (found == buffers_.end()) {
     return gantry::invalid("abacus:", device_, ": ",
                            gantry::Hex{reinterpret_cast<std::uintptr_t>(handle)},
-                           " is no memory of this device")
+                           " is not memory of this device")
         .with_reason("DEVICE_MEMORY");
   }
   const std::uint64_t room = found->second->size();

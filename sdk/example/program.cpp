@@ -100,9 +100,9 @@ class Reader {
     GANTRY_CHECK(end_program());
     kernel_ = kernels_.find(name);
     if (kernel_ == nullptr) {
-      return refuse("program ", gantry::quoted(name), " is no kernel of the table");
+      return refuse("program ", gantry::quoted(name), " is not a kernel of the table");
     }
-    if (find(name) != nullptr) return refuse("program ", gantry::quoted(name), " comes twice");
+    if (find(name) != nullptr) return refuse("program ", gantry::quoted(name), " occurs twice");
     programs_.push_back({std::string(name), {}});
     depth_ = 0;
     return {};
@@ -122,7 +122,7 @@ class Reader {
         break;
       case Operand::number: {
         const auto number = number_in<float>(operand);
-        if (!number) return refuse(gantry::quoted(operand), " is no number");
+        if (!number) return refuse(gantry::quoted(operand), " is not a number");
         step.number = *number;
         break;
       }
@@ -136,7 +136,7 @@ class Reader {
         }
         const bool is_of_buffer = known.operand == Operand::buffer;
         if (is_buffer(kernel_->parameters[*parameter]) != is_of_buffer) {
-          return refuse("parameter ", *parameter, " is no ", is_of_buffer ? "buffer" : "number");
+          return refuse("parameter ", *parameter, " is not a ", is_of_buffer ? "buffer" : "number");
         }
         step.parameter = *parameter;
         break;

@@ -87,11 +87,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
               Code::malformed, "FUNCTION_MISSING", "destroy"},
         Wrong{"AShortFunctionTable", [](Breaker& b) { b.function_table = &kShortFunction; },
-              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+              Code::bug, "TABLE_INCOMPLETE", "returns a function without `call`"},
         Wrong{"AFunctionWithoutCall", [](Breaker& b) { b.function_table = &kNoCall; }, Code::bug,
-              "TABLE_INCOMPLETE", "gives a function without `call`"},
+              "TABLE_INCOMPLETE", "returns a function without `call`"},
         Wrong{"AFunctionWithoutTable", [](Breaker& b) { b.function_without_table = true; },
-              Code::bug, "TABLE_INCOMPLETE", "gives a function without `call`"},
+              Code::bug, "TABLE_INCOMPLETE", "returns a function without `call`"},
         Wrong{"AShortFunctionInfo", [](Breaker& b) { b.function_info = &kShortInfo; },
               Code::malformed, "STRUCT_SIZE",
               "gantry_function_info has struct_size 8, minimum is 40"},
@@ -103,10 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
               "reports that it has consumed 0 bytes"},
         Wrong{"ACodeThatIsNone",
               [](Breaker& b) { b.fails_in = "load_binary", b.code = 99, b.error_text = "?"; },
-              Code::bug, "STATUS_CODE", "returns 99, which is no code"},
+              Code::bug, "STATUS_CODE", "returns 99, which is not a code"},
         Wrong{"ANegativeCode",
               [](Breaker& b) { b.fails_in = "create", b.code = -1, b.error_text = "?"; }, Code::bug,
-              "CREATE_FAILED", "returns -1, which is no code"},
+              "CREATE_FAILED", "returns -1, which is not a code"},
         Wrong{"WritingAModuleAlthoughItFails",
               [](Breaker& b) {
                 b.fails_in = "load_binary", b.error_text = "no", b.writes_although_it_fails = true;
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
                   return host->function_new(host, nullptr, {nullptr, &kNoCall}, 0, result, status);
                 };
               },
-              Code::bug, "TABLE_INCOMPLETE", "a global gives a function without `call`"},
+              Code::bug, "TABLE_INCOMPLETE", "a global returns a function without `call`"},
         Wrong{
             "MakingAModuleWithAShortTable",
             [](Breaker& b) {
@@ -197,18 +197,18 @@ INSTANTIATE_TEST_SUITE_P(
               Code::bug, "DEVICE_ALLOC",
               "alloc of 16 bytes returns an address that is not a multiple of "},
         Wrong{"SayingNothing", [](Breaker& b) { b.fails_in = "load_binary"; }, Code::unavailable,
-              "TEST", "fails as unavailable and gives no reason"},
+              "TEST", "fails as unavailable without a reason"},
         Wrong{"ATextThatIsNotUtf8",
               [](Breaker& b) { b.fails_in = "load_binary", b.error_text = "caf\xe9"; },
               Code::unavailable, "TEST", "caf\\xe9"},
         Wrong{"ATextThatIsNotUtf8InCreate",
               [](Breaker& b) { b.fails_in = "create", b.error_text = "\xff"; }, Code::unavailable,
-              "CREATE_FAILED", "create of plugin test.breaker gives a text that is not UTF-8"},
+              "CREATE_FAILED", "create of plugin test.breaker returns a text that is not UTF-8"},
         Wrong{"ATextThatIsNotUtf8InACall",
               [](Breaker& b) { b.fails_in = "call", b.error_text = "caf\xe9"; }, Code::unavailable,
-              "TEST", "gives a text that is not UTF-8"},
+              "TEST", "returns a text that is not UTF-8"},
         Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
-              "TEXT_UTF8", "gives a string that is not UTF-8"}),
+              "TEXT_UTF8", "passes a string that is not UTF-8"}),
     [](const auto& test) { return test.param.name; });
 
 // Device attributes are listed for users: a table that breaks the rules adds a problem and does not
@@ -242,15 +242,15 @@ INSTANTIATE_TEST_SUITE_P(
                        [](auto*, auto*) -> gantry_code { throw std::runtime_error("thrown"); },
                        "throws: thrown"},
         WrongAttribute{"ACodeThatIsNone", [](auto*, auto*) -> gantry_code { return 77; },
-                       "returns 77, which is no code"},
+                       "returns 77, which is not a code"},
         WrongAttribute{"AKindThatIsNone", [](auto* value, auto*) { return answer(value, 99, 8); },
-                       "gives a value that is of kind 99, expected a number or a text"},
+                       "returns a value that is of kind 99, expected a number or a text"},
         WrongAttribute{"ALentText",
                        [](auto* value, auto*) { return answer(value, GANTRY_CSTRING, 8); },
-                       "gives a value that is a string, expected a number or a text"},
+                       "returns a value that is a string, expected a number or a text"},
         WrongAttribute{"ATextThatIsNotThere",
                        [](auto* value, auto*) { return answer(value, GANTRY_STRING); },
-                       "gives a text at address 0"},
+                       "returns a text at address 0"},
         WrongAttribute{"ATextThatIsNotUtf8",
                        [](gantry_value* value, gantry_status* status) {
                          const gantry_host* host = breaker().host;
@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                          value->object->kind = value->kind = GANTRY_STRING;
                          return code;
                        },
-                       "gives a text that is not UTF-8, no more caf\\xe9"}),
+                       "returns a text that is not UTF-8, no more caf\\xe9"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -181,7 +181,7 @@ class StatusBuffer {
   Error error(gantry_code code, std::string_view subject) const {
     if (thrown_) return bug(subject, " throws: ", shown_utf8(text())).with_reason("EXCEPTION");
     if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
-      return bug(subject, " returns ", code, ", which is no code").with_reason("STATUS_CODE");
+      return bug(subject, " returns ", code, ", which is not a code").with_reason("STATUS_CODE");
     }
     Error error;
     error.code = static_cast<Code>(code);
@@ -192,10 +192,10 @@ class StatusBuffer {
       error.native_domain = field(status_.native_domain);
       error.native_code = status_.native_code;
       error.raised = ObjectRef::share(status_.error);
-      if (!is_utf8(text())) error.at(subject, " gives a text that is not UTF-8");
+      if (!is_utf8(text())) error.at(subject, " returns a text that is not UTF-8");
     }
     if (error.message.empty())
-      error.message = concat(subject, " fails as ", name_of(error.code), " and gives no reason");
+      error.message = concat(subject, " fails as ", name_of(error.code), " without a reason");
     return error;
   }
 

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
             "code of 7 bytes begins with \"PK\\x03\\x04\", expected PTX text, a cubin "
             "(\"\\x7fELF\") or a fatbin (\"P\\xedU\\xba\")"},
         Bad{"PtxWithANulInside", text_bytes(std::string(".version 8.0\0.target sm_75", 26)), 12,
-            "BLOB_FORMAT", "PTX holds a NUL at 12 of 26 bytes, expected text"},
+            "BLOB_FORMAT", "PTX contains a NUL at 12 of 26 bytes, expected text"},
         Bad{"PtxOfCommentsOnly", text_bytes("// ptx"), 6, "BLOB_FORMAT",
             "PTX has \"\", expected .version"},
         Bad{"PtxWithoutAnEndOfItsComment", text_bytes("/* ptx"), 6, "BLOB_FORMAT",

@@ -149,10 +149,11 @@ TEST_F(Launches, RejectSharedMemoryAboveTheDevicesLimit) {
 
   ASSERT_FALSE(called.ok());
   EXPECT_EQ(called.error().code, Code::invalid);
-  EXPECT_EQ(called.error().message,
-            "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  kernel "
-            "\"empty_kernel\" wants 204800 bytes of dynamic shared memory for each block of device "
-            "0 (Fake H200)");
+  EXPECT_EQ(
+      called.error().message,
+      "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  kernel "
+      "\"empty_kernel\" requires 204800 bytes of dynamic shared memory for each block of device "
+      "0 (Fake H200)");
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.error().message,
             "kernel \"empty_kernel\": dynamic shared memory is 1099511627776 bytes, maximum is "
@@ -202,7 +203,7 @@ TEST_F(Launches, RejectUnsupportedTags) {
     ASSERT_FALSE(found.ok());
     EXPECT_EQ(found.error().code, Code::unsupported);
     EXPECT_EQ(found.error().reason, "LAUNCH_TAG");
-    EXPECT_EQ(found.error().message, concat("kernel \"empty_kernel\" wants ", tagged.what,
+    EXPECT_EQ(found.error().message, concat("kernel \"empty_kernel\" requires ", tagged.what,
                                             ", which this version of gantry.cuda does not launch"));
     other.table->destroy(other.self);
   }

@@ -192,17 +192,19 @@ INSTANTIATE_TEST_SUITE_P(
                "cuda: payload has cubin for sm_90, device 0 (Fake H200) is sm_90; export the model "
                "for sm_90, or as PTX for it or an earlier one, which later devices run too\n  "
                "driver: line 1 of the log\n  driver: line 2 of the log"},
-        Misfit{"PtxOfALaterVersion", ptx_of("9.0", "sm_75"), 1, "", CUDA_SUCCESS, Code::unavailable,
-               "PTX_VERSION",
-               "cuda: payload has PTX 9.0 for sm_75, the driver of device 1 (Fake T4) is CUDA 12.4 "
-               "and knows PTX up to 8.4; install a later driver, or export the model with a CUDA "
-               "Toolkit of that version or as a cubin for sm_75"},
-        Misfit{"PtxOfALaterVersionThatIsOnlyInvalid", ptx_of("9.0", "sm_75"), 0, load,
-               CUDA_ERROR_INVALID_PTX, Code::unavailable, "PTX_VERSION",
-               "cuda: payload has PTX 9.0 for sm_75, the driver of device 0 (Fake H200) is CUDA "
-               "12.4 and knows PTX up to 8.4; install a later driver, or export the model with a "
-               "CUDA Toolkit of that version or as a cubin for sm_90\n  driver: line 1 of the "
-               "log\n  driver: line 2 of the log"},
+        Misfit{
+            "PtxOfALaterVersion", ptx_of("9.0", "sm_75"), 1, "", CUDA_SUCCESS, Code::unavailable,
+            "PTX_VERSION",
+            "cuda: payload has PTX 9.0 for sm_75, the driver of device 1 (Fake T4) is CUDA 12.4 "
+            "and supports PTX up to 8.4; install a later driver, or export the model with a CUDA "
+            "Toolkit of that version or as a cubin for sm_75"},
+        Misfit{
+            "PtxOfALaterVersionThatIsOnlyInvalid", ptx_of("9.0", "sm_75"), 0, load,
+            CUDA_ERROR_INVALID_PTX, Code::unavailable, "PTX_VERSION",
+            "cuda: payload has PTX 9.0 for sm_75, the driver of device 0 (Fake H200) is CUDA "
+            "12.4 and supports PTX up to 8.4; install a later driver, or export the model with a "
+            "CUDA Toolkit of that version or as a cubin for sm_90\n  driver: line 1 of the "
+            "log\n  driver: line 2 of the log"},
         Misfit{"PtxThatDoesNotCompile", ptx_of("8.4", "sm_75", "syntax error"), 0, "", CUDA_SUCCESS,
                Code::malformed, "BLOB_CODE",
                "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218), what the driver says\n  while "

@@ -151,7 +151,7 @@ TEST(StatusBuffer, NamesACalleeThatFailsWithoutAText) {
   status.get();
 
   EXPECT_EQ(status.error(GANTRY_UNAVAILABLE, "create of plugin acme.npu").message,
-            "create of plugin acme.npu fails as unavailable and gives no reason");
+            "create of plugin acme.npu fails as unavailable without a reason");
 }
 
 TEST(StatusBuffer, ConvertsAnUnknownCodeToBug) {
@@ -163,7 +163,7 @@ TEST(StatusBuffer, ConvertsAnUnknownCodeToBug) {
 
     EXPECT_EQ(error.code, Code::bug);
     EXPECT_EQ(error.reason, "STATUS_CODE");
-    EXPECT_EQ(error.message, concat("create returns ", code, ", which is no code"));
+    EXPECT_EQ(error.message, concat("create returns ", code, ", which is not a code"));
   }
 }
 
@@ -188,7 +188,7 @@ TEST(StatusBuffer, EscapesATextThatIsNotUtf8AndNamesTheCallee) {
   const gantry_code code = gantry_fail(status.get(), GANTRY_INVALID, "A", "caf\xe9");
 
   EXPECT_EQ(status.error(code, "create of plugin acme.npu").message,
-            "caf\\xe9\n  create of plugin acme.npu gives a text that is not UTF-8");
+            "caf\\xe9\n  create of plugin acme.npu returns a text that is not UTF-8");
 }
 
 TEST(StatusBuffer, ClearsTheDetailsOfThePreviousCall) {
@@ -214,7 +214,7 @@ TEST(StatusBuffer, IgnoresDetailsWithoutACode) {
 
   const Error error = buffer.error(GANTRY_INVALID, "call of plugin acme.npu");
 
-  EXPECT_EQ(error.message, "call of plugin acme.npu fails as invalid and gives no reason");
+  EXPECT_EQ(error.message, "call of plugin acme.npu fails as invalid without a reason");
   EXPECT_EQ(error.reason, "");
 }
 

@@ -220,7 +220,7 @@ TEST_F(HostTest, ReturnsTheHostsErrors) {
 
   const Result<Value> silent = host.call(object.object(), nullptr, {});
   ASSERT_FALSE(silent.ok());
-  EXPECT_EQ(silent.error().message, "host function call fails as unavailable and gives no reason");
+  EXPECT_EQ(silent.error().message, "host function call fails as unavailable without a reason");
 }
 
 TEST_F(HostTest, LogsAndReadsCancellation) {

@@ -124,7 +124,7 @@ TEST(Module, RefusesAFunctionWithoutCall) {
 
   ASSERT_FALSE(function.ok());
   EXPECT_EQ(function.error().code, Code::bug);
-  EXPECT_EQ(function.error().message, "module \"root\" gives a function without `call`");
+  EXPECT_EQ(function.error().message, "module \"root\" returns a function without `call`");
 }
 
 // If several threads bind a node, one succeeds, and concurrent look-ups find the node either

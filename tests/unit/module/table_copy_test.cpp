@@ -249,12 +249,12 @@ TEST(TableCopy, RejectsStreamsWithoutSynchronize) {
   table.stream_destroy = release;
 
   EXPECT_EQ(refusal(table).message,
-            "plugin acme.npu: gantry.device/1.synchronize is empty, which goes with "
+            "plugin acme.npu: gantry.device/1.synchronize is empty, which is required with "
             "gantry.device/1.stream_create");
   table.synchronize = synchronize;
   table.stream_destroy = nullptr;
   EXPECT_EQ(refusal(table).message,
-            "plugin acme.npu: gantry.device/1.stream_destroy is empty, which goes with "
+            "plugin acme.npu: gantry.device/1.stream_destroy is empty, which is required with "
             "gantry.device/1.stream_create");
 }
 

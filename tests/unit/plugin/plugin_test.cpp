@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"query_fails", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
                "fake: this core is too old"},
         Broken{"query_says_nothing", fake_manifest(), Code::unsupported, 225, "QUERY_FAILED",
-               "gantry_plugin_query_v1 fails as unsupported and gives no reason"},
+               "gantry_plugin_query_v1 fails as unsupported without a reason"},
         Broken{"query_throws", fake_manifest(), Code::bug, 225, "QUERY_FAILED",
                "gantry_plugin_query_v1 throws: fake: query throws"},
         Broken{"imports_core", fake_manifest(), Code::unsupported, 331, "SYMBOL_MISSING",

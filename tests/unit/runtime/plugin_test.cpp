@@ -201,7 +201,7 @@ TEST_F(PluginInUse, ThatFailsWithoutATextIsNamed) {
   EXPECT_EQ(module.error().code, Code::unavailable);
   EXPECT_THAT(
       module.error().message,
-      HasSubstr("load_binary of plugin test.program fails as unavailable and gives no reason"));
+      HasSubstr("load_binary of plugin test.program fails as unavailable without a reason"));
 }
 
 TEST_F(PluginInUse, BindsModulesThatWereMissingDuringLoad) {
