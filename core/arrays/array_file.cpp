@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/arrays/array_file.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -55,13 +56,7 @@ Result<ArrayFile> ArrayFile::parse(std::span<const std::uint8_t> bytes, const Np
 }
 
 std::string ArrayFile::names_text() const {
-  constexpr std::size_t max = 16;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names_.size(), max); ++i) {
-    text.append(i == 0 ? "" : ", ").append(quoted(names_[i]));
-  }
-  if (names_.size() > max) text.append(concat(" and ", names_.size() - max, " more"));
-  return names_.empty() ? "none" : text;
+  return names_.empty() ? "none" : join(names_, ", ", in_quotes, 16);
 }
 
 Result<std::size_t> ArrayFile::find(std::string_view name) const {

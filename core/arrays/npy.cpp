@@ -5,6 +5,7 @@
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -240,11 +241,8 @@ Result<std::vector<std::uint8_t>> npy_header(gantry_dtype dtype,
     return invalid("npy shape has ", shape.size(), " extents, maximum is ", max_array_dimensions);
   }
   GANTRY_TRY(const std::string_view descr, descr_of_dtype(dtype));
-  std::string text = concat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (");
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    text.append(concat(axis == 0 ? "" : ", ", shape[axis]));
-  }
-  text.append(shape.size() == 1 ? ",), }" : "), }");
+  std::string text = concat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (",
+                            join(shape), shape.size() == 1 ? ",), }" : "), }");
   // version and length
   const std::uint64_t before = npy_magic.size() + 4;
   const std::uint64_t rest = (before + text.size() + 1) % data_alignment;

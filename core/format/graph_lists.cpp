@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/graph_lists.hpp"
 
+#include <gantry/join.hpp>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -75,9 +77,8 @@ Result<Members> members_of(JsonValue object, const Path& path, std::span<const K
                                   [&](const Key& known) { return known.name == name; });
     if (key == keys.end()) {
       if (allows_others) continue;
-      std::string known;
-      for (const Key& other : keys) known.append(known.empty() ? "" : ", ").append(other.name);
-      return refuse(object, path.text(), " has key ", quoted(name), ", known are ", known);
+      return refuse(object, path.text(), " has key ", quoted(name), ", known are ",
+                    join(keys, ", ", &Key::name));
     }
     const Path here{&path, name};
     if (members[key->slot]) return refuse(object, here.text(), " is given twice");

@@ -4,6 +4,7 @@
 #include "core/format/payload_walk.hpp"
 #include "core/format/type_key.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -38,9 +39,7 @@ void PayloadLayouts::add(std::string_view key, PayloadLayout layout) {
 Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
   const auto found = alternatives_.find(key);
   if (found == alternatives_.end()) {
-    std::string known;
-    for (const std::string_view each : keys()) known += concat(known.empty() ? "" : ", ", each);
-    return not_found("payload layout of ", quoted(key), " is unknown; known: ", known);
+    return not_found("payload layout of ", quoted(key), " is unknown; known: ", join(keys()));
   }
   if (alias == key) return {};
   std::vector<PayloadLayout> copy = found->second;

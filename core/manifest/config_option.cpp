@@ -5,6 +5,8 @@
 #include "core/manifest/reason.hpp"
 #include "core/yaml/yaml_record.hpp"
 
+#include <gantry/join.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -33,10 +35,7 @@ std::string expected(const ConfigOption& option) {
   } else if (option.max) {
     text += concat(", at most ", number_text(*option.max));
   }
-  for (std::size_t i = 0; i < option.choices.size(); ++i) {
-    text.append(i == 0 ? " " : ", ").append(option.choices[i]);
-  }
-  return text;
+  return option.choices.empty() ? text : concat(text, " ", join(option.choices));
 }
 
 bool in_range(const ConfigOption& option, double number) {

@@ -4,6 +4,8 @@
 #include "core/base/near_name.hpp"
 #include "core/manifest/reason.hpp"
 
+#include <gantry/join.hpp>
+
 #include <algorithm>
 
 namespace gantry {
@@ -88,10 +90,7 @@ Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::strin
   std::vector<std::string_view> names;
   for (const ConfigOption& option : manifest.config_schema) names.push_back(option.name);
   std::string near = did_you_mean(text.key, names);
-  if (near.empty()) {
-    near = ", options are";
-    for (std::size_t i = 0; i < names.size(); ++i) near += concat(i == 0 ? " " : ", ", names[i]);
-  }
+  if (near.empty()) near = concat(", options are", names.empty() ? "" : " ", join(names));
   return invalid(source, ": plugin ", manifest.id, " has no option \"", text.key, "\"", near)
       .with_reason(reason::config_key.tag);
 }

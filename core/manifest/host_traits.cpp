@@ -3,6 +3,8 @@
 
 #include "core/manifest/reason.hpp"
 
+#include <gantry/join.hpp>
+
 #include <gnu/libc-version.h>
 #include <algorithm>
 #include <charconv>
@@ -12,12 +14,6 @@ namespace {
 
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
-}
-
-std::string join(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& one : all) text += concat(text.empty() ? "" : ", ", one);
-  return text;
 }
 
 // "glibc>=2.28", "glibc"

@@ -8,6 +8,7 @@
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -66,14 +67,6 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
                         node.artifact->trace);
 }
 
-std::string name_list(const std::vector<std::string>& names) {
-  std::string text;
-  const std::size_t shown = std::min(names.size(), kMaxNames);
-  for (std::size_t i = 0; i < shown; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
-  if (shown < names.size()) text += concat(" and ", names.size() - shown, " more");
-  return text;
-}
-
 // Returns an error that lists the modules that were searched and those that are not bound.
 //
 // unbound_count  [out]  number of modules that are not bound now
@@ -95,13 +88,10 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
     bound.push_back("the global functions");
 
   std::string text = concat("function ", quoted(name), " is not there");
-  for (std::size_t i = 0; i < std::min(bound.size(), kMaxNames); ++i) {
-    text += concat(i == 0 ? "; looked in " : ", ", bound[i]);
-  }
-  if (bound.size() > kMaxNames) text += concat(" and ", bound.size() - kMaxNames, " more");
+  if (!bound.empty()) text += concat("; looked in ", join(bound, ", ", {}, kMaxNames));
   if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
-      text += concat("; ", location_of(module), " has ", name_list(*names));
+      text += concat("; ", location_of(module), " has ", join(*names, ", ", in_quotes, kMaxNames));
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kMaxNames); ++i) {

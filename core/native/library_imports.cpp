@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/library_imports.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
@@ -29,14 +30,6 @@ constexpr std::string_view kProvided[] = {
     "__truncsfhf2",
     "__extendhfsf2",
 };
-
-std::string name_list(const std::vector<std::string_view>& names) {
-  std::string text;
-  const std::size_t listed = std::min(names.size(), kMaxListedNames);
-  for (std::size_t i = 0; i < listed; ++i) text += concat(i == 0 ? "" : ", ", quoted(names[i]));
-  if (listed < names.size()) text += concat(" and ", names.size() - listed, " more");
-  return text;
-}
 
 bool is_provided(std::string_view name) {
   return std::find(std::begin(kProvided), std::end(kProvided), name) != std::end(kProvided);
@@ -86,12 +79,12 @@ Result<std::vector<std::string_view>> check_tvm_imports(const ElfFile& elf,
     }
   }
   if (!cpp.empty()) {
-    return unsupported(location, " imports ", name_list(cpp),
+    return unsupported(location, " imports ", join(cpp, ", ", in_quotes, kMaxListedNames),
                        " of TVM's C++ runtime: only the libtvm that it was built with can run it")
         .with_reason("TVM_CPP");
   }
   if (!missing.empty()) {
-    return unsupported(location, " imports ", name_list(missing),
+    return unsupported(location, " imports ", join(missing, ", ", in_quotes, kMaxListedNames),
                        " from its runtime, which gantry does not provide")
         .with_reason("TVM_SYMBOLS");
   }
@@ -108,7 +101,8 @@ Failure explain_open_failure(const ElfFile& elf, std::string_view location,
   }
   const bool has_search_path = !elf.runpath().empty() || !elf.rpath().empty();
   if (!missing.empty() && !has_search_path) {
-    return unavailable(location, " needs ", name_list(missing), ", which this host does not have")
+    return unavailable(location, " needs ", join(missing, ", ", in_quotes, kMaxListedNames),
+                       ", which this host does not have")
         .with_reason("LIBRARY_NEEDED");
   }
 
@@ -124,7 +118,7 @@ Failure explain_open_failure(const ElfFile& elf, std::string_view location,
     undefined.push_back(symbol.name);
   }
   if (!undefined.empty() && missing.empty()) {
-    return unavailable(location, " imports ", name_list(undefined),
+    return unavailable(location, " imports ", join(undefined, ", ", in_quotes, kMaxListedNames),
                        ", which no library on this host provides")
         .with_reason("LIBRARY_SYMBOLS");
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_requirements.hpp"
 
+#include <gantry/join.hpp>
+
 #include <set>
 
 namespace gantry {
@@ -17,12 +19,12 @@ Status check_parameters(const Graph& graph, std::span<const GraphTensor> paramet
   for (const GraphTensor& parameter : parameters) {
     const auto input = graph.input_by_name.find(parameter.name);
     if (input == graph.input_by_name.end()) {
-      std::string names;
-      for (const std::uint32_t node : graph.inputs) {
-        names.append(names.empty() ? "" : ", ").append(graph.nodes[node].name);
-      }
+      const auto name_of = [&](std::uint32_t node) {
+        return std::string_view(graph.nodes[node].name);
+      };
       return not_found("parameter ", quoted(parameter.name),
-                       " is not an argument of the graph, its arguments are ", names);
+                       " is not an argument of the graph, its arguments are ",
+                       join(graph.inputs, ", ", name_of));
     }
     const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
     if (!same_type(parameter.type, {entry.dtype, entry.shape})) {

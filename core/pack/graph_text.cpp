@@ -3,6 +3,8 @@
 #include "core/base/json_writer.hpp"
 #include "core/pack/storage_plan.hpp"
 
+#include <gantry/join.hpp>
+
 #include <algorithm>
 #include <map>
 
@@ -138,9 +140,8 @@ class GraphWriter {
   Result<Entry*> find(const std::string& name, std::string_view subject) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &entries_[found->second];
-    std::string known;
-    for (const auto& [other, entry] : by_name_) known += (known.empty() ? "" : ", ") + other;
-    return not_found(subject, " names tensor ", quoted(name), ", defined before it are ", known);
+    return not_found(subject, " names tensor ", quoted(name), ", defined before it are ",
+                     join(by_name_, ", ", [](const auto& entry) { return entry.first; }));
   }
 
   std::vector<Node> nodes_;

@@ -13,6 +13,7 @@
 #include "core/pack/parameter_file.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ranges>
 
 namespace gantry {
 namespace {
@@ -119,11 +121,11 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
   for (const std::string& function : functions) {
     const ElfSymbol* symbol = library.find(function);
     if (symbol != nullptr && symbol->defined()) continue;
-    std::string defined;
-    for (const ElfSymbol& other : library.symbols()) {
-      if (!other.defined() || other.name.starts_with('_')) continue;
-      defined.append(defined.empty() ? "" : ", ").append(other.name);
-    }
+    const std::string defined =
+        join(library.symbols() | std::views::filter([](const ElfSymbol& other) {
+               return other.defined() && !other.name.starts_with('_');
+             }),
+             ", ", &ElfSymbol::name);
     return not_found("graph calls function ", quoted(function), ", the host code has ",
                      defined.empty() ? "none" : defined);
   }

@@ -5,6 +5,8 @@
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/compatible.hpp"
 
+#include <gantry/join.hpp>
+
 #include <unistd.h>
 #include <algorithm>
 #include <map>
@@ -149,16 +151,8 @@ std::string core_line(const gantry_host_info& core) {
 }
 
 std::string search_line(const std::vector<SearchLocation>& locations) {
-  std::string text;
-  for (const SearchLocation& location : locations)
-    text += concat(text.empty() ? "" : "; ", describe(location));
-  return text.empty() ? "nothing" : text;
-}
-
-std::string join(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& one : all) text += concat(text.empty() ? "" : ", ", one);
-  return text;
+  const auto text_of = [](const SearchLocation& location) { return describe(location); };
+  return locations.empty() ? "nothing" : join(locations, "; ", text_of);
 }
 
 std::string pad(std::string text, std::size_t width) {

@@ -6,6 +6,8 @@
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/linker.hpp"
 
+#include <gantry/join.hpp>
+
 #include <sys/stat.h>
 #include <algorithm>
 #include <filesystem>
@@ -85,8 +87,7 @@ bool is_of_core(std::string_view symbol) {
 }
 
 Status check_symbols(const ElfFile& elf, const std::string& path) {
-  std::string exported;
-  std::size_t count = 0;
+  std::vector<std::string_view> exported;
   bool has_query = false;
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (!symbol.defined()) {
@@ -97,12 +98,11 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
     }
     if (!symbol.exported()) continue;
     has_query = has_query || symbol.name == kQuery;
-    if (++count <= kMaxNames) exported += concat(count == 1 ? "" : ", ", symbol.name);
+    exported.push_back(symbol.name);
   }
   if (has_query) return {};
-  if (count > kMaxNames) exported += concat(" and ", count - kMaxNames, " more");
   return malformed(no_offset, path, " does not export ", kQuery, ", found ",
-                   exported.empty() ? "no symbol" : exported,
+                   exported.empty() ? "no symbol" : join(exported, ", ", {}, kMaxNames),
                    ": it is not a gantry plugin of ABI 1")
       .with_reason(reason::query_missing.tag);
 }

@@ -4,6 +4,7 @@
 #include "core/manifest/directory.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/join.hpp>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -212,9 +213,7 @@ std::string Linker::describe_search(std::string_view soname, const ElfFile* want
       if (name != soname && name.starts_with(stem)) near.insert(name);
     }
   }
-  for (const std::string& name : near)
-    text += concat(name == *near.begin() ? "; found " : ", ", name);
-  return near.empty() ? text : text + " there";
+  return near.empty() ? text : concat(text, "; found ", join(near), " there");
 }
 
 }  // namespace gantry

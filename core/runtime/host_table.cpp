@@ -10,6 +10,7 @@
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
@@ -70,10 +71,9 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
       *borrowed = value.get();
       return {};
     }
-    std::string names;
-    for (const auto& option : plugin.options) names += (names.empty() ? "" : ", ") + option.first;
     return not_found("plugin ", plugin.plugin, " has no option ", quoted(text_of(key)),
-                     "; options: ", names)
+                     "; options: ",
+                     join(plugin.options, ", ", [](const auto& option) { return option.first; }))
         .with_reason("CONFIG_KEY");
   });
 }

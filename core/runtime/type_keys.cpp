@@ -4,6 +4,8 @@
 #include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
+#include <gantry/join.hpp>
+
 #include <unordered_map>
 
 namespace gantry {
@@ -25,11 +27,9 @@ std::string why_missing(const RuntimeState& state, const Requirement& requiremen
   const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
   // `failure` is the only reason.
   if (explained.served) return std::string(sentence(failure.message));
-  std::string why;
-  for (const ExplainedCandidate& candidate : explained.candidates) {
-    why += concat(why.empty() ? "" : "; ", candidate.id, " ", candidate.version, ": ",
-                  sentence(candidate.text));
-  }
+  std::string why = join(explained.candidates, "; ", [&](const ExplainedCandidate& candidate) {
+    return concat(candidate.id, " ", candidate.version, ": ", sentence(candidate.text));
+  });
   if (why.empty()) why = "no plugin offers it";
   return explained.advice.empty() ? why : concat(why, "; ", explained.advice);
 }

@@ -5,6 +5,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <charconv>
@@ -14,11 +15,8 @@ namespace gantry {
 namespace {
 
 std::string names_of(const DeviceSet& devices) {
-  std::string names;
-  for (const auto& device : devices.all()) {
-    names.append(names.empty() ? "" : ", ").append(device->name);
-  }
-  return names;
+  return join(devices.all(), ", ",
+              [](const auto& device) { return std::string_view(device->name); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <gantry/tensor.h>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
@@ -175,9 +176,7 @@ inline std::string dtype_text(gantry_dtype dtype) {
 
 // Returns the type of a tensor: "float32[1, 64]".
 inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
-  std::string text = dtype_text(dtype) + "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += concat(i == 0 ? "" : ", ", shape[i]);
-  return text + "]";
+  return concat(dtype_text(dtype), "[", join(shape), "]");
 }
 
 // Returns the size of a compact tensor in bytes.
