@@ -82,7 +82,7 @@ Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
 Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, ModuleNode& node) {
   if (!plugins_may_run()) return process_end_error(subject());
   const Span span(state_->trace.get(), "load payload", "load");
-  auto& instance = *static_cast<PluginInstance*>(server_->instance.get());
+  PluginInstance& instance = instance_of(*server_);
   NewModule made;
   std::uint64_t consumed = 0;
   StatusBuffer status;
@@ -170,7 +170,7 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
   const std::string location = location_of_entry(index, type_key_, artifact_->name);
   const std::string subject = concat("check_binary of plugin ", server_->plugin->id);
   if (!plugins_may_run()) return process_end_error(subject);
-  const auto& instance = *static_cast<const PluginInstance*>(server_->instance.get());
+  const PluginInstance& instance = instance_of(*server_);
   const gantry_blob blob = blob_of(entry, location);
   StatusBuffer status;
   std::int32_t verdict = -1;

@@ -6,6 +6,7 @@
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry {
@@ -16,7 +17,7 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
                                     std::string_view name) {
   const std::string subject = concat("get_global of plugin ", plugin.plugin->id);
   if (!plugins_may_run()) return process_end_error(subject);
-  const auto& instance = *static_cast<const PluginInstance*>(plugin.instance.get());
+  const PluginInstance& instance = instance_of(plugin);
   const auto* offered = static_cast<const gantry_globals*>(
       plugin.plugin->table.get_extension(instance.self(), GANTRY_GLOBALS_1));
   GANTRY_TRY(const gantry_globals globals,
@@ -37,7 +38,6 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
 Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_view name) {
   const std::vector<Choice> choices = state.plugins->choices_for_global(name);
   if (choices.empty()) return Ref<FunctionObject>();
-  std::string without;
   std::optional<Error> failure;
   for (const Choice& choice : choices) {
     const auto find = [&]() -> Result<Ref<FunctionObject>> {
@@ -47,11 +47,12 @@ Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_
     auto found = find();
     if (found.ok() && *found) return found;
     if (!found.ok()) failure = std::move(found).error();
-    without += concat(without.empty() ? "" : ", ",
-                      state.plugins->candidate(choice.candidate).manifest->id);
   }
   if (failure) return std::move(*failure).at("which offers the global function ", quoted(name));
-  return not_found("global function ", quoted(name), " is not there; ", without,
+  const auto id_of = [&](const Choice& choice) {
+    return state.plugins->candidate(choice.candidate).manifest->id;
+  };
+  return not_found("global function ", quoted(name), " is not there; ", join(choices, ", ", id_of),
                    choices.size() == 1 ? " offers" : " offer", " it by manifest and ",
                    choices.size() == 1 ? "does" : "do", " not have it")
       .with_reason("GLOBAL_MISSING");

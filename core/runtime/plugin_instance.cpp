@@ -6,6 +6,7 @@
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/value.hpp>
 
 #include <cctype>
 #include <filesystem>
@@ -31,22 +32,15 @@ ConfigLayer environment_layer(const Manifest& manifest, const Environment& envir
 }
 
 struct ToValue {
-  Result<OwnedValue> operator()(bool value) const { return number(GANTRY_BOOL, value); }
-  Result<OwnedValue> operator()(std::int64_t value) const { return number(GANTRY_INT, value); }
-  Result<OwnedValue> operator()(double value) const {
-    gantry_value made{};
-    made.kind = GANTRY_FLOAT;
-    made.f = value;
-    return OwnedValue::adopt(made);
+  Result<OwnedValue> operator()(bool truth) const { return OwnedValue::adopt(bool_value(truth)); }
+  Result<OwnedValue> operator()(std::int64_t number) const {
+    return OwnedValue::adopt(int_value(number));
   }
-  Result<OwnedValue> operator()(const std::string& value) const {
-    return new_text(GANTRY_STRING, value);
+  Result<OwnedValue> operator()(double number) const {
+    return OwnedValue::adopt(float_value(number));
   }
-  static Result<OwnedValue> number(std::int32_t kind, std::int64_t value) {
-    gantry_value made{};
-    made.kind = kind;
-    made.i = value;
-    return OwnedValue::adopt(made);
+  Result<OwnedValue> operator()(const std::string& text) const {
+    return new_text(GANTRY_STRING, text);
   }
 };
 

@@ -3,7 +3,7 @@
 // A plugin that was created for one runtime.
 #pragma once
 
-#include "core/plugin/plugin.hpp"
+#include "core/plugin/plugin_set.hpp"
 #include "core/runtime/host_table.hpp"
 
 #include <memory>
@@ -42,5 +42,10 @@ class PluginInstance {
   bool created_ = false;
   std::mutex load_mutex_;
 };
+
+// The instance that PluginSetOptions::activate of a runtime creates.
+inline PluginInstance& instance_of(const ActivePlugin& plugin) {
+  return *static_cast<PluginInstance*>(plugin.instance.get());
+}
 
 }  // namespace gantry

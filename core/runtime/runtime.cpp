@@ -10,6 +10,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/runtime.hpp>
+#include <gantry/value.hpp>
 
 namespace gantry {
 
@@ -38,9 +39,7 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
     std::vector<gantry_value> args;
     for (const std::string& name : devices) {
       GANTRY_TRY(const gantry_device_id id, device(name));
-      gantry_value& arg = args.emplace_back();
-      arg.kind = GANTRY_DEVICE;
-      arg.device = id;
+      args.push_back(device_value(id));
     }
     auto made = make->call(args);
     if (!made.ok())

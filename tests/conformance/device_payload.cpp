@@ -64,7 +64,7 @@ gantry_blob DevicePayload::blob_of(std::span<const std::uint8_t> bytes, gantry_o
 
 Result<Loaded> DevicePayload::load(std::span<const std::uint8_t> bytes, gantry_object* pin) const {
   const gantry_blob blob = blob_of(bytes, pin);
-  auto& instance = *static_cast<PluginInstance*>(server->instance.get());
+  PluginInstance& instance = instance_of(*server);
   Loaded loaded;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* failure) {
@@ -85,8 +85,7 @@ Result<std::int32_t> DevicePayload::verdict_of(std::span<const std::uint8_t> byt
   std::int32_t verdict = -1;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* failure) {
-    return loader->check_binary(static_cast<PluginInstance*>(server->instance.get())->self(), &blob,
-                                0, &verdict, failure);
+    return loader->check_binary(instance_of(*server).self(), &blob, 0, &verdict, failure);
   });
   if (code != GANTRY_OK) return status.error(code, "check_binary");
   return verdict;
