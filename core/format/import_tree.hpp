@@ -34,7 +34,6 @@ class ImportTree {
   static ImportTree star(std::uint64_t count);
 
   std::uint64_t module_count() const { return row_.size() - 1; }
-  std::uint64_t edge_count() const { return child_.size(); }
   // Precondition: module < module_count().
   std::span<const std::uint64_t> children_of(std::uint64_t module) const {
     return std::span(child_).subspan(row_[module], row_[module + 1] - row_[module]);

@@ -168,7 +168,6 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
         return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
-      ++state_->fallbacks;
       text = concat("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
                     state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
     }

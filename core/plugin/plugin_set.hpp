@@ -128,8 +128,6 @@ class PluginSet {
   const PluginSetOptions& options() const { return options_; }
   // The override of a type key, device or global, or empty.
   std::string override_of(std::string_view what) const;
-  // The number of times that a chosen plugin failed and the next was tried.
-  std::size_t fallback_count() const;
 
   // Checks every plugin whose manifest or drop-in says `required: true`, without running its code.
   // Shadowed and disabled plugins are omitted.

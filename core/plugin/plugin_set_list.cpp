@@ -55,11 +55,6 @@ std::vector<Candidate> PluginSet::in_use() const {
   return all;
 }
 
-std::size_t PluginSet::fallback_count() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->fallbacks;
-}
-
 Status PluginSet::check_required() {
   std::vector<Candidate> required;
   {

@@ -39,7 +39,6 @@ struct PluginSet::State {
   std::mutex load_mutex;
   // only grows: indices and addresses stay valid
   std::deque<Slot> slots;
-  std::size_t fallbacks = 0;
 };
 
 }  // namespace gantry

@@ -186,7 +186,6 @@ TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
               ElementsAre("plugin test.second 2.0.0 cannot serve type key \"fake\", trying "
                           "test.fake 1.0.0: no device "
                           "on this machine\n  while creating plugin test.second 2.0.0"));
-  EXPECT_EQ(fixture.plugins.fallback_count(), 1u);
   const Candidate failed = fixture.plugins.candidates()[1];
   EXPECT_EQ(failed.state, CandidateState::negotiated);
   EXPECT_EQ(failed.reason, reason::create_failed);
@@ -210,7 +209,6 @@ TEST(PluginSet, FailsIfThePluginOfAnOverrideFails) {
             "this plugin, no other is tried");
   EXPECT_THAT(fixture.created, ElementsAre("test.second"));
   EXPECT_THAT(fixture.lines, IsEmpty());
-  EXPECT_EQ(fixture.plugins.fallback_count(), 0u);
 }
 
 TEST(PluginSet, ReportsAnOverrideThatMatchesNoPlugin) {
