@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/explain.hpp"
 
+#include "core/base/text.hpp"
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/compatible.hpp"
@@ -153,27 +154,6 @@ std::string core_line(const gantry_host_info& core) {
 std::string search_line(const std::vector<SearchLocation>& locations) {
   const auto text_of = [](const SearchLocation& location) { return describe(location); };
   return locations.empty() ? "nothing" : join(locations, "; ", text_of);
-}
-
-std::string pad(std::string text, std::size_t width) {
-  if (text.size() < width) text.resize(width, ' ');
-  return text;
-}
-
-// Indents the lines after the first.
-std::string indent(std::string_view text, std::string_view by) {
-  std::string out;
-  for (const char c : text) {
-    out += c;
-    if (c == '\n') out += by;
-  }
-  return out;
-}
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
 }
 
 std::string candidate_line(const ExplainedCandidate& one) {

@@ -5,6 +5,8 @@
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/result.hpp>
 
 #include <charconv>
@@ -13,12 +15,6 @@ namespace gantry::cli {
 namespace {
 
 using Align = TextTable::Align;
-
-std::string joined(const std::vector<std::string_view>& names, std::string_view none) {
-  std::string text;
-  for (const std::string_view name : names) text += concat(text.empty() ? "" : ", ", escaped(name));
-  return text.empty() ? std::string(none) : text;
-}
 
 class Writer {
  public:
@@ -61,7 +57,9 @@ class Writer {
     field("format", concat(name_of(report_.kind), ", ", human_size(report_.size)));
     if (!report_.machine.empty()) field("machine", report_.machine);
     if (!report_.soname.empty()) field("soname", escaped(report_.soname));
-    if (!report_.machine.empty()) field("needs", joined(report_.needed, "no library"));
+    if (!report_.machine.empty()) {
+      field("needs", report_.needed.empty() ? "no library" : joined(report_.needed, escaped));
+    }
     if (!report_.has_modules()) return;
     field("generation", name_of(container.facts.generation));
     field("dialect", name_of(container.facts.dialect));
@@ -157,11 +155,9 @@ class Writer {
         detail.children.size() == 3 && dtype && shape && size) {
       return concat(value_text(*dtype), inline_text(*shape), ", ", value_text(*size));
     }
-    std::string text;
-    for (const Detail& child : detail.children) {
-      const std::string name = child.name.empty() ? "" : escaped(child.name) + " ";
-      text += concat(text.empty() ? "" : ", ", name, inline_text(child));
-    }
+    const std::string text = joined(detail.children, [](const Detail& child) {
+      return (child.name.empty() ? "" : escaped(child.name) + " ") + inline_text(child);
+    });
     return detail.kind == Detail::Kind::list ? "[" + text + "]" : text;
   }
 

@@ -10,6 +10,7 @@
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
@@ -62,13 +63,12 @@ std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App&
   const std::string& word = words.front();
   if (word.starts_with("-")) return concat("unknown option ", quoted(word));
   std::vector<std::string_view> names;
-  std::string all;
   for (const CLI::App* command : innermost.get_subcommands({})) {
     names.push_back(command->get_name());
-    all += (all.empty() ? "" : ", ") + command->get_name();
   }
   const std::string near = did_you_mean(word, names);
-  return concat("unknown command ", quoted(word), near.empty() ? "; commands: " + all : near);
+  return concat("unknown command ", quoted(word),
+                near.empty() ? "; commands: " + joined(names) : near);
 }
 
 // Reports why parsing ended early. --help and --version are such errors, with exit code 0.

@@ -3,6 +3,7 @@
 
 #include "tools/gantry/artifact.hpp"
 
+#include "core/base/text.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
@@ -34,10 +35,9 @@ Result<std::string> factory_name(const Runtime& runtime, const Module& model,
     return Error(made_as_usual.error())
         .at("gantry run --function NAME calls one function of a library");
   }
-  std::string all;
-  for (const std::string& name : names) all += concat(all.empty() ? "" : ", ", quoted(name));
-  return not_found("the file contains ", names.size(), " models, ", all, "; none is named ",
-                   quoted(usual))
+  return not_found("the file contains ", names.size(), " models, ",
+                   joined(names, [](const std::string& name) { return quoted(name); }),
+                   "; none is named ", quoted(usual))
       .with_reason("MODULE");
 }
 

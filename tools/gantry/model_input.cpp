@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 
+#include "core/base/text.hpp"
 #include "core/tensor/object.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -40,11 +41,11 @@ Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
   GANTRY_TRY(auto members, runtime.read_tensors(file.path));
   if (members.size() == 1 && members.front().first.empty())
     return std::move(members.front().second);
-  std::string names;
   for (auto& [name, tensor] : members) {
     if (name == file.name) return std::move(tensor);
-    names += concat(names.empty() ? "" : ", ", quoted(name));
   }
+  const std::string names =
+      joined(members, [](const auto& member) { return quoted(member.first); });
   return not_found("input ", quoted(file.name), ": ", quoted(file.path),
                    " has no such member; members: ", names.empty() ? "none" : names);
 }
@@ -121,12 +122,10 @@ Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
 }
 
 std::string describe(std::span<const InputInfo> inputs) {
-  std::string text;
-  for (const InputInfo& input : inputs) {
-    text += concat(text.empty() ? "" : ", ", escaped(input.name), " ",
-                   shape_text(input.dtype, input.shape));
-  }
-  return text.empty() ? "none" : text;
+  if (inputs.empty()) return "none";
+  return joined(inputs, [](const InputInfo& input) {
+    return concat(escaped(input.name), " ", shape_text(input.dtype, input.shape));
+  });
 }
 
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, std::span<const NamedFile> files,

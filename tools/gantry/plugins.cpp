@@ -10,6 +10,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/text.hpp"
 #include "core/native/library.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -34,18 +35,13 @@ struct DoctorOptions {
 std::string reason_text(const Reason& reason) { return reason ? name_of(reason) : std::string(); }
 
 std::string joined_keys(const Manifest& manifest) {
-  std::string text;
-  const auto add = [&](const std::string& key) {
-    text += (text.empty() ? "" : ", ") + escaped(key);
-  };
+  std::vector<std::string> all;
   for (const ManifestKey& key : manifest.keys) {
-    add(key.key);
-    for (const std::string& alias : key.aliases) add(alias);
+    all.push_back(key.key);
+    all.insert(all.end(), key.aliases.begin(), key.aliases.end());
   }
-  for (const ManifestDevice& device : manifest.devices) {
-    text += concat(text.empty() ? "" : ", ", "device ", escaped(device.name));
-  }
-  return text;
+  for (const ManifestDevice& device : manifest.devices) all.push_back("device " + device.name);
+  return joined(all, escaped);
 }
 
 std::string list_text(const std::vector<Candidate>& candidates) {

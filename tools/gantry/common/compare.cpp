@@ -4,6 +4,8 @@
 #include "tools/gantry/common/element_value.hpp"
 #include "tools/gantry/common/human.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
@@ -105,10 +107,9 @@ Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tole
 Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
                    Tolerance tolerance) {
   const auto names = [](std::span<const ArrayView> arrays) {
-    std::string text;
-    for (const ArrayView& array : arrays)
-      text += concat(text.empty() ? "" : ", ", quoted(array.name));
-    return text.empty() ? std::string("none") : text;
+    return arrays.empty()
+               ? "none"
+               : joined(arrays, [](const ArrayView& array) { return quoted(array.name); });
   };
   const auto by_name = [](std::span<const ArrayView> arrays, const std::string& name) {
     return std::find_if(arrays.begin(), arrays.end(),

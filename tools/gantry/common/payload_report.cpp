@@ -4,6 +4,8 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -11,11 +13,9 @@
 namespace gantry::cli {
 namespace {
 
-std::string_view word_of(const PayloadCheck& check) {
-  if (!check.verdict.ok())
-    return check.verdict.error().code == Code::unsupported ? "UNKNOWN  " : "FAILED   ";
-  constexpr std::string_view words[] = {"NO       ", "RECOMPILE", "USABLE   ", "OPTIMAL  "};
-  return words[static_cast<std::size_t>(*check.verdict)];
+std::string word_of(const PayloadCheck& check) {
+  if (check.verdict.ok()) return upper(name_of_verdict(*check.verdict));
+  return check.verdict.error().code == Code::unsupported ? "UNKNOWN" : "FAILED";
 }
 
 }  // namespace
@@ -34,15 +34,12 @@ bool all_run(const std::vector<PayloadCheck>& checks) {
 std::string payload_checks_text(const std::vector<PayloadCheck>& checks) {
   std::string text = "\npayloads\n";
   for (const PayloadCheck& check : checks) {
-    text += concat("  ", word_of(check), " ", check.location, check.device.empty() ? "" : " on ",
-                   check.device, ", plugin ", check.plugin, "\n");
+    text +=
+        concat("  ", pad(word_of(check), 10), check.location, check.device.empty() ? "" : " on ",
+               check.device, ", plugin ", check.plugin, "\n");
     if (check.verdict.ok()) continue;
-    std::string_view rest = check.verdict.error().message;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      text += concat("             ", rest.substr(0, end), "\n");
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    constexpr std::string_view margin = "             ";
+    text += concat(margin, indent(check.verdict.error().message, margin), "\n");
   }
   if (checks.empty()) text += "  none that an installed plugin serves\n";
   return all_run(checks) ? text : text + "  => loading would FAIL\n";

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gantry {
+namespace {
+
+struct Named {
+  std::string name;
+};
+
+TEST(Joined, SeparatesItemsByCommas) {
+  EXPECT_EQ(joined(std::vector<std::string>{}), "");
+  EXPECT_EQ(joined(std::vector<std::string_view>{"a"}), "a");
+  EXPECT_EQ(joined(std::vector<std::string>{"a", "b"}), "a, b");
+}
+
+TEST(Joined, TakesTheTextOfEachItemFromAFunctionOrMember) {
+  const std::vector<Named> items{{"a"}, {"b"}};
+
+  EXPECT_EQ(joined(items, &Named::name), "a, b");
+  EXPECT_EQ(joined(items, [](const Named& item) { return item.name + "!"; }), "a!, b!");
+}
+
+TEST(Pad, AppendsBlanksUpToTheWidth) {
+  EXPECT_EQ(pad("ab", 4), "ab  ");
+  EXPECT_EQ(pad("abcde", 4), "abcde");
+}
+
+TEST(Indent, AppliesToAllLinesButTheFirst) { EXPECT_EQ(indent("a\nb\nc", "  "), "a\n  b\n  c"); }
+
+TEST(Upper, ChangesAsciiLettersOnly) { EXPECT_EQ(upper("aZ-1\xe4"), "AZ-1\xe4"); }
+
+}  // namespace
+}  // namespace gantry
