@@ -92,8 +92,7 @@ Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& ex
   }
   std::vector<ModelInput> inputs;
   for (const InputInfo& info : wanted) {
-    GANTRY_TRY(const gantry_dtype dtype, parse_dtype(info.dtype));
-    GANTRY_TRY(Tensor zeros, runtime.tensor(info.shape, dtype));
+    GANTRY_TRY(Tensor zeros, runtime.tensor(info.shape, info.dtype));
     if (zeros.byte_size() != 0) std::memset(zeros.data(), 0, zeros.byte_size());
     inputs.push_back({info.name, std::move(zeros)});
   }

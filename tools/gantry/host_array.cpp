@@ -3,7 +3,6 @@
 
 #include "tools/gantry/common/element_value.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/human.hpp"
 
 #include "core/arrays/npz_write.hpp"
 
@@ -46,8 +45,7 @@ std::string line_of(const HostArray& array) {
   const ArrayView view = view_of(array);
   const std::uint64_t size = element_bytes(view.dtype);
   const std::uint64_t count = size == 0 ? 0 : view.bytes.size() / size;
-  std::string text =
-      concat(escaped(view.name), "  ", shape_text(dtype_text(view.dtype), view.shape), " ");
+  std::string text = concat(escaped(view.name), "  ", type_text(view.dtype, view.shape), " ");
   for (std::uint64_t i = 0; i < std::min(count, max); ++i) {
     text += " " + element_text(view.bytes.data() + i * size, view.dtype);
   }

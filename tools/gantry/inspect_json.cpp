@@ -4,6 +4,8 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
+#include <gantry/dtype_text.hpp>
+
 #include <charconv>
 #include <set>
 
@@ -102,7 +104,7 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
 void write_array(const ArrayReport& array, JsonWriter& json) {
   json.begin_object();
   json.field("name", json_text(array.name));
-  json.field("dtype", array.dtype);
+  json.field("dtype", dtype_text(array.dtype));
   json.field("shape", array.shape);
   json.field("size", array.size);
   json.end();

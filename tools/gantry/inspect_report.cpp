@@ -7,7 +7,6 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
 
-#include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -94,8 +93,8 @@ Status inspect_arrays(InspectReport& report) {
   GANTRY_TRY(const ArrayFile file, ArrayFile::parse(report.bytes->bytes()));
   for (std::size_t i = 0; i < file.names().size(); ++i) {
     GANTRY_TRY(ArrayHeader header, file.header(i));
-    report.arrays.push_back({std::string(file.names()[i]), dtype_text(header.dtype),
-                             std::move(header.shape), header.data_bytes});
+    report.arrays.push_back(
+        {std::string(file.names()[i]), header.dtype, std::move(header.shape), header.data_bytes});
   }
   return {};
 }

@@ -15,6 +15,7 @@
 #include "core/format/container.hpp"
 #include "core/format/detail.hpp"
 
+#include <gantry/tensor.h>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct InspectOptions {
 // One array of a parameter or numpy file.
 struct ArrayReport {
   std::string name;
-  std::string dtype;
+  gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
   // bytes of data
   std::uint64_t size = 0;

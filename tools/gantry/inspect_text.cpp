@@ -7,7 +7,7 @@
 
 #include "core/base/text.hpp"
 
-#include <gantry/result.hpp>
+#include <gantry/dtype_text.hpp>
 
 #include <charconv>
 
@@ -204,7 +204,7 @@ class Writer {
         [this](std::size_t index) -> TextTable::Row {
           const ArrayReport& array = report_.arrays[index];
           return {array.name.empty() ? std::string("-") : escaped(array.name),
-                  shape_text(array.dtype, array.shape), concat(array.size)};
+                  type_text(array.dtype, array.shape), concat(array.size)};
         },
         terminal_, sink_);
   }

@@ -2,7 +2,6 @@
 #include "tools/gantry/model_input.hpp"
 
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/human.hpp"
 
 #include "core/base/text.hpp"
 #include "core/tensor/object.hpp"
@@ -33,10 +32,6 @@ Result<std::vector<std::int64_t>> shape_in(const Any& value) {
   return std::vector<std::int64_t>(shape.dims, shape.dims + shape.count);
 }
 
-std::string type_text(const Tensor& tensor) {
-  return shape_text(dtype_text(tensor.dtype()), tensor.shape());
-}
-
 Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
   GANTRY_TRY(auto members, runtime.read_tensors(file.path));
   if (members.size() == 1 && members.front().first.empty())
@@ -54,14 +49,14 @@ Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
 Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
   const auto shape = tensor.shape();
   const bool same_rank = shape.size() == info.shape.size() + (each ? 1 : 0);
-  const bool fits = same_rank && dtype_text(tensor.dtype()) == info.dtype &&
+  const bool fits = same_rank && same_dtype(tensor.dtype(), info.dtype) &&
                     std::equal(info.shape.begin(), info.shape.end(), shape.begin() + (each ? 1 : 0),
                                [](std::int64_t extent, std::int64_t found) {
                                  return extent == found || extent < 0;
                                });
   if (fits) return {};
-  return invalid("input ", quoted(info.name), " is ", type_text(tensor), ", expected ",
-                 shape_text(info.dtype, info.shape),
+  return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
+                 ", expected ", type_text(info.dtype, info.shape),
                  each ? " with an additional first axis for --each" : "");
 }
 
@@ -115,7 +110,8 @@ Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
     InputInfo input;
     GANTRY_TRY(input.name, shapes[i].text());
     GANTRY_TRY(input.shape, shape_in(shapes[i + 1]));
-    GANTRY_TRY(input.dtype, dtypes[i + 1].text());
+    GANTRY_TRY(const std::string dtype, dtypes[i + 1].text());
+    GANTRY_TRY(input.dtype, parse_dtype(dtype));
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -124,7 +120,7 @@ Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
 std::string describe(std::span<const InputInfo> inputs) {
   if (inputs.empty()) return "none";
   return joined(inputs, [](const InputInfo& input) {
-    return concat(escaped(input.name), " ", shape_text(input.dtype, input.shape));
+    return concat(escaped(input.name), " ", type_text(input.dtype, input.shape));
   });
 }
 

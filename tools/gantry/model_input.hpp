@@ -17,7 +17,7 @@ namespace gantry::cli {
 
 struct InputInfo {
   std::string name;
-  std::string dtype;
+  gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
 };
 

@@ -44,12 +44,9 @@ inline std::string numbers_text(std::span<const std::int64_t> numbers) {
   return text + (numbers.size() > max_shown ? ", ...]" : "]");
 }
 
-// Returns "float32[2, 3]".
-inline std::string tensor_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
-  return dtype_text(dtype) + numbers_text(shape);
-}
+// Returns the type, "float32[2, 3]". Shows at most 16 extents.
 inline std::string tensor_text(const gantry_tensor& tensor) {
-  return tensor_text(tensor.dtype, shape_of(tensor));
+  return dtype_text(tensor.dtype) + numbers_text(shape_of(tensor));
 }
 
 }  // namespace gantry

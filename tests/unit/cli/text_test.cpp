@@ -81,11 +81,6 @@ TEST(HumanTime, HasThreeSignificantDigits) {
   EXPECT_EQ(human_time(75e9), "75.0 s");
 }
 
-TEST(ShapeText, ListsExtentsInBrackets) {
-  EXPECT_EQ(shape_text("float32", std::vector<std::int64_t>{1, 64}), "float32[1, 64]");
-  EXPECT_EQ(shape_text("int8", std::vector<std::int64_t>{}), "int8[]");
-}
-
 TEST(ProgressText, FillsTheBarInProportion) {
   EXPECT_EQ(progress_text("run", 0, 4, 24), "run [             ] 0/4");
   EXPECT_EQ(progress_text("run", 2, 4, 24), "run [######       ] 2/4");

@@ -70,6 +70,11 @@ TEST(DtypeText, PrintsRecordsThatNoTextCanName) {
   EXPECT_EQ(dtype_text({3, 32, 1}), "code3_32x1");
 }
 
+TEST(TypeText, ListsExtentsInBrackets) {
+  EXPECT_EQ(type_text({2, 32, 1}, std::vector<std::int64_t>{1, 64}), "float32[1, 64]");
+  EXPECT_EQ(type_text({0, 8, 1}, {}), "int8[]");
+}
+
 struct BadText {
   std::string name;
   std::string text;

@@ -2,7 +2,6 @@
 #include "tools/gantry/common/compare.hpp"
 
 #include "tools/gantry/common/element_value.hpp"
-#include "tools/gantry/common/human.hpp"
 
 #include "core/base/text.hpp"
 
@@ -76,9 +75,8 @@ Error different(std::string text) { return invalid(text).with_reason("DIFFERENT"
 
 Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tolerance) {
   if (!same_dtype(found.dtype, expected.dtype) || found.shape != expected.shape) {
-    return different(concat(quoted(found.name), " is ",
-                            shape_text(dtype_text(found.dtype), found.shape), ", expected ",
-                            shape_text(dtype_text(expected.dtype), expected.shape)));
+    return different(concat(quoted(found.name), " is ", type_text(found.dtype, found.shape),
+                            ", expected ", type_text(expected.dtype, expected.shape)));
   }
   const auto reader = element_reader(found.dtype);
   if (!reader && !tolerance.exact()) {

@@ -35,10 +35,4 @@ std::string human_time(double nanoseconds) {
   return text;
 }
 
-std::string shape_text(std::string_view dtype, std::span<const std::int64_t> shape) {
-  std::string text = concat(dtype, "[");
-  for (std::size_t i = 0; i < shape.size(); ++i) text += concat(i == 0 ? "" : ", ", shape[i]);
-  return text + "]";
-}
-
 }  // namespace gantry::cli

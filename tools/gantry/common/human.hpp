@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes, times and types in output for people. JSON output contains bytes and nanoseconds instead.
+// Sizes and times in output for people. JSON output contains bytes and nanoseconds instead.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace gantry::cli {
@@ -13,7 +12,5 @@ namespace gantry::cli {
 std::string human_size(std::uint64_t bytes);
 // "870 ns", "12.3 us", "4.56 ms", "1.23 s": three significant digits.
 std::string human_time(double nanoseconds);
-// "float32[1, 64]".
-std::string shape_text(std::string_view dtype, std::span<const std::int64_t> shape);
 
 }  // namespace gantry::cli
