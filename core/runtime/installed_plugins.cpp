@@ -20,8 +20,16 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   return serving_.emplace(type_key, id).first->second;
 }
 
-Result<std::vector<PayloadCheck>> InstalledPlugins::check_payloads(const std::string& path) const {
-  return gantry::check_payloads(*state_, path);
+Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
+    const std::string& path) const {
+  GANTRY_TRY(auto file, MappedFile::open(path));
+  GANTRY_TRY(auto artifact, open_artifact(state_->new_artifact(), std::move(file)));
+  GANTRY_TRY(artifact->container, read_container(*artifact->elf, layouts()));
+  return std::shared_ptr<const Artifact>(std::move(artifact));
+}
+
+std::vector<PayloadCheck> InstalledPlugins::check_payloads(const Artifact& artifact) const {
+  return gantry::check_payloads(*state_, artifact);
 }
 
 std::vector<std::string> InstalledPlugins::unknown_names() const {

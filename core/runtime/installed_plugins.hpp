@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/format/payload_layout.hpp"
+#include "core/module/artifact.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
 
@@ -27,8 +28,13 @@ class InstalledPlugins {
   // Returns the id of the first plugin for a type key that can be opened according to its manifest
   // and its library; nullopt if there is none. Opens no plugin.
   std::optional<std::string> serving(std::string_view type_key);
+  // Reads a file and its container with these layouts. Loads nothing.
+  //
+  // returns  errors of opening the file; malformed or unsupported from the ELF and container
+  //          readers
+  Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& path) const;
   // See payload_check.hpp.
-  Result<std::vector<PayloadCheck>> check_payloads(const std::string& path) const;
+  std::vector<PayloadCheck> check_payloads(const Artifact& artifact) const;
   // See config_check.hpp.
   std::vector<std::string> unknown_names() const;
   // Writes them to the runtime's log.

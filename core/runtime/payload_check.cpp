@@ -43,18 +43,15 @@ std::vector<PayloadCheck> check_entry(RuntimeState& state, const Artifact& artif
 
 }  // namespace
 
-Result<std::vector<PayloadCheck>> check_payloads(RuntimeState& state, const std::string& path) {
-  GANTRY_TRY(auto file, MappedFile::open(path));
-  GANTRY_TRY(const auto artifact, open_artifact(state.new_artifact(), std::move(file)));
-  GANTRY_TRY(artifact->container, read_container(*artifact->elf, state.layouts));
+std::vector<PayloadCheck> check_payloads(RuntimeState& state, const Artifact& artifact) {
   std::vector<PayloadCheck> checks;
-  for (std::size_t i = 0; i < artifact->container.entries.size(); ++i) {
-    const Entry& entry = artifact->container.entries[i];
+  for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
+    const Entry& entry = artifact.container.entries[i];
     // A type key without a usable plugin is reported as a requirement.
     if (entry.is_library() || entry.type_key.empty() ||
         !state.plugins->usable_for_key(entry.type_key, Depth::dependencies))
       continue;
-    for (PayloadCheck& check : check_entry(state, *artifact, i)) checks.push_back(std::move(check));
+    for (PayloadCheck& check : check_entry(state, artifact, i)) checks.push_back(std::move(check));
   }
   return checks;
 }

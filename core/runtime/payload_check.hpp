@@ -12,6 +12,7 @@
 
 namespace gantry {
 
+struct Artifact;
 struct RuntimeState;
 
 // The result of checking one payload for one device with the plugin that serves its type key.
@@ -37,8 +38,8 @@ constexpr std::string_view name_of_verdict(std::int32_t verdict) {
 // Checks every payload of a file whose type key a plugin serves, for every device of its kind.
 // Opens these plugins; loads no payload.
 //
-// returns  the error of reading the file
+// artifact [in]   its container is read
 // costs    those of check_binary, once for each payload and device
-Result<std::vector<PayloadCheck>> check_payloads(RuntimeState& state, const std::string& path);
+std::vector<PayloadCheck> check_payloads(RuntimeState& state, const Artifact& artifact);
 
 }  // namespace gantry

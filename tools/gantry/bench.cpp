@@ -213,7 +213,7 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   std::error_code ignored;
   measured.file_bytes = std::filesystem::file_size(options.file, ignored);
 
-  GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
+  GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   const Stopwatch create;
   GANTRY_TRY(Executor executor,
              make_executor(runtime, model, options.devices, factory, options.capture));

@@ -26,9 +26,7 @@ Result<Executor> make_executor(Runtime& runtime, const Module& model,
 // Returns "default", the name that TVM's exporter uses, if the model has that function; otherwise
 // the name of the only model in the file.
 //
-// path     [in]   the file that the model was loaded from
 // returns  not_found, listing the names, if the file contains no model or several with other names
-Result<std::string> factory_name(const Runtime& runtime, const Module& model,
-                                 const std::string& path);
+Result<std::string> factory_name(const Runtime& runtime, const Module& model);
 
 }  // namespace gantry::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/artifact.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/exit_status.hpp"
@@ -106,7 +105,6 @@ int list(const Globals& globals, bool json) {
 // The type keys of an artifact, each with the modules that require it.
 std::vector<Requirement> requirements_of(const Artifact& artifact) {
   std::vector<Requirement> requirements;
-  const std::string name = artifact.file->path().filename().string();
   for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
     const Entry& entry = artifact.container.entries[i];
     if (entry.is_library() || entry.type_key.empty()) continue;
@@ -114,7 +112,7 @@ std::vector<Requirement> requirements_of(const Artifact& artifact) {
     auto at = std::find_if(requirements.begin(), requirements.end(),
                            [&](const Requirement& w) { return w.what == key; });
     if (at == requirements.end()) at = requirements.insert(at, Requirement{key, false, {}});
-    at->required_by.push_back(location_of_entry(i, key, name));
+    at->required_by.push_back(location_of_entry(i, key, artifact.name));
   }
   return requirements;
 }
@@ -271,13 +269,14 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   const InstalledPlugins installed(runtime);
   Diagnosis diagnosis;
   std::vector<Requirement> wanted;
+  std::shared_ptr<const Artifact> artifact;
   if (!options.artifact.empty()) {
-    auto artifact = read_artifact(options.artifact, installed.layouts());
-    if (!artifact.ok()) return std::move(artifact).error().at("in ", quoted(options.artifact));
-    wanted = requirements_of(artifact.value());
-    const auto runs = check_host_code(artifact->elf, artifact->container.facts, "it");
-    diagnosis.host_code = {artifact->file->path().filename().string(),
-                           std::string(name_of(artifact->elf.machine())),
+    auto read = installed.read_artifact(options.artifact);
+    if (!read.ok()) return std::move(read).error().at("in ", quoted(options.artifact));
+    artifact = *std::move(read);
+    wanted = requirements_of(*artifact);
+    const auto runs = check_host_code(*artifact->elf, artifact->container.facts, "it");
+    diagnosis.host_code = {artifact->name, std::string(name_of(artifact->elf->machine())),
                            std::string(name_of(artifact->container.facts.dialect)),
                            runs.ok() ? Status() : Status(runs.error())};
   }
@@ -285,10 +284,8 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   PluginSet& plugins = installed.set();
   plugins.inspect_all();
   if (options.probe) diagnosis.probe = probe_devices(runtime);
-  if (options.probe && !options.artifact.empty()) {
-    GANTRY_TRY(diagnosis.payloads, installed.check_payloads(options.artifact));
-  }
-  const bool asked = !options.keys.empty() || !options.artifact.empty();
+  if (options.probe && artifact) diagnosis.payloads = installed.check_payloads(*artifact);
+  const bool asked = !options.keys.empty() || artifact;
   diagnosis.plugins = explain(plugins, asked ? wanted : all_requirements(plugins, wanted));
   return diagnosis;
 }

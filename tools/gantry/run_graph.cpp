@@ -79,7 +79,7 @@ Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOpt
                              bool quiet) {
   GANTRY_TRY(const std::vector<NamedFile> files, parse_files(options.inputs));
   RunOutcome outcome;
-  GANTRY_TRY(const std::string factory, factory_name(runtime, model, options.file));
+  GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   const Stopwatch create;
   GANTRY_TRY(Executor executor,
              make_executor(runtime, model, options.devices, factory, options.capture));

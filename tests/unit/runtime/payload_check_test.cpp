@@ -30,10 +30,15 @@ class CheckPayloads : public ::testing::Test {
     world.add(
         "fake", way,
         test::ManifestBuilder().set("keys", "[{key: fake, payload: [str]}]").device("fake_device"));
+    return check(path);
+  }
+  Result<std::vector<PayloadCheck>> check(const std::string& path) {
     RuntimeOptions options;
     options.plugin_dirs = {world.path().string()};
     options.only_these_plugins = true;
-    return InstalledPlugins(test::make_runtime(std::move(options))).check_payloads(path);
+    const InstalledPlugins plugins(test::make_runtime(std::move(options)));
+    GANTRY_TRY(const auto artifact, plugins.read_artifact(path));
+    return plugins.check_payloads(*artifact);
   }
 
   test::World world;
@@ -79,12 +84,7 @@ TEST_F(CheckPayloads, ReportsAPluginThatCannotBeCreated) {
                 .version("2.0.0")
                 .set("keys", "[{key: fake, payload: [str]}]")
                 .device("fake_device"));
-  RuntimeOptions options;
-  options.plugin_dirs = {world.path().string()};
-  options.only_these_plugins = true;
-  const auto checks = InstalledPlugins(test::make_runtime(std::move(options)))
-                          .check_payloads(file({"fake"}))
-                          .value();
+  const auto checks = check(file({"fake"})).value();
 
   ASSERT_THAT(checks, SizeIs(1));
   EXPECT_EQ(checks[0].verdict.error().code, Code::unavailable);
