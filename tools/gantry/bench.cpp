@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/process_memory.hpp"
@@ -42,7 +41,7 @@ constexpr int timed_runs = 20;
 
 struct BenchOptions {
   std::string file;
-  std::vector<std::string> devices;
+  std::vector<std::string> devices{"cpu"};
   std::vector<std::string> inputs;
   // 0: until enough_ns
   std::size_t repeat = 0;
@@ -342,10 +341,11 @@ std::string bench_json(const BenchOptions& options, const Measured& measured) {
   });
 }
 
-int bench(const BenchOptions& options, const Globals& globals) {
+Result<ExitStatus> bench(const BenchOptions& options, const Globals& globals) {
   auto measured = measure(options, globals);
-  if (!measured.ok())
-    return report(std::move(measured).error().at("while measuring ", quoted(options.file)));
+  if (!measured.ok()) {
+    return std::move(measured).error().at("while measuring ", quoted(options.file));
+  }
   print(options.json ? bench_json(options, measured.value())
                      : bench_text(options, measured.value()));
   return kDone;
@@ -375,10 +375,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                     "record a run on the device and replay it in the steady runs (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer("Example:\n  gantry bench model.so --device cpu");
-  command->callback([options, &invocation] {
-    if (options->devices.empty()) options->devices = {"cpu"};
-    invocation.action = [options, &invocation] { return bench(*options, invocation.globals); };
-  });
+  set_action(*command, invocation, options, bench);
 }
 
 }  // namespace gantry::cli

@@ -4,9 +4,14 @@
 // after parsing.
 #pragma once
 
+#include "tools/gantry/common/exit_status.hpp"
+
+#include <gantry/result.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,9 +29,18 @@ struct Globals {
 
 struct Invocation {
   Globals globals;
-  // set by the sub-command that was parsed; returns the exit status
-  std::function<int()> action;
+  // set by the sub-command that was parsed
+  std::function<Result<ExitStatus>()> action;
 };
+
+// Sets `run` as the action if `command` is the one that was parsed.
+template <class Options>
+void set_action(CLI::App& command, Invocation& invocation, std::shared_ptr<Options> options,
+                Result<ExitStatus> (*run)(const Options&, const Globals&)) {
+  command.callback([=, &invocation] {
+    invocation.action = [=, &invocation] { return run(*options, invocation.globals); };
+  });
+}
 
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);

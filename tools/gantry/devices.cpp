@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/session.hpp"
@@ -48,11 +47,10 @@ std::string devices_json(const std::vector<DeviceInfo>& devices,
   });
 }
 
-int devices(const Globals& globals, bool json) {
-  auto runtime = open_runtime(globals);
-  if (!runtime.ok()) return report(runtime.error());
+Result<ExitStatus> devices(const bool& json, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
   std::vector<std::string> problems;
-  const std::vector<DeviceInfo> found = runtime->devices(problems);
+  const std::vector<DeviceInfo> found = runtime.devices(problems);
   print(json ? devices_json(found, problems) : devices_text(found));
   for (const std::string& problem : problems) {
     if (!globals.quiet) warn(problem);
@@ -67,9 +65,7 @@ void add_devices(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("devices", "list the devices of all installed plugins");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry devices");
-  command->callback([json, &invocation] {
-    invocation.action = [json, &invocation] { return devices(invocation.globals, *json); };
-  });
+  set_action(*command, invocation, json, devices);
 }
 
 }  // namespace gantry::cli

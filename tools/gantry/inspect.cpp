@@ -2,7 +2,6 @@
 #include "core/runtime/installed_plugins.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/output_file.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/inspect_json.hpp"
@@ -39,7 +38,7 @@ Status extract(const InspectReport& report, const std::string& directory, bool p
   return {};
 }
 
-Status inspect(const ReportOptions& options, const Globals& globals) {
+Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   InstalledPlugins plugins(runtime);
   const InspectOptions how{&plugins.layouts(),
@@ -49,7 +48,7 @@ Status inspect(const ReportOptions& options, const Globals& globals) {
   if (!options.extract.empty()) {
     const bool extract_only = !options.json && options.tree.empty();
     GANTRY_CHECK(extract(report, options.extract, extract_only));
-    if (extract_only) return {};
+    if (extract_only) return kDone;
   }
   if (options.json) {
     write_inspect_json(report, how, print);
@@ -62,7 +61,7 @@ Status inspect(const ReportOptions& options, const Globals& globals) {
   } else {
     write_inspect_text(report, how, terminal_of(STDOUT_FILENO), print);
   }
-  return {};
+  return kDone;
 }
 
 }  // namespace
@@ -87,14 +86,7 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer("Example:\n  gantry inspect model.so --tree mermaid");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      if (const Status done = inspect(*options, invocation.globals); !done.ok()) {
-        return report(done.error());
-      }
-      return static_cast<int>(kDone);
-    };
-  });
+  set_action(*command, invocation, options, inspect);
 }
 
 }  // namespace gantry::cli

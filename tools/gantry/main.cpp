@@ -105,7 +105,8 @@ int run(int argc, char** argv) {
   int status = kDone;
   try {
     app.parse(argc, argv);
-    status = invocation.action();
+    const Result<ExitStatus> done = invocation.action();
+    status = done.ok() ? *done : report(done.error());
   } catch (const CLI::ParseError& error) {
     status = report_parse_error(app, error);
   }

@@ -3,7 +3,6 @@
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/option_checks.hpp"
 
@@ -29,7 +28,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-Status pack_recipe(const RecipeOptions& options, bool quiet) {
+Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
   const Environment environment = read_environment();
@@ -37,9 +36,10 @@ Status pack_recipe(const RecipeOptions& options, bool quiet) {
   const std::vector<std::string> glslang = words_of(environment.glslang);
   if (!compiler.empty()) how.compiler = compiler;
   if (!glslang.empty()) how.glslang = glslang;
-  StatusLine line(quiet);
+  StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
-  return pack(recipe, options.output, how);
+  GANTRY_CHECK(pack(recipe, options.output, how));
+  return kDone;
 }
 
 }  // namespace
@@ -56,12 +56,7 @@ void add_pack(CLI::App& app, Invocation& invocation) {
       ->check(not_empty())
       ->required();
   command->footer("Example:\n  gantry pack digits.yaml -o digits.so");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      const Status status = pack_recipe(*options, invocation.globals.quiet);
-      return status.ok() ? static_cast<int>(kDone) : report(status.error());
-    };
-  });
+  set_action(*command, invocation, options, pack_recipe);
 }
 
 }  // namespace gantry::cli

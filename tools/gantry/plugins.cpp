@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/payload_report.hpp"
 #include "tools/gantry/common/terminal.hpp"
@@ -94,10 +93,9 @@ std::string list_json(const std::vector<Candidate>& candidates) {
   });
 }
 
-int list(const Globals& globals, bool json) {
-  auto runtime = open_runtime(globals);
-  if (!runtime.ok()) return report(runtime.error());
-  const std::vector<Candidate> candidates = InstalledPlugins(*runtime).set().candidates();
+Result<ExitStatus> list(const bool& json, const Globals& globals) {
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
   print(json ? list_json(candidates) : list_text(candidates));
   return kDone;
 }
@@ -290,20 +288,19 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   return diagnosis;
 }
 
-int doctor(const DoctorOptions& options, const Globals& globals) {
-  const auto diagnosis = examine(options, globals);
-  if (!diagnosis.ok()) return report(diagnosis.error());
+Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) {
+  GANTRY_TRY(const Diagnosis diagnosis, examine(options, globals));
   if (options.json) {
-    print(doctor_json(diagnosis.value()));
+    print(doctor_json(diagnosis));
   } else {
-    std::string text = to_text(diagnosis->plugins);
-    if (diagnosis->host_code) text += host_code_text(*diagnosis->host_code);
-    if (diagnosis->probe) text += probe_text(*diagnosis->probe);
-    if (diagnosis->payloads) text += payload_checks_text(*diagnosis->payloads);
+    std::string text = to_text(diagnosis.plugins);
+    if (diagnosis.host_code) text += host_code_text(*diagnosis.host_code);
+    if (diagnosis.probe) text += probe_text(*diagnosis.probe);
+    if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     // Escaped: names in the text come from files.
     print(escaped_lines(text));
   }
-  return diagnosis->good() ? kDone : kFailed;
+  return diagnosis.good() ? kDone : kFailed;
 }
 
 void add_list(CLI::App& plugins, Invocation& invocation) {
@@ -311,9 +308,7 @@ void add_list(CLI::App& plugins, Invocation& invocation) {
   CLI::App* command = plugins.add_subcommand("list", "list the manifests found and their states");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry plugins list");
-  command->callback([json, &invocation] {
-    invocation.action = [json, &invocation] { return list(invocation.globals, *json); };
-  });
+  set_action(*command, invocation, json, list);
 }
 
 void add_doctor(CLI::App& plugins, Invocation& invocation) {
@@ -333,9 +328,7 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
       "host code.\n\n"
       "Example:\n  gantry plugins doctor --artifact model.so");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return doctor(*options, invocation.globals); };
-  });
+  set_action(*command, invocation, options, doctor);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/output_file.hpp"
 #include "tools/gantry/common/process_memory.hpp"
@@ -128,15 +127,11 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
   return done;
 }
 
-int run_and_report(const RunOptions& options, const Globals& globals) {
-  auto done = run(options, globals);
-  if (!done.ok()) return report(done.error());
-  if (options.json) {
-    print(run_json(options, done.value()));
-  } else {
-    print(run_text(options, done.value()));
-  }
-  return done->expected.ok() ? static_cast<int>(kDone) : report(done->expected.error());
+Result<ExitStatus> run_and_report(const RunOptions& options, const Globals& globals) {
+  GANTRY_TRY(const Finished done, run(options, globals));
+  print(options.json ? run_json(options, done) : run_text(options, done));
+  GANTRY_CHECK(done.expected);
+  return kDone;
 }
 
 }  // namespace
@@ -199,12 +194,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
       "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
       "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]");
-  command->callback([options, &invocation] {
-    if (options->devices.empty()) options->devices = {"cpu"};
-    invocation.action = [options, &invocation] {
-      return run_and_report(*options, invocation.globals);
-    };
-  });
+  set_action(*command, invocation, options, run_and_report);
 }
 
 }  // namespace gantry::cli

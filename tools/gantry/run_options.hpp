@@ -13,8 +13,7 @@ namespace gantry::cli {
 
 struct RunOptions {
   std::string file;
-  // empty: the CPU
-  std::vector<std::string> devices;
+  std::vector<std::string> devices{"cpu"};
   // NAME=FILE
   std::vector<std::string> inputs;
   bool each = false;

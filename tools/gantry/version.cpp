@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
@@ -37,6 +36,11 @@ void write_version(JsonWriter& json) {
   json.end();
 }
 
+Result<ExitStatus> version(const bool& json, const Globals&) {
+  print(json ? json_document(write_version) : version_text() + "\n");
+  return kDone;
+}
+
 }  // namespace
 
 std::string version_text() {
@@ -51,12 +55,7 @@ void add_version(CLI::App& app, Invocation& invocation) {
       "version", "show the version of the core, the plugin ABI, the schema and the build");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry version");
-  command->callback([json, &invocation] {
-    invocation.action = [json] {
-      print(*json ? json_document(write_version) : version_text() + "\n");
-      return static_cast<int>(kDone);
-    };
-  });
+  set_action(*command, invocation, json, version);
 }
 
 }  // namespace gantry::cli
