@@ -46,6 +46,8 @@ void add_inspect(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_plugins(CLI::App& app, Invocation& invocation);
+// Adds `plugins doctor`.
+void add_doctor(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/payload_report.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/session.hpp"
+
+#include "core/native/library.hpp"
+#include "core/plugin/explain.hpp"
+#include "core/runtime/installed_plugins.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace gantry::cli {
+namespace {
+
+struct DoctorOptions {
+  std::vector<std::string> keys;
+  std::string artifact;
+  bool probe = false;
+  bool json = false;
+};
+
+// The type keys of an artifact, each with the modules that require it.
+std::vector<Requirement> requirements_of(const Artifact& artifact) {
+  std::vector<Requirement> requirements;
+  for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
+    const Entry& entry = artifact.container.entries[i];
+    if (entry.is_library() || entry.type_key.empty()) continue;
+    const std::string key(entry.type_key);
+    auto at = std::find_if(requirements.begin(), requirements.end(),
+                           [&](const Requirement& w) { return w.what == key; });
+    if (at == requirements.end()) at = requirements.insert(at, Requirement{key, false, {}});
+    at->required_by.push_back(location_of_entry(i, key, artifact.name));
+  }
+  return requirements;
+}
+
+void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
+  json.begin_object();
+  json.field("verdict", name_of(candidate.verdict));
+  json.field("id", json_text(candidate.id));
+  json.field("version", json_text(candidate.version));
+  json.field("manifest", json_text(candidate.file));
+  json.field("tier", candidate.tier);
+  json.field("priority", candidate.priority);
+  json.field("state", name_of(candidate.state));
+  json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
+  json.field("text", json_text(candidate.text));
+  json.field("support", json_text(candidate.support));
+  json.end();
+}
+
+void write_candidates(std::string_view key, const std::vector<ExplainedCandidate>& all,
+                      JsonWriter& json) {
+  json.key(key);
+  json.begin_list();
+  for (const ExplainedCandidate& candidate : all) write_candidate(candidate, json);
+  json.end();
+}
+
+// The host code of an artifact, which requires no plugin.
+struct HostCode {
+  // file name without its directory
+  std::string file;
+  std::string machine;
+  std::string dialect;
+  // ok if this host can run it
+  Status runs;
+};
+
+// The devices of all plugins after they were opened. Drivers that plugins open at run time are
+// checked only by this probe.
+struct Probe {
+  // "opencl:0"
+  std::vector<std::string> devices;
+  std::vector<std::string> problems;
+};
+
+struct Diagnosis {
+  Explanation plugins;
+  std::optional<Probe> probe;
+  // with an artifact and --probe
+  std::optional<std::vector<PayloadCheck>> payloads;
+  // with an artifact
+  std::optional<HostCode> host_code;
+
+  bool good() const {
+    return plugins.all_served() && (!host_code || host_code->runs.ok()) &&
+           (!payloads || all_run(*payloads));
+  }
+};
+
+std::string host_code_text(const HostCode& code) {
+  const std::string title = concat("\nhost code ", code.file, "\n");
+  if (code.runs.ok()) {
+    return concat(title, "  RUNS     ", code.machine, ", ", code.dialect, " dialect\n");
+  }
+  const Error& why = code.runs.error();
+  return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
+}
+
+Probe probe_devices(Runtime& runtime) {
+  Probe probe;
+  for (const DeviceInfo& device : runtime.devices(probe.problems))
+    probe.devices.push_back(concat(device.name, ":", device.index));
+  return probe;
+}
+
+std::string probe_text(const Probe& probe) {
+  std::string text = "\nprobe\n";
+  for (const std::string& device : probe.devices) text += concat("  FOUND    ", device, "\n");
+  for (const std::string& problem : probe.problems) text += concat("  FAILED   ", problem, "\n");
+  return text;
+}
+
+void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
+  json.key("probe");
+  if (!probe) return json.value(nullptr);
+  json.begin_object();
+  write_texts("devices", probe->devices, json);
+  write_texts("problems", probe->problems, json);
+  json.end();
+}
+
+void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
+  json.key("host_code");
+  if (!code) return json.value(nullptr);
+  const Error* const why = code->runs.ok() ? nullptr : &code->runs.error();
+  json.begin_object();
+  json.field("machine", json_text(code->machine));
+  json.field("dialect", json_text(code->dialect));
+  json.field("runs", why == nullptr);
+  json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
+  json.field("text", why != nullptr ? json_text(why->message) : std::string());
+  json.end();
+}
+
+void write_location(const SearchLocation& location, JsonWriter& json) {
+  json.begin_object();
+  json.field("tier", location.tier);
+  json.field("location", json_text(location.name));
+  json.field("text", json_text(describe(location)));
+  write_texts("files", location.files, json);
+  json.end();
+}
+
+void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json) {
+  json.begin_object();
+  json.field("what", json_text(requirement.requirement.what));
+  json.field("kind", requirement.requirement.device ? "device" : "key");
+  write_texts("required_by", requirement.requirement.required_by, json);
+  json.field("served", requirement.served);
+  json.field("override", text_or_null(requirement.override_id));
+  write_candidates("candidates", requirement.candidates, json);
+  write_texts("near", requirement.near, json);
+  json.field("advice", json_text(requirement.advice));
+  json.field("tie", json_text(requirement.tie));
+  json.end();
+}
+
+std::string doctor_json(const Diagnosis& diagnosis) {
+  const Explanation& explanation = diagnosis.plugins;
+  return json_document([&](JsonWriter& json) {
+    json.field("core", explanation.core);
+    json.key("search");
+    json.begin_list();
+    for (const SearchLocation& location : explanation.locations) write_location(location, json);
+    json.end();
+    write_host_code(diagnosis.host_code, json);
+    write_payload_checks(diagnosis.payloads, json);
+    write_probe(diagnosis.probe, json);
+    json.key("requirements");
+    json.begin_list();
+    for (const ExplainedRequirement& requirement : explanation.requirements)
+      write_requirement(requirement, json);
+    json.end();
+    write_candidates("unreadable", explanation.unreadable, json);
+    write_texts("warnings", explanation.warnings, json);
+  });
+}
+
+// Examines the type keys and the artifact of the options; without these, everything that plugins
+// offer.
+Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  const InstalledPlugins installed(runtime);
+  Diagnosis diagnosis;
+  std::vector<Requirement> wanted;
+  std::shared_ptr<const Artifact> artifact;
+  if (!options.artifact.empty()) {
+    auto read = installed.read_artifact(options.artifact);
+    if (!read.ok()) return std::move(read).error().at("in ", quoted(options.artifact));
+    artifact = *std::move(read);
+    wanted = requirements_of(*artifact);
+    const auto runs = check_host_code(*artifact->elf, artifact->container.facts, "it");
+    diagnosis.host_code = {artifact->name, std::string(name_of(artifact->elf->machine())),
+                           std::string(name_of(artifact->container.facts.dialect)),
+                           runs.ok() ? Status() : Status(runs.error())};
+  }
+  for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
+  PluginSet& plugins = installed.set();
+  plugins.inspect_all();
+  if (options.probe) diagnosis.probe = probe_devices(runtime);
+  if (options.probe && artifact) diagnosis.payloads = installed.check_payloads(*artifact);
+  const bool asked = !options.keys.empty() || artifact;
+  diagnosis.plugins = explain(plugins, asked ? wanted : all_requirements(plugins, wanted));
+  return diagnosis;
+}
+
+Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) {
+  GANTRY_TRY(const Diagnosis diagnosis, examine(options, globals));
+  if (options.json) {
+    print(doctor_json(diagnosis));
+  } else {
+    std::string text = to_text(diagnosis.plugins);
+    if (diagnosis.host_code) text += host_code_text(*diagnosis.host_code);
+    if (diagnosis.probe) text += probe_text(*diagnosis.probe);
+    if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
+    // Escaped: names in the text come from files.
+    print(escaped_lines(text));
+  }
+  return diagnosis.good() ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& plugins, Invocation& invocation) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command =
+      plugins.add_subcommand("doctor", "explain which plugin serves each type key and device");
+  add_repeatable(*command, "--key", options->keys, "check only this type key; may be repeated")
+      ->type_name("KEY")
+      ->check(not_empty());
+  command->add_option("--artifact", options->artifact, "check only the requirements of this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  command->add_flag("--probe", options->probe,
+                    "also open every plugin, which executes its code, and list its devices");
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
+      "host code.\n\n"
+      "Example:\n  gantry plugins doctor --artifact model.so");
+  set_action(*command, invocation, options, doctor);
+}
+
+}  // namespace gantry::cli
