@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/json_document.hpp"
-#include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
-#include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/device_timer.hpp"
 #include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
@@ -19,8 +15,6 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -49,34 +43,6 @@ struct BenchOptions {
   bool json = false;
 };
 
-struct OperatorTime {
-  std::string name;
-  double mean_ns = 0;
-};
-struct DeviceMemory {
-  std::string name;
-  // allocated now
-  std::uint64_t bytes = 0;
-};
-
-// Of the work of a run in one device's default stream.
-struct DeviceTime {
-  std::string name;
-  double median_ns = 0;
-};
-
-struct Measured {
-  double load_ns = 0, create_ns = 0, first_ns = 0;
-  std::vector<double> steady_ns;
-  // the slowest first
-  std::vector<OperatorTime> operators;
-  std::vector<DeviceMemory> devices;
-  std::vector<DeviceTime> device_times;
-  std::uint64_t file_bytes = 0;
-  ProcessMemory before, after;
-  std::vector<std::string> plugins;
-};
-
 // Reads the given files; without files, all inputs are zeros.
 Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& executor,
                                             const std::vector<std::string>& texts) {
@@ -98,9 +64,9 @@ Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& ex
   return inputs;
 }
 
-Result<std::vector<OperatorTime>> profile(const Module& model, const std::string& factory,
-                                          const std::vector<ModelInput>& inputs,
-                                          std::span<const gantry_device_id> devices) {
+Result<std::vector<NamedTime>> profile(const Module& model, const std::string& factory,
+                                       const std::vector<ModelInput>& inputs,
+                                       std::span<const gantry_device_id> devices) {
   GANTRY_TRY(const Function create, model.function("debug_create"));
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
@@ -127,17 +93,16 @@ Result<std::vector<OperatorTime>> profile(const Module& model, const std::string
       total[name] += static_cast<double>(ns);
     }
   }
-  std::vector<OperatorTime> operators;
+  std::vector<NamedTime> operators;
   for (const auto& [name, ns] : total) operators.push_back({name, ns / profiles});
-  std::stable_sort(
-      operators.begin(), operators.end(),
-      [](const OperatorTime& a, const OperatorTime& b) { return a.mean_ns > b.mean_ns; });
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const NamedTime& a, const NamedTime& b) { return a.ns > b.ns; });
   return operators;
 }
 
 // The memory that each device reports as allocated; devices without this attribute are left out.
-std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
-  std::vector<DeviceMemory> memory;
+std::vector<DeviceBytes> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
+  std::vector<DeviceBytes> memory;
   const auto add = [&](gantry_device_id id) {
     const auto device = runtime.device_table(id);
     if (!device.ok()) return;
@@ -160,9 +125,9 @@ std::vector<DeviceMemory> memory_of(const Runtime& runtime, std::span<const gant
 }
 
 // Times the work of further runs on each device's own clock; devices without events are left out.
-Result<std::vector<DeviceTime>> device_times(const Runtime& runtime, Executor& executor,
-                                             std::span<const gantry_device_id> ids) {
-  std::vector<DeviceTime> times;
+Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Executor& executor,
+                                            std::span<const gantry_device_id> ids) {
+  std::vector<NamedTime> times;
   for (const gantry_device_id id : ids) {
     GANTRY_TRY(const gantry_device device, runtime.device_table(id));
     GANTRY_TRY(auto timer, DeviceTimer::create(device));
@@ -181,42 +146,41 @@ Result<std::vector<DeviceTime>> device_times(const Runtime& runtime, Executor& e
 }
 
 Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options,
-                    bool quiet, std::span<const gantry_device_id> devices, Measured& measured) {
+                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
-    const double each = std::max(measured.first_ns, 1.0);
+    const double each = std::max(report.first_ns, 1.0);
     count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, max_runs);
   }
   Progress progress("bench", count, quiet);
   const Stopwatch all;
-  while (measured.steady_ns.size() < count) {
+  while (report.steady_ns.size() < count) {
     const Stopwatch run;
     GANTRY_CHECK(executor.run());
     GANTRY_CHECK(synchronize(runtime, devices));
-    measured.steady_ns.push_back(run.nanoseconds());
+    report.steady_ns.push_back(run.nanoseconds());
     progress.advance();
-    const bool enough =
-        measured.steady_ns.size() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
+    const bool enough = report.steady_ns.size() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
     if (options.repeat == 0 && enough) break;
   }
   return {};
 }
 
-Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
+Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  Measured measured;
-  measured.before = process_memory();
+  BenchReport report{.file = options.file, .devices = options.devices, .capture = options.capture};
+  report.before = process_memory();
   const Stopwatch load;
   GANTRY_TRY(const Module model, runtime.load(options.file));
-  measured.load_ns = load.nanoseconds();
+  report.load_ns = load.nanoseconds();
   std::error_code ignored;
-  measured.file_bytes = std::filesystem::file_size(options.file, ignored);
+  report.file_bytes = std::filesystem::file_size(options.file, ignored);
 
   GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   const Stopwatch create;
   GANTRY_TRY(Executor executor,
              make_executor(runtime, model, options.devices, factory, options.capture));
-  measured.create_ns = create.nanoseconds();
+  report.create_ns = create.nanoseconds();
   std::vector<gantry_device_id> devices;
   for (const std::string& name : options.devices) {
     GANTRY_TRY(const gantry_device_id id, runtime.device(name));
@@ -229,125 +193,24 @@ Result<Measured> measure(const BenchOptions& options, const Globals& globals) {
   const Stopwatch first;
   GANTRY_CHECK(executor.run());
   GANTRY_CHECK(synchronize(runtime, devices));
-  measured.first_ns = first.nanoseconds();
+  report.first_ns = first.nanoseconds();
   // the second run is recorded, later runs replay it
   if (options.capture) GANTRY_CHECK(executor.run());
-  GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, measured));
-  GANTRY_TRY(measured.device_times, device_times(runtime, executor, devices));
-  measured.devices = memory_of(runtime, devices);
-  measured.after = process_memory();
-  measured.plugins = runtime.plugins_in_use();
-  GANTRY_TRY(measured.operators, profile(model, factory, inputs, devices));
-  return measured;
-}
-
-std::string bench_text(const BenchOptions& options, const Measured& measured) {
-  constexpr std::size_t max_operators = 20;
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
-  const Statistics steady = statistics_of(measured.steady_ns);
-  std::string text = terminal.paint(escaped(options.file), Tone::heading) + "\n";
-  const auto field = [&](std::string_view name, std::string_view value) {
-    text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
-  };
-  field("load", human_time(measured.load_ns));
-  field("executor", human_time(measured.create_ns));
-  field("first run", human_time(measured.first_ns));
-  field(options.capture ? "replays" : "steady runs",
-        concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", min ",
-               human_time(steady.min), " of ", measured.steady_ns.size()));
-  for (const DeviceTime& device : measured.device_times)
-    field("device time", concat("median ", human_time(device.median_ns), " on ", device.name));
-  field("mapped", concat(human_size(measured.file_bytes), " artifact"));
-  for (const DeviceMemory& device : measured.devices) {
-    field("allocated", concat(human_size(device.bytes), " on ", device.name));
-  }
-  field("resident", concat(human_size(measured.after.resident), ", of it ",
-                           human_size(measured.after.resident_anonymous), " private; peak ",
-                           human_size(measured.after.peak), "; before loading ",
-                           human_size(measured.before.resident)));
-
-  double total = 0;
-  for (const OperatorTime& one : measured.operators) total += one.mean_ns;
-  text += concat(
-      "\n", terminal.paint(concat("operators (", measured.operators.size(), ")"), Tone::heading),
-      "\n");
-  TextTable table(
-      {{"time", TextTable::Align::right}, {"share", TextTable::Align::right}, {"operator"}});
-  const std::size_t shown = std::min(max_operators, measured.operators.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const OperatorTime& one = measured.operators[i];
-    char share[16];
-    std::snprintf(share, sizeof share, "%.1f %%", total == 0 ? 0 : 100 * one.mean_ns / total);
-    table.add({human_time(one.mean_ns), share, escaped(one.name)});
-  }
-  text += table.text(terminal);
-  if (shown < measured.operators.size()) {
-    text += concat("  and ", measured.operators.size() - shown, " more (--json has all)\n");
-  }
-  return text;
-}
-
-void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter& json) {
-  json.key(key);
-  json.begin_object();
-  json.field("resident", memory.resident);
-  json.field("resident_file", memory.resident_file);
-  json.field("resident_anonymous", memory.resident_anonymous);
-  json.field("peak", memory.peak);
-  json.end();
-}
-
-std::string bench_json(const BenchOptions& options, const Measured& measured) {
-  const Statistics steady = statistics_of(measured.steady_ns);
-  return json_document([&](JsonWriter& json) {
-    json.field("file", json_text(options.file));
-    json.field("devices", options.devices);
-    json.field("capture", options.capture);
-    json.field("plugins", measured.plugins);
-    json.key("times");
-    json.begin_object();
-    json.field("load_ns", measured.load_ns);
-    json.field("create_ns", measured.create_ns);
-    json.field("first_ns", measured.first_ns);
-    json.field("runs", measured.steady_ns.size());
-    json.field("median_ns", steady.median);
-    json.field("p99_ns", steady.p99);
-    json.field("least_ns", steady.min);
-    json.key("device_median_ns");
-    json.begin_object();
-    for (const DeviceTime& device : measured.device_times)
-      json.field(device.name, device.median_ns);
-    json.end();
-    json.end();
-    json.key("memory");
-    json.begin_object();
-    json.field("mapped", measured.file_bytes);
-    json.key("allocated");
-    json.begin_object();
-    for (const DeviceMemory& device : measured.devices) json.field(device.name, device.bytes);
-    json.end();
-    write_memory("before", measured.before, json);
-    write_memory("after", measured.after, json);
-    json.end();
-    json.key("operators");
-    json.begin_list();
-    for (const OperatorTime& one : measured.operators) {
-      json.begin_object();
-      json.field("name", json_text(one.name));
-      json.field("mean_ns", one.mean_ns);
-      json.end();
-    }
-    json.end();
-  });
+  GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, report));
+  GANTRY_TRY(report.device_times, device_times(runtime, executor, devices));
+  report.device_bytes = memory_of(runtime, devices);
+  report.after = process_memory();
+  report.plugins = runtime.plugins_in_use();
+  GANTRY_TRY(report.operators, profile(model, factory, inputs, devices));
+  return report;
 }
 
 Result<ExitStatus> bench(const BenchOptions& options, const Globals& globals) {
-  auto measured = measure(options, globals);
-  if (!measured.ok()) {
-    return std::move(measured).error().at("while measuring ", quoted(options.file));
+  auto report = measure(options, globals);
+  if (!report.ok()) {
+    return std::move(report).error().at("while measuring ", quoted(options.file));
   }
-  print(options.json ? bench_json(options, measured.value())
-                     : bench_text(options, measured.value()));
+  print(options.json ? bench_json(*report) : bench_text(*report));
   return kDone;
 }
 

@@ -54,17 +54,6 @@ void write_times(const Finished& done, JsonWriter& json) {
   json.end();
 }
 
-void write_memory(JsonWriter& json) {
-  const ProcessMemory memory = process_memory();
-  json.key("memory");
-  json.begin_object();
-  json.field("resident", memory.resident);
-  json.field("resident_file", memory.resident_file);
-  json.field("resident_anonymous", memory.resident_anonymous);
-  json.field("peak", memory.peak);
-  json.end();
-}
-
 void write_expected(const RunOptions& options, const Finished& done, JsonWriter& json) {
   json.key("expected");
   if (options.expect.empty()) return json.value(nullptr);
@@ -91,7 +80,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     write_times(done, json);
     json.field("plugins", done.plugins);
     write_texts("missing", done.missing, json);
-    write_memory(json);
+    write_memory("memory", process_memory(), json);
     write_expected(options, done, json);
   });
 }

@@ -27,4 +27,14 @@ ProcessMemory process_memory() {
   return memory;
 }
 
+void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter& json) {
+  json.key(key);
+  json.begin_object();
+  json.field("resident", memory.resident);
+  json.field("resident_file", memory.resident_file);
+  json.field("resident_anonymous", memory.resident_anonymous);
+  json.field("peak", memory.peak);
+  json.end();
+}
+
 }  // namespace gantry::cli

@@ -3,7 +3,10 @@
 // The memory use of this process.
 #pragma once
 
+#include "core/base/json_writer.hpp"
+
 #include <cstdint>
+#include <string_view>
 
 namespace gantry::cli {
 
@@ -20,5 +23,8 @@ struct ProcessMemory {
 
 // source   proc(5), /proc/self/status
 ProcessMemory process_memory();
+
+// Writes an object under `key`.
+void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter& json);
 
 }  // namespace gantry::cli

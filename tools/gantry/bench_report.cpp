@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/bench_report.hpp"
+
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/statistics.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_table.hpp"
+
+#include <gantry/concat.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace gantry::cli {
+
+std::string bench_text(const BenchReport& report) {
+  constexpr std::size_t max_operators = 20;
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Statistics steady = statistics_of(report.steady_ns);
+  std::string text = terminal.paint(escaped(report.file), Tone::heading) + "\n";
+  const auto field = [&](std::string_view name, std::string_view value) {
+    text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
+  };
+  field("load", human_time(report.load_ns));
+  field("executor", human_time(report.create_ns));
+  field("first run", human_time(report.first_ns));
+  field(report.capture ? "replays" : "steady runs",
+        concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", min ",
+               human_time(steady.min), " of ", report.steady_ns.size()));
+  for (const NamedTime& device : report.device_times)
+    field("device time", concat("median ", human_time(device.ns), " on ", device.name));
+  field("mapped", concat(human_size(report.file_bytes), " artifact"));
+  for (const DeviceBytes& device : report.device_bytes) {
+    field("allocated", concat(human_size(device.bytes), " on ", device.name));
+  }
+  field("resident", concat(human_size(report.after.resident), ", of it ",
+                           human_size(report.after.resident_anonymous), " private; peak ",
+                           human_size(report.after.peak), "; before loading ",
+                           human_size(report.before.resident)));
+
+  double total = 0;
+  for (const NamedTime& one : report.operators) total += one.ns;
+  text += concat("\n",
+                 terminal.paint(concat("operators (", report.operators.size(), ")"), Tone::heading),
+                 "\n");
+  TextTable table(
+      {{"time", TextTable::Align::right}, {"share", TextTable::Align::right}, {"operator"}});
+  const std::size_t shown = std::min(max_operators, report.operators.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const NamedTime& one = report.operators[i];
+    char share[16];
+    std::snprintf(share, sizeof share, "%.1f %%", total == 0 ? 0 : 100 * one.ns / total);
+    table.add({human_time(one.ns), share, escaped(one.name)});
+  }
+  text += table.text(terminal);
+  if (shown < report.operators.size()) {
+    text += concat("  and ", report.operators.size() - shown, " more (--json has all)\n");
+  }
+  return text;
+}
+
+std::string bench_json(const BenchReport& report) {
+  const Statistics steady = statistics_of(report.steady_ns);
+  return json_document([&](JsonWriter& json) {
+    json.field("file", json_text(report.file));
+    json.field("devices", report.devices);
+    json.field("capture", report.capture);
+    json.field("plugins", report.plugins);
+    json.key("times");
+    json.begin_object();
+    json.field("load_ns", report.load_ns);
+    json.field("create_ns", report.create_ns);
+    json.field("first_ns", report.first_ns);
+    json.field("runs", report.steady_ns.size());
+    json.field("median_ns", steady.median);
+    json.field("p99_ns", steady.p99);
+    json.field("least_ns", steady.min);
+    json.key("device_median_ns");
+    json.begin_object();
+    for (const NamedTime& device : report.device_times) json.field(device.name, device.ns);
+    json.end();
+    json.end();
+    json.key("memory");
+    json.begin_object();
+    json.field("mapped", report.file_bytes);
+    json.key("allocated");
+    json.begin_object();
+    for (const DeviceBytes& device : report.device_bytes) json.field(device.name, device.bytes);
+    json.end();
+    write_memory("before", report.before, json);
+    write_memory("after", report.after, json);
+    json.end();
+    json.key("operators");
+    json.begin_list();
+    for (const NamedTime& one : report.operators) {
+      json.begin_object();
+      json.field("name", json_text(one.name));
+      json.field("mean_ns", one.ns);
+      json.end();
+    }
+    json.end();
+  });
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The measurements of `bench`, and their output.
+#pragma once
+
+#include "tools/gantry/common/process_memory.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+struct NamedTime {
+  std::string name;
+  double ns = 0;
+};
+
+struct DeviceBytes {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+struct BenchReport {
+  std::string file;
+  std::vector<std::string> devices;
+  // the steady runs replay a recording
+  bool capture = false;
+  std::vector<std::string> plugins;
+
+  double load_ns = 0, create_ns = 0, first_ns = 0;
+  std::vector<double> steady_ns;
+  // the mean of each, the slowest first
+  std::vector<NamedTime> operators;
+  // the median of a run's work in the default stream of each device
+  std::vector<NamedTime> device_times;
+  // allocated after the runs
+  std::vector<DeviceBytes> device_bytes;
+  std::uint64_t file_bytes = 0;
+  ProcessMemory before, after;
+};
+
+std::string bench_text(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
+
+}  // namespace gantry::cli
