@@ -16,6 +16,15 @@
 
 namespace gantry::cli {
 
+namespace {
+
+void write_operator(const NamedTime& one, JsonWriter& json) {
+  json.field("name", json_text(one.name));
+  json.field("mean_ns", one.ns);
+}
+
+}  // namespace
+
 std::string bench_text(const BenchReport& report) {
   constexpr std::size_t max_operators = 20;
   const Terminal terminal = terminal_of(STDOUT_FILENO);
@@ -93,15 +102,7 @@ std::string bench_json(const BenchReport& report) {
     write_memory("before", report.before, json);
     write_memory("after", report.after, json);
     json.end();
-    json.key("operators");
-    json.begin_list();
-    for (const NamedTime& one : report.operators) {
-      json.begin_object();
-      json.field("name", json_text(one.name));
-      json.field("mean_ns", one.ns);
-      json.end();
-    }
-    json.end();
+    write_objects("operators", report.operators, json, write_operator);
   });
 }
 

@@ -23,26 +23,21 @@ std::string devices_text(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
+void write_device(const DeviceInfo& device, JsonWriter& json) {
+  json.field("name", json_text(device.name));
+  json.field("type", device.type);
+  json.field("index", device.index);
+  json.field("plugin", text_or_null(device.plugin));
+  json.key("attributes");
+  json.begin_object();
+  for (const auto& [name, value] : device.attributes) json.field(json_text(name), json_text(value));
+  json.end();
+}
+
 std::string devices_json(const std::vector<DeviceInfo>& devices,
                          const std::vector<std::string>& problems) {
   return json_document([&](JsonWriter& json) {
-    json.key("devices");
-    json.begin_list();
-    for (const DeviceInfo& device : devices) {
-      json.begin_object();
-      json.field("name", json_text(device.name));
-      json.field("type", device.type);
-      json.field("index", device.index);
-      json.field("plugin", text_or_null(device.plugin));
-      json.key("attributes");
-      json.begin_object();
-      for (const auto& [name, value] : device.attributes) {
-        json.field(json_text(name), json_text(value));
-      }
-      json.end();
-      json.end();
-    }
-    json.end();
+    write_objects("devices", devices, json, write_device);
     write_texts("problems", problems, json);
   });
 }

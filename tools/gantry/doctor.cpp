@@ -42,7 +42,6 @@ std::vector<Requirement> requirements_of(const Artifact& artifact) {
 }
 
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
-  json.begin_object();
   json.field("verdict", name_of(candidate.verdict));
   json.field("id", json_text(candidate.id));
   json.field("version", json_text(candidate.version));
@@ -53,15 +52,6 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
   json.field("text", json_text(candidate.text));
   json.field("support", json_text(candidate.support));
-  json.end();
-}
-
-void write_candidates(std::string_view key, const std::vector<ExplainedCandidate>& all,
-                      JsonWriter& json) {
-  json.key(key);
-  json.begin_list();
-  for (const ExplainedCandidate& candidate : all) write_candidate(candidate, json);
-  json.end();
 }
 
 // The host code of an artifact, which requires no plugin.
@@ -142,45 +132,34 @@ void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
 }
 
 void write_location(const SearchLocation& location, JsonWriter& json) {
-  json.begin_object();
   json.field("tier", location.tier);
   json.field("location", json_text(location.name));
   json.field("text", json_text(describe(location)));
   write_texts("files", location.files, json);
-  json.end();
 }
 
 void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json) {
-  json.begin_object();
   json.field("what", json_text(requirement.requirement.what));
   json.field("kind", requirement.requirement.device ? "device" : "key");
   write_texts("required_by", requirement.requirement.required_by, json);
   json.field("served", requirement.served);
   json.field("override", text_or_null(requirement.override_id));
-  write_candidates("candidates", requirement.candidates, json);
+  write_objects("candidates", requirement.candidates, json, write_candidate);
   write_texts("near", requirement.near, json);
   json.field("advice", json_text(requirement.advice));
   json.field("tie", json_text(requirement.tie));
-  json.end();
 }
 
 std::string doctor_json(const Diagnosis& diagnosis) {
   const Explanation& explanation = diagnosis.plugins;
   return json_document([&](JsonWriter& json) {
     json.field("core", explanation.core);
-    json.key("search");
-    json.begin_list();
-    for (const SearchLocation& location : explanation.locations) write_location(location, json);
-    json.end();
+    write_objects("search", explanation.locations, json, write_location);
     write_host_code(diagnosis.host_code, json);
     write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
-    json.key("requirements");
-    json.begin_list();
-    for (const ExplainedRequirement& requirement : explanation.requirements)
-      write_requirement(requirement, json);
-    json.end();
-    write_candidates("unreadable", explanation.unreadable, json);
+    write_objects("requirements", explanation.requirements, json, write_requirement);
+    write_objects("unreadable", explanation.unreadable, json, write_candidate);
     write_texts("warnings", explanation.warnings, json);
   });
 }

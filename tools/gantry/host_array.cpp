@@ -33,11 +33,9 @@ ArrayView view_of(const HostArray& array) {
 
 void write_type(const HostArray& array, JsonWriter& json) {
   const auto shape = array.tensor.shape();
-  json.begin_object();
   json.field("name", json_text(array.name));
   json.field("dtype", dtype_text(array.tensor.dtype()));
   json.field("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
-  json.end();
 }
 
 std::string line_of(const HostArray& array) {

@@ -26,7 +26,7 @@ struct HostArray {
 Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor);
 
 ArrayView view_of(const HostArray& array);
-// Writes an object with the array's name, dtype and shape.
+// Writes the array's name, dtype and shape.
 void write_type(const HostArray& array, JsonWriter& json);
 // "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
 std::string line_of(const HostArray& array);

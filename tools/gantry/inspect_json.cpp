@@ -101,13 +101,16 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   json.end();
 }
 
+void write_member(const ArchiveMember& member, JsonWriter& json) {
+  json.field("name", json_text(member.name));
+  json.field("size", member.size);
+}
+
 void write_array(const ArrayReport& array, JsonWriter& json) {
-  json.begin_object();
   json.field("name", json_text(array.name));
   json.field("dtype", dtype_text(array.dtype));
   json.field("shape", array.shape);
   json.field("size", array.size);
-  json.end();
 }
 
 void write_file(const InspectReport& report, JsonWriter& json) {
@@ -154,22 +157,11 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
   write_texts("functions", report.functions, json);
   if (report.kind == FileKind::archive || report.kind == FileKind::tar ||
       report.kind == FileKind::model_library) {
-    json.key("members");
-    json.begin_list();
-    for (const ArchiveMember& member : report.members) {
-      json.begin_object();
-      json.field("name", json_text(member.name));
-      json.field("size", member.size);
-      json.end();
-    }
-    json.end();
+    write_objects("members", report.members, json, write_member);
   }
   if (report.kind == FileKind::parameters || report.kind == FileKind::npy ||
       report.kind == FileKind::npz) {
-    json.key("arrays");
-    json.begin_list();
-    for (const ArrayReport& array : report.arrays) write_array(array, json);
-    json.end();
+    write_objects("arrays", report.arrays, json, write_array);
   }
   write_texts("warnings", warnings.take(), json);
   json.end();

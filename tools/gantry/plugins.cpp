@@ -55,7 +55,6 @@ void write_offers(const Manifest& manifest, JsonWriter& json) {
 
 void write_listed(const Candidate& candidate, JsonWriter& json) {
   const auto& manifest = candidate.manifest;
-  json.begin_object();
   json.field("id", manifest ? std::optional(json_text(manifest->id)) : std::nullopt);
   json.field("version", manifest ? std::optional(json_text(manifest->version.text)) : std::nullopt);
   json.field("state", name_of(candidate.state));
@@ -65,16 +64,11 @@ void write_listed(const Candidate& candidate, JsonWriter& json) {
   write_offers(manifest ? *manifest : Manifest(), json);
   json.field("library", manifest ? std::optional(json_text(manifest->library_path)) : std::nullopt);
   json.field("manifest", json_text(candidate.file));
-  json.end();
 }
 
 std::string list_json(const std::vector<Candidate>& candidates) {
-  return json_document([&](JsonWriter& json) {
-    json.key("plugins");
-    json.begin_list();
-    for (const Candidate& candidate : candidates) write_listed(candidate, json);
-    json.end();
-  });
+  return json_document(
+      [&](JsonWriter& json) { write_objects("plugins", candidates, json, write_listed); });
 }
 
 Result<ExitStatus> list(const bool& json, const Globals& globals) {

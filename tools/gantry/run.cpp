@@ -72,10 +72,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     json.field("devices", options.devices);
     json.field("function", text_or_null(options.function));
     json.field("capture", options.capture);
-    json.key("outputs");
-    json.begin_list();
-    for (const HostArray& array : done.outcome.arrays) write_type(array, json);
-    json.end();
+    write_objects("outputs", done.outcome.arrays, json, write_type);
     json.field("result", result ? std::optional(json_text(*result)) : std::nullopt);
     write_times(done, json);
     json.field("plugins", done.plugins);

@@ -42,4 +42,19 @@ void write_texts(std::string_view key, const Texts& all, JsonWriter& json) {
   json.end();
 }
 
+// Writes a list of objects under `key`.
+//
+// write    [in]   void(const Item&, JsonWriter&), writes the members of one item
+template <class Items, class Write>
+void write_objects(std::string_view key, const Items& items, JsonWriter& json, Write write) {
+  json.key(key);
+  json.begin_list();
+  for (const auto& item : items) {
+    json.begin_object();
+    write(item, json);
+    json.end();
+  }
+  json.end();
+}
+
 }  // namespace gantry::cli

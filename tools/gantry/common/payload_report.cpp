@@ -18,6 +18,15 @@ std::string word_of(const PayloadCheck& check) {
   return check.verdict.error().code == Code::unsupported ? "UNKNOWN" : "FAILED";
 }
 
+void write_check(const PayloadCheck& check, JsonWriter& json) {
+  const bool ok = check.verdict.ok();
+  json.field("location", json_text(check.location));
+  json.field("plugin", json_text(check.plugin));
+  json.field("device", text_or_null(check.device));
+  json.field("verdict", ok ? std::optional(name_of_verdict(*check.verdict)) : std::nullopt);
+  json.field("text", ok ? std::string() : json_text(check.verdict.error().message));
+}
+
 }  // namespace
 
 bool all_run(const std::vector<PayloadCheck>& checks) {
@@ -47,21 +56,8 @@ std::string payload_checks_text(const std::vector<PayloadCheck>& checks) {
 
 void write_payload_checks(const std::optional<std::vector<PayloadCheck>>& checks,
                           JsonWriter& json) {
-  json.key("payloads");
-  if (!checks) return json.value(nullptr);
-  json.begin_list();
-  for (const PayloadCheck& check : *checks) {
-    json.begin_object();
-    json.field("location", json_text(check.location));
-    json.field("plugin", json_text(check.plugin));
-    json.field("device", text_or_null(check.device));
-    json.field("verdict",
-               check.verdict.ok() ? std::optional(name_of_verdict(*check.verdict)) : std::nullopt);
-    json.field("text",
-               check.verdict.ok() ? std::string() : json_text(check.verdict.error().message));
-    json.end();
-  }
-  json.end();
+  if (checks) return write_objects("payloads", *checks, json, write_check);
+  json.field("payloads", nullptr);
 }
 
 }  // namespace gantry::cli
