@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/type_keys.hpp"
 
-#include "core/plugin/explain.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/join.hpp>
@@ -10,14 +9,6 @@
 
 namespace gantry {
 namespace {
-
-// Returns the modules of the file that require a key, for messages.
-Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
-  Requirement requirement{std::string(key.name), false, {}};
-  for (const std::size_t i : key.entries)
-    requirement.required_by.push_back(location_of_entry(i, key.name, file_name));
-  return requirement;
-}
 
 // Returns one sentence, because every failed look-up repeats it. explain() has the details.
 std::string why_missing(const RuntimeState& state, const Requirement& requirement,
@@ -35,6 +26,13 @@ std::string why_missing(const RuntimeState& state, const Requirement& requiremen
 }
 
 }  // namespace
+
+Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
+  Requirement requirement{std::string(key.name), false, {}};
+  for (const std::size_t i : key.entries)
+    requirement.required_by.push_back(location_of_entry(i, key.name, file_name));
+  return requirement;
+}
 
 // A file has few keys but may have thousands of modules.
 TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {

@@ -6,6 +6,7 @@
 //                                                             keys without a usable plugin
 #pragma once
 
+#include "core/plugin/explain.hpp"
 #include "core/runtime/payload.hpp"
 
 #include <cstddef>
@@ -34,6 +35,9 @@ struct TypeKey {
   // created for the first payload
   std::optional<PayloadLoader> loader;
 };
+
+// Returns the modules of the file that require a key, for messages.
+Requirement requirement_of(const TypeKey& key, std::string_view file_name);
 
 class TypeKeys {
  public:

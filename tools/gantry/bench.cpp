@@ -222,14 +222,11 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->add_option("FILE", options->file, "the artifact, with a graph")
       ->required()
       ->check(not_empty());
-  add_repeatable(*command, "--device", options->devices,
-                 "device to run on: cpu, opencl:1, ...; may be repeated")
-      ->type_name("NAME[:N]")
-      ->check(not_empty());
-  add_repeatable(*command, "--input", options->inputs,
-                 "file for an input of the graph, default: zeros for all; may be repeated")
-      ->type_name("NAME=FILE")
-      ->check(accepted_by(parse_named_file));
+  add_repeatable(*command, "--device", "NAME[:N]", options->devices,
+                 "device to run on: cpu, opencl:1, ...; may be repeated");
+  add_repeatable(*command, "--input", "NAME=FILE", options->inputs,
+                 "file for an input of the graph, default: zeros for all; may be repeated",
+                 accepted_by(parse_named_file));
   command
       ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")

@@ -8,12 +8,11 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/native/library.hpp"
-#include "core/plugin/explain.hpp"
 #include "core/runtime/installed_plugins.hpp"
+#include "core/runtime/type_keys.hpp"
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <optional>
 
 namespace gantry::cli {
@@ -29,14 +28,10 @@ struct DoctorOptions {
 // The type keys of an artifact, each with the modules that require it.
 std::vector<Requirement> requirements_of(const Artifact& artifact) {
   std::vector<Requirement> requirements;
-  for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
-    const Entry& entry = artifact.container.entries[i];
-    if (entry.is_library() || entry.type_key.empty()) continue;
-    const std::string key(entry.type_key);
-    auto at = std::find_if(requirements.begin(), requirements.end(),
-                           [&](const Requirement& w) { return w.what == key; });
-    if (at == requirements.end()) at = requirements.insert(at, Requirement{key, false, {}});
-    at->required_by.push_back(location_of_entry(i, key, artifact.name));
+  const TypeKeys keys(artifact);
+  for (const TypeKey& key : keys.all()) {
+    if (key.name.empty() || key.name == library_key) continue;
+    requirements.push_back(requirement_of(key, artifact.name));
   }
   return requirements;
 }
@@ -213,12 +208,10 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
       plugins.add_subcommand("doctor", "explain which plugin serves each type key and device");
-  add_repeatable(*command, "--key", options->keys, "check only this type key; may be repeated")
-      ->type_name("KEY")
-      ->check(not_empty());
-  command->add_option("--artifact", options->artifact, "check only the requirements of this file")
-      ->type_name("FILE")
-      ->check(not_empty());
+  add_repeatable(*command, "--key", "KEY", options->keys,
+                 "check only this type key; may be repeated");
+  add_text(*command, "--artifact", "FILE", options->artifact,
+           "check only the requirements of this file");
   command->add_flag("--probe", options->probe,
                     "also open every plugin, which executes its code, and list its devices");
   command->add_flag("--json", options->json, "print one JSON document");

@@ -79,11 +79,8 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
           ->add_option("--tree", options->tree, "print only the import tree: text, dot or mermaid")
           ->type_name("FORM")
           ->check(CLI::IsMember({"text", "dot", "mermaid"}));
-  command
-      ->add_option("--extract", options->extract,
-                   "write each payload to DIR/<index>-<type key>.bin")
-      ->type_name("DIR")
-      ->check(not_empty());
+  add_text(*command, "--extract", "DIR", options->extract,
+           "write each payload to DIR/<index>-<type key>.bin");
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer("Example:\n  gantry inspect model.so --tree mermaid");
   set_action(*command, invocation, options, inspect);

@@ -27,13 +27,10 @@ namespace gantry::cli {
 namespace {
 
 void add_globals(CLI::App& app, Globals& globals) {
-  app.add_option("--config", globals.config, "runtime configuration, instead of the system's")
-      ->type_name("FILE")
-      ->check(not_empty());
-  add_repeatable(app, "--plugins", globals.plugins,
-                 "directory of plugins, searched before all others")
-      ->type_name("DIR")
-      ->check(not_empty());
+  add_text(app, "--config", "FILE", globals.config,
+           "runtime configuration, instead of the system's");
+  add_repeatable(app, "--plugins", "DIR", globals.plugins,
+                 "directory of plugins, searched before all others");
   app.add_option("--threads", globals.threads, "threads of the pool, including the caller")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));

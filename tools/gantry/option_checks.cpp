@@ -8,12 +8,20 @@
 
 namespace gantry::cli {
 
-CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
-                            std::vector<std::string>& values, const std::string& description) {
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type,
+                      std::string& value, const std::string& description) {
+  return app.add_option(name, value, description)->type_name(type)->check(not_empty());
+}
+
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::string& type,
+                            std::vector<std::string>& values, const std::string& description,
+                            const CLI::Validator& check) {
   return app.add_option(name, values, description)
       ->expected(1)
       ->allow_extra_args(false)
-      ->take_all();
+      ->take_all()
+      ->type_name(type)
+      ->check(check);
 }
 
 CLI::Validator not_empty() {

@@ -13,11 +13,6 @@
 
 namespace gantry::cli {
 
-// Adds an option that may be repeated and takes one value each time, so that a FILE after it
-// remains the positional argument.
-CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
-                            std::vector<std::string>& values, const std::string& description);
-
 // Accepts the values that `parse` accepts.
 template <class T>
 CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
@@ -31,6 +26,18 @@ CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
 
 // Rejects an empty path or name, for example from an unset variable in a script.
 CLI::Validator not_empty();
+
+// Adds an option with a text that is not empty.
+//
+// type     [in]   the name of the value in the help
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type,
+                      std::string& value, const std::string& description);
+
+// Adds an option that may be repeated and takes one value each time, so that a FILE after it
+// remains the positional argument.
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::string& type,
+                            std::vector<std::string>& values, const std::string& description,
+                            const CLI::Validator& check = not_empty());
 
 // Accepts a finite number that is not negative.
 CLI::Validator tolerance();

@@ -51,9 +51,7 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   command->add_option("RECIPE", options->recipe, "the recipe, a YAML file")
       ->required()
       ->check(not_empty());
-  command->add_option("-o,--output", options->output, "write the artifact to this file")
-      ->type_name("FILE.so")
-      ->check(not_empty())
+  add_text(*command, "-o,--output", "FILE.so", options->output, "write the artifact to this file")
       ->required();
   command->footer("Example:\n  gantry pack digits.yaml -o digits.so");
   set_action(*command, invocation, options, pack_recipe);

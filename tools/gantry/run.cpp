@@ -126,35 +126,23 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
   command->add_option("FILE", options->file, "the artifact")->required()->check(not_empty());
-  add_repeatable(*command, "--device", options->devices,
-                 "device to run on: cpu, opencl:1, ...; may be repeated")
-      ->type_name("NAME[:N]")
-      ->check(not_empty());
-  CLI::Option* function = command
-                              ->add_option("--function", options->function,
-                                           "call this function instead of running the graph")
-                              ->type_name("NAME")
-                              ->check(not_empty());
-  add_repeatable(*command, "--arg", options->args,
+  add_repeatable(*command, "--device", "NAME[:N]", options->devices,
+                 "device to run on: cpu, opencl:1, ...; may be repeated");
+  CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
+                                   "call this function instead of running the graph");
+  add_repeatable(*command, "--arg", "SPEC", options->args,
                  "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                 "str:text, none; may be repeated")
-      ->type_name("SPEC")
-      ->check(accepted_by(parse_arg))
+                 "str:text, none; may be repeated",
+                 accepted_by(parse_arg))
       ->needs(function);
-  add_repeatable(*command, "--input", options->inputs,
-                 "file for an input of the graph; may be repeated")
-      ->type_name("NAME=FILE")
-      ->check(accepted_by(parse_named_file))
+  add_repeatable(*command, "--input", "NAME=FILE", options->inputs,
+                 "file for an input of the graph; may be repeated", accepted_by(parse_named_file))
       ->excludes(function);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
       ->excludes(function);
-  command->add_option("--output", options->output, "write the outputs to this file")
-      ->type_name("FILE.npz")
-      ->check(not_empty());
-  CLI::Option* expect =
-      command->add_option("--expect", options->expect, "compare the outputs with this file")
-          ->type_name("FILE.npz")
-          ->check(not_empty());
+  add_text(*command, "--output", "FILE.npz", options->output, "write the outputs to this file");
+  CLI::Option* expect = add_text(*command, "--expect", "FILE.npz", options->expect,
+                                 "compare the outputs with this file");
   command->add_option("--rtol", options->tolerance.rtol, "relative tolerance of --expect")
       ->check(tolerance())
       ->needs(expect);
@@ -168,9 +156,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->add_flag("--capture", options->capture,
                  "record the second run on the device and replay it from then on (CUDA graphs)")
       ->excludes(function);
-  command->add_option("--trace", options->trace, "write a Chrome trace to this file")
-      ->type_name("FILE.json")
-      ->check(not_empty());
+  add_text(*command, "--trace", "FILE.json", options->trace, "write a Chrome trace to this file");
   command->add_flag("--allow-missing", options->allow_missing,
                     "load modules that have a plugin; fail only when another one is called");
   command->add_flag("--json", options->json, "print one JSON document");
