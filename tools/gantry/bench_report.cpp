@@ -55,16 +55,15 @@ std::string bench_text(const BenchReport& report) {
   text += concat("\n",
                  terminal.paint(concat("operators (", report.operators.size(), ")"), Tone::heading),
                  "\n");
-  TextTable table(
-      {{"time", TextTable::Align::right}, {"share", TextTable::Align::right}, {"operator"}});
   const std::size_t shown = std::min(max_operators, report.operators.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const NamedTime& one = report.operators[i];
+  const auto row_of = [&](std::size_t index) -> TableRow {
+    const NamedTime& one = report.operators[index];
     char share[16];
     std::snprintf(share, sizeof share, "%.1f %%", total == 0 ? 0 : 100 * one.ns / total);
-    table.add({human_time(one.ns), share, escaped(one.name)});
-  }
-  text += table.text(terminal);
+    return {human_time(one.ns), share, escaped(one.name)};
+  };
+  write_table({{"time", Align::right}, {"share", Align::right}, {"operator"}}, shown, row_of,
+              terminal, [&](std::string_view piece) { text += piece; });
   if (shown < report.operators.size()) {
     text += concat("  and ", report.operators.size() - shown, " more (--json has all)\n");
   }

@@ -14,8 +14,6 @@
 namespace gantry::cli {
 namespace {
 
-using Align = TextTable::Align;
-
 class Writer {
  public:
   Writer(const InspectReport& report, const InspectOptions& options, const Terminal& terminal,
@@ -76,18 +74,18 @@ class Writer {
     if (report_.entry) field("entry", escaped(*report_.entry));
   }
 
-  TextTable::Cell server_of(const Entry& entry) const {
+  TableCell server_of(const Entry& entry) const {
     if (entry.is_library()) return {"host code", Tone::faint};
     if (const auto id = options_.served_by(entry.type_key)) return {escaped(*id), Tone::good};
     return {"no plugin", Tone::warning};
   }
 
-  TextTable::Row module_row(std::size_t index) const {
+  TableRow module_row(std::size_t index) const {
     const Entry& entry = report_.container.entries[index];
     const bool unknown = entry.type_key.empty();
     const bool library = entry.is_library();
     return {concat(index),
-            unknown ? TextTable::Cell("?") : TextTable::Cell(escaped(entry.type_key)),
+            unknown ? TableCell("?") : TableCell(escaped(entry.type_key)),
             library ? std::string() : concat(Hex{entry.at}),
             library ? std::string() : size_of(entry),
             server_of(entry),
@@ -107,7 +105,7 @@ class Writer {
   void write_modules() {
     section(concat("modules (", report_.container.entries.size(), ")"));
     // No width limit: digests are never truncated, so that they can be copied.
-    TextTable::write(
+    write_table(
         {{"index", Align::right},
          {"type key"},
          {"offset", Align::right},
@@ -187,9 +185,9 @@ class Writer {
   void write_members() {
     if (report_.members.empty()) return;
     section(concat("members (", report_.members.size(), ")"));
-    TextTable::write(
+    write_table(
         {{"bytes", Align::right}, {"name"}}, report_.members.size(),
-        [this](std::size_t index) -> TextTable::Row {
+        [this](std::size_t index) -> TableRow {
           const ArchiveMember& member = report_.members[index];
           return {concat(member.size), escaped(member.name)};
         },
@@ -199,9 +197,9 @@ class Writer {
   void write_arrays() {
     if (report_.arrays.empty()) return;
     section(concat("arrays (", report_.arrays.size(), ")"));
-    TextTable::write(
+    write_table(
         {{"name"}, {"type"}, {"bytes", Align::right}}, report_.arrays.size(),
-        [this](std::size_t index) -> TextTable::Row {
+        [this](std::size_t index) -> TableRow {
           const ArrayReport& array = report_.arrays[index];
           return {array.name.empty() ? std::string("-") : escaped(array.name),
                   type_text(array.dtype, array.shape), concat(array.size)};

@@ -26,18 +26,18 @@ std::string joined_keys(const Manifest& manifest) {
   return joined(all, escaped);
 }
 
-std::string list_text(const std::vector<Candidate>& candidates) {
-  TextTable table({{"id"}, {"version"}, {"state"}, {"serves"}, {"manifest"}});
-  for (const Candidate& candidate : candidates) {
+void print_list(const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return print("no plugin is installed\n");
+  const auto row_of = [&](std::size_t index) -> TableRow {
+    const Candidate& candidate = candidates[index];
     const auto& manifest = candidate.manifest;
-    const Tone tone = candidate.stopped() ? Tone::warning : Tone::good;
-    table.add({manifest ? escaped(manifest->id) : "-", manifest ? manifest->version.text : "-",
-               TextTable::Cell(candidate.stopped() ? std::string(candidate.reason.tag)
-                                                   : std::string(name_of(candidate.state)),
-                               tone),
-               manifest ? joined_keys(*manifest) : "", escaped(candidate.file)});
-  }
-  return table.empty() ? "no plugin is installed\n" : table.text(terminal_of(STDOUT_FILENO), 0);
+    const auto state = candidate.stopped() ? candidate.reason.tag : name_of(candidate.state);
+    return {manifest ? escaped(manifest->id) : "-", manifest ? manifest->version.text : "-",
+            TableCell(std::string(state), candidate.stopped() ? Tone::warning : Tone::good),
+            manifest ? joined_keys(*manifest) : "", escaped(candidate.file)};
+  };
+  write_table({{"id"}, {"version"}, {"state"}, {"serves"}, {"manifest"}}, candidates.size(), row_of,
+              terminal_of(STDOUT_FILENO), print, 0);
 }
 
 void write_offers(const Manifest& manifest, JsonWriter& json) {
@@ -74,7 +74,11 @@ std::string list_json(const std::vector<Candidate>& candidates) {
 Result<ExitStatus> list(const bool& json, const Globals& globals) {
   GANTRY_TRY(const Runtime runtime, open_runtime(globals));
   const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
-  print(json ? list_json(candidates) : list_text(candidates));
+  if (json) {
+    print(list_json(candidates));
+  } else {
+    print_list(candidates);
+  }
   return kDone;
 }
 

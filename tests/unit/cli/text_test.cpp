@@ -15,49 +15,46 @@
 namespace gantry::cli {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr Terminal no_terminal{};
 
-TEST(TextTable, MakesColumnsAsWideAsTheirWidestCell) {
-  TextTable table({{"index", Align::right}, {"type key"}, {"bytes", Align::right}});
-  table.add({"0", "GraphExecutorFactory", "12"});
-  table.add({"10", "_lib", "1234567"});
+std::string table(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows,
+                  const Terminal& terminal, int indent) {
+  std::string text;
+  write_table(
+      columns, rows.size(), [&](std::size_t index) { return rows[index]; }, terminal,
+      [&](std::string_view piece) { text += piece; }, indent);
+  return text;
+}
 
-  EXPECT_EQ(table.text(no_terminal),
+TEST(TextTable, MakesColumnsAsWideAsTheirWidestCell) {
+  EXPECT_EQ(table({{"index", Align::right}, {"type key"}, {"bytes", Align::right}},
+                  {{"0", "GraphExecutorFactory", "12"}, {"10", "_lib", "1234567"}}, no_terminal, 2),
             "  index  type key                bytes\n"
             "      0  GraphExecutorFactory       12\n"
             "     10  _lib                  1234567\n");
 }
 
 TEST(TextTable, WritesNoTrailingBlanks) {
-  TextTable table({{"a"}, {"b"}, {"c"}});
-  table.add({"long cell", "", ""});
-  table.add({"x", "", "y"});
-
-  EXPECT_EQ(table.text(no_terminal, 0),
+  EXPECT_EQ(table({{"a"}, {"b"}, {"c"}}, {{"long cell", "", ""}, {"x", "", "y"}}, no_terminal, 0),
             "a          b  c\n"
             "long cell\n"
             "x             y\n");
 }
 
 TEST(TextTable, TruncatesOnlyTheLastColumnAndOnlyOnATerminal) {
-  TextTable table({{"a"}, {"name"}});
-  table.add({"0123456789", "abcdefghijklmnopqrstuvwxyz"});
+  const std::vector<TableColumn> columns{{"a"}, {"name"}};
+  const std::vector<TableRow> rows{{"0123456789", "abcdefghijklmnopqrstuvwxyz"}};
 
-  EXPECT_EQ(table.text(Terminal{true, false, 30}, 0),
+  EXPECT_EQ(table(columns, rows, Terminal{true, false, 30}, 0),
             "a           name\n"
             "0123456789  abcdefghijklmno...\n");
-  EXPECT_EQ(table.text(no_terminal, 0),
+  EXPECT_EQ(table(columns, rows, no_terminal, 0),
             "a           name\n"
             "0123456789  abcdefghijklmnopqrstuvwxyz\n");
 }
 
 TEST(TextTable, PaintsWithoutMovingColumns) {
-  TextTable table({{"a"}, {"b"}});
-  table.add({TextTable::Cell("x", Tone::bad), "y"});
-
-  EXPECT_EQ(table.text(Terminal{true, true, 80}, 0),
+  EXPECT_EQ(table({{"a"}, {"b"}}, {{TableCell("x", Tone::bad), "y"}}, Terminal{true, true, 80}, 0),
             "\x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m\n"
             "\x1b[31mx\x1b[0m  y\n");
 }

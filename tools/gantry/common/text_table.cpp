@@ -14,25 +14,14 @@ constexpr std::size_t min_cut = 12;
 
 }  // namespace
 
-void TextTable::add(Row row) {
-  assert(row.size() == columns_.size());
-  rows_.push_back(std::move(row));
-}
-
-std::string TextTable::text(const Terminal& terminal, int indent) const {
-  std::string out;
-  write(
-      columns_, rows_.size(), [this](std::size_t index) { return rows_[index]; }, terminal,
-      [&out](std::string_view piece) { out.append(piece); }, indent);
-  return out;
-}
-
-void TextTable::write(const std::vector<Column>& columns, std::size_t rows, const Rows& row_of,
-                      const Terminal& terminal, const TextSink& sink, int indent) {
+void write_table(const std::vector<TableColumn>& columns, std::size_t rows,
+                 const std::function<TableRow(std::size_t index)>& row_of, const Terminal& terminal,
+                 const TextSink& sink, int indent) {
   std::vector<std::size_t> widths;
-  for (const Column& column : columns) widths.push_back(column.title.size());
+  for (const TableColumn& column : columns) widths.push_back(column.title.size());
   for (std::size_t index = 0; index < rows; ++index) {
-    const Row row = row_of(index);
+    const TableRow row = row_of(index);
+    assert(row.size() == columns.size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], row[i].text.size());
     }
@@ -44,7 +33,7 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
   const std::size_t max_last =
       width == 0 ? SIZE_MAX : std::max(min_cut, width > before_last ? width - before_last : 0);
 
-  const auto write_line = [&](const Row& row) {
+  const auto write_line = [&](const TableRow& row) {
     std::string line(static_cast<std::size_t>(indent), ' ');
     // written before the next cell that is not empty: lines have no trailing blanks
     std::size_t pending_blanks = 0;
@@ -66,8 +55,8 @@ void TextTable::write(const std::vector<Column>& columns, std::size_t rows, cons
     sink(line.append("\n"));
   };
 
-  Row titles;
-  for (const Column& column : columns) titles.emplace_back(column.title, Tone::heading);
+  TableRow titles;
+  for (const TableColumn& column : columns) titles.emplace_back(column.title, Tone::heading);
   write_line(titles);
   for (std::size_t index = 0; index < rows; ++index) write_line(row_of(index));
 }
