@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
+#include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
@@ -13,11 +14,10 @@
 
 #include "core/tensor/device_set.hpp"
 
-#include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -43,27 +43,6 @@ struct BenchOptions {
   bool json = false;
 };
 
-// Reads the given files; without files, all inputs are zeros.
-Result<std::vector<ModelInput>> make_inputs(Runtime& runtime, const Executor& executor,
-                                            const std::vector<std::string>& texts) {
-  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
-  if (!texts.empty()) {
-    std::vector<NamedFile> files;
-    for (const std::string& text : texts) {
-      GANTRY_TRY(NamedFile file, parse_named_file(text));
-      files.push_back(std::move(file));
-    }
-    return read_inputs(runtime, files, wanted, false);
-  }
-  std::vector<ModelInput> inputs;
-  for (const InputInfo& info : wanted) {
-    GANTRY_TRY(Tensor zeros, runtime.tensor(info.shape, info.dtype));
-    if (zeros.byte_size() != 0) std::memset(zeros.data(), 0, zeros.byte_size());
-    inputs.push_back({info.name, std::move(zeros)});
-  }
-  return inputs;
-}
-
 Result<std::vector<NamedTime>> profile(const Module& model, const std::string& factory,
                                        const std::vector<ModelInput>& inputs,
                                        std::span<const gantry_device_id> devices) {
@@ -71,16 +50,12 @@ Result<std::vector<NamedTime>> profile(const Module& model, const std::string& f
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
   args[0].cstring = factory.c_str();
-  for (const gantry_device_id id : devices) {
-    gantry_value& arg = args.emplace_back();
-    arg.kind = GANTRY_DEVICE;
-    arg.device = id;
-  }
+  for (const gantry_device_id id : devices) args.push_back(device_value(id));
   GANTRY_TRY(const Any made, create.call(args));
   GANTRY_TRY(Module module, made.module());
   GANTRY_TRY(const Function run_profile, module.function("profile"));
   GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
-  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  GANTRY_CHECK(set_inputs(executor, inputs));
   GANTRY_CHECK(executor.run());
 
   std::map<std::string, double> total;
@@ -181,13 +156,11 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(Executor executor,
              make_executor(runtime, model, options.devices, factory, options.capture));
   report.create_ns = create.nanoseconds();
-  std::vector<gantry_device_id> devices;
-  for (const std::string& name : options.devices) {
-    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
-    devices.push_back(id);
-  }
-  GANTRY_TRY(const std::vector<ModelInput> inputs, make_inputs(runtime, executor, options.inputs));
-  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
+  GANTRY_TRY(const std::vector<ModelInput> inputs,
+             options.inputs.empty() ? zero_inputs(runtime, executor)
+                                    : read_inputs(runtime, executor, options.inputs, false));
+  GANTRY_CHECK(set_inputs(executor, inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
   const Stopwatch first;

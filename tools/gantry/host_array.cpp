@@ -20,8 +20,14 @@ std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
 
 }  // namespace
 
-Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor) {
-  GANTRY_TRY(Tensor copy, runtime.tensor(tensor.shape(), tensor.dtype()));
+Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype) {
+  GANTRY_TRY(Tensor made, runtime.tensor(shape, dtype));
+  std::fill_n(static_cast<std::uint8_t*>(made.data()), made.byte_size(), std::uint8_t{0});
+  return made;
+}
+
+Result<Tensor> copied_to(Runtime& runtime, const Tensor& tensor, const std::string& device) {
+  GANTRY_TRY(Tensor copy, runtime.tensor(tensor.shape(), tensor.dtype(), device));
   GANTRY_CHECK(runtime.copy(tensor, copy));
   return copy;
 }

@@ -22,8 +22,10 @@ struct HostArray {
   Tensor tensor;
 };
 
-// Copies a tensor from its device to the CPU.
-Result<Tensor> copy_to_cpu(Runtime& runtime, const Tensor& tensor);
+// Creates a tensor of zeros on the CPU.
+Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype);
+// Copies a tensor to a device.
+Result<Tensor> copied_to(Runtime& runtime, const Tensor& tensor, const std::string& device);
 
 ArrayView view_of(const HostArray& array);
 // Writes the array's name, dtype and shape.

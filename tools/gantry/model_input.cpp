@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model_input.hpp"
 
+#include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/host_array.hpp"
 
 #include "core/base/text.hpp"
-#include "core/tensor/object.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
 
 #include <algorithm>
 
 namespace gantry::cli {
 namespace {
+
+struct InputInfo {
+  std::string name;
+  gantry_dtype dtype{};
+  std::vector<std::int64_t> shape;
+};
 
 // The items of the list or map that `map` contains under `key`.
 Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view key) {
@@ -24,12 +32,41 @@ Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_vie
 }
 
 Result<std::vector<std::int64_t>> shape_in(const Any& value) {
-  if (value.value().kind != GANTRY_SHAPE) {
-    return malformed(no_offset, "get_input_info returns a shape of kind ", value.value().kind,
-                     ", expected ", static_cast<int>(GANTRY_SHAPE));
+  if (const auto shape = value_shape(value.value())) {
+    return std::vector<std::int64_t>(shape->begin(), shape->end());
   }
-  const auto& shape = *reinterpret_cast<const ShapeObject*>(value.value().object);
-  return std::vector<std::int64_t>(shape.dims, shape.dims + shape.count);
+  return malformed(no_offset, "get_input_info returns a shape of kind ", value.value().kind,
+                   ", expected ", static_cast<int>(GANTRY_SHAPE));
+}
+
+Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
+  GANTRY_TRY(const Function info, executor.module().function("get_input_info"));
+  GANTRY_TRY(const Any answer, info());
+  GANTRY_TRY(const std::vector<Any> map, answer.items());
+  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
+  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
+  if (shapes.size() != dtypes.size()) {
+    return malformed(no_offset, "get_input_info returns ", shapes.size() / 2, " shapes and ",
+                     dtypes.size() / 2, " types");
+  }
+  std::vector<InputInfo> inputs;
+  for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
+    InputInfo input;
+    GANTRY_TRY(input.name, shapes[i].text());
+    GANTRY_TRY(input.shape, shape_in(shapes[i + 1]));
+    GANTRY_TRY(const std::string dtype, dtypes[i + 1].text());
+    GANTRY_TRY(input.dtype, parse_dtype(dtype));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// "x float32[1, 64], y int32[4]", or "none".
+std::string describe(std::span<const InputInfo> inputs) {
+  if (inputs.empty()) return "none";
+  return joined(inputs, [](const InputInfo& input) {
+    return concat(escaped(input.name), " ", type_text(input.dtype, input.shape));
+  });
 }
 
 Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
@@ -67,10 +104,11 @@ Result<const InputInfo*> find(std::span<const InputInfo> wanted, const std::stri
   return &*at;
 }
 
-Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const NamedFile> files,
+Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
                                       std::span<const InputInfo> wanted, bool each) {
   std::vector<ModelInput> inputs(wanted.size());
-  for (const NamedFile& file : files) {
+  for (const std::string& text : files) {
+    GANTRY_TRY(const NamedFile file, parse_named_file(text));
     GANTRY_TRY(const InputInfo* info, find(wanted, file.name));
     ModelInput& input = inputs[static_cast<std::size_t>(info - wanted.data())];
     if (input.tensor) return invalid("input ", quoted(file.name), " is given twice");
@@ -95,42 +133,36 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const NamedFil
 
 }  // namespace
 
-Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
-  GANTRY_TRY(const Function info, executor.module().function("get_input_info"));
-  GANTRY_TRY(const Any answer, info());
-  GANTRY_TRY(const std::vector<Any> map, answer.items());
-  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
-  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
-  if (shapes.size() != dtypes.size()) {
-    return malformed(no_offset, "get_input_info returns ", shapes.size() / 2, " shapes and ",
-                     dtypes.size() / 2, " types");
-  }
-  std::vector<InputInfo> inputs;
-  for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
-    InputInfo input;
-    GANTRY_TRY(input.name, shapes[i].text());
-    GANTRY_TRY(input.shape, shape_in(shapes[i + 1]));
-    GANTRY_TRY(const std::string dtype, dtypes[i + 1].text());
-    GANTRY_TRY(input.dtype, parse_dtype(dtype));
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
-
-std::string describe(std::span<const InputInfo> inputs) {
-  if (inputs.empty()) return "none";
-  return joined(inputs, [](const InputInfo& input) {
-    return concat(escaped(input.name), " ", type_text(input.dtype, input.shape));
-  });
-}
-
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, std::span<const NamedFile> files,
-                                            std::span<const InputInfo> wanted, bool each) {
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Executor& executor,
+                                            std::span<const std::string> files, bool each) {
+  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
   auto inputs = match(runtime, files, wanted, each);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
     return std::move(inputs).error().at("inputs of the model: ", describe(wanted));
   }
   return inputs;
+}
+
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Executor& executor) {
+  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
+  std::vector<ModelInput> inputs;
+  for (const InputInfo& info : wanted) {
+    GANTRY_TRY(Tensor tensor, zeros(runtime, info.shape, info.dtype));
+    inputs.push_back({info.name, std::move(tensor)});
+  }
+  return inputs;
+}
+
+Status set_inputs(Executor& executor, std::span<const ModelInput> inputs,
+                  std::optional<std::int64_t> row) {
+  for (const ModelInput& input : inputs) {
+    Tensor tensor = input.tensor;
+    if (row) {
+      GANTRY_TRY(tensor, input.tensor.row(*row));
+    }
+    GANTRY_CHECK(executor.set_input(input.name, tensor));
+  }
+  return {};
 }
 
 }  // namespace gantry::cli

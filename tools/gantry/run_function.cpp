@@ -5,8 +5,8 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
-#include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
 
 #include <cstring>
 
@@ -22,13 +22,6 @@ struct Arguments {
   std::vector<ArgSpec> specs;
 };
 
-Result<Tensor> copied_to(Runtime& runtime, Tensor array, const std::string& device) {
-  if (device == "cpu") return array;
-  GANTRY_TRY(Tensor placed, runtime.tensor(array.shape(), array.dtype(), device));
-  GANTRY_CHECK(runtime.copy(array, placed));
-  return placed;
-}
-
 // Creates the value of one argument; arrays are created on `device`.
 struct MakeValue {
   Runtime& runtime;
@@ -37,8 +30,10 @@ struct MakeValue {
   Tensor& array;
 
   Result<gantry_value> of_array(Result<Tensor> made) const {
-    GANTRY_TRY(Tensor on_cpu, std::move(made));
-    GANTRY_TRY(array, copied_to(runtime, std::move(on_cpu), device));
+    GANTRY_TRY(array, std::move(made));
+    if (device != "cpu") {
+      GANTRY_TRY(array, copied_to(runtime, array, device));
+    }
     gantry_value value{};
     value.kind = GANTRY_TENSOR;
     value.object = array.get();
@@ -46,18 +41,8 @@ struct MakeValue {
   }
 
   Result<gantry_value> operator()(NoneArg) const { return gantry_value{}; }
-  Result<gantry_value> operator()(std::int64_t number) const {
-    gantry_value value{};
-    value.kind = GANTRY_INT;
-    value.i = number;
-    return value;
-  }
-  Result<gantry_value> operator()(double number) const {
-    gantry_value value{};
-    value.kind = GANTRY_FLOAT;
-    value.f = number;
-    return value;
-  }
+  Result<gantry_value> operator()(std::int64_t number) const { return int_value(number); }
+  Result<gantry_value> operator()(double number) const { return float_value(number); }
   Result<gantry_value> operator()(const std::string& text) const {
     gantry_value value{};
     value.kind = GANTRY_CSTRING;
@@ -71,10 +56,8 @@ struct MakeValue {
     }
     return of_array(std::move(members.front().second));
   }
-  Result<gantry_value> operator()(const ZerosArg& zeros) const {
-    auto made = runtime.tensor(zeros.shape, zeros.dtype);
-    if (made.ok() && made->byte_size() != 0) std::memset(made->data(), 0, made->byte_size());
-    return of_array(std::move(made));
+  Result<gantry_value> operator()(const ZerosArg& arg) const {
+    return of_array(zeros(runtime, arg.shape, arg.dtype));
   }
 };
 
@@ -108,7 +91,7 @@ Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
       return {};
     case GANTRY_TENSOR: {
       GANTRY_TRY(const Tensor tensor, result.tensor());
-      GANTRY_TRY(Tensor copy, copy_to_cpu(runtime, tensor));
+      GANTRY_TRY(Tensor copy, copied_to(runtime, tensor, "cpu"));
       outcome.arrays.push_back({"result", std::move(copy)});
       return {};
     }
@@ -147,7 +130,7 @@ Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const Run
     result = std::move(called).value();
   }
   for (const auto& [position, array] : arguments.arrays) {
-    GANTRY_TRY(Tensor copy, copy_to_cpu(runtime, array));
+    GANTRY_TRY(Tensor copy, copied_to(runtime, array, "cpu"));
     outcome.arrays.push_back({concat("arg", position), std::move(copy)});
   }
   GANTRY_CHECK(add_result(runtime, result, outcome));

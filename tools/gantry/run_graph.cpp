@@ -51,53 +51,25 @@ class Outputs {
   std::vector<HostArray> arrays_;
 };
 
-Status set_inputs(Executor& executor, const std::vector<ModelInput>& inputs, bool each,
-                  std::int64_t i) {
-  for (const ModelInput& input : inputs) {
-    if (!each) {
-      GANTRY_CHECK(executor.set_input(input.name, input.tensor));
-      continue;
-    }
-    GANTRY_TRY(const Tensor row, input.tensor.row(i));
-    GANTRY_CHECK(executor.set_input(input.name, row));
-  }
-  return {};
-}
-
-Result<std::vector<NamedFile>> parse_files(const std::vector<std::string>& texts) {
-  std::vector<NamedFile> files;
-  for (const std::string& text : texts) {
-    GANTRY_TRY(NamedFile file, parse_named_file(text));
-    files.push_back(std::move(file));
-  }
-  return files;
-}
-
 }  // namespace
 
 Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOptions& options,
                              bool quiet) {
-  GANTRY_TRY(const std::vector<NamedFile> files, parse_files(options.inputs));
   RunOutcome outcome;
   GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   const Stopwatch create;
   GANTRY_TRY(Executor executor,
              make_executor(runtime, model, options.devices, factory, options.capture));
   outcome.create_ns = create.nanoseconds();
-  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             read_inputs(runtime, files, wanted, options.each));
-  std::vector<gantry_device_id> devices;
-  for (const std::string& name : options.devices) {
-    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
-    devices.push_back(id);
-  }
+             read_inputs(runtime, executor, options.inputs, options.each));
+  GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
   Outputs outputs(runtime, executor, options, count);
   Progress progress("run", static_cast<std::uint64_t>(count * options.repeat), quiet);
   for (std::int64_t i = 0; i < count; ++i) {
-    GANTRY_CHECK(set_inputs(executor, inputs, options.each, i));
+    GANTRY_CHECK(set_inputs(executor, inputs, options.each ? std::optional(i) : std::nullopt));
     GANTRY_CHECK(synchronize(runtime, devices));
     for (int repetition = 0; repetition < options.repeat; ++repetition) {
       const Stopwatch run;

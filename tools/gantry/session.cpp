@@ -17,6 +17,16 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   return runtime;
 }
 
+Result<std::vector<gantry_device_id>> device_ids(Runtime& runtime,
+                                                 std::span<const std::string> names) {
+  std::vector<gantry_device_id> ids;
+  for (const std::string& name : names) {
+    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices) {
   for (const gantry_device_id device : devices) GANTRY_CHECK(runtime.synchronize(device));
   return {};

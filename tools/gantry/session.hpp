@@ -11,13 +11,18 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
 
 // Creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
 Result<Runtime> open_runtime(const Globals& globals, bool trace = false);
+
+// The numbers of devices by name.
+//
+// returns  those of Runtime::device
+Result<std::vector<gantry_device_id>> device_ids(Runtime& runtime,
+                                                 std::span<const std::string> names);
 
 // Waits until the default streams of these devices are idle.
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices);
