@@ -4,9 +4,10 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/dtype_text.hpp>
 
-#include <charconv>
 #include <set>
 
 namespace gantry::cli {
@@ -14,17 +15,8 @@ namespace {
 
 // Writes an integer of 64 bits as a number, any other number as text.
 void write_number(std::string_view text, JsonWriter& json) {
-  std::int64_t value = 0;
-  std::uint64_t large = 0;
-  const char* end = text.data() + text.size();
-  if (const auto [at, error] = std::from_chars(text.data(), end, value);
-      error == std::errc{} && at == end) {
-    return json.value(value);
-  }
-  if (const auto [at, error] = std::from_chars(text.data(), end, large);
-      error == std::errc{} && at == end) {
-    return json.value(large);
-  }
+  if (const auto value = parse_number<std::int64_t>(text)) return json.value(*value);
+  if (const auto value = parse_number<std::uint64_t>(text)) return json.value(*value);
   json.value(json_text(text));
 }
 

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/progress.hpp"
 
 #include "core/arrays/array_file.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
 
@@ -50,8 +51,7 @@ std::optional<std::string> entry_of(const ElfFile& elf) {
   if (symbol == nullptr || symbol->type != SymbolType::object) return std::nullopt;
   const auto bytes = elf.bytes_from(*symbol);
   if (!bytes.ok()) return std::nullopt;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.value().data()),
-                              std::min(bytes.value().size(), max_entry_bytes));
+  const std::string_view text = as_text(*bytes).substr(0, max_entry_bytes);
   return std::string(text.substr(0, text.find('\0')));
 }
 

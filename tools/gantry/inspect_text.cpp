@@ -9,7 +9,7 @@
 
 #include <gantry/dtype_text.hpp>
 
-#include <charconv>
+#include <algorithm>
 
 namespace gantry::cli {
 namespace {
@@ -129,19 +129,11 @@ class Writer {
     return detail.kind != Detail::Kind::list && detail.kind != Detail::Kind::record;
   }
   static bool shallow(const Detail& detail) {
-    for (const Detail& child : detail.children) {
-      if (!leaf(child)) return false;
-    }
-    return true;
+    return std::all_of(detail.children.begin(), detail.children.end(), leaf);
   }
   static std::string value_text(const Detail& detail) {
-    std::uint64_t bytes = 0;
-    const char* end = detail.value.data() + detail.value.size();
-    if (detail.kind != Detail::Kind::size ||
-        std::from_chars(detail.value.data(), end, bytes).ptr != end) {
-      return escaped(detail.value);
-    }
-    return human_size(bytes);
+    const auto bytes = parse_number<std::uint64_t>(detail.value);
+    return detail.kind == Detail::Kind::size && bytes ? human_size(*bytes) : escaped(detail.value);
   }
 
   // A list or record as one line, "args [handle, int32], launch [blockIdx.x]"; an array as
@@ -168,11 +160,8 @@ class Writer {
     bool one_line = leaf(detail) || (shallow(detail) && few);
     // a record of short lists, for example a kernel
     if (!one_line && few && detail.kind == Detail::Kind::record) {
-      one_line = true;
-      for (const Detail& child : detail.children) {
-        one_line = one_line && (leaf(child) || shallow(child));
-      }
-      one_line = one_line && inline_text(detail).size() <= max_inline;
+      one_line = std::all_of(detail.children.begin(), detail.children.end(), shallow) &&
+                 inline_text(detail).size() <= max_inline;
     }
     if (one_line) {
       sink_(concat(margin, name, "  ", inline_text(detail), "\n"));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/option_checks.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/quoted.hpp>
 
-#include <charconv>
 #include <cmath>
 
 namespace gantry::cli {
@@ -32,11 +33,8 @@ CLI::Validator not_empty() {
 CLI::Validator tolerance() {
   return CLI::Validator(
       [](std::string& text) {
-        double value = 0;
-        const char* end = text.data() + text.size();
-        const auto [at, error] = std::from_chars(text.data(), end, value);
-        const bool good =
-            error == std::errc{} && at == end && std::isfinite(value) && !std::signbit(value);
+        const auto value = parse_number<double>(text);
+        const bool good = value && std::isfinite(*value) && !std::signbit(*value);
         return good ? std::string()
                     : concat("tolerance is ", quoted(text), ", expected a finite number >= 0");
       },

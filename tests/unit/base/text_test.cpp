@@ -34,5 +34,19 @@ TEST(Indent, AppliesToAllLinesButTheFirst) { EXPECT_EQ(indent("a\nb\nc", "  "), 
 
 TEST(Upper, ChangesAsciiLettersOnly) { EXPECT_EQ(upper("aZ-1\xe4"), "AZ-1\xe4"); }
 
+TEST(ParseNumber, AcceptsTheWholeTextOnly) {
+  EXPECT_EQ(parse_number<std::int64_t>("-12"), -12);
+  EXPECT_EQ(parse_number<double>("0.5"), 0.5);
+  for (const char* text : {"", "1x", " 1", "9223372036854775808"}) {
+    EXPECT_EQ(parse_number<std::int64_t>(text), std::nullopt) << text;
+  }
+}
+
+TEST(AsText, ContainsEveryByte) {
+  constexpr std::uint8_t bytes[] = {'a', 0, 'b'};
+
+  EXPECT_EQ(as_text(bytes), std::string_view("a\0b", 3));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/archive_members.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
@@ -14,10 +16,6 @@ constexpr std::uint64_t ar_magic_bytes = 8;
 constexpr std::uint64_t tar_block = 512;
 // of a GNU long name or a pax header
 constexpr std::uint64_t max_long_name = 64 * 1024;
-
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 std::string_view without_tail(std::string_view text, char filler) {
   const std::size_t last = text.find_last_not_of(filler);
@@ -50,7 +48,7 @@ Result<std::string> ar_name(std::string_view field, std::string_view long_names,
     }
     const auto name = content.first(*size);
     content = content.subspan(*size);
-    return std::string(up_to(text_of(name), '\0'));
+    return std::string(up_to(as_text(name), '\0'));
   }
   if (field.starts_with('/')) {
     const auto offset = number_in(field.substr(1), 10);
@@ -75,7 +73,7 @@ struct TarHeader {
 Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   const std::uint64_t at = in.offset();
   GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar header"));
-  const std::string_view text = text_of(block);
+  const std::string_view text = as_text(block);
   if (text.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
 
   // the checksum field itself is summed as blanks
@@ -127,7 +125,7 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
   while (!in.at_end()) {
     const std::uint64_t at = in.offset();
     GANTRY_TRY(const auto header, in.read_bytes(60, "archive member header"));
-    const std::string_view text = text_of(header);
+    const std::string_view text = as_text(header);
     const auto size = number_in(text.substr(48, 10), 10);
     if (text.substr(58) != "`\n" || !size) {
       return malformed(at, "archive member ", members.size(), " has an invalid header");
@@ -137,7 +135,7 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
 
     const std::string_view field = without_tail(text.substr(0, 16), ' ');
     if (field == "//") {
-      long_names = text_of(content);
+      long_names = as_text(content);
     } else if (field != "/" && field != "/SYM64/") {
       GANTRY_TRY(std::string name, ar_name(field, long_names, content, at));
       members.push_back({std::move(name), content.size()});
@@ -167,9 +165,9 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
     GANTRY_CHECK(in.skip(std::min(padding, in.left()), "tar padding"));
 
     if (header->type == 'L') {
-      long_name = up_to(text_of(content), '\0');
+      long_name = up_to(as_text(content), '\0');
     } else if (header->type == 'x') {
-      long_name = pax_path(text_of(content));
+      long_name = pax_path(as_text(content));
     } else if (header->type == '0' || header->type == '\0') {
       members.push_back({long_name.empty() ? header->name : long_name, size});
       long_name.clear();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/arg_spec.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
-
-#include <charconv>
 
 namespace gantry::cli {
 namespace {
@@ -21,24 +21,18 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-template <class T>
-bool parse_whole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 Result<std::vector<std::int64_t>> parse_shape(std::string_view list, std::string_view whole) {
   std::vector<std::int64_t> shape;
   if (trimmed(list).empty()) return shape;
   while (true) {
     const std::size_t comma = list.find(',');
     const std::string_view item = trimmed(list.substr(0, comma));
-    std::int64_t extent = 0;
-    if (!parse_whole(item, extent) || extent < 0) {
+    const auto extent = parse_number<std::int64_t>(item);
+    if (!extent || *extent < 0) {
       return invalid("argument ", quoted(whole), ": extent ", shape.size(), " is ", quoted(item),
                      ", expected an integer >= 0");
     }
-    shape.push_back(extent);
+    shape.push_back(*extent);
     if (comma == std::string_view::npos) return shape;
     list.remove_prefix(comma + 1);
   }
@@ -64,13 +58,11 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (take_prefix(rest, "str:")) return ArgSpec(std::string(rest));
   if (take_prefix(rest, "zeros:")) return parse_zeros(rest, text);
   if (take_prefix(rest, "int:")) {
-    std::int64_t value = 0;
-    if (parse_whole(rest, value)) return ArgSpec(value);
+    if (const auto value = parse_number<std::int64_t>(rest)) return ArgSpec(*value);
     return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a 64-bit integer");
   }
   if (take_prefix(rest, "float:")) {
-    double value = 0;
-    if (parse_whole(rest, value)) return ArgSpec(value);
+    if (const auto value = parse_number<double>(rest)) return ArgSpec(*value);
     return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a number");
   }
   if (rest.size() > 4 && rest.ends_with(".npy")) return ArgSpec(FileArg{std::string(rest)});

@@ -5,6 +5,7 @@
 #include "tools/gantry/common/escape.hpp"
 
 #include "core/arrays/array_file.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_types.hpp"
 #include "core/format/container.hpp"
 
@@ -59,10 +60,6 @@ constexpr Magic other_files[] = {
 
 constexpr std::size_t elf_type_at = 16;
 
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 FileKind kind_of_elf(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < elf_type_at + 2) return FileKind::elf;
   const bool big_endian = bytes[5] == 2;
@@ -107,7 +104,7 @@ std::string_view words_for(FileKind kind) {
 }
 
 FileKind kind_of(std::span<const std::uint8_t> bytes) {
-  const std::string_view text = text_of(bytes.first(std::min<std::size_t>(bytes.size(), 512)));
+  const std::string_view text = as_text(bytes.first(std::min<std::size_t>(bytes.size(), 512)));
   if (text.starts_with("\x7f"
                        "ELF"))
     return kind_of_elf(bytes);
@@ -121,7 +118,7 @@ FileKind kind_of(std::span<const std::uint8_t> bytes) {
 
 std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t max_text = 64;
-  const std::string_view text = text_of(bytes.first(std::min(bytes.size(), max_text)));
+  const std::string_view text = as_text(bytes.first(std::min(bytes.size(), max_text)));
   for (const Magic& magic : other_files) {
     if (text.starts_with(magic.bytes)) return std::string(magic.words);
   }
