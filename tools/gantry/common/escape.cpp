@@ -6,11 +6,11 @@
 namespace gantry::cli {
 namespace {
 
-bool printable(char c) { return c >= 0x20 && c <= 0x7e; }
-
-void append_hex(std::string& out, char c) {
+// Appends printable ASCII unchanged, any other byte as \x1b.
+void append_printable(std::string& out, char c) {
   constexpr char digits[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte <= 0x7e) return out.push_back(c);
   out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
 }
 
@@ -25,13 +25,8 @@ std::string escaped(std::string_view name) {
   std::string out;
   out.reserve(name.size());
   for (const char c : name) {
-    if (c == '\\') {
-      out.append("\\\\");
-    } else if (printable(c)) {
-      out.push_back(c);
-    } else {
-      append_hex(out, c);
-    }
+    if (c == '\\') out.push_back(c);
+    append_printable(out, c);
   }
   return out;
 }
@@ -40,10 +35,10 @@ std::string escaped_lines(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    if (printable(c) || c == '\n') {
+    if (c == '\n') {
       out.push_back(c);
     } else {
-      append_hex(out, c);
+      append_printable(out, c);
     }
   }
   return out;
@@ -63,31 +58,13 @@ std::string dot_text(std::string_view name) {
 }
 
 std::string mermaid_text(std::string_view name) {
+  // Mermaid's entity codes, which also prevent HTML in labels
+  constexpr std::string_view special = "\"#<>&`";
+  constexpr std::string_view codes[] = {"#quot;", "#35;", "#lt;", "#gt;", "#amp;", "#96;"};
   std::string out;
   for (const char c : escaped(name)) {
-    // Mermaid's entity codes, which also prevent HTML in labels
-    switch (c) {
-      case '"':
-        out += "#quot;";
-        break;
-      case '#':
-        out += "#35;";
-        break;
-      case '<':
-        out += "#lt;";
-        break;
-      case '>':
-        out += "#gt;";
-        break;
-      case '&':
-        out += "#amp;";
-        break;
-      case '`':
-        out += "#96;";
-        break;
-      default:
-        out.push_back(c);
-    }
+    const std::size_t i = special.find(c);
+    out += i == special.npos ? std::string_view(&c, 1) : codes[i];
   }
   return out;
 }

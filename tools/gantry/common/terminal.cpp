@@ -10,29 +10,13 @@
 namespace gantry::cli {
 namespace {
 
-// SGR parameters; empty: plain.
-std::string_view colour_of(Tone tone) {
-  switch (tone) {
-    case Tone::heading:
-      return "1";
-    case Tone::faint:
-      return "2";
-    case Tone::good:
-      return "32";
-    case Tone::warning:
-      return "33";
-    case Tone::bad:
-      return "31";
-    case Tone::plain:
-      break;
-  }
-  return {};
-}
+// SGR parameters of each Tone; empty: plain.
+constexpr std::string_view colours[] = {"", "1", "2", "32", "33", "31"};
 
 }  // namespace
 
 std::string Terminal::paint(std::string_view text, Tone tone) const {
-  const std::string_view parameters = colour_of(tone);
+  const std::string_view parameters = colours[static_cast<std::size_t>(tone)];
   if (!colour || parameters.empty() || text.empty()) return std::string(text);
   return std::string("\x1b[").append(parameters).append("m").append(text).append("\x1b[0m");
 }
