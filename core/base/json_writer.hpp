@@ -7,8 +7,7 @@
 //     JsonWriter json(print);
 //     json.begin_object();
 //     json.field("size", 12);
-//     json.key("modules");
-//     json.begin_list();
+//     json.begin_list("modules");
 //     for (...) json.value(...);
 //     json.end();
 //     json.end();
@@ -47,6 +46,15 @@ class JsonWriter {
 
   // The key of the next value. Precondition: inside an object, which has no such key yet.
   void key(std::string_view name);
+
+  void begin_object(std::string_view name) {
+    key(name);
+    begin_object();
+  }
+  void begin_list(std::string_view name) {
+    key(name);
+    begin_list();
+  }
 
   // A list item, or the value of the last key. Bytes of a text that are not UTF-8 are replaced.
   void value(std::string_view text);

@@ -69,8 +69,7 @@ class GraphWriter {
     std::string text;
     JsonWriter json([&](std::string_view piece) { text += piece; });
     json.begin_object();
-    json.key("nodes");
-    json.begin_list();
+    json.begin_list("nodes");
     for (const Node& node : nodes_) write_node(node, json);
     json.end();
     json.field("arg_nodes", arg_nodes_);
@@ -88,8 +87,7 @@ class GraphWriter {
     json.field("op", node.call != nullptr ? "tvm_op" : "null");
     json.field("name", node.name);
     if (node.call != nullptr) {
-      json.key("attrs");
-      json.begin_object();
+      json.begin_object("attrs");
       json.field("func_name", node.call->function);
       json.field("flatten_data", "0");
       json.field("num_inputs", concat(node.call->inputs.size()));
@@ -119,8 +117,7 @@ class GraphWriter {
   template <class T>
   static void write_attribute(std::string_view name, std::string_view tag,
                               const std::vector<T>& values, JsonWriter& json) {
-    json.key(name);
-    json.begin_list();
+    json.begin_list(name);
     json.value(tag);
     json.value(values);
     json.end();

@@ -20,8 +20,7 @@ std::string chrome_trace(const TraceRecorder* recorder) {
   JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
   json.begin_object();
   json.field("displayTimeUnit", "ns");
-  json.key("traceEvents");
-  json.begin_list();
+  json.begin_list("traceEvents");
   if (recorder != nullptr) {
     for (const TraceEvent& event : recorder->events()) {
       json.begin_object();

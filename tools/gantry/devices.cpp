@@ -28,8 +28,7 @@ void write_device(const DeviceInfo& device, JsonWriter& json) {
   json.field("type", device.type);
   json.field("index", device.index);
   json.field("plugin", text_or_null(device.plugin));
-  json.key("attributes");
-  json.begin_object();
+  json.begin_object("attributes");
   for (const auto& [name, value] : device.attributes) json.field(json_text(name), json_text(value));
   json.end();
 }

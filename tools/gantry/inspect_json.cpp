@@ -76,8 +76,7 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   json.field("extent", name_of(entry.boundary));
   json.field("sha256",
              has_payload(entry) ? std::optional(hex_text(report.digests[index])) : std::nullopt);
-  json.key("imports");
-  json.begin_list();
+  json.begin_list("imports");
   for (const std::uint64_t import : report.container.tree.children_of(index)) json.value(import);
   json.end();
   const auto server = library ? std::nullopt : options.served_by(entry.type_key);
@@ -115,8 +114,7 @@ void write_file(const InspectReport& report, JsonWriter& json) {
   json.field("machine", text_or_null(report.machine));
   json.field("soname", text_or_null(report.soname));
   write_texts("needed", report.needed, json);
-  json.key("symbols");
-  json.begin_object();
+  json.begin_object("symbols");
   json.field("blob", text_or_null(container.blob_symbol));
   json.field("context", text_or_null(container.context_symbol));
   json.field("prefix", text_or_null(container.prefix));
@@ -140,8 +138,7 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
 
   WarningList warnings;
   for (const std::string& warning : report.container.warnings) warnings.add(warning);
-  json.key("modules");
-  json.begin_list();
+  json.begin_list("modules");
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     write_module(report, i, options, json, warnings);
   }

@@ -43,8 +43,7 @@ std::string run_text(const RunOptions& options, const Finished& done) {
 
 void write_times(const Finished& done, JsonWriter& json) {
   const Statistics times = statistics_of(done.outcome.run_ns);
-  json.key("times");
-  json.begin_object();
+  json.begin_object("times");
   json.field("load_ns", done.load_ns);
   json.field("create_ns", done.outcome.create_ns);
   json.field("runs", done.outcome.run_ns.size());

@@ -17,19 +17,16 @@ std::string compiler() {
 
 void write_version(JsonWriter& json) {
   json.field("version", core_version());
-  json.key("abi");
-  json.begin_object();
+  json.begin_object("abi");
   json.field("major", int{GANTRY_ABI_MAJOR});
   json.field("min_minor", 0);
   json.field("max_minor", int{GANTRY_ABI_MINOR});
   json.end();
-  json.key("schema");
-  json.begin_object();
+  json.begin_object("schema");
   json.field("min", "1.0");
   json.field("max", "1.0");
   json.end();
-  json.key("build");
-  json.begin_object();
+  json.begin_object("build");
   json.field("type", GANTRY_BUILD_TYPE);
   json.field("compiler", compiler());
   json.field("machine", name_of(host_machine()));

@@ -36,8 +36,7 @@ inline std::optional<std::string> text_or_null(std::string_view text) {
 
 template <class Texts>
 void write_texts(std::string_view key, const Texts& all, JsonWriter& json) {
-  json.key(key);
-  json.begin_list();
+  json.begin_list(key);
   for (const std::string_view text : all) json.value(json_text(text));
   json.end();
 }
@@ -47,8 +46,7 @@ void write_texts(std::string_view key, const Texts& all, JsonWriter& json) {
 // write    [in]   void(const Item&, JsonWriter&), writes the members of one item
 template <class Items, class Write>
 void write_objects(std::string_view key, const Items& items, JsonWriter& json, Write write) {
-  json.key(key);
-  json.begin_list();
+  json.begin_list(key);
   for (const auto& item : items) {
     json.begin_object();
     write(item, json);

@@ -28,8 +28,7 @@ ProcessMemory process_memory() {
 }
 
 void write_memory(std::string_view key, const ProcessMemory& memory, JsonWriter& json) {
-  json.key(key);
-  json.begin_object();
+  json.begin_object(key);
   json.field("resident", memory.resident);
   json.field("resident_file", memory.resident_file);
   json.field("resident_anonymous", memory.resident_anonymous);
