@@ -6,7 +6,6 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
-#include "tools/gantry/help_format.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
@@ -25,6 +24,23 @@
 
 namespace gantry::cli {
 namespace {
+
+// Lists the global options in the help of every sub-command, which accepts them too.
+class HelpFormat : public CLI::Formatter {
+ public:
+  // The part after a command's own options.
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    const std::string commands = CLI::Formatter::make_subcommands(app, mode);
+    if (app->get_parent() == nullptr || mode == CLI::AppFormatMode::Sub) return commands;
+    const CLI::App* root = app->get_parent();
+    while (root->get_parent() != nullptr) root = root->get_parent();
+    const auto global = root->get_options([&](const CLI::Option* option) {
+      return option->nonpositional() && option != root->get_help_ptr() &&
+             option != root->get_version_ptr();
+    });
+    return make_group("Global options", false, global) + commands;
+  }
+};
 
 void add_globals(CLI::App& app, Globals& globals) {
   add_text(app, "--config", "FILE", globals.config,
