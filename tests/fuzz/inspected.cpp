@@ -4,8 +4,7 @@
 #include "tests/fuzz/fuzz.hpp"
 
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/inspect_json.hpp"
-#include "tools/gantry/inspect_text.hpp"
+#include "tools/gantry/inspect_report.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

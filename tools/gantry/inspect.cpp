@@ -3,9 +3,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/output_file.hpp"
-#include "tools/gantry/common/terminal.hpp"
-#include "tools/gantry/inspect_json.hpp"
-#include "tools/gantry/inspect_text.hpp"
+#include "tools/gantry/inspect_report.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 

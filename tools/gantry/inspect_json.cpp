@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/inspect_json.hpp"
-
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/inspect_report.hpp"
 
 #include "core/base/text.hpp"
 

@@ -2,13 +2,15 @@
 //
 // Everything that `inspect` reports about a file, collected without executing it.
 //
-//     file's bytes -> inspect_report.hpp -> inspect_text.hpp, inspect_json.hpp
+//     file's bytes -> inspect_report.cpp -> inspect_text.cpp, inspect_json.cpp
 #pragma once
 
 #include "tools/gantry/common/archive_members.hpp"
 #include "tools/gantry/common/digest.hpp"
 #include "tools/gantry/common/file_kind.hpp"
 #include "tools/gantry/common/import_graph.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/common/text_sink.hpp"
 #include "tools/gantry/common/warning_list.hpp"
 
 #include "core/base/mapped_file.hpp"
@@ -93,5 +95,15 @@ Detail details_of(const InspectReport& report, std::size_t module, const Inspect
 // returns  errors of opening the file; malformed or unsupported from the reader of its format;
 //          unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
+
+// Writes the report as text.
+void write_inspect_text(const InspectReport& report, const InspectOptions& options,
+                        const Terminal& terminal, const TextSink& sink);
+
+// Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
+// does not apply is null or empty; only `members` (archives) and `arrays` (array files) are left
+// out.
+void write_inspect_json(const InspectReport& report, const InspectOptions& options,
+                        const TextSink& sink);
 
 }  // namespace gantry::cli

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/inspect_text.hpp"
-
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"
+#include "tools/gantry/inspect_report.hpp"
 
 #include "core/base/text.hpp"
 

@@ -84,17 +84,13 @@ Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_
   return status;
 }
 
-Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
+Status write_output(const std::filesystem::path& path, std::string_view text) {
   if (!path.has_filename()) return invalid(quoted(path.string()), " is not a file name");
   const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return cannot("open the directory", directory, errno);
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   return OutputDirectory(directory, descriptor).write(path.filename().string(), bytes);
-}
-
-Status write_output(const std::filesystem::path& path, std::string_view text) {
-  return write_output(path,
-                      std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
 }  // namespace gantry::cli

@@ -39,7 +39,7 @@ class OutputDirectory {
   Status write(std::string_view name, std::span<const std::uint8_t> bytes) const;
 
  private:
-  friend Status write_output(const std::filesystem::path&, std::span<const std::uint8_t>);
+  friend Status write_output(const std::filesystem::path&, std::string_view);
   OutputDirectory(std::filesystem::path path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
 
@@ -48,7 +48,6 @@ class OutputDirectory {
 };
 
 // The same for one file in an existing directory, whose path may contain symbolic links.
-Status write_output(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 Status write_output(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace gantry::cli
