@@ -6,8 +6,6 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
-#include <algorithm>
-
 namespace gantry::cli {
 namespace {
 

@@ -2,7 +2,6 @@
 #include "tools/gantry/common/file_kind.hpp"
 
 #include "tools/gantry/common/archive_members.hpp"
-#include "tools/gantry/common/escape.hpp"
 
 #include "core/arrays/array_file.hpp"
 #include "core/base/text.hpp"
@@ -13,7 +12,6 @@
 #include <gantry/result.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace gantry::cli {
 namespace {
