@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-enum { MOST_ARGUMENTS = 16 };
+enum { MAX_ARGUMENTS = 16 };
 
 static int find(const char* name, _Atomic(void*)* found, void** function) {
   *function = atomic_load_explicit(found, memory_order_acquire);
@@ -41,10 +41,10 @@ int launch(kernel* which, device where, const matrix* matrices, int matrix_count
   }
   if (set_device(where) != 0) return -1;
 
-  TVMValue args[MOST_ARGUMENTS];
-  int type_codes[MOST_ARGUMENTS];
+  TVMValue args[MAX_ARGUMENTS];
+  int type_codes[MAX_ARGUMENTS];
   const int n = matrix_count + number_count;
-  assert(n <= MOST_ARGUMENTS);
+  assert(n <= MAX_ARGUMENTS);
   for (int i = 0; i < n; ++i) {
     if (i < matrix_count) {
       args[i].v_handle = matrices[i].at;

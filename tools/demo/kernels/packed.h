@@ -5,7 +5,7 @@
 //
 //     int f(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, void* resource)
 //
-// returns 0, or -1 after it has set the runtime's last error.  No header or library of TVM is
+// returns 0, or -1 after it has set the runtime's last error. No header or library of TVM is
 // required: the runtime stores its functions in the variables at the end when it loads the file.
 #ifndef GANTRY_DEMO_PACKED_H
 #define GANTRY_DEMO_PACKED_H
@@ -70,9 +70,8 @@ typedef int (*packed_task)(int task_id, TVMParallelGroupEnv* group, void* closur
   PACKED_EXPORT int NAME(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, \
                          void* resource)
 
-// Context pointers: NULL until the runtime has opened the file.  Weak, so that every source can
-//                                                                define
-// them and the file contains one of each.  The names are part of the format.
+// Context pointers: NULL until the runtime has opened the file. Weak, so that every source can
+// define them and the file contains one of each. The names are part of the format.
 PACKED_EXPORT __attribute__((weak)) void (*__TVMAPISetLastError)(const char* text);
 PACKED_EXPORT
 __attribute__((weak)) int (*__TVMBackendParallelLaunch)(packed_task task, void* closure,
