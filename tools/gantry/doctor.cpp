@@ -49,16 +49,6 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("support", json_text(candidate.support));
 }
 
-// The host code of an artifact, which requires no plugin.
-struct HostCode {
-  // file name without its directory
-  std::string file;
-  std::string machine;
-  std::string dialect;
-  // ok if this host can run it
-  Status runs;
-};
-
 // The devices of all plugins after they were opened. Drivers that plugins open at run time are
 // checked only by this probe.
 struct Probe {
@@ -70,23 +60,25 @@ struct Probe {
 struct Diagnosis {
   Explanation plugins;
   std::optional<Probe> probe;
+  // NULL: no file is examined
+  std::shared_ptr<const Artifact> artifact;
+  // whether this host can run the artifact's host code, which requires no plugin
+  Status host_code;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
-  // with an artifact
-  std::optional<HostCode> host_code;
 
   bool good() const {
-    return plugins.all_served() && (!host_code || host_code->runs.ok()) &&
-           (!payloads || all_run(*payloads));
+    return plugins.all_served() && host_code.ok() && (!payloads || all_run(*payloads));
   }
 };
 
-std::string host_code_text(const HostCode& code) {
-  const std::string title = concat("\nhost code ", code.file, "\n");
-  if (code.runs.ok()) {
-    return concat(title, "  RUNS     ", code.machine, ", ", code.dialect, " dialect\n");
+std::string host_code_text(const Artifact& artifact, const Status& runs) {
+  const std::string title = concat("\nhost code ", artifact.name, "\n");
+  if (runs.ok()) {
+    return concat(title, "  RUNS     ", name_of(artifact.elf->machine()), ", ",
+                  name_of(artifact.container.facts.dialect), " dialect\n");
   }
-  const Error& why = code.runs.error();
+  const Error& why = runs.error();
   return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
 }
 
@@ -105,21 +97,20 @@ std::string probe_text(const Probe& probe) {
 }
 
 void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
-  json.key("probe");
-  if (!probe) return json.value(nullptr);
-  json.begin_object();
+  if (!probe) return json.field("probe", nullptr);
+  json.begin_object("probe");
   write_texts("devices", probe->devices, json);
   write_texts("problems", probe->problems, json);
   json.end();
 }
 
-void write_host_code(const std::optional<HostCode>& code, JsonWriter& json) {
-  json.key("host_code");
-  if (!code) return json.value(nullptr);
-  const Error* const why = code->runs.ok() ? nullptr : &code->runs.error();
-  json.begin_object();
-  json.field("machine", json_text(code->machine));
-  json.field("dialect", json_text(code->dialect));
+void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
+  if (!diagnosis.artifact) return json.field("host_code", nullptr);
+  const Artifact& artifact = *diagnosis.artifact;
+  const Error* const why = diagnosis.host_code.ok() ? nullptr : &diagnosis.host_code.error();
+  json.begin_object("host_code");
+  json.field("machine", name_of(artifact.elf->machine()));
+  json.field("dialect", name_of(artifact.container.facts.dialect));
   json.field("runs", why == nullptr);
   json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
   json.field("text", why != nullptr ? json_text(why->message) : std::string());
@@ -150,7 +141,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
   return json_document([&](JsonWriter& json) {
     json.field("core", explanation.core);
     write_objects("search", explanation.locations, json, write_location);
-    write_host_code(diagnosis.host_code, json);
+    write_host_code(diagnosis, json);
     write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
     write_objects("requirements", explanation.requirements, json, write_requirement);
@@ -165,25 +156,25 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   const InstalledPlugins installed(runtime);
   Diagnosis diagnosis;
-  std::vector<Requirement> wanted;
-  std::shared_ptr<const Artifact> artifact;
+  std::vector<Requirement> required;
   if (!options.artifact.empty()) {
     auto read = installed.read_artifact(options.artifact);
     if (!read.ok()) return std::move(read).error().at("in ", quoted(options.artifact));
-    artifact = *std::move(read);
-    wanted = requirements_of(*artifact);
-    const auto runs = check_host_code(*artifact->elf, artifact->container.facts, "it");
-    diagnosis.host_code = {artifact->name, std::string(name_of(artifact->elf->machine())),
-                           std::string(name_of(artifact->container.facts.dialect)),
-                           runs.ok() ? Status() : Status(runs.error())};
+    diagnosis.artifact = *std::move(read);
+    const Artifact& artifact = *diagnosis.artifact;
+    required = requirements_of(artifact);
+    const auto runs = check_host_code(*artifact.elf, artifact.container.facts, "it");
+    if (!runs.ok()) diagnosis.host_code = runs.error();
   }
-  for (const std::string& key : options.keys) wanted.push_back({key, false, {"--key"}});
+  for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = installed.set();
   plugins.inspect_all();
   if (options.probe) diagnosis.probe = probe_devices(runtime);
-  if (options.probe && artifact) diagnosis.payloads = installed.check_payloads(*artifact);
-  const bool asked = !options.keys.empty() || artifact;
-  diagnosis.plugins = explain(plugins, asked ? wanted : all_requirements(plugins, wanted));
+  if (options.probe && diagnosis.artifact) {
+    diagnosis.payloads = installed.check_payloads(*diagnosis.artifact);
+  }
+  const bool all = options.keys.empty() && !diagnosis.artifact;
+  diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
   return diagnosis;
 }
 
@@ -193,7 +184,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     print(doctor_json(diagnosis));
   } else {
     std::string text = to_text(diagnosis.plugins);
-    if (diagnosis.host_code) text += host_code_text(*diagnosis.host_code);
+    if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis.host_code);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     // Escaped: names in the text come from files.

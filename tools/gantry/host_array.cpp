@@ -79,9 +79,9 @@ Status ExpectedArrays::compare_with(std::span<const HostArray> found, Tolerance 
   for (const HostArray& array : arrays_) expected_views.push_back(view_of(array));
   std::vector<ArrayView> found_views;
   for (const HostArray& array : found) {
-    const bool wanted = std::any_of(arrays_.begin(), arrays_.end(),
-                                    [&](const HostArray& e) { return e.name == array.name; });
-    if (wanted || !only) found_views.push_back(view_of(array));
+    const bool is_expected = std::any_of(arrays_.begin(), arrays_.end(),
+                                         [&](const HostArray& e) { return e.name == array.name; });
+    if (is_expected || !only) found_views.push_back(view_of(array));
   }
   Status status = compare_all(found_views, expected_views, tolerance);
   if (!status.ok()) return std::move(status).error().at("compared with ", quoted(path_));

@@ -119,9 +119,8 @@ void write_file(const InspectReport& report, JsonWriter& json) {
   json.field("prefix", text_or_null(container.prefix));
   json.end();
   json.field("entry", report.entry ? std::optional(json_text(*report.entry)) : std::nullopt);
-  json.key("container");
-  if (container.bytes.empty()) return json.value(nullptr);
-  json.begin_object();
+  if (container.bytes.empty()) return json.field("container", nullptr);
+  json.begin_object("container");
   json.field("file_offset", container.file_offset);
   json.field("size", container.bytes.size());
   json.end();

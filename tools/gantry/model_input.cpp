@@ -97,27 +97,27 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
                  each ? " with an additional first axis for --each" : "");
 }
 
-Result<const InputInfo*> find(std::span<const InputInfo> wanted, const std::string& name) {
-  const auto at = std::find_if(wanted.begin(), wanted.end(),
+Result<const InputInfo*> find(std::span<const InputInfo> infos, const std::string& name) {
+  const auto at = std::find_if(infos.begin(), infos.end(),
                                [&](const InputInfo& info) { return info.name == name; });
-  if (at == wanted.end()) return invalid("the model has no input ", quoted(name));
+  if (at == infos.end()) return invalid("the model has no input ", quoted(name));
   return &*at;
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      std::span<const InputInfo> wanted, bool each) {
-  std::vector<ModelInput> inputs(wanted.size());
+                                      std::span<const InputInfo> infos, bool each) {
+  std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
     GANTRY_TRY(const NamedFile file, parse_named_file(text));
-    GANTRY_TRY(const InputInfo* info, find(wanted, file.name));
-    ModelInput& input = inputs[static_cast<std::size_t>(info - wanted.data())];
+    GANTRY_TRY(const InputInfo* info, find(infos, file.name));
+    ModelInput& input = inputs[static_cast<std::size_t>(info - infos.data())];
     if (input.tensor) return invalid("input ", quoted(file.name), " is given twice");
     GANTRY_TRY(input.tensor, read_member(runtime, file));
     GANTRY_CHECK(check_type(*info, input.tensor, each));
     input.name = file.name;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].tensor) return invalid("input ", quoted(wanted[i].name), " is not given");
+    if (!inputs[i].tensor) return invalid("input ", quoted(infos[i].name), " is not given");
     if (each && inputs[i].tensor.shape()[0] != inputs[0].tensor.shape()[0]) {
       return invalid("input ", quoted(inputs[i].name), " has a first axis of ",
                      inputs[i].tensor.shape()[0], ", input ", quoted(inputs[0].name), " of ",
@@ -135,18 +135,18 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Executor& executor,
                                             std::span<const std::string> files, bool each) {
-  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
-  auto inputs = match(runtime, files, wanted, each);
+  GANTRY_TRY(const std::vector<InputInfo> infos, inputs_of(executor));
+  auto inputs = match(runtime, files, infos, each);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
-    return std::move(inputs).error().at("inputs of the model: ", describe(wanted));
+    return std::move(inputs).error().at("inputs of the model: ", describe(infos));
   }
   return inputs;
 }
 
 Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Executor& executor) {
-  GANTRY_TRY(const std::vector<InputInfo> wanted, inputs_of(executor));
+  GANTRY_TRY(const std::vector<InputInfo> infos, inputs_of(executor));
   std::vector<ModelInput> inputs;
-  for (const InputInfo& info : wanted) {
+  for (const InputInfo& info : infos) {
     GANTRY_TRY(Tensor tensor, zeros(runtime, info.shape, info.dtype));
     inputs.push_back({info.name, std::move(tensor)});
   }

@@ -54,9 +54,8 @@ void write_times(const Finished& done, JsonWriter& json) {
 }
 
 void write_expected(const RunOptions& options, const Finished& done, JsonWriter& json) {
-  json.key("expected");
-  if (options.expect.empty()) return json.value(nullptr);
-  json.begin_object();
+  if (options.expect.empty()) return json.field("expected", nullptr);
+  json.begin_object("expected");
   json.field("file", json_text(options.expect));
   json.field("equal", done.expected.ok());
   json.field("rtol", options.tolerance.rtol);

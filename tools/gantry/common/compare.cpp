@@ -39,13 +39,13 @@ Difference find_difference(const ArrayView& found, const ArrayView& expected,
     const std::uint8_t* b = expected.bytes.data() + i * size;
     if (std::memcmp(a, b, size) == 0) continue;
     if (reader) {
-      const long double wanted = (*reader)(b);
-      const long double apart = std::fabs((*reader)(a)-wanted);
+      const long double exact = (*reader)(b);
+      const long double apart = std::fabs((*reader)(a)-exact);
       const long double allowed =
-          tolerance.atol + static_cast<long double>(tolerance.rtol) * std::fabs(wanted);
+          tolerance.atol + static_cast<long double>(tolerance.rtol) * std::fabs(exact);
       if (!tolerance.exact() && apart <= allowed) continue;
       difference.absolute = larger(apart, difference.absolute);
-      difference.relative = larger(apart == 0 ? 0 : apart / std::fabs(wanted), difference.relative);
+      difference.relative = larger(apart == 0 ? 0 : apart / std::fabs(exact), difference.relative);
     }
     if (difference.different++ == 0) difference.first = i;
   }
