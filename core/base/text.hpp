@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small conversions of texts: lists, columns, indentation, numbers, bytes.
+// Small conversions of texts: columns, indentation, numbers, bytes.
 #pragma once
-
-#include <gantry/concat.hpp>
 
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace gantry {
-
-// Joins the texts of `items` with ", ".
-//
-// text_of  [in]   function or member that returns the text of an item
-template <class Items, class TextOf = std::identity>
-std::string joined(const Items& items, TextOf text_of = {}) {
-  std::string text;
-  for (const auto& item : items) {
-    append(text, {text.empty() ? "" : ", ", std::invoke(text_of, item)});
-  }
-  return text;
-}
 
 // Appends blanks to a text that is shorter than `width`.
 inline std::string pad(std::string text, std::size_t width) {

@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
 
 #include <algorithm>
 
@@ -55,7 +56,7 @@ class Writer {
     if (!report_.machine.empty()) field("machine", report_.machine);
     if (!report_.soname.empty()) field("soname", escaped(report_.soname));
     if (!report_.machine.empty()) {
-      field("needs", report_.needed.empty() ? "no library" : joined(report_.needed, escaped));
+      field("needs", report_.needed.empty() ? "no library" : join(report_.needed, ", ", escaped));
     }
     if (!report_.has_modules()) return;
     field("generation", name_of(container.facts.generation));
@@ -144,7 +145,7 @@ class Writer {
         detail.children.size() == 3 && dtype && shape && size) {
       return concat(value_text(*dtype), inline_text(*shape), ", ", value_text(*size));
     }
-    const std::string text = joined(detail.children, [](const Detail& child) {
+    const std::string text = join(detail.children, ", ", [](const Detail& child) {
       return (child.name.empty() ? "" : escaped(child.name) + " ") + inline_text(child);
     });
     return detail.kind == Detail::Kind::list ? "[" + text + "]" : text;

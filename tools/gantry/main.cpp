@@ -9,9 +9,9 @@
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
-#include "core/base/text.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <unistd.h>
@@ -81,7 +81,7 @@ std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App&
   }
   const std::string near = did_you_mean(word, names);
   return concat("unknown command ", quoted(word),
-                near.empty() ? "; commands: " + joined(names) : near);
+                near.empty() ? "; commands: " + join(names) : near);
 }
 
 // Reports why parsing ended early. --help and --version are such errors, with exit code 0.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model_factory.hpp"
 
-#include "core/base/text.hpp"
 #include "core/format/details.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -53,8 +53,7 @@ Result<std::string> factory_name(const Runtime& runtime, const Module& model) {
     return Error(made_as_usual.error())
         .at("gantry run --function NAME calls one function of a library");
   }
-  return not_found("the file contains ", names.size(), " models, ",
-                   joined(names, [](const std::string& name) { return quoted(name); }),
+  return not_found("the file contains ", names.size(), " models, ", join(names, ", ", in_quotes),
                    "; none is named ", quoted(usual))
       .with_reason("MODULE");
 }

@@ -5,9 +5,8 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/host_array.hpp"
 
-#include "core/base/text.hpp"
-
 #include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
@@ -64,7 +63,7 @@ Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
 // "x float32[1, 64], y int32[4]", or "none".
 std::string describe(std::span<const InputInfo> inputs) {
   if (inputs.empty()) return "none";
-  return joined(inputs, [](const InputInfo& input) {
+  return join(inputs, ", ", [](const InputInfo& input) {
     return concat(escaped(input.name), " ", type_text(input.dtype, input.shape));
   });
 }
@@ -77,7 +76,7 @@ Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
     if (name == file.name) return std::move(tensor);
   }
   const std::string names =
-      joined(members, [](const auto& member) { return quoted(member.first); });
+      join(members, ", ", [](const auto& member) { return quoted(member.first); });
   return not_found("input ", quoted(file.name), ": ", quoted(file.path),
                    " has no such member; members: ", names.empty() ? "none" : names);
 }

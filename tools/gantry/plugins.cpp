@@ -6,8 +6,9 @@
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/base/text.hpp"
 #include "core/runtime/installed_plugins.hpp"
+
+#include <gantry/join.hpp>
 
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ std::string joined_keys(const Manifest& manifest) {
     all.insert(all.end(), key.aliases.begin(), key.aliases.end());
   }
   for (const ManifestDevice& device : manifest.devices) all.push_back("device " + device.name);
-  return joined(all, escaped);
+  return join(all, ", ", escaped);
 }
 
 void print_list(const std::vector<Candidate>& candidates) {

@@ -3,27 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace gantry {
 namespace {
-
-struct Named {
-  std::string name;
-};
-
-TEST(Joined, SeparatesItemsByCommas) {
-  EXPECT_EQ(joined(std::vector<std::string>{}), "");
-  EXPECT_EQ(joined(std::vector<std::string_view>{"a"}), "a");
-  EXPECT_EQ(joined(std::vector<std::string>{"a", "b"}), "a, b");
-}
-
-TEST(Joined, TakesTheTextOfEachItemFromAFunctionOrMember) {
-  const std::vector<Named> items{{"a"}, {"b"}};
-
-  EXPECT_EQ(joined(items, &Named::name), "a, b");
-  EXPECT_EQ(joined(items, [](const Named& item) { return item.name + "!"; }), "a!, b!");
-}
 
 TEST(Pad, AppendsBlanksUpToTheWidth) {
   EXPECT_EQ(pad("ab", 4), "ab  ");

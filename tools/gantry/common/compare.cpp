@@ -3,9 +3,8 @@
 
 #include "tools/gantry/common/element_value.hpp"
 
-#include "core/base/text.hpp"
-
 #include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -107,7 +106,7 @@ Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> 
   const auto names = [](std::span<const ArrayView> arrays) {
     return arrays.empty()
                ? "none"
-               : joined(arrays, [](const ArrayView& array) { return quoted(array.name); });
+               : join(arrays, ", ", [](const ArrayView& array) { return quoted(array.name); });
   };
   const auto by_name = [](std::span<const ArrayView> arrays, const std::string& name) {
     return std::find_if(arrays.begin(), arrays.end(),
