@@ -63,9 +63,7 @@ class Host {
   Result<Value> text(std::string_view text) const { return new_text(GANTRY_STRING, text); }
   Result<Value> bytes(std::string_view bytes) const { return new_text(GANTRY_BYTES, bytes); }
   Result<Value> shape(std::span<const std::int64_t> dims) const {
-    return made("shape_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->shape_new(table_, dims.data(), dims.size(), out, status);
-    });
+    return made("shape_new", &gantry_host::shape_new, dims.data(), dims.size());
   }
   // The items are retained.
   Result<Value> array(std::span<const Value> items) const {
@@ -94,21 +92,15 @@ class Host {
   // like     [in]   device, dtype and shape; other members are ignored
   // scope    [in]   memory scope of the device; empty: "global"
   Result<Value> tensor_new(const gantry_tensor& like, std::string_view scope = {}) const {
-    return made("tensor_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->tensor_new(table_, &like, bytes_of(scope), 0, out, status);
-    });
+    return made("tensor_new", &gantry_host::tensor_new, &like, bytes_of(scope), 0u);
   }
   // owner    [in]   keeps what->data alive; retained
   Result<Value> tensor_view(const gantry_tensor& what, gantry_object* owner) const {
-    return made("tensor_view", [&](gantry_value* out, gantry_status* status) {
-      return table_->tensor_view(table_, &what, owner, 0, out, status);
-    });
+    return made("tensor_view", &gantry_host::tensor_view, &what, owner, 0u);
   }
   Status tensor_copy(const gantry_tensor& from, const gantry_tensor& to,
                      const gantry_env* env) const {
-    StatusBuffer status;
-    return checked("tensor_copy", table_->tensor_copy(table_, &from, &to, env, status.get()),
-                   status);
+    return called("tensor_copy", &gantry_host::tensor_copy, &from, &to, env);
   }
 
   // Creates a module. The caller owns the pair until this succeeds.
@@ -117,39 +109,27 @@ class Host {
   // device_type [in]   where its functions run, as device_type() returns it; 0: the host
   Result<Value> module_new(gantry_object* parent, gantry_module module,
                            std::int32_t device_type = 0) const {
-    return made("module_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->module_new(table_, parent, module, device_type, out, status);
-    });
+    return made("module_new", &gantry_host::module_new, parent, module, device_type);
   }
   // Creates a function, like module_new().
   Result<Value> function_new(gantry_object* parent, gantry_function function,
                              std::int32_t device_type = 0) const {
-    return made("function_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->function_new(table_, parent, function, device_type, out, status);
-    });
+    return made("function_new", &gantry_host::function_new, parent, function, device_type);
   }
   // Creates an opaque object from a pointer. The caller owns the pointer until this succeeds.
   Result<Value> object_new(const gantry_object_type& type, void* self) const {
-    return made("object_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->object_new(table_, &type, self, out, status);
-    });
+    return made("object_new", &gantry_host::object_new, &type, self);
   }
   // returns  INVALID  the object is not opaque, or of another type
   Result<void*> object_get(gantry_object* object, const gantry_object_type& type) const {
-    StatusBuffer status;
-    void* self = nullptr;
-    GANTRY_CHECK(checked("object_get",
-                         table_->object_get(table_, object, &type, &self, status.get()), status));
-    return self;
+    return got<void*>("object_get", &gantry_host::object_get, object, &type);
   }
   // returns  INVALID  the object is not a module
   // lifetime texts in it are valid as long as the module
   Result<gantry_module_info> module_info(gantry_object* module) const {
-    StatusBuffer status;
     gantry_module_info info{};
     info.struct_size = sizeof info;
-    GANTRY_CHECK(
-        checked("module_info", table_->module_info(table_, module, &info, status.get()), status));
+    GANTRY_CHECK(called("module_info", &gantry_host::module_info, module, &info));
     return info;
   }
 
@@ -173,77 +153,66 @@ class Host {
   //
   // lifetime as long as the object
   Result<std::span<const gantry_value>> items(gantry_object* object) const {
-    StatusBuffer status;
     const gantry_value* items = nullptr;
     std::uint64_t count = 0;
-    GANTRY_CHECK(checked("items_get",
-                         table_->items_get(table_, object, &items, &count, status.get()), status));
+    GANTRY_CHECK(called("items_get", &gantry_host::items_get, object, &items, &count));
     return std::span(items, count);
   }
 
   // where    [in]   GANTRY_FIND_*
   Result<ObjectRef> find(gantry_object* module, std::uint32_t where, std::string_view name) const {
-    StatusBuffer status;
-    gantry_object* function = nullptr;
-    GANTRY_CHECK(checked(
-        "find", table_->find(table_, module, where, bytes_of(name), &function, status.get()),
-        status));
+    GANTRY_TRY(gantry_object* const function,
+               got<gantry_object*>("find", &gantry_host::find, module, where, bytes_of(name)));
     return ObjectRef::adopt(function);
   }
   Result<Value> call(gantry_object* function, const gantry_env* env,
                      std::span<const gantry_value> args) const {
-    return made("call", [&](gantry_value* out, gantry_status* status) {
-      return table_->call(table_, function, env, args.data(),
-                          static_cast<std::int32_t>(args.size()), out, status);
-    });
+    return made("call", &gantry_host::call, function, env, args.data(),
+                static_cast<std::int32_t>(args.size()));
   }
 
   // Returns the device type of a name: "cuda".
   Result<std::int32_t> device_type(std::string_view name) const {
-    StatusBuffer status;
-    std::int32_t type = 0;
-    GANTRY_CHECK(checked("device_type",
-                         table_->device_type(table_, bytes_of(name), &type, status.get()), status));
-    return type;
+    return got<std::int32_t>("device_type", &gantry_host::device_type, bytes_of(name));
   }
   // Translates a device type in the module's artifact to that of the runtime.
   Result<std::int32_t> device_type_in(gantry_object* module, std::int32_t number) const {
-    StatusBuffer status;
-    std::int32_t type = 0;
-    GANTRY_CHECK(checked("device_type_in",
-                         table_->device_type_in(table_, module, number, &type, status.get()),
-                         status));
-    return type;
+    return got<std::int32_t>("device_type_in", &gantry_host::device_type_in, module, number);
   }
   // Returns a device of any plugin. Valid as long as the host.
   Result<gantry_device> device(gantry_device_id id) const {
-    StatusBuffer status;
-    gantry_device out{};
-    GANTRY_CHECK(checked("device_get", table_->device_get(table_, id, &out, status.get()), status));
-    return out;
+    return got<gantry_device>("device_get", &gantry_host::device_get, id);
   }
 
  private:
-  static Status checked(std::string_view name, gantry_code code, const StatusBuffer& status) {
+  // Calls a function of the table.
+  template <class Function, class... Arguments>
+  Status called(std::string_view name, Function gantry_host::*function,
+                const Arguments&... arguments) const {
+    StatusBuffer status;
+    const gantry_code code = (table_->*function)(table_, arguments..., status.get());
     if (code == GANTRY_OK) return {};
     return status.error(code, concat("host function ", name));
   }
-  template <class Make>
-  Result<Value> made(std::string_view name, Make&& make) const {
-    StatusBuffer status;
-    gantry_value out{};
-    GANTRY_CHECK(checked(name, make(&out, status.get()), status));
+  // Also returns its output, the last parameter but the status.
+  template <class T, class Function, class... Arguments>
+  Result<T> got(std::string_view name, Function gantry_host::*function,
+                const Arguments&... arguments) const {
+    T out{};
+    GANTRY_CHECK(called(name, function, arguments..., &out));
+    return out;
+  }
+  template <class Function, class... Arguments>
+  Result<Value> made(std::string_view name, Function gantry_host::*function,
+                     const Arguments&... arguments) const {
+    GANTRY_TRY(const gantry_value out, got<gantry_value>(name, function, arguments...));
     return Value::adopt(out);
   }
   Result<Value> new_text(std::int32_t kind, std::string_view text) const {
-    return made("text_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->text_new(table_, kind, bytes_of(text), out, status);
-    });
+    return made("text_new", &gantry_host::text_new, kind, bytes_of(text));
   }
   Result<Value> new_items(std::int32_t kind, const std::vector<gantry_value>& items) const {
-    return made("items_new", [&](gantry_value* out, gantry_status* status) {
-      return table_->items_new(table_, kind, items.data(), items.size(), out, status);
-    });
+    return made("items_new", &gantry_host::items_new, kind, items.data(), items.size());
   }
 
   const gantry_host* table_;
