@@ -37,14 +37,11 @@
 #pragma once
 
 #include <gantry/device.h>
-#include <gantry/abi_boundary.hpp>
 #include <gantry/attribute.hpp>
-#include <gantry/handle.hpp>
+#include <gantry/device_call.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace gantry {
@@ -80,61 +77,19 @@ inline Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_
       .with_reason("FLAGS");
 }
 
-// A stream, event or graph. Converts to the pointer type that the device's class uses.
-struct Handle {
-  void* pointer = nullptr;
-  template <class T>
-  operator T*() const {  // NOLINT: implicit by design
-    return static_cast<T*>(pointer);
-  }
-};
-
-template <class T>
-void* to_handle(T* made) {
-  return made;
-}
-template <class T>
-void* to_handle(std::unique_ptr<T> made) {
-  return made.release();
-}
-
 // The number of functions of each group that the class has.
+#define GANTRY_HAS_(CALL) (requires(D & d, Handle h) { d.CALL; })
 template <class D>
-constexpr int stream_functions = requires(D& d) {
-  d.stream_create();
-}
-+ requires(D& d, Handle h) {
-  d.stream_destroy(h);
-};
+constexpr int stream_functions = GANTRY_HAS_(stream_create()) + GANTRY_HAS_(stream_destroy(h));
 template <class D>
-constexpr int event_functions = requires(D& d) {
-  d.event_create();
-}
-+ requires(D& d, Handle h) {
-  d.event_destroy(h);
-}
-+ requires(D& d, Handle h) {
-  d.event_record(h, h);
-}
-+ requires(D& d, Handle h) {
-  d.event_wait(h, h);
-}
-+ requires(D& d, Handle h) {
-  d.event_elapsed(h, h);
-};
+constexpr int event_functions = GANTRY_HAS_(event_create()) + GANTRY_HAS_(event_destroy(h)) +
+                                GANTRY_HAS_(event_record(h, h)) + GANTRY_HAS_(event_wait(h, h)) +
+                                GANTRY_HAS_(event_elapsed(h, h));
 template <class D>
-constexpr int capture_functions = requires(D& d, Handle h) {
-  d.capture_begin(h);
-}
-+ requires(D& d, Handle h) {
-  d.capture_end(h);
-}
-+ requires(D& d, Handle h) {
-  d.capture_launch(h, h);
-}
-+ requires(D& d, Handle h) {
-  d.capture_destroy(h);
-};
+constexpr int capture_functions = GANTRY_HAS_(capture_begin(h)) + GANTRY_HAS_(capture_end(h)) +
+                                  GANTRY_HAS_(capture_launch(h, h)) +
+                                  GANTRY_HAS_(capture_destroy(h));
+#undef GANTRY_HAS_
 template <class D>
 concept HasSynchronize = requires(D& device, Handle h) {
   device.synchronize(h);
@@ -147,60 +102,6 @@ template <class P, class D>
 concept HasAttribute = HasStaticAttribute<P, D> || requires(D& device) {
   device.attribute(0);
 };
-
-template <class P>
-Host host_of(const P& plugin) {
-  if constexpr (requires { plugin.host(); }) {
-    return plugin.host();
-  } else {
-    return plugin.host;
-  }
-}
-
-// Calls body with one device.
-//
-// body     [in]   Status body(D&)
-template <class D, class P, class Body>
-Status with_device(P& plugin, std::int32_t i, Body&& body) {
-  auto found = D::at(plugin, i);
-  if (!found.ok()) return std::move(found).failure();
-  if constexpr (std::is_pointer_v<typename decltype(found)::value_type>) {
-    return body(**found);
-  } else {
-    return body(*found);
-  }
-}
-
-// Like with_device(), for functions of the table.
-template <class P, class D, class Body>
-gantry_code on_device(void* self, std::int32_t i, gantry_status* status, Body&& body) {
-  return abi_boundary(status, [&] { return with_device<D>(*static_cast<P*>(self), i, body); });
-}
-
-// Like on_device(), for functions that return nothing. A failure is logged.
-//
-// body     [in]   void or Status body(D&)
-template <class P, class D, class Body>
-void give_back(void* self, std::int32_t i, std::string_view function, Body&& body) {
-  P& plugin = *static_cast<P*>(self);
-  abi_boundary(nullptr, [&]() -> Status {
-    Status done = guard([&] {
-      return with_device<D>(plugin, i, [&](D& device) -> Status {
-        if constexpr (std::is_void_v<std::invoke_result_t<Body, D&>>) {
-          body(device);
-          return {};
-        } else {
-          return body(device);
-        }
-      });
-    });
-    if (!done.ok()) {
-      done.error().at("in ", function, " of device ", D::identity.name, ":", i);
-      host_of(plugin).log(GANTRY_LOG_WARNING, done.error().message);
-    }
-    return {};
-  });
-}
 
 template <class P, class D>
 Result<Attribute> attribute_of(P& plugin, std::int32_t i, std::int32_t kind) {
@@ -252,10 +153,7 @@ consteval void add_memory(gantry_device_table& table) {
   if constexpr (HasAttribute<P, D>) table.attribute = attribute<P, D>;
   table.alloc = [](void* self, std::int32_t i, const gantry_alloc* what, void** data,
                    gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
-      GANTRY_TRY(*data, device.alloc(*what));
-      return {};
-    });
+    return on_device<P, D>(self, i, data, status, [&](D& device) { return device.alloc(*what); });
   };
   table.free = [](void* self, std::int32_t i, void* data) {
     give_back<P, D>(self, i, "free", [&](D& device) { return device.free(data); });
@@ -273,8 +171,8 @@ template <class P, class D>
 consteval void add_streams(gantry_device_table& table) {
   if constexpr (HasSynchronize<D>) {
     table.synchronize = [](void* self, std::int32_t i, void* stream, gantry_status* status) {
-      return on_device<P, D>(
-          self, i, status, [&](D& device) -> Status { return device.synchronize(Handle{stream}); });
+      return on_device<P, D>(self, i, status,
+                             [&](D& device) { return device.synchronize(Handle{stream}); });
     };
   }
   if constexpr (stream_functions<D> != 0) {
@@ -283,7 +181,7 @@ consteval void add_streams(gantry_device_table& table) {
       return on_device<P, D>(self, i, status, [&](D& device) -> Status {
         GANTRY_CHECK(check_flags(flags, 0, "stream_create", D::identity.name));
         GANTRY_TRY(auto made, device.stream_create());
-        *stream = to_handle(std::move(made));
+        *stream = released(std::move(made));
         return {};
       });
     };
@@ -301,7 +199,7 @@ consteval void add_events(gantry_device_table& table) {
     return on_device<P, D>(self, i, status, [&](D& device) -> Status {
       GANTRY_CHECK(check_flags(flags, 0, "event_create", D::identity.name));
       GANTRY_TRY(auto made, device.event_create());
-      *event = to_handle(std::move(made));
+      *event = released(std::move(made));
       return {};
     });
   };
@@ -311,21 +209,20 @@ consteval void add_events(gantry_device_table& table) {
   };
   table.event_record = [](void* self, std::int32_t i, void* event, void* stream,
                           gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+    return on_device<P, D>(self, i, status, [&](D& device) {
       return device.event_record(Handle{event}, Handle{stream});
     });
   };
   table.event_wait = [](void* self, std::int32_t i, void* event, void* stream,
                         gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+    return on_device<P, D>(self, i, status, [&](D& device) {
       return device.event_wait(Handle{event}, Handle{stream});
     });
   };
   table.event_elapsed = [](void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
                            gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
-      GANTRY_TRY(*ns, device.event_elapsed(Handle{start}, Handle{stop}));
-      return {};
+    return on_device<P, D>(self, i, ns, status, [&](D& device) {
+      return device.event_elapsed(Handle{start}, Handle{stop});
     });
   };
 }
@@ -333,20 +230,17 @@ consteval void add_events(gantry_device_table& table) {
 template <class P, class D>
 consteval void add_capture(gantry_device_table& table) {
   table.capture_begin = [](void* self, std::int32_t i, void* stream, gantry_status* status) {
-    return on_device<P, D>(
-        self, i, status, [&](D& device) -> Status { return device.capture_begin(Handle{stream}); });
+    return on_device<P, D>(self, i, status,
+                           [&](D& device) { return device.capture_begin(Handle{stream}); });
   };
   table.capture_end = [](void* self, std::int32_t i, void* stream, void** graph,
                          gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
-      GANTRY_TRY(auto made, device.capture_end(Handle{stream}));
-      *graph = to_handle(std::move(made));
-      return {};
-    });
+    return on_device<P, D>(self, i, graph, status,
+                           [&](D& device) { return device.capture_end(Handle{stream}); });
   };
   table.capture_launch = [](void* self, std::int32_t i, void* graph, void* stream,
                             gantry_status* status) {
-    return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+    return on_device<P, D>(self, i, status, [&](D& device) {
       return device.capture_launch(Handle{graph}, Handle{stream});
     });
   };
