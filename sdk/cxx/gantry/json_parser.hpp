@@ -127,7 +127,7 @@ class JsonParser {
     return malformed(options_.offset + at, options_.name, parts...).with_reason(options_.reason);
   }
 
-  // Returns the byte at here_, or 0 at the end.
+  // Returns 0 at the end.
   unsigned char next() const { return here_ == end_ ? 0 : static_cast<unsigned char>(*here_); }
   bool take(std::string_view word) {
     for (const char c : word) {
@@ -244,15 +244,11 @@ class JsonParser {
         here_ += size;
       }
     }
-    if (has_escapes) {
-      out_.unescaped.append(rest, here_);
-      add(JsonKind::text, at, JsonItem::pair(unescaped_at, out_.unescaped.size() - unescaped_at),
-          true);
-    } else {
-      add(JsonKind::text, at,
-          JsonItem::pair(static_cast<std::size_t>(rest - out_.text.data()),
-                         static_cast<std::size_t>(here_ - rest)));
-    }
+    if (has_escapes) out_.unescaped.append(rest, here_);
+    const std::size_t first =
+        has_escapes ? unescaped_at : static_cast<std::size_t>(rest - out_.text.data());
+    const std::size_t end = has_escapes ? out_.unescaped.size() : position();
+    add(JsonKind::text, at, JsonItem::pair(first, end - first), has_escapes);
     ++here_;
     return true;
   }
@@ -279,45 +275,28 @@ class JsonParser {
       --here_;
       return false;
     }
-    append_utf8(number);
+    append_utf8(out_.unescaped, number);
     return true;
   }
 
   bool hex_digits(std::uint32_t& number) {
-    for (int i = 0; i < 4; ++i, ++here_) {
-      const unsigned char c = next(), letter = c | 0x20;
-      const bool is_letter = letter >= 'a' && letter <= 'f';
-      if (!is_letter && !is_digit(next())) return false;
-      number = number << 4 | static_cast<std::uint32_t>(is_letter ? letter - 'a' + 10 : c - '0');
-    }
-    return true;
-  }
-
-  void append_utf8(std::uint32_t number) {
-    constexpr std::uint32_t marks[] = {0, 0xc0, 0xe0, 0xf0};
-    const int tails = number < 0x80 ? 0 : number < 0x800 ? 1 : number < 0x10000 ? 2 : 3;
-    out_.unescaped.push_back(static_cast<char>(marks[tails] | number >> (6 * tails)));
-    for (int i = tails - 1; i >= 0; --i) {
-      out_.unescaped.push_back(static_cast<char>(0x80 | (number >> (6 * i) & 0x3f)));
-    }
+    const char* const end = here_ + std::min<std::ptrdiff_t>(end_ - here_, 4);
+    const bool is_whole = end - here_ == 4;
+    here_ = std::from_chars(here_, end, number, 16).ptr;
+    return is_whole && here_ == end;
   }
 
   bool number() {
     const char* const at = here_;
-    const bool is_negative = next() == '-';
-    here_ += is_negative;
+    const bool is_negative = take("-");
     const char* const whole = here_;
     if (!take_digits()) return false;
     // A leading zero is the whole integer part.
     if (*whole == '0') here_ = whole + 1;
     const char* const whole_end = here_;
-    if (next() == '.') {
-      ++here_;
-      if (!take_digits()) return false;
-    }
-    if (next() == 'e' || next() == 'E') {
-      ++here_;
-      if (next() == '+' || next() == '-') ++here_;
+    if (take(".") && !take_digits()) return false;
+    if (take("e") || take("E")) {
+      if (!take("+")) take("-");
       if (!take_digits()) return false;
     }
     std::int64_t negative = 0;

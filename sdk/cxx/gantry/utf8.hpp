@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/utf8.hpp - validates UTF-8, and escapes bytes that are not UTF-8.
+// gantry/utf8.hpp - encodes and validates UTF-8, and escapes bytes that are not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,15 @@ inline bool is_utf8(std::string_view text) {
     at += size;
   }
   return true;
+}
+
+// Appends the character with a number of Unicode.
+inline void append_utf8(std::string& to, std::uint32_t number) {
+  constexpr std::uint32_t marks[] = {0, 0xc0, 0xe0, 0xf0};
+  const int tails = number < 0x80 ? 0 : number < 0x800 ? 1 : number < 0x10000 ? 2 : 3;
+  to.push_back(static_cast<char>(marks[tails] | number >> (6 * tails)));
+  for (int i = tails - 1; i >= 0; --i)
+    to.push_back(static_cast<char>(0x80 | (number >> (6 * i) & 0x3f)));
 }
 
 // Returns the text with every byte that is not UTF-8 replaced by \xNN.
