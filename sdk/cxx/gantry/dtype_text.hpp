@@ -12,7 +12,6 @@
 #pragma once
 
 #include <gantry/tensor.h>
-#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
@@ -56,6 +55,25 @@ constexpr bool same_dtype(gantry_dtype a, gantry_dtype b) {
 constexpr std::uint64_t element_bytes(gantry_dtype dtype) {
   return (std::uint64_t{dtype.bits} * dtype.lanes + 7) / 8;
 }
+
+namespace dtypes {
+constexpr gantry_dtype of(TypeCode code, std::uint8_t bits) {
+  return {static_cast<std::uint8_t>(code), bits, 1};
+}
+constexpr gantry_dtype int8 = of(TypeCode::int_, 8);
+constexpr gantry_dtype int16 = of(TypeCode::int_, 16);
+constexpr gantry_dtype int32 = of(TypeCode::int_, 32);
+constexpr gantry_dtype int64 = of(TypeCode::int_, 64);
+constexpr gantry_dtype uint8 = of(TypeCode::uint, 8);
+constexpr gantry_dtype uint16 = of(TypeCode::uint, 16);
+constexpr gantry_dtype uint32 = of(TypeCode::uint, 32);
+constexpr gantry_dtype uint64 = of(TypeCode::uint, 64);
+constexpr gantry_dtype float16 = of(TypeCode::float_, 16);
+constexpr gantry_dtype float32 = of(TypeCode::float_, 32);
+constexpr gantry_dtype float64 = of(TypeCode::float_, 64);
+constexpr gantry_dtype bfloat16 = of(TypeCode::bfloat, 16);
+constexpr gantry_dtype handle = of(TypeCode::handle, 64);
+}  // namespace dtypes
 
 namespace detail {
 
@@ -174,9 +192,18 @@ inline std::string dtype_text(gantry_dtype dtype) {
   return dtype.lanes == 1 ? text : concat(text, "x", dtype.lanes);
 }
 
+// Returns "[2, 3]". Shows at most 16 numbers.
+inline std::string numbers_text(std::span<const std::int64_t> numbers) {
+  constexpr std::size_t max_shown = 16;
+  std::string text = "[";
+  for (std::size_t i = 0; i < numbers.size() && i < max_shown; ++i)
+    append(text, {TextPiece(i == 0 ? "" : ", "), TextPiece(numbers[i])});
+  return text + (numbers.size() > max_shown ? ", ...]" : "]");
+}
+
 // Returns the type of a tensor: "float32[1, 64]".
 inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> shape) {
-  return concat(dtype_text(dtype), "[", join(shape), "]");
+  return dtype_text(dtype) + numbers_text(shape);
 }
 
 // Returns the size of a compact tensor in bytes.

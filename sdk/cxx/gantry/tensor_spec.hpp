@@ -29,24 +29,6 @@
 
 namespace gantry {
 
-namespace dtypes {
-constexpr gantry_dtype of(TypeCode code, std::uint8_t bits) {
-  return {static_cast<std::uint8_t>(code), bits, 1};
-}
-constexpr gantry_dtype int8 = of(TypeCode::int_, 8);
-constexpr gantry_dtype int16 = of(TypeCode::int_, 16);
-constexpr gantry_dtype int32 = of(TypeCode::int_, 32);
-constexpr gantry_dtype int64 = of(TypeCode::int_, 64);
-constexpr gantry_dtype uint8 = of(TypeCode::uint, 8);
-constexpr gantry_dtype uint16 = of(TypeCode::uint, 16);
-constexpr gantry_dtype uint32 = of(TypeCode::uint, 32);
-constexpr gantry_dtype uint64 = of(TypeCode::uint, 64);
-constexpr gantry_dtype float16 = of(TypeCode::float_, 16);
-constexpr gantry_dtype float32 = of(TypeCode::float_, 32);
-constexpr gantry_dtype float64 = of(TypeCode::float_, 64);
-constexpr gantry_dtype bfloat16 = of(TypeCode::bfloat, 16);
-}  // namespace dtypes
-
 // One dimension of an expected shape: 64, 'n' (any size, but the same one for every 'n' of a call)
 // or '*' (any size).
 class Extent {

@@ -35,18 +35,9 @@ inline bool is_compact(const gantry_tensor& tensor) {
   return true;
 }
 
-// Returns "[2, 3]". Shows at most 16 numbers.
-inline std::string numbers_text(std::span<const std::int64_t> numbers) {
-  constexpr std::size_t max_shown = 16;
-  std::string text = "[";
-  for (std::size_t i = 0; i < numbers.size() && i < max_shown; ++i)
-    append(text, {TextPiece(i == 0 ? "" : ", "), TextPiece(numbers[i])});
-  return text + (numbers.size() > max_shown ? ", ...]" : "]");
-}
-
 // Returns the type, "float32[2, 3]". Shows at most 16 extents.
 inline std::string tensor_text(const gantry_tensor& tensor) {
-  return dtype_text(tensor.dtype) + numbers_text(shape_of(tensor));
+  return type_text(tensor.dtype, shape_of(tensor));
 }
 
 }  // namespace gantry
