@@ -17,15 +17,18 @@
 // Does not depend on a driver. Converting a call allocates no memory.
 #pragma once
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/kernel_table.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/launch_tags.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,9 +53,8 @@ struct KernelArgument {
   ParameterKind kind = ParameterKind::pointer;
   // Size of a scalar in bytes, 4 or 8; 0 for other kinds.
   std::uint8_t size = 0;
-  alignas(
-      // A scalar, little-endian, padded with zeros.
-      8) std::array<std::uint8_t, 8> bytes{};
+  // A scalar, little-endian, padded with zeros.
+  alignas(8) std::array<std::uint8_t, 8> bytes{};
   // A pointer that the device's alloc returned, or NULL.
   void* data = nullptr;
   // Offset from data, for a tensor that is a view into another one.
@@ -75,14 +77,14 @@ class KernelCall {
     call.name_ = kernel.name;
     call.parameters_.reserve(kernel.parameters.size());
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
-      const int kind = kind_of(kernel.parameters[i], kernel.is_tensor_map(i));
-      if (kind < 0) {
+      const auto kind = kind_of(kernel.parameters[i], kernel.is_tensor_map(i));
+      if (!kind) {
         return unsupported("kernel ", quoted(kernel.name), ": parameter ", i, " has type ",
                            dtype_text(kernel.parameters[i]),
                            ", kernels take handle, int32, int64, uint32, float32 and float64")
             .with_reason("PARAMETER_TYPE");
       }
-      call.parameters_.push_back(static_cast<ParameterKind>(kind));
+      call.parameters_.push_back(*kind);
     }
     GANTRY_TRY(call.tags_, parse_launch_tags(kernel.launch_tags, kernel.name));
     return call;
@@ -102,21 +104,17 @@ class KernelCall {
   //                       dependent launch, dynamic shared memory or a tensor map (LAUNCH_TAG,
   //                       PARAMETER_TYPE)
   Status needs_grid_and_block_only(std::string_view device) const {
-    const auto refuse = [&](std::string_view what) {
+    const auto refuse = [&](std::string_view what, std::string_view reason = "LAUNCH_TAG") {
       return unsupported("kernel ", quoted(name_), " requires ", what, ", which ", device,
-                         " devices do not have");
+                         " devices do not have")
+          .with_reason(reason);
     };
-    if (tags_.has_cluster() || tags_.has_preferred_cluster())
-      return refuse("clusters of blocks").with_reason("LAUNCH_TAG");
-    if (tags_.is_cooperative) return refuse("a cooperative launch").with_reason("LAUNCH_TAG");
-    if (tags_.is_programmatic_dependent)
-      return refuse("a programmatic dependent launch").with_reason("LAUNCH_TAG");
-    if (tags_.has_dynamic_shared_memory)
-      return refuse("dynamic shared memory").with_reason("LAUNCH_TAG");
-    for (const ParameterKind parameter : parameters_) {
-      if (parameter == ParameterKind::tensor_map)
-        return refuse("a tensor map").with_reason("PARAMETER_TYPE");
-    }
+    if (tags_.has_cluster() || tags_.has_preferred_cluster()) return refuse("clusters of blocks");
+    if (tags_.is_cooperative) return refuse("a cooperative launch");
+    if (tags_.is_programmatic_dependent) return refuse("a programmatic dependent launch");
+    if (tags_.has_dynamic_shared_memory) return refuse("dynamic shared memory");
+    if (std::ranges::count(parameters_, ParameterKind::tensor_map) != 0)
+      return refuse("a tensor map", "PARAMETER_TYPE");
     return {};
   }
 
@@ -171,30 +169,18 @@ class KernelCall {
   }
 
  private:
-  // Returns a ParameterKind, or -1 if kernels do not take the type.
-  static int kind_of(gantry_dtype type, bool is_tensor_map) {
-    const auto is = [&](TypeCode code, std::uint8_t bits) {
-      return type.code == static_cast<std::uint8_t>(code) && type.bits == bits && type.lanes == 1;
-    };
-    ParameterKind kind;
-    if (is(TypeCode::handle, 64)) {
-      kind = is_tensor_map ? ParameterKind::tensor_map : ParameterKind::pointer;
-    } else if (is_tensor_map) {
-      return -1;
-    } else if (is(TypeCode::int_, 32)) {
-      kind = ParameterKind::int32;
-    } else if (is(TypeCode::int_, 64)) {
-      kind = ParameterKind::int64;
-    } else if (is(TypeCode::uint, 32)) {
-      kind = ParameterKind::uint32;
-    } else if (is(TypeCode::float_, 32)) {
-      kind = ParameterKind::float32;
-    } else if (is(TypeCode::float_, 64)) {
-      kind = ParameterKind::float64;
-    } else {
-      return -1;
+  // Returns nullopt if kernels do not have parameters of the type.
+  static std::optional<ParameterKind> kind_of(gantry_dtype type, bool is_tensor_map) {
+    static constexpr std::pair<gantry_dtype, ParameterKind> kinds[] = {
+        {dtypes::handle, ParameterKind::pointer},  {dtypes::int32, ParameterKind::int32},
+        {dtypes::int64, ParameterKind::int64},     {dtypes::uint32, ParameterKind::uint32},
+        {dtypes::float32, ParameterKind::float32}, {dtypes::float64, ParameterKind::float64}};
+    for (const auto& [known, kind] : kinds) {
+      if (!same_dtype(known, type)) continue;
+      if (!is_tensor_map) return kind;
+      if (kind == ParameterKind::pointer) return ParameterKind::tensor_map;
     }
-    return static_cast<int>(kind);
+    return std::nullopt;
   }
 
   template <class... Parts>
@@ -208,7 +194,7 @@ class KernelCall {
       out.data = value.p;
     } else if (const gantry_tensor* tensor = gantry_value_tensor(&value);
                tensor != nullptr && out.is_pointer()) {
-      if (tensor->device.type != device.type || tensor->device.index != device.index) {
+      if (!same_device(tensor->device, device)) {
         return refuse(i, "a tensor on device ", tensor->device.type, ':', tensor->device.index,
                       ", the call runs on ", device.type, ':', device.index)
             .with_reason("ARGUMENT_DEVICE");

@@ -16,6 +16,7 @@
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -24,6 +25,11 @@
 #include <vector>
 
 namespace gantry {
+
+namespace detail {
+constexpr std::string_view rank_names[] = {"blockIdx.", "threadIdx.", "clusterCtaIdx.",
+                                           "preferredClusterCtaIdx."};
+}  // namespace detail
 
 // The extents of a launch. An axis is 1 if it has no tag or its argument is 0.
 struct LaunchExtents {
@@ -49,9 +55,7 @@ struct LaunchTags {
   // Returns the number of dimensions that the tags of grid and block use: 1 to 3.
   std::uint32_t work_dimensions() const {
     std::uint32_t highest = 0;
-    for (const std::uint8_t axis : axes) {
-      if (axis < 6 && axis % 3u > highest) highest = axis % 3u;
-    }
+    for (const std::uint8_t axis : axes) highest = std::max(highest, axis < 6 ? axis % 3u : 0u);
     return highest + 1;
   }
 
@@ -62,8 +66,6 @@ struct LaunchTags {
   //                     above INT32_MAX, or two extents of one axis differ (LAUNCH_EXTENT)
   // costs      O(arguments), no allocation
   Result<LaunchExtents> extents(std::span<const gantry_value> arguments) const {
-    static constexpr std::string_view names[] = {"blockIdx", "threadIdx", "clusterCtaIdx",
-                                                 "preferredClusterCtaIdx"};
     LaunchExtents out;
     std::array<std::uint32_t, 3>* const ranks[] = {&out.grid, &out.block, &out.cluster,
                                                    &out.preferred_cluster};
@@ -73,23 +75,20 @@ struct LaunchTags {
       const gantry_value& argument = arguments[i];
       const std::size_t rank = axes[i] / 3u;
       const std::size_t dimension = axes[i] % 3u;
+      const auto refuse = [&](const auto&... why) {
+        return invalid("extent of ", detail::rank_names[rank], "xyz"[dimension], why...)
+            .with_reason("LAUNCH_EXTENT");
+      };
       if (argument.kind != GANTRY_INT) {
-        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " has kind ",
-                       argument.kind, ", expected an integer")
+        return refuse(" has kind ", argument.kind, ", expected an integer")
             .with_reason("ARGUMENT_KIND");
       }
-      if (argument.i < 0 || argument.i > INT32_MAX) {
-        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", argument.i,
-                       ", range is 0 to ", INT32_MAX)
-            .with_reason("LAUNCH_EXTENT");
-      }
+      if (argument.i < 0 || argument.i > INT32_MAX)
+        return refuse(" is ", argument.i, ", range is 0 to ", INT32_MAX);
       const auto extent = static_cast<std::uint32_t>(argument.i != 0 ? argument.i : 1);
       std::uint32_t& location = (*ranks[rank])[dimension];
-      if ((seen >> axes[i] & 1u) != 0 && location != extent) {
-        return invalid("extent of ", names[rank], '.', "xyz"[dimension], " is ", location, " and ",
-                       extent, ", expected one")
-            .with_reason("LAUNCH_EXTENT");
-      }
+      if ((seen >> axes[i] & 1u) != 0 && location != extent)
+        return refuse(" is ", location, " and ", extent, ", expected one");
       seen |= 1u << axes[i];
       location = extent;
     }
@@ -109,10 +108,7 @@ struct LaunchTags {
 
  private:
   bool has_rank(std::uint32_t rank) const {
-    for (const std::uint8_t axis : axes) {
-      if (axis / 3u == rank) return true;
-    }
-    return false;
+    return std::ranges::any_of(axes, [&](std::uint8_t axis) { return axis / 3u == rank; });
   }
 };
 
@@ -120,10 +116,8 @@ namespace detail {
 
 // Returns 3 * rank + dimension, or -1 if the tag does not name an axis.
 inline int launch_axis(std::string_view tag) {
-  constexpr std::string_view names[] = {"blockIdx.", "threadIdx.", "clusterCtaIdx.",
-                                        "preferredClusterCtaIdx."};
   for (int rank = 0; rank < 4; ++rank) {
-    const std::string_view name = names[rank];
+    const std::string_view name = rank_names[rank];
     if (tag.size() != name.size() + 1 || !tag.starts_with(name)) continue;
     const std::size_t dimension = std::string_view("xyz").find(tag.back());
     if (dimension != std::string_view::npos) return 3 * rank + static_cast<int>(dimension);

@@ -48,25 +48,6 @@ struct Types {};
 
 namespace detail {
 
-template <class P>
-struct LoadersOf {
-  using Type = Types<>;
-};
-template <class P>
-requires requires { typename P::Loaders; }
-struct LoadersOf<P> {
-  using Type = typename P::Loaders;
-};
-template <class P>
-struct DevicesOf {
-  using Type = Types<>;
-};
-template <class P>
-requires requires { typename P::Devices; }
-struct DevicesOf<P> {
-  using Type = typename P::Devices;
-};
-
 // Addresses of the tables. The last element is NULL, because an array must not be empty.
 template <class P, class... L>
 constexpr const gantry_loader_table* loader_tables[] = {&loader_table<P, L>..., nullptr};
@@ -115,8 +96,8 @@ consteval gantry_plugin_table make_plugin_table() {
   table.vendor = P::identity.vendor;
   table.display_name = P::identity.display_name;
   table.license = P::identity.license;
-  set_loaders<P>(table, typename LoadersOf<P>::Type());
-  set_devices<P>(table, typename DevicesOf<P>::Type());
+  if constexpr (requires { typename P::Loaders; }) set_loaders<P>(table, typename P::Loaders());
+  if constexpr (requires { typename P::Devices; }) set_devices<P>(table, typename P::Devices());
   table.create = create<P>;
   table.destroy = [](void* self) { delete static_cast<P*>(self); };
   if constexpr (HasMethods<P>) {
