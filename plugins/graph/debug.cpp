@@ -17,12 +17,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
     return not_found("no node of ", graph.nodes.size(), " is called ", quoted(*name))
         .with_reason("NODE");
   }
-  if (const auto index = value_int(key)) {
-    if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.nodes.size())
-      return static_cast<std::uint32_t>(*index);
-    return call.refuse("node index is ", *index, ", node count is ", graph.nodes.size());
-  }
-  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
+  return index_of(call, key, "node", graph.nodes.size());
 }
 
 }  // namespace
@@ -33,10 +28,7 @@ Result<Value> debug_get_output(Executor& executor, const Call& call) {
   GANTRY_TRY(const std::uint32_t n, node_of(executor, call, call.args[0]));
   const GraphNode& node = executor.graph().nodes[n];
   if (node.output_count == 0) return call.refuse("node ", quoted(node.name), " has no output");
-  StatusBuffer status;
-  if (const gantry_code code = executor.run_until(std::size_t{n} + 1, call.env, status.get())) {
-    return status.error(code, "run");
-  }
+  GANTRY_CHECK(executor.run_until(std::size_t{n} + 1, call.env));
   if (call.args.size() == 1) return executor.memory().tensor(node.first_entry);
   GANTRY_TRY(const gantry_tensor* to, call.tensor(1));
   GANTRY_CHECK(
@@ -68,12 +60,8 @@ Status Executor::profile(const gantry_env* given,
                          const std::function<void(const GraphNode&, std::int64_t)>& seen) {
   const gantry_env outer = env_of(given);
   const auto finish = [&](const gantry_env& env) -> Status {
-    const gantry_host* table = host().table();
-    gantry_device device{};
+    GANTRY_TRY(const gantry_device device, host().device(env.device));
     StatusBuffer status;
-    if (const gantry_code code = table->device_get(table, env.device, &device, status.get())) {
-      return status.error(code, "host function device_get");
-    }
     if (const gantry_code code =
             device.table->synchronize(device.self, env.device.index, env.stream, status.get())) {
       return status.error(code, "synchronize");

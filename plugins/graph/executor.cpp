@@ -29,8 +29,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
       if (input != graph.input_by_name.end()) executor->is_parameter[input->second] = true;
     }
   }
-  const gantry_host* table = source.host.table();
-  executor->trace_ = static_cast<const gantry_trace*>(table->get_extension(table, GANTRY_TRACE_1));
+  executor->trace_ = source.host.extension<gantry_trace>(GANTRY_TRACE_1);
   return executor;
 }
 
@@ -60,7 +59,7 @@ Status Executor::find_functions(const Source& source,
   return not_found("graph calls ", by_name.size(), " functions, ", missing_count,
                    " are in no import: ", missing)
       .with_reason("FUNCTION")
-      .at("look-up of the first says: ", first->message);
+      .at("look-up of the first reports: ", first->message);
 }
 
 Status Executor::make_ops(const Source& source) {

@@ -13,6 +13,7 @@
 #include "replay.hpp"
 
 #include <gantry/trace.h>
+#include <gantry/device_name.hpp>
 #include <gantry/method.hpp>
 
 #include <functional>
@@ -53,7 +54,7 @@ class Executor {
   // costs    one host->call and two stores for each operator; no allocation
   gantry_code run(const gantry_env* env, gantry_status* status) {
     if (replay_ != nullptr) [[unlikely]]
-      return replay(env_of(env), status);
+      return abi_boundary(status, [&] { return replay(env_of(env)); });
     return run_until(graph().nodes.size(), env, status);
   }
 
@@ -66,6 +67,11 @@ class Executor {
 
   // Runs the operators of the nodes before `node`.
   gantry_code run_until(std::size_t node, const gantry_env* env, gantry_status* status);
+  Status run_until(std::size_t node, const gantry_env* env) {
+    StatusBuffer status;
+    const gantry_code code = run_until(node, env, status.get());
+    return code == GANTRY_OK ? Status() : status.error(code, "run");
+  }
 
   // Runs all operators once, waits after each, and reports the time of each.
   //
@@ -95,17 +101,16 @@ class Executor {
   template <bool traced>
   gantry_code run_ops(std::size_t node, const gantry_env& outer, gantry_status* status);
   gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
-  gantry_code replay(const gantry_env& outer, gantry_status* status);
+  Status replay(const gantry_env& outer);
   // Adds a line with the node to the operator's error.
   gantry_code failed(const Op& op, gantry_code code, gantry_status* status) const;
   static gantry_env env_of(const gantry_env* given) {
-    return given != nullptr ? *given : gantry_env{{1, 0}, nullptr, nullptr};
+    return given != nullptr ? *given : gantry_env{{cpu_device_type, 0}, nullptr, nullptr};
   }
   // Returns the caller's stream on the caller's device, else the default one. Of a call; a copy
   // gets the caller's env, as either side may be on the caller's device.
   static void* stream_of(const Op& op, const gantry_env& outer) {
-    const bool same = op.device.type == outer.device.type && op.device.index == outer.device.index;
-    return same ? outer.stream : nullptr;
+    return same_device(op.device, outer.device) ? outer.stream : nullptr;
   }
 
   Memory memory_;

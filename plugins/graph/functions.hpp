@@ -48,12 +48,33 @@ std::string output_name(const Graph& graph, const GraphOutput& head);
 std::string input_title(const Executor& executor, std::uint32_t input);
 std::string output_title(const Executor& executor, std::uint32_t output);
 
-// Checks that an entry may be bound for a key. A value has one memory: if another input or output
-// of the same value is bound, a second binding would silently replace the first.
+// Returns the index that a key is.
 //
-// wanted   [in]   the input or output to bind
-// returns  INVALID  another key is bound; the text names it (ZERO_COPY)
-Status check_unbound(const Executor& executor, std::uint32_t entry, Binding wanted);
+// what     [in]   for messages: "input"
+// returns  INVALID  the index is not below `count`, or the key is not an integer
+Result<std::uint32_t> index_of(const Call& call, const gantry_value& key, std::string_view what,
+                               std::size_t count);
+
+// Returns the first names, for messages; "none" if there are none.
+//
+// name_of  [in]   a text of name_of(std::size_t)
+template <class NameOf>
+std::string list_names(std::size_t count, NameOf&& name_of) {
+  constexpr std::size_t max = 16;
+  std::string names;
+  for (std::size_t i = 0; i < count && i < max; ++i)
+    names += concat(i == 0 ? "" : ", ", quoted(name_of(i)));
+  if (count > max) names += concat(", ... (", count, " in all)");
+  return names.empty() ? "none" : names;
+}
+
+// Checks that an entry may be bound to a tensor for a key. A value has one memory: if another input
+// or output of the same value is bound, a second binding would silently replace the first.
+//
+// binding  [in]   the input or output to bind
+// returns  INVALID  see Memory::check_fits(); another key is bound; the text names it (ZERO_COPY)
+Status check_binding(const Executor& executor, std::uint32_t entry, const gantry_tensor& tensor,
+                     Binding binding);
 
 // Returns a module that owns an executor.
 //

@@ -9,36 +9,19 @@ std::string input_title(const Executor& executor, std::uint32_t input) {
                 type_text(graph.entries[graph.input_entry(input)]));
 }
 
-namespace {
-
-// Returns the first input names, for messages.
-std::string input_names(const Graph& graph) {
-  constexpr std::size_t max = 16;
-  std::string names;
-  for (std::uint32_t i = 0; i < graph.inputs.size() && i < max; ++i) {
-    names += concat(i == 0 ? "" : ", ", quoted(graph.input(i).name));
-  }
-  if (graph.inputs.size() > max) names += concat(", ... (", graph.inputs.size(), " in all)");
-  return names.empty() ? "none" : names;
-}
-
-}  // namespace
-
 Result<std::uint32_t> input_of(const Executor& executor, const Call& call,
                                const gantry_value& key) {
   const Graph& graph = executor.graph();
   if (const auto name = value_text(key)) {
     const auto found = graph.input_by_name.find(*name);
     if (found != graph.input_by_name.end()) return found->second;
-    return not_found("no input is called ", quoted(*name), ", inputs are ", input_names(graph))
+    const std::string names = list_names(graph.inputs.size(), [&](std::size_t i) {
+      return graph.input(static_cast<std::uint32_t>(i)).name;
+    });
+    return not_found("no input is called ", quoted(*name), ", inputs are ", names)
         .with_reason("INPUT");
   }
-  if (const auto index = value_int(key)) {
-    if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.inputs.size())
-      return static_cast<std::uint32_t>(*index);
-    return call.refuse("input index is ", *index, ", input count is ", graph.inputs.size());
-  }
-  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
+  return index_of(call, key, "input", graph.inputs.size());
 }
 
 namespace {
@@ -67,8 +50,7 @@ Result<Value> set_input_zero_copy(Executor& executor, const Call& call) {
   GANTRY_TRY(const std::uint32_t input, input_of(executor, call, call.args[0]));
   const std::uint32_t entry = executor.graph().input_entry(input);
   const Binding binding{Owner::input, input};
-  Status fits = executor.memory().check_fits(entry, *tensor);
-  if (fits.ok()) fits = check_unbound(executor, entry, binding);
+  Status fits = check_binding(executor, entry, *tensor, binding);
   if (!fits.ok()) return std::move(fits).error().at("while binding ", input_title(executor, input));
   gantry_object* keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
   GANTRY_CHECK(executor.memory().bind(entry, *tensor, keeper, binding));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
 
-#include <gantry/dtype_text.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -10,34 +11,28 @@
 namespace gantry::graph {
 namespace {
 
-constexpr std::int32_t cpu = 1;
-
 std::uint64_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 
-std::string device_text(gantry_device_id device) {
-  return concat("device ", device.type, ":", device.index);
-}
-
-std::string describe(const gantry_tensor& tensor) {
-  const bool has_shape = tensor.shape != nullptr && tensor.ndim > 0;
-  const auto rank = static_cast<std::size_t>(has_shape ? tensor.ndim : 0);
-  return type_text(tensor.dtype, std::span(tensor.shape, rank));
-}
-
-bool is_compact(const gantry_tensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  std::int64_t expected = 1;
-  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
-    if (tensor.shape[axis] == 0) return true;
-    // The stride of an extent of 1 is never used.
-    if (tensor.shape[axis] == 1) continue;
-    if (tensor.strides[axis] != expected) return false;
-    if (__builtin_mul_overflow(expected, tensor.shape[axis], &expected)) return false;
-  }
-  return true;
+// Describes a tensor of an entry.
+gantry_tensor tensor_of(const GraphEntry& entry, gantry_device_id device, void* data) {
+  return {data,
+          device,
+          static_cast<std::int32_t>(entry.shape.size()),
+          entry.dtype,
+          const_cast<std::int64_t*>(entry.shape.data()),
+          nullptr,
+          0};
 }
 
 }  // namespace
+
+std::string number_text(gantry_device_id device) {
+  return concat("device ", device.type, ":", device.index);
+}
+
+bool has_shape(const gantry_tensor& tensor, const GraphEntry& entry) {
+  return std::ranges::equal(shape_of(tensor), entry.shape);
+}
 
 Status Memory::create(const Source& source, std::span<const gantry_device_id> devices,
                       const gantry_env* env) {
@@ -69,12 +64,8 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
       continue;
     }
     if (number != last_number) {
-      std::int32_t type = 0;
-      StatusBuffer status;
-      const gantry_host* table = host_.table();
-      const gantry_code code = table->device_type_in(
-          table, source.node, static_cast<std::int32_t>(number), &type, status.get());
-      if (code != GANTRY_OK) return status.error(code, "host function device_type_in");
+      GANTRY_TRY(const std::int32_t type,
+                 host_.device_type_in(source.node, static_cast<std::int32_t>(number)));
       const auto found = std::ranges::find(devices, type, &gantry_device_id::type);
       if (found == devices.end()) {
         std::string given;
@@ -96,7 +87,7 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
 // written.
 bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const {
   const Slot& slot = plan_.slots[value.slot];
-  return value.inputs == 1 && !slot.written && slot.device.type == cpu &&
+  return value.inputs == 1 && !slot.written && slot.device.type == cpu_device_type &&
          address_of(data) % in_place_alignment == 0;
 }
 
@@ -117,13 +108,7 @@ Status Memory::bind_linked(const gantry_env* env) {
     linked_[v] = true;
     const std::uint32_t e = value.entries.front();
     const GraphEntry& entry = graph().entries[e];
-    gantry_tensor constant{pointer.get().p,
-                           {cpu, 0},
-                           static_cast<std::int32_t>(entry.shape.size()),
-                           entry.dtype,
-                           const_cast<std::int64_t*>(entry.shape.data()),
-                           nullptr,
-                           0};
+    const gantry_tensor constant = tensor_of(entry, {cpu_device_type, 0}, pointer.get().p);
     if (may_stay_in_place(value, constant.data)) {
       GANTRY_CHECK(bind_value(v, constant, lookup->get(), {Owner::lender}));
       continue;
@@ -177,13 +162,11 @@ Status Memory::copy_parameters(const gantry_env* env) {
 
 Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
   auto extent = static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 1));
-  const gantry_tensor like{
-      nullptr, slot.device, 1, {static_cast<std::uint8_t>(TypeCode::uint), 8, 1},
-      &extent, nullptr,     0};
+  const gantry_tensor like{nullptr, slot.device, 1, dtypes::uint8, &extent, nullptr, 0};
   Result<Value> memory = host_.tensor_new(like);
   if (!memory.ok()) {
     return std::move(memory).error().at("while allocating storage ", slot.storage_id, ", ", bytes,
-                                        " bytes on ", device_text(slot.device));
+                                        " bytes on ", number_text(slot.device));
   }
   return memory;
 }
@@ -192,28 +175,20 @@ Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
   const GraphEntry& entry = graph().entries[e];
   const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
   const gantry_device_id device = devices_[e];
-  if (what.device.type != device.type || what.device.index != device.index) {
-    return refuse("tensor is on ", device_text(what.device), ", expected ", device_text(device));
+  if (!same_device(what.device, device)) {
+    return refuse("tensor is on ", number_text(what.device), ", expected ", number_text(device));
   }
-  const bool same_shape = what.ndim == static_cast<std::int32_t>(entry.shape.size()) &&
-                          std::equal(entry.shape.begin(), entry.shape.end(), what.shape);
-  if (!same_shape || !same_dtype(what.dtype, entry.dtype)) {
-    return refuse("tensor is ", describe(what), ", expected ", type_text(entry));
+  if (!has_shape(what, entry) || !same_dtype(what.dtype, entry.dtype)) {
+    return refuse("tensor is ", tensor_text(what), ", expected ", type_text(entry));
   }
   if (!is_compact(what))
-    return refuse("tensor ", describe(what), " has strides, expected dense rows");
+    return refuse("tensor ", tensor_text(what), " has strides, expected dense rows");
 
-  GANTRY_TRY(const bool opaque, [&]() -> Result<bool> {
-    gantry_device found{};
-    StatusBuffer status;
-    const gantry_code code = host_.table()->device_get(host_.table(), device, &found, status.get());
-    if (code != GANTRY_OK) return status.error(code, "host function device_get");
-    return (found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0;
-  }());
-  if (opaque) {
+  GANTRY_TRY(const gantry_device found, host_.device(device));
+  if ((found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) {
     if (what.byte_offset == 0) return {};
     return refuse("tensor begins ", what.byte_offset,
-                  " bytes into its memory, expected 0: addresses on ", device_text(device),
+                  " bytes into its memory, expected 0: addresses on ", number_text(device),
                   " are handles");
   }
   const std::uint64_t address = address_of(what.data) + what.byte_offset;
@@ -237,14 +212,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
   const StoredValue& value = plan_.values[v];
   std::vector<Value> views;
   for (const std::uint32_t e : value.entries) {
-    const GraphEntry& entry = graph().entries[e];
-    const gantry_tensor part{data,
-                             devices_[e],
-                             static_cast<std::int32_t>(entry.shape.size()),
-                             entry.dtype,
-                             const_cast<std::int64_t*>(entry.shape.data()),
-                             nullptr,
-                             0};
+    const gantry_tensor part = tensor_of(graph().entries[e], devices_[e], data);
     GANTRY_TRY(Value view, host_.tensor_view(part, keeper));
     views.push_back(std::move(view));
   }
@@ -253,13 +221,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
     const std::uint32_t e = value.entries[i];
     const GraphEntry& entry = graph().entries[e];
     tensors_[e] = std::move(views[i]);
-    cells_[e] = {data,
-                 devices_[e],
-                 static_cast<std::int32_t>(entry.shape.size()),
-                 entry.dtype,
-                 const_cast<std::int64_t*>(entry.shape.data()),
-                 nullptr,
-                 0};
+    cells_[e] = tensor_of(entry, devices_[e], data);
     flat_extents_[e] = 1;
     // read_graph_json() has checked that it fits.
     for (const std::int64_t extent : entry.shape) flat_extents_[e] *= extent;

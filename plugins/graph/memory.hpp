@@ -44,6 +44,12 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
+// Returns "device 4:0", with DLPack's number of the type.
+std::string number_text(gantry_device_id device);
+
+// True if the tensor has the entry's shape.
+bool has_shape(const gantry_tensor& tensor, const GraphEntry& entry);
+
 class Memory {
  public:
   explicit Memory(const Source& source)

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "functions.hpp"
 
-#include <algorithm>
-
 namespace gantry::graph {
 namespace {
 
 std::string numbered_name(const Graph& graph, const GraphOutput& head) {
   return concat(graph.nodes[head.node].name, ":", head.index);
-}
-
-std::string output_names(const Graph& graph) {
-  constexpr std::size_t max = 16;
-  std::string names;
-  for (std::size_t i = 0; i < graph.heads.size() && i < max; ++i) {
-    names += concat(i == 0 ? "" : ", ", quoted(output_name(graph, graph.heads[i])));
-  }
-  if (graph.heads.size() > max) names += concat(", ... (", graph.heads.size(), " in all)");
-  return names.empty() ? "none" : names;
 }
 
 // Returns the index of the output that a key names: "<node>" in v0.8 and v0.9, "<node>:<output>" in
@@ -32,15 +20,12 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
     for (std::uint32_t i = 0; i < graph.heads.size(); ++i) {
       if (*name == graph.nodes[graph.heads[i].node].name) return i;
     }
-    return not_found("no output is called ", quoted(*name), ", outputs are ", output_names(graph))
+    const std::string names = list_names(
+        graph.heads.size(), [&](std::size_t i) { return output_name(graph, graph.heads[i]); });
+    return not_found("no output is called ", quoted(*name), ", outputs are ", names)
         .with_reason("OUTPUT");
   }
-  if (const auto index = value_int(key)) {
-    if (*index >= 0 && static_cast<std::uint64_t>(*index) < graph.heads.size())
-      return static_cast<std::uint32_t>(*index);
-    return call.refuse("output index is ", *index, ", output count is ", graph.heads.size());
-  }
-  return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
+  return index_of(call, key, "output", graph.heads.size());
 }
 
 }  // namespace
@@ -64,8 +49,7 @@ Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   const GraphOutput& head = executor.graph().heads[output];
   Memory& memory = executor.memory();
   const Binding binding{Owner::output, output};
-  Status fits = memory.check_fits(head.entry, *tensor);
-  if (fits.ok()) fits = check_unbound(executor, head.entry, binding);
+  Status fits = check_binding(executor, head.entry, *tensor, binding);
   if (!fits.ok())
     return std::move(fits).error().at("while binding ", output_title(executor, output));
   // No operator writes an output that is an input: its value is copied.
@@ -84,11 +68,8 @@ Result<Value> get_output(Executor& executor, const Call& call) {
   if (call.args.size() == 1) return executor.memory().tensor(head.entry);
 
   GANTRY_TRY(const gantry_tensor* to, call.tensor(1));
-  const GraphEntry& entry = executor.graph().entries[head.entry];
-  if (to->ndim != static_cast<std::int32_t>(entry.shape.size()) ||
-      !std::equal(entry.shape.begin(), entry.shape.end(), to->shape)) {
+  if (!has_shape(*to, executor.graph().entries[head.entry]))
     return call.refuse("tensor has another shape than ", output_title(executor, output));
-  }
   Status copied = executor.host().tensor_copy(executor.memory().cell(head.entry), *to, call.env);
   if (!copied.ok())
     return std::move(copied).error().at("while copying ", output_title(executor, output));

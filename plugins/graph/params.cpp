@@ -82,11 +82,10 @@ Result<Value> share_params(Executor& executor, const Call& call) {
     const gantry_value key = bytes_ref_value(&text);
     GANTRY_TRY(const Value theirs, host.call(get->get(), call.env, {&key, 1}));
     if (theirs.kind() != GANTRY_TENSOR) {
-      return call.refuse("get_input of argument 0 gives ", kind_text(theirs.kind()),
+      return call.refuse("get_input of argument 0 returns ", kind_text(theirs.kind()),
                          ", expected a tensor");
     }
-    Status fits = executor.memory().check_fits(entry, *theirs.tensor());
-    if (fits.ok()) fits = check_unbound(executor, entry, {Owner::input, input->second});
+    Status fits = check_binding(executor, entry, *theirs.tensor(), {Owner::input, input->second});
     if (!fits.ok()) return std::move(fits).error().at("while sharing parameter ", quoted(name));
     GANTRY_CHECK(executor.memory().bind(entry, *theirs.tensor(), theirs.object(), {Owner::lender}));
     executor.is_parameter[input->second] = true;

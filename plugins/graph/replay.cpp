@@ -14,14 +14,11 @@ Status Replay::call(std::string_view name, Make&& make) const {
   StatusBuffer status;
   const gantry_code code = make(*device_.table, status.get());
   if (code == GANTRY_OK) return {};
-  return status.error(code, concat(name, " of device ", device_.id.type, ":", device_.id.index));
+  return status.error(code, concat(name, " of ", number_text(device_.id)));
 }
 
 Result<std::unique_ptr<Replay>> Replay::create(const Host& host, gantry_device_id device) {
-  gantry_device found{};
-  StatusBuffer status;
-  const gantry_code code = host.table()->device_get(host.table(), device, &found, status.get());
-  if (code != GANTRY_OK) return status.error(code, "host function device_get");
+  GANTRY_TRY(const gantry_device found, host.device(device));
   std::unique_ptr<Replay> replay(new Replay(found));
   GANTRY_CHECK(replay->call("stream_create", [&](const auto& table, gantry_status* call_status) {
     return table.stream_create(found.self, device.index, 0, &replay->stream_, call_status);
@@ -78,18 +75,18 @@ Status Replay::wait(void* stream) const {
 Status Executor::capture_runs() {
   if (ops_.empty()) return unsupported("there is no operator to record").with_reason("CAPTURE");
   const gantry_device_id device = ops_.front().device;
-  const auto text = [](gantry_device_id id) { return concat("device ", id.type, ":", id.index); };
   for (const Op& op : ops_) {
     gantry_device_id other = op.device;
     for (std::int32_t i = 0; i < op.arg_count; ++i) {
       const gantry_device_id of_argument =
           args_[op.first_arg + static_cast<std::uint32_t>(i)].tensor->device;
-      if (of_argument.type != device.type || of_argument.index != device.index) other = of_argument;
+      if (!same_device(of_argument, device)) other = of_argument;
     }
-    if (other.type == device.type && other.index == device.index) continue;
+    if (same_device(other, device)) continue;
     return unsupported("node ", op.node, " ", quoted(graph().nodes[op.node].name), " works on ",
-                       text(other), ", what is recorded must all be on one, and the first is on ",
-                       text(device))
+                       number_text(other),
+                       ", what is recorded must all be on one, and the first is on ",
+                       number_text(device))
         .with_reason("CAPTURE");
   }
   GANTRY_TRY(replay_, Replay::create(host(), device));
@@ -98,36 +95,29 @@ Status Executor::capture_runs() {
 
 // The first run uses the stream that will be recorded, so that resources that operators allocate
 // for a stream, such as workspaces, exist before the recording, which allows no allocation.
-gantry_code Executor::replay(const gantry_env& outer, gantry_status* status) {
-  return abi_boundary(status, [&]() -> gantry_code {
-    Replay& replay = *replay_;
-    const gantry_device_id device = replay.device();
-    const bool same = device.type == outer.device.type && device.index == outer.device.index;
-    void* const stream = same ? outer.stream : nullptr;
-    const gantry_env within{device, replay.stream(), outer.task};
-    const std::size_t all = graph().nodes.size();
-    Status done;
-    if (!replay.is_warm) {
-      done = replay.wait(stream);
-      if (!done.ok()) return to_status(done.error(), status);
-      if (const gantry_code code = run_until(all, &within, status)) return code;
-      done = replay.wait(replay.stream());
-      replay.is_warm = done.ok();
-      return done.ok() ? GANTRY_OK : to_status(done.error(), status);
+Status Executor::replay(const gantry_env& outer) {
+  Replay& replay = *replay_;
+  const gantry_device_id device = replay.device();
+  void* const stream = same_device(device, outer.device) ? outer.stream : nullptr;
+  const gantry_env within{device, replay.stream(), outer.task};
+  const std::size_t all = graph().nodes.size();
+  if (!replay.is_warm) {
+    GANTRY_CHECK(replay.wait(stream));
+    GANTRY_CHECK(run_until(all, &within));
+    GANTRY_CHECK(replay.wait(replay.stream()));
+    replay.is_warm = true;
+    return {};
+  }
+  if (!replay.is_of(memory_.moves())) {
+    GANTRY_CHECK(replay.begin());
+    Status recorded = run_until(all, &within);
+    if (!recorded.ok()) {
+      replay.abandon();
+      return recorded;
     }
-    if (!replay.is_of(memory_.moves())) {
-      done = replay.begin();
-      if (!done.ok()) return to_status(done.error(), status);
-      if (const gantry_code code = run_until(all, &within, status)) {
-        replay.abandon();
-        return code;
-      }
-      done = replay.end(memory_.moves());
-      if (!done.ok()) return to_status(done.error(), status);
-    }
-    done = replay.launch(stream);
-    return done.ok() ? GANTRY_OK : to_status(done.error(), status);
-  });
+    GANTRY_CHECK(replay.end(memory_.moves()));
+  }
+  return replay.launch(stream);
 }
 
 }  // namespace gantry::graph

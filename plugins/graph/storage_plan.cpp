@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage_plan.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -11,8 +12,6 @@ namespace gantry::graph {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
-
-bool same(gantry_device_id a, gantry_device_id b) { return a.type == b.type && a.index == b.index; }
 
 // Numbers slots by storage id, in the order of their first occurrence in the graph.
 Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
@@ -36,7 +35,7 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
       first_of_slot.push_back(e);
     }
     Slot& slot = slots[s];
-    if (!same(slot.device, devices[e])) {
+    if (!same_device(slot.device, devices[e])) {
       return malformed(no_offset, "storage ", entry.storage_id, " holds entry ", first_of_slot[s],
                        " on device ", slot.device.type, ":", slot.device.index, " and entry ", e,
                        " on device ", devices[e].type, ":", devices[e].index)

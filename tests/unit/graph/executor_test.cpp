@@ -65,7 +65,7 @@ TEST_F(Executing, ReportsAllMissingFunctions) {
   EXPECT_EQ(made.error().reason, "FUNCTION");
   EXPECT_EQ(made.error().message,
             "graph calls 2 functions, 2 are in no import: \"div\", \"mul\"\n"
-            "  look-up of the first says: fake host: no function \"div\"");
+            "  look-up of the first reports: fake host: no function \"div\"");
 }
 
 TEST_F(Executing, NamesTheFailingNode) {

@@ -211,7 +211,7 @@ TEST_F(ZeroCopyRefuses, AnInputThatIsBoundAsAnOutput) {
   ASSERT_TRUE(call(small, "set_output_zero_copy", {int_value(1), out.value()}).ok());
 
   EXPECT_EQ(refusal(x),
-            "output \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "output \"x\" float32[2, 2] is the same value and is bound already, a value has "
             "one memory");
 
   ASSERT_TRUE(call(small, "set_input", {int_value(0), copied.value()}).ok());

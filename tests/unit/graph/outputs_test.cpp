@@ -115,10 +115,9 @@ TEST_F(Outputs, ThatAreTheSameValueAreBoundOnce) {
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, Code::invalid);
   EXPECT_EQ(again.error().reason, "ZERO_COPY");
-  EXPECT_EQ(
-      again.error().message,
-      "output \"add\" float32[2, 2] is the same value and is bound already, one value lies in "
-      "one memory\n  while binding output \"y\" float32[4]");
+  EXPECT_EQ(again.error().message,
+            "output \"add\" float32[2, 2] is the same value and is bound already, a value has "
+            "one memory\n  while binding output \"y\" float32[4]");
   run(executor);
   EXPECT_THAT(first.values(), ElementsAre(11, 22, 33, 44));
 
@@ -151,7 +150,7 @@ TEST_F(Outputs, RejectABindingOfABoundInput) {
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().reason, "ZERO_COPY");
   EXPECT_EQ(bound.error().message,
-            "input \"x\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "input \"x\" float32[2, 2] is the same value and is bound already, a value has "
             "one memory\n  while binding output \"x\" float32[2, 2]");
   // No binding has changed.
   EXPECT_THAT(out.values(), ElementsAre(0, 0, 0, 0));

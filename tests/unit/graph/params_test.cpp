@@ -259,7 +259,7 @@ TEST_F(Parameters, BoundAsAnOutputAreNotShared) {
   ASSERT_FALSE(shared.ok());
   EXPECT_EQ(shared.error().reason, "ZERO_COPY");
   EXPECT_EQ(shared.error().message,
-            "output \"p0\" float32[2, 2] is the same value and is bound already, one value lies in "
+            "output \"p0\" float32[2, 2] is the same value and is bound already, a value has "
             "one memory\n  while sharing parameter \"p0\"");
 }
 
