@@ -16,12 +16,9 @@ namespace {
 
 constexpr std::uint64_t staging_bytes = 8 << 20;
 
-bool fits(const Buffer& buffer, std::uint64_t offset, std::uint64_t size) {
-  return offset <= buffer.size && size <= buffer.size - offset;
-}
-
-Error outside(const Buffer& buffer, std::string_view side, std::uint64_t offset,
-              std::uint64_t size) {
+Status check_range(const Buffer& buffer, std::string_view side, std::uint64_t offset,
+                   std::uint64_t size) {
+  if (offset <= buffer.size && size <= buffer.size - offset) return {};
   return invalid("copy of ", size, " bytes ", side, " byte ", offset, ", the memory has ",
                  buffer.size)
       .with_reason("COPY_RANGE");
@@ -56,13 +53,11 @@ Status Device::copy(const gantry_copy& what) {
   Buffer* to = nullptr;
   if (!is_host(what.from)) {
     GANTRY_TRY(from, buffer_at(what.from.data));
-    if (!fits(*from, what.from.byte_offset, what.size))
-      return outside(*from, "from", what.from.byte_offset, what.size);
+    GANTRY_CHECK(check_range(*from, "from", what.from.byte_offset, what.size));
   }
   if (!is_host(what.to)) {
     GANTRY_TRY(to, buffer_at(what.to.data));
-    if (!fits(*to, what.to.byte_offset, what.size))
-      return outside(*to, "to", what.to.byte_offset, what.size);
+    GANTRY_CHECK(check_range(*to, "to", what.to.byte_offset, what.size));
   }
   if (what.size == 0) return {};
   if (from == nullptr) return upload(host_address(what.from), *to, what.to.byte_offset, what.size);
@@ -88,11 +83,10 @@ Status Device::sync_mapped(const Buffer& buffer, bool host_wrote) const {
   range.memory = buffer.memory.memory();
   range.offset = buffer.memory.offset();
   range.size = buffer.memory.size();
-  const VkResult result = host_wrote ? vkFlushMappedMemoryRanges(device_, 1, &range)
-                                     : vkInvalidateMappedMemoryRanges(device_, 1, &range);
-  if (result == VK_SUCCESS) return {};
-  return driver_error(result,
-                      host_wrote ? "vkFlushMappedMemoryRanges" : "vkInvalidateMappedMemoryRanges");
+  return host_wrote
+             ? checked(vkFlushMappedMemoryRanges(device_, 1, &range), "vkFlushMappedMemoryRanges")
+             : checked(vkInvalidateMappedMemoryRanges(device_, 1, &range),
+                       "vkInvalidateMappedMemoryRanges");
 }
 
 Result<Buffer*> Device::staging(std::unique_ptr<Buffer>& kept, BufferUse use) {

@@ -54,10 +54,7 @@ Status Device::start(const Options& options) {
     info.enabledExtensionCount = 1;
     info.ppEnabledExtensionNames = &extension;
   }
-  if (const VkResult made = vkCreateDevice(gpu_.handle, &info, nullptr, &device_);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateDevice");
-  }
+  GANTRY_CHECK(checked(vkCreateDevice(gpu_.handle, &info, nullptr, &device_), "vkCreateDevice"));
   if (pushes) {
     push_descriptors_ = reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(
         vkGetDeviceProcAddr(device_, "vkCmdPushDescriptorSetKHR"));
@@ -187,10 +184,8 @@ Result<std::unique_ptr<Event>> Device::new_event() {
   VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = 1;
-  if (const VkResult made = vkCreateQueryPool(device_, &info, nullptr, &event->query);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateQueryPool");
-  }
+  GANTRY_CHECK(
+      checked(vkCreateQueryPool(device_, &info, nullptr, &event->query), "vkCreateQueryPool"));
   return event;
 }
 
@@ -221,9 +216,9 @@ Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
   }
   const std::array<VkQueryPool, 2> pools{start.query, stop.query};
   for (std::size_t i = 0; i < 2; ++i) {
-    const VkResult got = vkGetQueryPoolResults(device_, pools[i], 0, 1, sizeof ticks[i], &ticks[i],
-                                               sizeof ticks[i], VK_QUERY_RESULT_64_BIT);
-    if (got != VK_SUCCESS) return driver_error(got, "vkGetQueryPoolResults");
+    GANTRY_CHECK(checked(vkGetQueryPoolResults(device_, pools[i], 0, 1, sizeof ticks[i], &ticks[i],
+                                               sizeof ticks[i], VK_QUERY_RESULT_64_BIT),
+                         "vkGetQueryPoolResults"));
   }
   // The clock may have fewer than 64 bits and may have wrapped around.
   const unsigned unused = 64 - std::min(gpu_.timestamp_bits, 64u);

@@ -30,6 +30,12 @@ namespace gantry::vulkan {
 //          UNAVAILABLE  other results (DRIVER_CALL)
 Error driver_error(VkResult result, std::string_view call);
 
+// returns  driver_error() of a result other than VK_SUCCESS
+inline Status checked(VkResult result, std::string_view call) {
+  if (result == VK_SUCCESS) return {};
+  return driver_error(result, call);
+}
+
 // Properties of a device, read before the device is started.
 struct Gpu {
   VkPhysicalDevice handle = VK_NULL_HANDLE;

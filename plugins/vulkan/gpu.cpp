@@ -12,19 +12,11 @@ namespace gantry::vulkan {
 namespace {
 
 // Sorts devices as TVM's runtime does: discrete, integrated, virtual, CPU, other.
-int rank_of(VkPhysicalDeviceType type) {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-      return 0;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return 1;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-      return 2;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU:
-      return 3;
-    default:
-      return 4;
-  }
+std::ptrdiff_t rank_of(VkPhysicalDeviceType type) {
+  constexpr VkPhysicalDeviceType order[] = {
+      VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+      VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, VK_PHYSICAL_DEVICE_TYPE_CPU};
+  return std::ranges::find(order, type) - std::begin(order);
 }
 
 bool has_extension(const std::vector<VkExtensionProperties>& extensions, const char* name) {

@@ -133,11 +133,9 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   Result<Part> memory = blocks_.take(part);
   if (!memory.ok()) return memory.error().at("while allocating ", size, " bytes");
   buffer->memory = std::move(*memory);
-  if (const VkResult bound = vkBindBufferMemory(device_, buffer->handle, buffer->memory.memory(),
-                                                buffer->memory.offset());
-      bound != VK_SUCCESS) {
-    return driver_error(bound, "vkBindBufferMemory");
-  }
+  GANTRY_CHECK(checked(
+      vkBindBufferMemory(device_, buffer->handle, buffer->memory.memory(), buffer->memory.offset()),
+      "vkBindBufferMemory"));
   const VkMemoryPropertyFlags has = gpu_.memory.memoryTypes[type].propertyFlags;
   buffer->is_coherent = (has & coherent) != 0;
   buffer->is_cached = (has & cached) != 0;
@@ -150,19 +148,14 @@ Result<VkDeviceMemory> Memory::allocate(std::uint32_t type, std::uint64_t size) 
   allocation.allocationSize = size;
   allocation.memoryTypeIndex = type;
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  if (const VkResult made = vkAllocateMemory(device_, &allocation, nullptr, &memory);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkAllocateMemory");
-  }
+  GANTRY_CHECK(
+      checked(vkAllocateMemory(device_, &allocation, nullptr, &memory), "vkAllocateMemory"));
   return memory;
 }
 
 Result<std::uint8_t*> Memory::map(VkDeviceMemory memory) {
   void* mapped = nullptr;
-  if (const VkResult result = vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
-      result != VK_SUCCESS) {
-    return driver_error(result, "vkMapMemory");
-  }
+  GANTRY_CHECK(checked(vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
   return static_cast<std::uint8_t*>(mapped);
 }
 

@@ -21,21 +21,19 @@ std::string digest_of(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
-  GANTRY_TRY(const Payload payload, read_payload(blob));
+  GANTRY_TRY(Payload payload, read_payload(blob));
   std::unique_ptr<Module> module(new Module(plugin));
   for (const KernelInfo& info : payload.table.kernels()) {
-    const Shader& shader = *payload.shader_of(info.name);
-    auto made = make_kernel(info, shader);
+    auto made = make_kernel(info, *payload.shader_of(info.name));
     // A kernel that this version cannot run is an error of its look-up, not of the load: callers
     // may need only other kernels.
     if (!made.ok() && made.error().code != Code::unsupported) return std::move(made).failure();
     auto kernel = std::make_unique<LoadedKernel>(std::move(made));
     kernel->module = module.get();
-    kernel->name = shader.kernel;
-    module->by_name_.emplace(kernel->name, kernel.get());
     module->kernels_.push_back(std::move(kernel));
   }
   module->kept_ = payload.kept;
+  module->table_ = std::move(payload.table);
   return module;
 }
 
@@ -62,16 +60,11 @@ Module::~Module() {
 }
 
 Result<LoadedKernel*> Module::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return nullptr;
-  GANTRY_CHECK(found->second->kernel);
-  return found->second;
-}
-
-std::vector<std::string_view> Module::names() const {
-  std::vector<std::string_view> names;
-  for (const auto& kernel : kernels_) names.push_back(kernel->name);
-  return names;
+  const auto index = table_.index_of(name);
+  if (!index) return nullptr;
+  LoadedKernel* const found = kernels_[*index].get();
+  if (!found->kernel.ok()) return found->kernel.error();
+  return found;
 }
 
 PipelineCache& Module::cache(const Device& device) {

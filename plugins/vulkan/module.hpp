@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,7 +32,6 @@ struct LoadedKernel {
   // An error: the payload contains the kernel, but it cannot run.
   Result<Kernel> kernel;
   Module* module = nullptr;
-  std::string_view name;
   std::mutex building;
   std::array<std::unique_ptr<Pipeline>, max_devices> owned;
   std::array<std::atomic<const Pipeline*>, max_devices> pipelines{};
@@ -57,7 +55,7 @@ class Module {
   //
   // returns  UNSUPPORTED  the kernel cannot run, see make_kernel()
   Result<LoadedKernel*> find(std::string_view name) const;
-  std::vector<std::string_view> names() const;
+  std::vector<std::string_view> names() const { return table_.names(); }
   Status save(const Sink& sink) const { return sink.write(kept_.bytes); }
 
   // Returns the kernel's pipeline on a device; the first call compiles it.
@@ -72,9 +70,9 @@ class Module {
 
   Plugin& plugin_;
   PayloadBytes kept_;
-  // In the order of the payload.
+  KernelTable table_;
+  // Parallel to table_.kernels().
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
-  std::map<std::string_view, LoadedKernel*> by_name_;
   std::mutex mutex_;
   std::array<std::unique_ptr<PipelineCache>, max_devices> caches_;
 };

@@ -79,15 +79,8 @@ Status index_shaders(Payload& payload, std::uint64_t shaders_at) {
   return {};
 }
 
-std::uint32_t bytes_of(ParameterKind kind) {
-  switch (kind) {
-    case ParameterKind::int32:
-    case ParameterKind::uint32:
-    case ParameterKind::float32:
-      return 4;
-    default:
-      return 8;
-  }
+std::uint32_t scalar_bytes(ParameterKind kind) {
+  return kind == ParameterKind::int64 || kind == ParameterKind::float64 ? 8 : 4;
 }
 
 }  // namespace
@@ -129,7 +122,7 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
     if (kind == ParameterKind::pointer) {
       ++kernel.buffer_count;
     } else {
-      scalar_sizes.push_back(bytes_of(kind));
+      scalar_sizes.push_back(scalar_bytes(kind));
     }
   }
   for (const std::uint32_t binding : kernel.shader.storage_bindings) {

@@ -39,11 +39,9 @@ Status make_layouts(const Device& device, const Kernel& kernel, Pipeline& pipeli
     set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
   set.bindingCount = static_cast<std::uint32_t>(bindings.size());
   set.pBindings = bindings.data();
-  if (const VkResult made =
-          vkCreateDescriptorSetLayout(device.handle(), &set, nullptr, &pipeline.set_layout);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateDescriptorSetLayout");
-  }
+  GANTRY_CHECK(
+      checked(vkCreateDescriptorSetLayout(device.handle(), &set, nullptr, &pipeline.set_layout),
+              "vkCreateDescriptorSetLayout"));
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout.setLayoutCount = 1;
   layout.pSetLayouts = &pipeline.set_layout;
@@ -54,11 +52,8 @@ Status make_layouts(const Device& device, const Kernel& kernel, Pipeline& pipeli
     layout.pushConstantRangeCount = 1;
     layout.pPushConstantRanges = &range;
   }
-  if (const VkResult made =
-          vkCreatePipelineLayout(device.handle(), &layout, nullptr, &pipeline.layout);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreatePipelineLayout");
-  }
+  GANTRY_CHECK(checked(vkCreatePipelineLayout(device.handle(), &layout, nullptr, &pipeline.layout),
+                       "vkCreatePipelineLayout"));
   return {};
 }
 
@@ -115,16 +110,11 @@ Result<std::unique_ptr<Pipeline>> build_pipeline(const Device& device, const Ker
   GANTRY_CHECK(make_layouts(device, kernel, *pipeline));
 
   // Words in a payload have no alignment; drivers require aligned words.
-  std::vector<std::uint32_t> aligned;
+  std::vector<std::uint32_t> aligned(kernel.words.size() / sizeof(std::uint32_t));
+  std::memcpy(aligned.data(), kernel.words.data(), kernel.words.size());
   VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   code.codeSize = kernel.words.size();
-  if (reinterpret_cast<std::uintptr_t>(kernel.words.data()) % alignof(std::uint32_t) == 0) {
-    code.pCode = reinterpret_cast<const std::uint32_t*>(kernel.words.data());
-  } else {
-    aligned.resize(kernel.words.size() / sizeof(std::uint32_t));
-    std::memcpy(aligned.data(), kernel.words.data(), kernel.words.size());
-    code.pCode = aligned.data();
-  }
+  code.pCode = aligned.data();
   VkShaderModule shader = VK_NULL_HANDLE;
   const auto of_kernel = [&](VkResult result, std::string_view call) {
     return driver_error(result, call).at("while compiling kernel ", quoted(kernel.call.name()));

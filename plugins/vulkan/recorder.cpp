@@ -48,17 +48,13 @@ Status Recorder::start() {
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = gpu_.queue_family;
-  if (const VkResult made = vkCreateCommandPool(device_, &pool, nullptr, &commands_);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateCommandPool");
-  }
+  GANTRY_CHECK(
+      checked(vkCreateCommandPool(device_, &pool, nullptr, &commands_), "vkCreateCommandPool"));
   VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   VkSemaphoreCreateInfo semaphore{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
-  if (const VkResult made = vkCreateSemaphore(device_, &semaphore, nullptr, &timeline_);
-      made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateSemaphore");
-  }
+  GANTRY_CHECK(
+      checked(vkCreateSemaphore(device_, &semaphore, nullptr, &timeline_), "vkCreateSemaphore"));
   return {};
 }
 
@@ -73,10 +69,8 @@ Result<std::unique_ptr<Batch>> Recorder::new_batch() {
     info.commandPool = commands_;
     info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
     info.commandBufferCount = 1;
-    if (const VkResult made = vkAllocateCommandBuffers(device_, &info, &batch->commands);
-        made != VK_SUCCESS) {
-      return driver_error(made, "vkAllocateCommandBuffers");
-    }
+    GANTRY_CHECK(checked(vkAllocateCommandBuffers(device_, &info, &batch->commands),
+                         "vkAllocateCommandBuffers"));
   }
   VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -203,10 +197,8 @@ Result<VkDescriptorSet> Recorder::descriptor_set(Batch& batch, VkDescriptorSetLa
         info.poolSizeCount = 2;
         info.pPoolSizes = sizes;
         VkDescriptorPool pool = VK_NULL_HANDLE;
-        if (const VkResult made = vkCreateDescriptorPool(device_, &info, nullptr, &pool);
-            made != VK_SUCCESS) {
-          return driver_error(made, "vkCreateDescriptorPool");
-        }
+        GANTRY_CHECK(checked(vkCreateDescriptorPool(device_, &info, nullptr, &pool),
+                             "vkCreateDescriptorPool"));
         batch.pools.push_back(pool);
       }
       ++batch.pools_used;

@@ -31,7 +31,6 @@ enum : std::uint32_t {
   model_gl_compute = 5,
   mode_local_size = 17,
   decoration_block = 2,
-  decoration_buffer_block = 3,
   decoration_binding = 33,
   decoration_descriptor_set = 34,
   decoration_offset = 35,
@@ -184,8 +183,7 @@ class ShaderReader {
 
   Status choose_entry_point() {
     if (entry_points_.empty()) return wrong(0, "has no entry point for compute");
-    const auto named = std::find_if(entry_points_.begin(), entry_points_.end(),
-                                    [&](const EntryPoint& entry) { return entry.name == kernel_; });
+    const auto named = std::ranges::find(entry_points_, kernel_, &EntryPoint::name);
     if (named == entry_points_.end() && entry_points_.size() != 1) {
       return wrong(0, "has ", entry_points_.size(), " entry points, none has the kernel's name");
     }
@@ -202,8 +200,7 @@ class ShaderReader {
 
   std::optional<std::uint32_t> decoration(std::uint32_t id, std::uint32_t kind) const {
     const auto found = decorations_.find({id, kind});
-    if (found == decorations_.end()) return std::nullopt;
-    return found->second;
+    return found == decorations_.end() ? std::nullopt : std::optional(found->second);
   }
 
   Status location(const Variable& variable) {
