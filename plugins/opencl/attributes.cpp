@@ -52,23 +52,30 @@ std::string thread_dimensions(const Device& device) {
   return concat('[', max[0], ", ", max[1], ", ", max[2], ']');
 }
 
-std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
+// None if the driver does not report the text.
+Attribute text(std::string value) {
+  return value.empty() ? Attribute() : Attribute(std::move(value));
+}
+
+}  // namespace
+
+Attribute DeviceFunctions::attribute(std::int32_t kind) const {
   switch (kind) {
     case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return static_cast<std::int64_t>(device.max_threads);
+      return device.max_threads;
     case GANTRY_ATTRIBUTE_WARP_SIZE:
       return warp_size(device);
     case GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
       return number<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE);
     case GANTRY_ATTRIBUTE_MAX_CLOCK_RATE: {
       const auto mhz = number<cl_uint>(device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
-      return mhz ? std::optional(*mhz * 1000) : std::nullopt;
+      return mhz ? Attribute(*mhz * 1000) : Attribute();
     }
     case GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
     case GANTRY_ATTRIBUTE_API_VERSION: {
       const int version = version_in(device.version);
-      return version != 0 ? std::optional<std::int64_t>(version) : std::nullopt;
+      return version != 0 ? Attribute(version) : Attribute();
     }
     case GANTRY_ATTRIBUTE_L2_CACHE_SIZE:
       return number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
@@ -77,36 +84,21 @@ std::optional<std::int64_t> number_of(const Device& device, std::int32_t kind) {
     case GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT: {
       const auto pixels = number<cl_uint>(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
       // 0: the device cannot create images from buffers.
-      return pixels && *pixels > 0 ? pixels : std::nullopt;
+      return pixels && *pixels > 0 ? Attribute(*pixels) : Attribute();
     }
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       return device.allocated_bytes.load();
-    default:
-      return std::nullopt;
-  }
-}
-
-std::string text_of(const Device& device, std::int32_t kind) {
-  switch (kind) {
     case GANTRY_ATTRIBUTE_COMPUTE_VERSION:
-      return version_number(device);
+      return text(version_number(device));
     case GANTRY_ATTRIBUTE_DEVICE_NAME:
-      return device.name;
+      return text(device.name);
     case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS:
       return thread_dimensions(device);
     case GANTRY_ATTRIBUTE_DRIVER_VERSION:
-      return device.driver;
+      return text(device.driver);
     default:
       return {};
   }
-}
-
-}  // namespace
-
-Attribute DeviceFunctions::attribute(std::int32_t kind) const {
-  if (const auto number = number_of(device, kind)) return number;
-  const std::string text = text_of(device, kind);
-  return text.empty() ? Attribute() : Attribute(text);
 }
 
 }  // namespace gantry::opencl

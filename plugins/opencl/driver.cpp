@@ -44,11 +44,13 @@ T device_number(cl_device_id device, cl_device_info what, T otherwise) {
                                                                                       : otherwise;
 }
 
-std::string platform_text(cl_platform_id platform, cl_platform_info what) {
+// get      [in]   clGetPlatformInfo or clGetDeviceInfo
+template <class Get, class Id>
+std::string text_of(Get&& get, Id id, cl_uint what) {
   std::size_t size = 0;
-  if (clGetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  if (get(id, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
   std::string text(size, 0);
-  if (clGetPlatformInfo(platform, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
+  if (get(id, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
   return shown_utf8(text.c_str());
 }
 
@@ -138,11 +140,7 @@ Error driver_error(cl_int error, std::string_view what) {
 }
 
 std::string device_text(cl_device_id device, cl_device_info what) {
-  std::size_t size = 0;
-  if (clGetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
-  std::string text(size, 0);
-  if (clGetDeviceInfo(device, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
-  return shown_utf8(text.c_str());
+  return text_of(clGetDeviceInfo, device, what);
 }
 
 int version_in(std::string_view text) {
@@ -192,8 +190,8 @@ Status Driver::start() {
       continue;
     auto platform = std::make_unique<Platform>();
     platform->id = id;
-    platform->name = platform_text(id, CL_PLATFORM_NAME);
-    platform->version = platform_text(id, CL_PLATFORM_VERSION);
+    platform->name = text_of(clGetPlatformInfo, id, CL_PLATFORM_NAME);
+    platform->version = text_of(clGetPlatformInfo, id, CL_PLATFORM_VERSION);
     platform->create_from_il = create_from_il(*platform);
     platform->devices.resize(count);
     if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, platform->devices.data(), nullptr) != 0)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include <gantry/payload_format.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -20,8 +22,7 @@ using Named = std::map<std::string_view, std::size_t>;
 bool begins_with_format(const ByteReader& in) {
   ByteReader ahead = in;
   const auto format = ahead.read_string("format");
-  if (!format.ok() || format->empty() || format->size() > 16) return false;
-  return std::all_of(format->begin(), format->end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  return format.ok() && is_format(*format);
 }
 
 Result<CodeForm> form_of(std::string_view format) {
