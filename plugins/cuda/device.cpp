@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.hpp"
 
-#include <gantry/quoted.hpp>
+#include <gantry/device_name.hpp>
 
 #include <utility>
 
@@ -101,33 +101,27 @@ Status Device::copy_with_host(const gantry_copy& what, CUstream stream, bool to_
 
 Status Device::copy(const gantry_copy& what, void* stream_given, Devices& devices) {
   for (const gantry_location* location : {&what.from, &what.to}) {
-    if (location->device.type == host_type || location->device.type == cuda_type) continue;
+    if (location->device.type == cpu_device_type || location->device.type == cuda_type) continue;
     return invalid("copy has a side on device type ", location->device.type,
                    ", expected host memory (1) or cuda (2)")
         .with_reason("DEVICE_TYPE");
   }
-  const bool from_host = what.from.device.type == host_type;
-  const bool to_host = what.to.device.type == host_type;
+  const bool from_host = what.from.device.type == cpu_device_type;
+  const bool to_host = what.to.device.type == cpu_device_type;
   if (from_host && to_host) {
     return invalid("both sides of the copy are host memory, expected one on cuda")
         .with_reason("DEVICE_TYPE");
   }
   if (what.size == 0) return {};
   const CUstream stream = stream_of(stream_given);
-  const std::int32_t from = what.from.device.index;
-  const std::int32_t to = what.to.device.index;
-  CUcontext from_context = context_;
-  CUcontext to_context = context_;
-  if (!from_host && from != index_) {
-    GANTRY_TRY(Device* const other, devices.at(from));
-    from_context = other->context();
+  const auto context_of = [&](const gantry_device_id& side) -> Result<CUcontext> {
+    if (side.type != cuda_type || side.index == index_) return context_;
+    GANTRY_TRY(Device* const other, devices.at(side.index));
     other->copied_by_ |= std::uint64_t{1} << index_;
-  }
-  if (!to_host && to != index_) {
-    GANTRY_TRY(Device* const other, devices.at(to));
-    to_context = other->context();
-    other->copied_by_ |= std::uint64_t{1} << index_;
-  }
+    return other->context();
+  };
+  GANTRY_TRY(const CUcontext from_context, context_of(what.from.device));
+  GANTRY_TRY(const CUcontext to_context, context_of(what.to.device));
   const auto enqueue = [&]() -> Status {
     if (from_host || to_host) return copy_with_host(what, stream, to_host);
     const CUdeviceptr source = address_of(what.from);

@@ -110,8 +110,7 @@ class Devices {
   std::array<std::atomic<Device*>, max> opened_{};
 };
 
-// DLPack device types.
-constexpr std::int32_t host_type = 1;
+// kDLCUDA of DLPack.
 constexpr std::int32_t cuda_type = 2;
 
 }  // namespace gantry::cuda

@@ -10,44 +10,21 @@
 namespace gantry::cuda {
 namespace {
 
-// Returns the driver's attribute for a property; -1: none.
-int driver_attribute(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-    case GANTRY_ATTRIBUTE_WARP_SIZE:
-      return CU_DEVICE_ATTRIBUTE_WARP_SIZE;
-    case GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-      return CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK;
-    case GANTRY_ATTRIBUTE_MAX_CLOCK_RATE:
-      return CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
-    case GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-    case GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-      return CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK;
-    case GANTRY_ATTRIBUTE_L2_CACHE_SIZE:
-      return CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
-    default:
-      return -1;
-  }
-}
-
-// True if the property applies to GPUs.
-bool applies(std::int32_t kind) {
-  switch (kind) {
-    case GANTRY_ATTRIBUTE_COMPUTE_VERSION:
-    case GANTRY_ATTRIBUTE_DEVICE_NAME:
-    case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS:
-    case GANTRY_ATTRIBUTE_DRIVER_VERSION:
-    case GANTRY_ATTRIBUTE_API_VERSION:
-    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
-    case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY:
-    case GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY:
-      return true;
-    default:
-      return driver_attribute(kind) >= 0;
-  }
-}
+// The properties that the driver reports as a number.
+constexpr std::pair<std::int32_t, CUdevice_attribute> driver_attributes[] = {
+    {GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
+    {GANTRY_ATTRIBUTE_WARP_SIZE, CU_DEVICE_ATTRIBUTE_WARP_SIZE},
+    {GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK},
+    {GANTRY_ATTRIBUTE_MAX_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_CLOCK_RATE},
+    {GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+    {GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
+    {GANTRY_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
+};
+constexpr std::int32_t other_attributes[] = {
+    GANTRY_ATTRIBUTE_COMPUTE_VERSION,       GANTRY_ATTRIBUTE_DEVICE_NAME,
+    GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS, GANTRY_ATTRIBUTE_DRIVER_VERSION,
+    GANTRY_ATTRIBUTE_API_VERSION,           GANTRY_ATTRIBUTE_ALLOCATED_BYTES,
+    GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY,   GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY};
 
 Result<std::string> thread_dimensions(Devices& devices, std::int32_t i) {
   GANTRY_TRY(const int x, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
@@ -71,8 +48,14 @@ Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) 
 
 Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
                                              std::int32_t kind) {
-  if (!applies(kind)) return Attribute();
   Devices& devices = plugin.gpus;
+  for (const auto& [known, attribute] : driver_attributes) {
+    if (kind != known) continue;
+    GANTRY_TRY(const int number, devices.number(index, attribute));
+    return Attribute(number);
+  }
+  // Other properties do not apply to GPUs.
+  if (std::ranges::count(other_attributes, kind) == 0) return Attribute();
   GANTRY_TRY(const CUdevice handle, devices.handle(index));
   GANTRY_TRY(const Driver* const driver, devices.driver());
   switch (kind) {
@@ -106,11 +89,8 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
       GANTRY_CHECK(driver->call(driver->mem_get_info, &available, &total));
       return Attribute(available);
     }
-    default: {
-      GANTRY_TRY(const int number,
-                 devices.number(index, static_cast<CUdevice_attribute>(driver_attribute(kind))));
-      return Attribute(number);
-    }
+    default:
+      return Attribute();
   }
 }
 

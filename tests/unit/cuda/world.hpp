@@ -9,6 +9,7 @@
 #include "tests/unit/cuda/images.hpp"
 
 #include <gantry/plugin.h>
+#include <gantry/device_name.hpp>
 
 #include <gtest/gtest.h>
 
@@ -69,7 +70,7 @@ class World {
 };
 
 inline gantry_location on_host(const void* data, std::uint64_t byte_offset = 0) {
-  return {const_cast<void*>(data), byte_offset, {host_type, 0}};
+  return {const_cast<void*>(data), byte_offset, {cpu_device_type, 0}};
 }
 inline gantry_location on_cuda(void* data, std::uint64_t byte_offset = 0, std::int32_t index = 0) {
   return {data, byte_offset, {cuda_type, index}};
