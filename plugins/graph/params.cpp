@@ -35,17 +35,13 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   return names;
 }
 
-ByteReader reader_of(std::string_view bytes) {
-  return ByteReader(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-}
-
 }  // namespace
 
 // All records are read before the first one is copied: a truncated list changes nothing.
 Result<Value> load_params(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view bytes, call.text(0));
-  ByteReader in = reader_of(bytes);
+  ByteReader in = ByteReader::of_text(bytes);
   GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
   std::vector<Parameter> parameters;
   for (const std::string_view name : names) {
@@ -67,7 +63,7 @@ Result<Value> share_params(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(gantry_object* const lender, call.object(0, GANTRY_MODULE));
   GANTRY_TRY(const std::string_view bytes, call.text(1));
-  ByteReader in = reader_of(bytes);
+  ByteReader in = ByteReader::of_text(bytes);
   GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
 
   const Host& host = executor.host();

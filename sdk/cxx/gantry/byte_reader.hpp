@@ -36,6 +36,10 @@ class ByteReader {
   explicit ByteReader(std::span<const std::uint8_t> bytes, std::uint64_t base = 0)
       : bytes_(bytes), base_(base) {}
 
+  static ByteReader of_text(std::string_view text, std::uint64_t base = 0) {
+    return ByteReader({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, base);
+  }
+
   std::uint64_t offset() const { return base_ + at_; }
   std::uint64_t left() const { return bytes_.size() - at_; }
   bool at_end() const { return left() == 0; }

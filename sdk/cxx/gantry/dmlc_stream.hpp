@@ -21,6 +21,7 @@
 #include <gantry/module.h>
 #include <gantry/abi_boundary.hpp>
 #include <gantry/result.hpp>
+#include <gantry/sink.hpp>
 
 #include <dmlc/io.h>
 #include <dmlc/logging.h>
@@ -90,9 +91,8 @@ class SinkStream : public dmlc::Stream {
   using dmlc::Stream::Read;
   using dmlc::Stream::Write;
   void Write(const void* from, std::size_t size) override {
-    StatusBuffer status;
-    const gantry_code code = sink_->write(sink_->self, from, size, status.get());
-    if (code != GANTRY_OK) throw ErrorThrown(status.error(code, "sink"));
+    Status done = Sink(*sink_).write({static_cast<const std::uint8_t*>(from), size});
+    if (!done.ok()) throw ErrorThrown(std::move(done).error());
     written_ += size;
   }
   std::size_t Read(void*, std::size_t) override {
