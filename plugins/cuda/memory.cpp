@@ -62,7 +62,7 @@ void Memory::free(void* data) {
     const auto found = blocks_.find(data);
     if (found == blocks_.end()) {
       host_.log(GANTRY_LOG_ERROR, concat("free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                                         ", which alloc did not give"));
+                                         ", which alloc did not return"));
       return;
     }
     block = found->second;

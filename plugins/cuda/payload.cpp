@@ -9,15 +9,11 @@
 namespace gantry::cuda {
 namespace {
 
-std::span<const std::uint8_t> bytes_of_text(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 // Reads the fields after the kernel table, which determine the form of the table if it is
 // ambiguous.
 Status read_rest(ByteReader& in, bool is_exact) {
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  if (!is_exact) GANTRY_CHECK(read_image(ByteReader(bytes_of_text(code))));
+  if (!is_exact) GANTRY_CHECK(read_image(ByteReader::of_text(code)));
   return {};
 }
 
@@ -40,11 +36,11 @@ Result<Payload> read_payload(Blob& blob) {
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (payload.format == "cuda") {
     return unsupported(
-               "payload holds CUDA C++ source, which this version does not compile; export "
-               "the model where CUDA is installed, so that it holds PTX or a cubin")
+               "payload contains CUDA C++ source, which this version does not compile; export "
+               "the model where CUDA is installed, so that it contains PTX or a cubin")
         .with_reason("CUDA_SOURCE");
   }
-  GANTRY_TRY(payload.image, read_image(ByteReader(bytes_of_text(code), code_at)));
+  GANTRY_TRY(payload.image, read_image(ByteReader::of_text(code, code_at)));
   payload.calls.reserve(payload.kernels.size());
   for (const KernelInfo& kernel : payload.kernels.kernels()) {
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));

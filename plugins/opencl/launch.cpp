@@ -82,7 +82,7 @@ Status set_argument(Slot& slot, const KernelCall& call, std::size_t i, const gan
     if (!buffer.ok())
       return buffer.error().at("in argument ", i, " of kernel ", quoted(call.name()));
     if ((*buffer)->platform != device.platform) {
-      return invalid("kernel ", quoted(call.name()), ": argument ", i, " lies on ",
+      return invalid("kernel ", quoted(call.name()), ": argument ", i, " is on ",
                      (*buffer)->device->described(), ", the call runs on ", device.described())
           .with_reason("ARGUMENT_DEVICE");
     }

@@ -132,12 +132,12 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
   }
   const auto& offsets = kernel.shader.scalar_offsets;
   if (offsets.size() != scalar_sizes.size()) {
-    return refuse("takes ", offsets.size(), " scalars, the kernel has ", scalar_sizes.size());
+    return refuse("has ", offsets.size(), " scalars, the kernel has ", scalar_sizes.size());
   }
   const bool uniform = (shader.flags & scalars_in_uniform_buffer) != 0;
   if (kernel.shader.scalar_location != ScalarLocation::none &&
       uniform != (kernel.shader.scalar_location == ScalarLocation::uniform_buffer)) {
-    return refuse("takes its scalars from ", uniform ? "push constants" : "a uniform buffer",
+    return refuse("reads its scalars from ", uniform ? "push constants" : "a uniform buffer",
                   ", its flags state ", uniform ? "a uniform buffer" : "push constants");
   }
   if (uniform && kernel.shader.scalar_location != ScalarLocation::none &&

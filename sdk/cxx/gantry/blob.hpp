@@ -89,7 +89,7 @@ class Blob {
   Status check_end(const ByteReader& in) const {
     if (!is_exact() || in.at_end()) return {};
     return malformed(in.offset(), "payload has ", in.left(),
-                     " bytes behind its last field, expected none")
+                     " bytes after its last field, expected none")
         .with_reason("BLOB_TRAILING");
   }
 

@@ -81,7 +81,7 @@ class KernelCall {
       if (!kind) {
         return unsupported("kernel ", quoted(kernel.name), ": parameter ", i, " has type ",
                            dtype_text(kernel.parameters[i]),
-                           ", kernels take handle, int32, int64, uint32, float32 and float64")
+                           ", kernels accept handle, int32, int64, uint32, float32 and float64")
             .with_reason("PARAMETER_TYPE");
       }
       call.parameters_.push_back(*kind);
@@ -121,7 +121,7 @@ class KernelCall {
   // returns  INVALID  `count` is not argument_count() (ARGUMENT_COUNT)
   Status check_count(std::size_t count) const {
     if (count == argument_count()) return {};
-    return invalid("kernel ", quoted(name_), " gets ", count, " arguments, takes ",
+    return invalid("kernel ", quoted(name_), " is called with ", count, " arguments, expected ",
                    argument_count(), ": ", parameters_.size(), " parameters and ",
                    tags_.argument_count(), " launch extents")
         .with_reason("ARGUMENT_COUNT");

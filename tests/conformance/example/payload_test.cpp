@@ -107,13 +107,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Bad{"Format", payload_of("", {}, "ptx"), Code::unsupported, -1,
                           "abacus: format is \"ptx\", expected \"beads\""},
                       Bad{"More", payload_of("kernel k\n").u64(0), Code::malformed, -1,
-                          "payload has 8 bytes behind its last field, expected none"},
+                          "payload has 8 bytes after its last field, expected none"},
                       Bad{"TwoDimensions",
                           payload_of("kernel k\n", {{handle}, {"blockIdx.x", "threadIdx.y"}}),
                           Code::unsupported, -1,
                           "kernel \"k\" is launched in 2 dimensions, abacus devices have one"},
                       Bad{"Type", payload_of("kernel k\n", {{int8}, {}}), Code::unsupported, -1,
-                          "kernel \"k\": parameter 0 has type int8, kernels take handle, int32, "
+                          "kernel \"k\": parameter 0 has type int8, kernels accept handle, int32, "
                           "int64, uint32, float32 and float64"},
                       Bad{"NoProgram", payload_of("# nothing\n"), Code::malformed, 0,
                           "abacus: kernel \"k\" has no program"},

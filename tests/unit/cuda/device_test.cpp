@@ -105,7 +105,7 @@ TEST_F(Memories, LogUnknownAddresses) {
 
   world->free(static_cast<char*>(data) + 1);
 
-  EXPECT_THAT(world->host.log, Contains(HasSubstr("which alloc did not give")));
+  EXPECT_THAT(world->host.log, Contains(HasSubstr("which alloc did not return")));
   EXPECT_EQ(world->live_bytes(), 16);
   world->free(data);
 }

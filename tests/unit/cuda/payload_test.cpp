@@ -141,11 +141,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "format is \"ptxptxptxptxptxpt\", expected 1 to 16 printable characters"},
         BadPayload{"Source", payload({.format = "cuda", .code = text_bytes("extern \"C\"")}),
                    Code::unsupported, no_offset, "CUDA_SOURCE",
-                   "payload holds CUDA C++ source, which this version does not compile; export "
-                   "the model where CUDA is installed, so that it holds PTX or a cubin"},
+                   "payload contains CUDA C++ source, which this version does not compile; export "
+                   "the model where CUDA is installed, so that it contains PTX or a cubin"},
         BadPayload{"ByteBehind", with_more(payload({.code = text_bytes(ptx_text())})),
                    Code::malformed, payload().size(), "BLOB_TRAILING",
-                   "payload has 1 bytes behind its last field, expected none"},
+                   "payload has 1 bytes after its last field, expected none"},
         BadPayload{"Code", payload({.code = text_bytes("MZ..")}), Code::malformed, code_at,
                    "BLOB_FORMAT",
                    "code of 4 bytes begins with \"MZ..\", expected PTX text, a cubin "
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "LAUNCH_TAG", "kernel \"axpy2_kernel0\": launch tag \"blockIdx.w\" is unknown"},
         BadPayload{"ParameterType", payload({.second_parameter_bits = 16}), Code::unsupported,
                    no_offset, "PARAMETER_TYPE",
-                   "kernel \"axpy2_kernel0\": parameter 1 has type int16, kernels take handle, "
+                   "kernel \"axpy2_kernel0\": parameter 1 has type int16, kernels accept handle, "
                    "int32, int64, uint32, float32 and float64"}),
     [](const auto& test) { return test.param.name; });
 

@@ -76,8 +76,9 @@ TEST(KernelCall, RefusesAnotherNumberOfArguments) {
   EXPECT_EQ(status.error().code, Code::invalid);
   EXPECT_EQ(status.error().offset, no_offset);
   EXPECT_EQ(status.error().reason, "ARGUMENT_COUNT");
-  EXPECT_EQ(status.error().message,
-            "kernel \"add\" gets 3 arguments, takes 4: 2 parameters and 2 launch extents");
+  EXPECT_EQ(
+      status.error().message,
+      "kernel \"add\" is called with 3 arguments, expected 4: 2 parameters and 2 launch extents");
 }
 
 TEST(KernelCall, NarrowsNumbersToTheirTypes) {
@@ -187,7 +188,7 @@ TEST(KernelCall, RefusesParametersThatNoCompilerPasses) {
     EXPECT_EQ(call.error().reason, "PARAMETER_TYPE");
     EXPECT_EQ(call.error().message,
               "kernel \"add\": parameter 1 has type " + dtype_text(type) +
-                  ", kernels take handle, int32, int64, uint32, float32 and float64");
+                  ", kernels accept handle, int32, int64, uint32, float32 and float64");
   }
 }
 

@@ -202,7 +202,7 @@ TEST_F(PluginLayer, RejectsBytesAfterAPayloadOfKnownLength) {
   const Error error = status_.error(code, "load");
   EXPECT_EQ(error.reason, "BLOB_TRAILING");
   EXPECT_EQ(error.offset, 13u);
-  EXPECT_EQ(error.message, "payload has 1 bytes behind its last field, expected none");
+  EXPECT_EQ(error.message, "payload has 1 bytes after its last field, expected none");
   EXPECT_EQ(module_.self, nullptr);
   EXPECT_EQ(consumed_, 0u);
 }

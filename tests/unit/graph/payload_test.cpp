@@ -50,7 +50,7 @@ TEST_F(Payloads, ReportTheirSize) {
   ASSERT_FALSE(exact.ok());
   EXPECT_EQ(exact.error().offset, good.size());
   EXPECT_EQ(exact.error().reason, "BLOB_TRAILING");
-  EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
+  EXPECT_EQ(exact.error().message, "payload has 100 bytes after its last field, expected none");
 }
 
 TEST_F(Payloads, AreRejectedAtEveryTruncation) {

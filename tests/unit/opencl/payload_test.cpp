@@ -175,7 +175,7 @@ TEST(OpenclPayload, ReportsItsSizeAndRejectsTrailingBytes) {
   EXPECT_EQ(consumed, size);
 
   expect_refusal(read(bytes), Code::malformed, size, "BLOB_TRAILING",
-                 "payload has 9 bytes behind its last field, expected none");
+                 "payload has 9 bytes after its last field, expected none");
 }
 
 TEST(OpenclPayload, RejectsEveryTruncation) {

@@ -55,8 +55,9 @@ TEST_F(OpenclRefusal, RejectsAWrongNumberOfArguments) {
   const Error error = error_of(module->call("fill", {int_value(1)}));
 
   EXPECT_EQ(error.code, Code::invalid);
-  EXPECT_EQ(error.message,
-            "kernel \"fill\" gets 1 arguments, takes 4: 2 parameters and 2 launch extents");
+  EXPECT_EQ(
+      error.message,
+      "kernel \"fill\" is called with 1 arguments, expected 4: 2 parameters and 2 launch extents");
 }
 
 TEST_F(OpenclRefusal, RejectsAWorkGroupAboveTheDevicesLimit) {

@@ -230,7 +230,8 @@ TEST_F(Launches, RejectWrongArguments) {
   };
 
   expect({}, "ARGUMENT_COUNT",
-         "kernel \"axpy2_kernel0\" gets 0 arguments, takes 9: 7 parameters and 2 launch extents");
+         "kernel \"axpy2_kernel0\" is called with 0 arguments, expected 9: 7 parameters and 2 "
+         "launch extents");
   expect(with(8, int_value(32)), "LAUNCH_EXTENT",
          "kernel \"axpy2_kernel0\" is launched with 32 threads along x, its shader has 64");
   expect(with(1, pointer_value(nullptr)), "HANDLE",

@@ -50,7 +50,7 @@ TEST(Payloads, ReportTheirSize) {
   EXPECT_EQ(exact.error().code, Code::malformed);
   EXPECT_EQ(exact.error().offset, size);
   EXPECT_EQ(exact.error().reason, "BLOB_TRAILING");
-  EXPECT_EQ(exact.error().message, "payload has 100 bytes behind its last field, expected none");
+  EXPECT_EQ(exact.error().message, "payload has 100 bytes after its last field, expected none");
 }
 
 TEST(Payloads, AreRejectedAtEveryTruncation) {
@@ -237,16 +237,16 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   "shader of kernel \"add\": binds a buffer at 1, the kernel has 1"},
         BadKernel{"ScalarTooMany", [](KernelSpec& s) { s.parameters.push_back(int32_type); },
-                  "shader of kernel \"add\": takes 2 scalars, the kernel has 3"},
+                  "shader of kernel \"add\": has 2 scalars, the kernel has 3"},
         BadKernel{
             "FlagWithoutUniform", [](KernelSpec& s) { s.flags = 1; },
-            "shader of kernel \"add\": takes its scalars from push constants, its flags state "
+            "shader of kernel \"add\": reads its scalars from push constants, its flags state "
             "a uniform buffer"},
         BadKernel{"UniformWithoutFlag",
                   [](KernelSpec& s) {
                     shader_with_scalars(s, {0, 8}, true, 2);
                   },
-                  "shader of kernel \"add\": takes its scalars from a uniform buffer, its flags "
+                  "shader of kernel \"add\": reads its scalars from a uniform buffer, its flags "
                   "state push constants"},
         BadKernel{"UniformElsewhere",
                   [](KernelSpec& s) {
