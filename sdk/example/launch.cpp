@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch.hpp"
-
+//
+// One call of a kernel: arguments are checked here, the work is done by the stream.
 #include "plugin.hpp"
 
 #include <algorithm>
@@ -145,25 +145,26 @@ struct Run {
 
 }  // namespace
 
-gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_env& env,
-                      std::span<const gantry_value> args) {
-  GANTRY_TRY(Device* const device, plugin.device(env.device.index));
-  GANTRY_CHECK(kernel.call.check_count(args.size()));
-  Run run{kernel.call.name(), kernel.steps, {}, 0};
-  for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
-    GANTRY_TRY(const gantry::KernelArgument argument, kernel.call.argument(i, args[i], env.device));
+gantry::Status KernelFunction::call(const gantry::Call& given) const {
+  const gantry_env& env = *given.env;
+  const gantry::KernelCall& call = kernel->call;
+  GANTRY_TRY(Device* const device, plugin->device(env.device.index));
+  GANTRY_CHECK(call.check_count(given.args.size()));
+  Run run{call.name(), kernel->steps, {}, 0};
+  for (std::size_t i = 0; i < call.parameter_count(); ++i) {
+    GANTRY_TRY(const gantry::KernelArgument argument, call.argument(i, given.args[i], env.device));
     Bound bound;
     if (argument.is_pointer()) {
       auto found = device->memory.find(argument.data, argument.byte_offset, 0);
       if (!found.ok()) {
         return std::move(found).error().at("in argument ", i, " of kernel ",
-                                           gantry::quoted(kernel.call.name()));
+                                           gantry::quoted(call.name()));
       }
       bound.buffer = std::move(found).value();
       if (argument.byte_offset % sizeof(float) != 0) {
-        return gantry::invalid("argument ", i, " of kernel ", gantry::quoted(kernel.call.name()),
+        return gantry::invalid("argument ", i, " of kernel ", gantry::quoted(call.name()),
                                " begins ", argument.byte_offset,
-                               " bytes into its memory, no multiple of ", sizeof(float))
+                               " bytes into its memory, expected a multiple of ", sizeof(float))
             .with_reason("ARGUMENT_ALIGNMENT");
       }
       bound.byte_offset = argument.byte_offset;
@@ -174,7 +175,7 @@ gantry::Status launch(const Plugin& plugin, const Kernel& kernel, const gantry_e
     }
     run.parameters.push_back(std::move(bound));
   }
-  GANTRY_TRY(const gantry::LaunchExtents extents, kernel.call.extents(args));
+  GANTRY_TRY(const gantry::LaunchExtents extents, call.extents(given.args));
   run.items = std::uint64_t{extents.grid[0]} * extents.block[0];
   return device->stream_of(static_cast<Stream*>(env.stream)).push(std::move(run));
 }

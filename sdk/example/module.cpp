@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
-#include "launch.hpp"
 #include "plugin.hpp"
 
 #include <utility>
@@ -35,10 +34,6 @@ std::vector<std::string_view> Module::names() const {
   std::vector<std::string_view> names;
   for (const KernelFunction& function : functions_) names.push_back(function.kernel->call.name());
   return names;
-}
-
-gantry::Status KernelFunction::call(const gantry::Call& call) const {
-  return launch(*plugin, *kernel, *call.env, call.args);
 }
 
 }  // namespace abacus

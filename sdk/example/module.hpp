@@ -17,6 +17,9 @@ class Plugin;
 
 // A kernel as a function of the ABI.
 struct KernelFunction {
+  // Enqueues the kernel and returns. Defined in launch.cpp.
+  //
+  // returns  INVALID  see gantry::KernelCall; memory that is not the device's
   gantry::Status call(const gantry::Call& call) const;
 
   const Plugin* plugin;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 namespace abacus {
@@ -25,13 +27,6 @@ constexpr Known words[] = {
     {"abs", Word::abs, Operand::none, 1, 1},          {"sqrt", Word::sqrt, Operand::none, 1, 1},
     {"exp", Word::exp, Operand::none, 1, 1},
 };
-
-const Known* known(std::string_view name) {
-  for (const Known& word : words) {
-    if (word.name == name) return &word;
-  }
-  return nullptr;
-}
 
 // Returns the next word of a line; empty at its end.
 std::string_view next_word(std::string_view& line) {
@@ -66,7 +61,7 @@ class Reader {
     }
     GANTRY_CHECK(end_program());
     for (const gantry::KernelInfo& kernel : kernels_.kernels()) {
-      if (find(kernel.name) == nullptr)
+      if (!has_program(kernel.name))
         return refuse("kernel ", gantry::quoted(kernel.name), " has no program");
     }
     return std::move(programs_);
@@ -77,11 +72,8 @@ class Reader {
   gantry::Error refuse(const Parts&... parts) const {
     return gantry::malformed(line_at_, "abacus: ", parts...).with_reason("BLOB_FORMAT");
   }
-  const Program* find(std::string_view name) const {
-    for (const Program& program : programs_) {
-      if (program.name == name) return &program;
-    }
-    return nullptr;
+  bool has_program(std::string_view name) const {
+    return std::ranges::count(programs_, name, &Program::name) != 0;
   }
 
   gantry::Status read_line(std::string_view line) {
@@ -90,9 +82,9 @@ class Reader {
     const std::string_view operand = next_word(line);
     if (!next_word(line).empty()) return refuse("more than two words in a line");
     if (word == "kernel") return begin_program(operand);
-    if (kernel_ == nullptr) return refuse(gantry::quoted(word), " stands before any kernel");
-    const Known* const step = known(word);
-    if (step == nullptr) return refuse("word ", gantry::quoted(word), " is not known");
+    if (kernel_ == nullptr) return refuse(gantry::quoted(word), " precedes the first kernel");
+    const auto step = std::ranges::find(words, word, &Known::name);
+    if (step == std::end(words)) return refuse("word ", gantry::quoted(word), " is unknown");
     return add(*step, operand);
   }
 
@@ -102,7 +94,7 @@ class Reader {
     if (kernel_ == nullptr) {
       return refuse("program ", gantry::quoted(name), " is not a kernel of the table");
     }
-    if (find(name) != nullptr) return refuse("program ", gantry::quoted(name), " occurs twice");
+    if (has_program(name)) return refuse("program ", gantry::quoted(name), " occurs twice");
     programs_.push_back({std::string(name), {}});
     depth_ = 0;
     return {};
@@ -118,7 +110,7 @@ class Reader {
     Step step{known.word};
     switch (known.operand) {
       case Operand::none:
-        if (!operand.empty()) return refuse(gantry::quoted(known.name), " takes nothing");
+        if (!operand.empty()) return refuse(gantry::quoted(known.name), " has an operand");
         break;
       case Operand::number: {
         const auto number = number_in<float>(operand);
@@ -131,7 +123,7 @@ class Reader {
         const auto parameter = number_in<std::uint32_t>(operand);
         const std::size_t count = kernel_->parameters.size();
         if (!parameter || *parameter >= count) {
-          return refuse("parameter ", gantry::quoted(operand), " is not there, the kernel has ",
+          return refuse("parameter ", gantry::quoted(operand), " does not exist, the kernel has ",
                         count);
         }
         const bool is_of_buffer = known.operand == Operand::buffer;
@@ -143,8 +135,8 @@ class Reader {
       }
     }
     if (depth_ < known.pops) {
-      return refuse(gantry::quoted(known.name), " takes ", known.pops, " numbers, the stack has ",
-                    depth_);
+      return refuse(gantry::quoted(known.name), " requires ", known.pops,
+                    " numbers, the stack has ", depth_);
     }
     depth_ += known.pushes - known.pops;
     if (depth_ > static_cast<int>(max_stack))

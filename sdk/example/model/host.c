@@ -42,14 +42,14 @@ static int fail(const char* text) {
 static int read_vectors(const TVMValue* args, const int* codes, int count, DLTensor** out) {
   for (int i = 0; i < count; ++i) {
     if (codes[i] != CODE_TENSOR && codes[i] != CODE_NDARRAY)
-      return fail("an argument is no tensor");
+      return fail("an argument is not a tensor");
     out[i] = args[i].v_handle;
     if (out[i]->device_type != EXT_DEV)
       return fail("an argument is not on device type 12, ext_dev");
     if (out[i]->device_id != out[0]->device_id) return fail("arguments are on different devices");
     if (out[i]->code != 2 || out[i]->bits != 32 || out[i]->lanes != 1)
       return fail("an argument is not float32");
-    if (out[i]->ndim != 1 || out[i]->strides) return fail("an argument is no dense vector");
+    if (out[i]->ndim != 1 || out[i]->strides) return fail("an argument is not a dense vector");
     if (out[i]->shape[0] != out[0]->shape[0]) return fail("arguments are not equally long");
     if (out[i]->byte_offset) return fail("an argument begins within its memory");
   }
@@ -91,7 +91,7 @@ int32_t axpy2(TVMValue* args, int* codes, int32_t count, TVMValue* result, int* 
               void* handle) {
   DLTensor* vectors[3];
   (void)result, (void)result_code, (void)handle;
-  if (count != 3) return fail("axpy2 takes 3 arguments");
+  if (count != 3) return fail("axpy2 requires 3 arguments");
   return read_vectors(args, codes, 3, vectors) != 0 ? -1 : launch("axpy2_kernel", vectors, 3);
 }
 
@@ -100,6 +100,6 @@ int32_t relu(TVMValue* args, int* codes, int32_t count, TVMValue* result, int* r
              void* handle) {
   DLTensor* vectors[2];
   (void)result, (void)result_code, (void)handle;
-  if (count != 2) return fail("relu takes 2 arguments");
+  if (count != 2) return fail("relu requires 2 arguments");
   return read_vectors(args, codes, 2, vectors) != 0 ? -1 : launch("relu_kernel", vectors, 2);
 }
