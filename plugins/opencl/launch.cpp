@@ -127,18 +127,21 @@ Error launch_error(cl_int error, const KernelCall& call, const Slot& slot, const
       error, concat("clEnqueueNDRangeKernel of ", quoted(call.name()), " on ", device.described()));
 }
 
-Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_value> args) {
-  Module& module = *self.module;
-  const KernelCall& call = module.payload.calls[self.index];
+}  // namespace
+
+Status Kernel::call(const Call& given) const {
+  const gantry_env& env = *given.env;
+  const std::span<const gantry_value> args = given.args;
+  const KernelCall& call = module->payload.calls[index];
   GANTRY_CHECK(call.check_count(args.size()));
-  GANTRY_TRY(Device* const device, module.plugin.driver.device(env.device.index));
-  GANTRY_TRY(const cl_command_queue queue, module.plugin.driver.queue(*device, env.stream));
-  Slot& slot = module.slot(self.index, *device);
+  GANTRY_TRY(Device* const device, module->plugin.driver.device(env.device.index));
+  GANTRY_TRY(const cl_command_queue queue, module->plugin.driver.queue(*device, env.stream));
+  Slot& slot = module->slot(index, *device);
 
   const std::lock_guard lock(slot.mutex);
   if (slot.held.empty()) slot.held.resize(args.size());
   GANTRY_CHECK(set_extents(slot, call, args));
-  if (!slot.kernel) GANTRY_CHECK(module.make(slot, self.index, *device));
+  if (!slot.kernel) GANTRY_CHECK(module->make(slot, index, *device));
   std::vector<OwnedBuffer> parts;
   for (std::size_t i = 0; i < call.parameter_count(); ++i) {
     if (is_held(slot.held[i], args[i])) continue;
@@ -152,13 +155,9 @@ Status launch(const Kernel& self, const gantry_env& env, std::span<const gantry_
   if (error != CL_SUCCESS) return launch_error(error, call, slot, *device);
   if (!slot.launched) {
     slot.launched = true;
-    module.launched(self.index, *device, OwnedEvent(done));
+    module->launched(index, *device, OwnedEvent(done));
   }
   return {};
 }
-
-}  // namespace
-
-Status Kernel::call(const Call& call) const { return launch(*this, *call.env, call.args); }
 
 }  // namespace gantry::opencl

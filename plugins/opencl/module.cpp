@@ -69,8 +69,8 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
   cl_uint count = 0;
   error = clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (error == CL_SUCCESS && count != call.parameter_count()) {
-    return malformed(no_offset, "kernel ", quoted(call.name()), " takes ", count,
-                     " arguments, the payload's list states ", call.parameter_count())
+    return malformed(no_offset, "kernel ", quoted(call.name()), " has ", count,
+                     " parameters, the payload's list has ", call.parameter_count())
         .with_reason("KERNEL_CODE");
   }
   slot.kernel = std::move(kernel);

@@ -10,7 +10,8 @@ DiskCache::Options cache_options(Host host) {
   const std::string directory = host.option_text("cache_directory");
   const auto is_on = host.option("cache");
   if (directory.empty() || (is_on && value_int(*is_on) == 0)) return {};
-  return {.directory = directory + "/opencl"};
+  return {.directory = directory + "/opencl",
+          .log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); }};
 }
 
 }  // namespace

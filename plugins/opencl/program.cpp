@@ -95,13 +95,7 @@ std::string indented(std::string_view log) {
 }  // namespace
 
 Programs::Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options)
-    : host_(host),
-      driver_(driver),
-      cache_([&] {
-        cache.log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); };
-        return std::move(cache);
-      }()),
-      options_(std::move(options)) {}
+    : host_(host), driver_(driver), cache_(std::move(cache)), options_(std::move(options)) {}
 
 std::string Programs::key_of(const Device& device, const Program& program) const {
   if (program.form == CodeForm::binary || cache_.directory().empty()) return {};
@@ -128,7 +122,7 @@ OwnedProgram Programs::from_cache(cl_context context, const Device& device,
   if (error == CL_SUCCESS) return program;
   const std::string line =
       concat("cache file ", cache_.path_of(key), " is ignored: ", device.described(),
-             " refuses it: ", error_name(error));
+             " rejects it: ", error_name(error));
   host_.log(GANTRY_LOG_WARNING, line);
   cache_.remove(key);
   return {};

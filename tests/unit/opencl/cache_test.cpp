@@ -104,7 +104,7 @@ TEST_F(OpenclCache, CompilesAgainAfterTheDriverRejectsTheBinary) {
   EXPECT_EQ(between.source_programs, 1);
   ASSERT_EQ(host_.log.size(), 1u);
   EXPECT_THAT(host_.log[0], HasSubstr("cache file " + file.string() + " is ignored: opencl:0 ("));
-  EXPECT_THAT(host_.log[0], HasSubstr("refuses it: CL_"));
+  EXPECT_THAT(host_.log[0], HasSubstr("rejects it: CL_"));
 }
 
 TEST_F(OpenclCache, RunsWithoutAWritableDirectory) {

@@ -116,7 +116,7 @@ TEST_F(OpenclRefusal, RejectsAWrongNumberOfParametersInTheCode) {
       "fill", {pointer_value(data), float_value(3), int_value(1), int_value(1), int_value(4)}));
 
   EXPECT_EQ(error.code, Code::malformed);
-  EXPECT_EQ(error.message, "kernel \"fill\" takes 2 arguments, the payload's list states 3");
+  EXPECT_EQ(error.message, "kernel \"fill\" has 2 parameters, the payload's list has 3");
 }
 
 TEST_F(OpenclRefusal, RejectsAWrongParameterSizeInTheCode) {
