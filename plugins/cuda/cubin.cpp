@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "code_formats.hpp"
 
-#include <algorithm>
-
 namespace gantry::cuda {
 namespace {
 
@@ -17,33 +15,40 @@ struct ElfTable {
   std::uint64_t count = 0;
 };
 
-Status check_within(std::uint64_t at, std::uint64_t offset, std::uint64_t size, std::uint64_t whole,
-                    std::string_view what, std::uint64_t index) {
-  if (offset <= whole && size <= whole - offset) return {};
-  return malformed(at, "cubin ", what, ' ', index, " has ", size, " bytes at ", Hex{offset},
-                   ", the cubin has ", whole)
-      .with_reason("BLOB_TRUNCATED");
-}
-
-// Returns a reader at entry i of a table inside the image.
-Result<ByteReader> table_entry(std::span<const std::uint8_t> bytes, std::uint64_t start,
-                               const ElfTable& table, std::uint64_t i) {
-  const std::uint64_t at = table.offset + i * table.entry_size;
-  return ByteReader(bytes.subspan(at, table.entry_size), start + at);
-}
-
-Status check_table(std::uint64_t start, const ElfTable& table, std::uint64_t min,
-                   std::uint64_t whole, std::string_view what) {
+// Checks that a table is inside the image, and that none of its entries extends past the image.
+//
+// start    [in]   offset of the image, for errors
+Status check_table(std::span<const std::uint8_t> bytes, std::uint64_t start, const ElfTable& table,
+                   bool is_of_sections) {
+  const std::string_view what = is_of_sections ? "section" : "segment";
+  const std::uint64_t min = is_of_sections ? 64 : 56;
+  const std::uint64_t offset_at = is_of_sections ? 24 : 8;
+  const std::uint64_t whole = bytes.size();
   if (table.count == 0) return {};
   if (table.entry_size < min) {
     return malformed(start, "cubin ", what, "s have ", table.entry_size, " bytes each, minimum is ",
                      min)
         .with_reason("BLOB_FORMAT");
   }
-  if (table.offset > whole || table.count > (whole - table.offset) / table.entry_size) {
+  const std::uint64_t room = table.offset > whole ? 0 : (whole - table.offset) / table.entry_size;
+  if (table.count > room) {
     return malformed(start, "cubin has ", table.count, ' ', what, "s at ", Hex{table.offset},
-                     ", room for ",
-                     table.offset > whole ? 0 : (whole - table.offset) / table.entry_size)
+                     ", room for ", room)
+        .with_reason("BLOB_TRUNCATED");
+  }
+  for (std::uint64_t i = 0; i < table.count; ++i) {
+    const std::uint64_t at = table.offset + i * table.entry_size;
+    ByteReader entry(bytes.subspan(at, table.entry_size), start + at);
+    GANTRY_CHECK(entry.skip(4, "entry"));
+    GANTRY_TRY(const std::uint32_t type, entry.read_u32("section type"));
+    GANTRY_CHECK(entry.skip(offset_at - 8, "entry"));
+    GANTRY_TRY(const std::uint64_t offset, entry.read_u64("entry offset"));
+    GANTRY_CHECK(entry.skip(24 - offset_at, "entry"));
+    GANTRY_TRY(const std::uint64_t size, entry.read_u64("entry size"));
+    if (is_of_sections && (type == section_without_bytes || type == 0)) continue;
+    if (offset <= whole && size <= whole - offset) continue;
+    return malformed(start + at, "cubin ", what, ' ', i, " has ", size, " bytes at ", Hex{offset},
+                     ", the cubin has ", whole)
         .with_reason("BLOB_TRUNCATED");
   }
   return {};
@@ -77,28 +82,8 @@ Result<Architecture> check_elf(ByteReader in) {
   GANTRY_TRY(segments.count, in.read_u16("cubin's segment count"));
   GANTRY_TRY(sections.entry_size, in.read_u16("cubin's section size"));
   GANTRY_TRY(sections.count, in.read_u16("cubin's section count"));
-  GANTRY_CHECK(check_table(start, segments, 56, bytes.size(), "segment"));
-  GANTRY_CHECK(check_table(start, sections, 64, bytes.size(), "section"));
-  for (std::uint64_t i = 0; i < segments.count; ++i) {
-    GANTRY_TRY(ByteReader entry, table_entry(bytes, start, segments, i));
-    const std::uint64_t at = entry.offset();
-    GANTRY_CHECK(entry.skip(8, "segment type"));
-    GANTRY_TRY(const std::uint64_t offset, entry.read_u64("segment offset"));
-    GANTRY_CHECK(entry.skip(16, "segment addresses"));
-    GANTRY_TRY(const std::uint64_t size, entry.read_u64("segment size"));
-    GANTRY_CHECK(check_within(at, offset, size, bytes.size(), "segment", i));
-  }
-  for (std::uint64_t i = 0; i < sections.count; ++i) {
-    GANTRY_TRY(ByteReader entry, table_entry(bytes, start, sections, i));
-    const std::uint64_t at = entry.offset();
-    GANTRY_CHECK(entry.skip(4, "section name"));
-    GANTRY_TRY(const std::uint32_t type, entry.read_u32("section type"));
-    GANTRY_CHECK(entry.skip(16, "section flags and address"));
-    GANTRY_TRY(const std::uint64_t offset, entry.read_u64("section offset"));
-    GANTRY_TRY(const std::uint64_t size, entry.read_u64("section size"));
-    if (type == section_without_bytes || type == 0) continue;
-    GANTRY_CHECK(check_within(at, offset, size, bytes.size(), "section", i));
-  }
+  GANTRY_CHECK(check_table(bytes, start, segments, false));
+  GANTRY_CHECK(check_table(bytes, start, sections, true));
   // The flags contain the architecture in the lowest byte up to version 7 of CUDA's ELF ABI, and in
   // the second byte from version 8 (CUDA 13).
   const std::uint32_t number = (ident[8] >= 8 ? flags >> 8 : flags) & 0xffu;

@@ -8,6 +8,12 @@
 namespace gantry::cuda {
 namespace {
 
+CUdeviceptr address_of(const gantry_location& location) {
+  return reinterpret_cast<CUdeviceptr>(location.data) + location.byte_offset;
+}
+
+}  // namespace
+
 Result<int> number_of(const Driver& driver, CUdevice device, CUdevice_attribute attribute) {
   int number = 0;
   GANTRY_CHECK(driver.call(driver.device_get_attribute, &number, attribute, device));
@@ -29,12 +35,6 @@ Result<std::string> name_of(const Driver& driver, CUdevice device) {
   name[sizeof name - 1] = 0;
   return std::string(name);
 }
-
-CUdeviceptr address_of(const gantry_location& location) {
-  return reinterpret_cast<CUdeviceptr>(location.data) + location.byte_offset;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Device>> Device::open(const Driver& driver, Host host, int index) {
   std::unique_ptr<Device> device(new Device(driver, host, index));
@@ -209,21 +209,6 @@ Result<CUdevice> Devices::handle(std::int32_t index) {
   CUdevice device = 0;
   GANTRY_CHECK(opened->call(opened->device_get, &device, index));
   return device;
-}
-
-Result<int> Devices::number(std::int32_t index, CUdevice_attribute attribute) {
-  GANTRY_TRY(const CUdevice device, handle(index));
-  return number_of(*opened_driver_.load(), device, attribute);
-}
-
-Result<std::string> Devices::name(std::int32_t index) {
-  GANTRY_TRY(const CUdevice device, handle(index));
-  return name_of(*opened_driver_.load(), device);
-}
-
-Result<Architecture> Devices::architecture(std::int32_t index) {
-  GANTRY_TRY(const CUdevice device, handle(index));
-  return architecture_of(*opened_driver_.load(), device);
 }
 
 }  // namespace gantry::cuda

@@ -25,6 +25,11 @@ namespace gantry::cuda {
 
 class Devices;
 
+// Properties of a device, read from the driver without a context.
+Result<int> number_of(const Driver& driver, CUdevice device, CUdevice_attribute attribute);
+Result<std::string> name_of(const Driver& driver, CUdevice device);
+Result<Architecture> architecture_of(const Driver& driver, CUdevice device);
+
 class Device {
  public:
   // returns  the driver's error; nothing is held after it
@@ -91,11 +96,8 @@ class Devices {
   // Returns the bytes allocated on a device without opening it.
   std::int64_t live_bytes(std::int32_t index) const;
 
-  // Properties of a device, read from the driver without a context.
-  Result<int> number(std::int32_t index, CUdevice_attribute attribute);
+  // Returns the driver's handle of a device without opening it.
   Result<CUdevice> handle(std::int32_t index);
-  Result<std::string> name(std::int32_t index);
-  Result<Architecture> architecture(std::int32_t index);
 
   static constexpr std::int32_t max = 64;
 

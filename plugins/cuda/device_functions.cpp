@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace gantry::cuda {
 namespace {
 
 // The properties that the driver reports as a number.
-constexpr std::pair<std::int32_t, CUdevice_attribute> driver_attributes[] = {
+struct DriverAttribute {
+  std::int32_t kind;
+  CUdevice_attribute attribute;
+};
+constexpr DriverAttribute driver_attributes[] = {
     {GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
     {GANTRY_ATTRIBUTE_WARP_SIZE, CU_DEVICE_ATTRIBUTE_WARP_SIZE},
     {GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK},
@@ -26,10 +31,10 @@ constexpr std::int32_t other_attributes[] = {
     GANTRY_ATTRIBUTE_API_VERSION,           GANTRY_ATTRIBUTE_ALLOCATED_BYTES,
     GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY,   GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY};
 
-Result<std::string> thread_dimensions(Devices& devices, std::int32_t i) {
-  GANTRY_TRY(const int x, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
-  GANTRY_TRY(const int y, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y));
-  GANTRY_TRY(const int z, devices.number(i, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
+Result<std::string> thread_dimensions(const Driver& driver, CUdevice device) {
+  GANTRY_TRY(const int x, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
+  GANTRY_TRY(const int y, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y));
+  GANTRY_TRY(const int z, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
   return concat('[', x, ", ", y, ", ", z, ']');
 }
 
@@ -48,27 +53,28 @@ Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) 
 
 Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
                                              std::int32_t kind) {
-  Devices& devices = plugin.gpus;
-  for (const auto& [known, attribute] : driver_attributes) {
-    if (kind != known) continue;
-    GANTRY_TRY(const int number, devices.number(index, attribute));
-    return Attribute(number);
-  }
+  const auto* const numbered = std::ranges::find(driver_attributes, kind, &DriverAttribute::kind);
+  const bool is_number = numbered != std::end(driver_attributes);
   // Other properties do not apply to GPUs.
-  if (std::ranges::count(other_attributes, kind) == 0) return Attribute();
+  if (!is_number && std::ranges::count(other_attributes, kind) == 0) return Attribute();
+  Devices& devices = plugin.gpus;
   GANTRY_TRY(const CUdevice handle, devices.handle(index));
   GANTRY_TRY(const Driver* const driver, devices.driver());
+  if (is_number) {
+    GANTRY_TRY(const int number, number_of(*driver, handle, numbered->attribute));
+    return Attribute(number);
+  }
   switch (kind) {
     case GANTRY_ATTRIBUTE_COMPUTE_VERSION: {
-      GANTRY_TRY(const Architecture architecture, devices.architecture(index));
+      GANTRY_TRY(const Architecture architecture, architecture_of(*driver, handle));
       return Attribute(concat(architecture.major, '.', architecture.minor));
     }
     case GANTRY_ATTRIBUTE_DEVICE_NAME: {
-      GANTRY_TRY(std::string name, devices.name(index));
+      GANTRY_TRY(std::string name, name_of(*driver, handle));
       return Attribute(std::move(name));
     }
     case GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS: {
-      GANTRY_TRY(std::string dimensions, thread_dimensions(devices, index));
+      GANTRY_TRY(std::string dimensions, thread_dimensions(*driver, handle));
       return Attribute(std::move(dimensions));
     }
     case GANTRY_ATTRIBUTE_DRIVER_VERSION:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
 
+#include <algorithm>
+
 namespace gantry::cuda {
 namespace {
 
@@ -79,20 +81,16 @@ Error Driver::failed(const char* function, CUresult result) const {
       fail(code_of(result), function, ": ", name, " (", static_cast<int>(result), "), ", text)
           .with_reason(result == CUDA_ERROR_OUT_OF_MEMORY ? "DEVICE_MEMORY" : "DRIVER_CALL")
           .native("CUDA", result);
-  switch (result) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_LAUNCH_FAILED:
-      error.at("a kernel that ran before has failed; this process cannot use the device any more");
-      break;
-    default:
-      break;
-  }
+  constexpr CUresult faults[] = {CUDA_ERROR_ILLEGAL_ADDRESS,
+                                 CUDA_ERROR_MISALIGNED_ADDRESS,
+                                 CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                 CUDA_ERROR_INVALID_ADDRESS_SPACE,
+                                 CUDA_ERROR_INVALID_PC,
+                                 CUDA_ERROR_HARDWARE_STACK_ERROR,
+                                 CUDA_ERROR_ASSERT,
+                                 CUDA_ERROR_LAUNCH_FAILED};
+  if (std::ranges::count(faults, result) != 0)
+    error.at("a kernel that ran before has failed; this process cannot use the device any more");
   return error;
 }
 

@@ -72,8 +72,9 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
 
 Result<std::int32_t> Module::check(Plugin& plugin, Blob& blob, std::int32_t device_index) {
   GANTRY_TRY(const Payload payload, read_payload(blob));
-  GANTRY_TRY(const Architecture device, plugin.gpus.architecture(device_index));
+  GANTRY_TRY(const CUdevice handle, plugin.gpus.handle(device_index));
   GANTRY_TRY(const Driver* const driver, plugin.gpus.driver());
+  GANTRY_TRY(const Architecture device, architecture_of(*driver, handle));
   // The driver does not support this PTX version; another part of a fatbin may run.
   const Image& image = payload.image;
   if (image.kind == Image::Kind::ptx && image.has_later_ptx(driver->latest_ptx()))
@@ -126,10 +127,8 @@ Error Module::explain(const Device& device, CUresult result, const std::string& 
                         architecture_text(device.architecture()))
                 .with_reason("PTX_VERSION")
                 .native("CUDA", result);
-  } else if (is_of_code) {
-    error.reason = "BLOB_CODE";
-    error.at("while loading ", payload_.image.text(), " on ", device.text());
   } else {
+    if (is_of_code) error.reason = "BLOB_CODE";
     error.at("while loading ", payload_.image.text(), " on ", device.text());
     if (result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) {
       error.at("PTX is compiled by libnvidia-ptxjitcompiler.so.1, which comes with the driver");
