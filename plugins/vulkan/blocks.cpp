@@ -123,8 +123,6 @@ Result<Part> Blocks::take(const PartRequest& what) {
 
 Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartRequest& what) {
   Part part;
-  // Set at the end: the destructor of a part with an owner locks the mutex, which is held here.
-  part.owner_ = nullptr;
   part.block_ = &block;
   part.offset_ = offset;
   part.size_ =
@@ -138,6 +136,7 @@ Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartReque
     }
     block.mapped = *mapped;
   }
+  // Set last: the destructor of a part with an owner locks the mutex, which is held here.
   part.owner_ = this;
   return part;
 }

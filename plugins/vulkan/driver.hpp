@@ -13,10 +13,12 @@
 
 #include <gantry/result.hpp>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <vulkan/vulkan.h>
@@ -67,7 +69,10 @@ struct Features {
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
 
-  // Reads the device's features and keeps those that kernels can require.
+  // Returns the features that kernels can require, each with its SPIR-V capability.
+  std::array<std::pair<std::uint32_t, VkBool32*>, 14> by_capability();
+
+  // Reads the device's features and keeps those of by_capability() and timelineSemaphore.
   void read(VkPhysicalDevice device);
 };
 

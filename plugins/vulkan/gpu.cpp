@@ -58,36 +58,12 @@ std::optional<std::uint32_t> compute_queue(VkPhysicalDevice device, std::uint32_
 
 // Returns the sorted numbers of the SPIR-V capabilities that features and subgroup operations
 // allow.
-std::vector<std::uint32_t> capabilities_of(const Features& features,
+std::vector<std::uint32_t> capabilities_of(Features& features,
                                            const VkPhysicalDeviceSubgroupProperties& subgroup) {
-  const struct {
-    std::uint32_t capability;
-    bool has;
-  } all[] = {
-      // Matrix
-      {0, true},
-      // Shader
-      {1, true},
-      // ImageQuery
-      {50, true},
-      {5345, features.v12.vulkanMemoryModel == VK_TRUE},
-      {5346, features.v12.vulkanMemoryModelDeviceScope == VK_TRUE},
-      {9, features.v12.shaderFloat16 == VK_TRUE},
-      {10, features.core.features.shaderFloat64 == VK_TRUE},
-      {11, features.core.features.shaderInt64 == VK_TRUE},
-      {12, features.v12.shaderBufferInt64Atomics == VK_TRUE},
-      {22, features.core.features.shaderInt16 == VK_TRUE},
-      {39, features.v12.shaderInt8 == VK_TRUE},
-      {4433, features.v11.storageBuffer16BitAccess == VK_TRUE},
-      {4434, features.v11.uniformAndStorageBuffer16BitAccess == VK_TRUE},
-      {4441, features.v11.variablePointersStorageBuffer == VK_TRUE},
-      {4442, features.v11.variablePointers == VK_TRUE},
-      {4448, features.v12.storageBuffer8BitAccess == VK_TRUE},
-      {4449, features.v12.uniformAndStorageBuffer8BitAccess == VK_TRUE},
-  };
-  std::vector<std::uint32_t> capabilities;
-  for (const auto& one : all) {
-    if (one.has) capabilities.push_back(one.capability);
+  // Matrix, Shader, ImageQuery.
+  std::vector<std::uint32_t> capabilities{0, 1, 50};
+  for (const auto& [capability, feature] : features.by_capability()) {
+    if (*feature == VK_TRUE) capabilities.push_back(capability);
   }
   if ((subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
     // GroupNonUniform 61, Vote 62, Arithmetic 63, Ballot 64, Shuffle 65, ShuffleRelative 66,
@@ -138,23 +114,29 @@ Features::Features() {
   v11.pNext = &v12;
 }
 
+std::array<std::pair<std::uint32_t, VkBool32*>, 14> Features::by_capability() {
+  return {{{5345, &v12.vulkanMemoryModel},
+           {5346, &v12.vulkanMemoryModelDeviceScope},
+           {9, &v12.shaderFloat16},
+           {10, &core.features.shaderFloat64},
+           {11, &core.features.shaderInt64},
+           {12, &v12.shaderBufferInt64Atomics},
+           {22, &core.features.shaderInt16},
+           {39, &v12.shaderInt8},
+           {4433, &v11.storageBuffer16BitAccess},
+           {4434, &v11.uniformAndStorageBuffer16BitAccess},
+           {4441, &v11.variablePointersStorageBuffer},
+           {4442, &v11.variablePointers},
+           {4448, &v12.storageBuffer8BitAccess},
+           {4449, &v12.uniformAndStorageBuffer8BitAccess}}};
+}
+
 void Features::read(VkPhysicalDevice device) {
   Features has;
   vkGetPhysicalDeviceFeatures2(device, &has.core);
-  core.features.shaderFloat64 = has.core.features.shaderFloat64;
-  core.features.shaderInt64 = has.core.features.shaderInt64;
-  core.features.shaderInt16 = has.core.features.shaderInt16;
-  v11.storageBuffer16BitAccess = has.v11.storageBuffer16BitAccess;
-  v11.uniformAndStorageBuffer16BitAccess = has.v11.uniformAndStorageBuffer16BitAccess;
-  v11.variablePointersStorageBuffer = has.v11.variablePointersStorageBuffer;
-  v11.variablePointers = has.v11.variablePointers;
-  v12.storageBuffer8BitAccess = has.v12.storageBuffer8BitAccess;
-  v12.uniformAndStorageBuffer8BitAccess = has.v12.uniformAndStorageBuffer8BitAccess;
-  v12.shaderBufferInt64Atomics = has.v12.shaderBufferInt64Atomics;
-  v12.shaderFloat16 = has.v12.shaderFloat16;
-  v12.shaderInt8 = has.v12.shaderInt8;
-  v12.vulkanMemoryModel = has.v12.vulkanMemoryModel;
-  v12.vulkanMemoryModelDeviceScope = has.v12.vulkanMemoryModelDeviceScope;
+  const auto from = has.by_capability();
+  const auto to = by_capability();
+  for (std::size_t i = 0; i < to.size(); ++i) *to[i].second = *from[i].second;
   v12.timelineSemaphore = has.v12.timelineSemaphore;
 }
 

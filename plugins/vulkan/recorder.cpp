@@ -96,10 +96,10 @@ Result<Batch*> Recorder::begin(Lock& lock) {
 
 Status Recorder::done(Batch& batch) {
   if (++batch.command_count < max_commands) return {};
-  return submit();
+  return flush();
 }
 
-Status Recorder::submit() {
+Status Recorder::flush() {
   if (lost_) return *lost_;
   if (!open_) return {};
   Batch& batch = *open_;
@@ -129,7 +129,7 @@ Status Recorder::submit() {
 Status Recorder::wait(Lock& lock, std::uint64_t value) {
   if (lost_) return *lost_;
   if (value <= completed_) return {};
-  if (value > submitted_) GANTRY_CHECK(submit());
+  if (value > submitted_) GANTRY_CHECK(flush());
   VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;

@@ -67,7 +67,7 @@ class Recorder {
   // Must be called after each command; submits a batch that has reached its maximum length.
   Status done(Batch& batch);
   // Submits the open batch.
-  Status flush() { return submit(); }
+  Status flush();
   std::uint64_t value() const { return submitted_ + (open_ ? 1 : 0); }
   // Waits for batch `value`; 0 returns at once. A failure of the device is returned here and by
   // every later call.
@@ -93,7 +93,6 @@ class Recorder {
 
  private:
   Result<std::unique_ptr<Batch>> new_batch();
-  Status submit();
   void reap();
   // Records an error after which the device is unusable, and returns it.
   Error lost(VkResult result, std::string_view call);
