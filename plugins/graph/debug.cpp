@@ -40,24 +40,18 @@ Result<Value> profile(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0));
   const Host& host = executor.host();
   std::vector<Host::Entry> times;
-  Status collected;
-  GANTRY_CHECK(executor.profile(call.env, [&](const GraphNode& node, std::int64_t ns) {
-    if (!collected.ok()) return;
-    Result<Value> name = host.text(node.name);
-    if (!name.ok()) {
-      collected = std::move(name).error();
-      return;
-    }
-    times.emplace_back(std::move(name).value(), Value::adopt(int_value(ns)));
+  GANTRY_CHECK(executor.profile(call.env, [&](const GraphNode& node, std::int64_t ns) -> Status {
+    GANTRY_TRY(Value name, host.text(node.name));
+    times.emplace_back(std::move(name), Value::adopt(int_value(ns)));
+    return {};
   }));
-  GANTRY_CHECK(collected);
   return host.map(times);
 }
 
 // Runs with a wait after each operator. A wait before the first one excludes earlier work from its
 // time.
 Status Executor::profile(const gantry_env* given,
-                         const std::function<void(const GraphNode&, std::int64_t)>& seen) {
+                         const std::function<Status(const GraphNode&, std::int64_t)>& seen) {
   const gantry_env outer = env_of(given);
   const auto finish = [&](const gantry_env& env) -> Status {
     GANTRY_TRY(const gantry_device device, host().device(env.device));
@@ -78,7 +72,8 @@ Status Executor::profile(const gantry_env* given,
     const gantry_env& where = op.function != nullptr ? env : outer;
     if (const gantry_code code = run_op(op, where, status.get())) return status.error(code, "run");
     GANTRY_CHECK(finish(env));
-    seen(graph().nodes[op.node], std::chrono::nanoseconds(Clock::now() - begun).count());
+    GANTRY_CHECK(
+        seen(graph().nodes[op.node], std::chrono::nanoseconds(Clock::now() - begun).count()));
   }
   return {};
 }

@@ -3,14 +3,10 @@
 
 #include <gantry/quoted.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace gantry::graph {
-namespace {
-
-constexpr std::size_t max_names_shown = 8;
-
-}  // namespace
 
 Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
                                                    std::span<const gantry_device_id> devices,
@@ -39,6 +35,7 @@ Status Executor::find_functions(const Source& source,
   for (const GraphNode& node : graph().nodes) {
     if (node.kind == GraphNodeKind::call) by_name.emplace(node.function, nullptr);
   }
+  constexpr std::size_t max_names_shown = 8;
   std::string missing;
   std::size_t missing_count = 0;
   std::optional<Error> first;

@@ -75,9 +75,9 @@ class Executor {
 
   // Runs all operators once, waits after each, and reports the time of each.
   //
-  // seen     [in]   called with a node and its nanoseconds, in order
+  // seen     [in]   called with a node and its nanoseconds, in order; an error ends the run
   Status profile(const gantry_env* env,
-                 const std::function<void(const GraphNode&, std::int64_t)>& seen);
+                 const std::function<Status(const GraphNode&, std::int64_t)>& seen);
 
   // Inputs that contain a parameter, by input index: of the factory, linked into the library,
   // loaded by load_params or shared by share_params.

@@ -17,7 +17,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 namespace gantry::graph {
 

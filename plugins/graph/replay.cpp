@@ -9,10 +9,12 @@
 
 namespace gantry::graph {
 
-template <class Make>
-Status Replay::call(std::string_view name, Make&& make) const {
+template <class Function, class... Arguments>
+Status Replay::call(std::string_view name, Function gantry_device_table::*function,
+                    Arguments... arguments) const {
   StatusBuffer status;
-  const gantry_code code = make(*device_.table, status.get());
+  const gantry_code code =
+      (device_.table->*function)(device_.self, device_.id.index, arguments..., status.get());
   if (code == GANTRY_OK) return {};
   return status.error(code, concat(name, " of ", number_text(device_.id)));
 }
@@ -20,9 +22,8 @@ Status Replay::call(std::string_view name, Make&& make) const {
 Result<std::unique_ptr<Replay>> Replay::create(const Host& host, gantry_device_id device) {
   GANTRY_TRY(const gantry_device found, host.device(device));
   std::unique_ptr<Replay> replay(new Replay(found));
-  GANTRY_CHECK(replay->call("stream_create", [&](const auto& table, gantry_status* call_status) {
-    return table.stream_create(found.self, device.index, 0, &replay->stream_, call_status);
-  }));
+  GANTRY_CHECK(
+      replay->call("stream_create", &gantry_device_table::stream_create, 0u, &replay->stream_));
   GANTRY_CHECK(replay->begin());
   GANTRY_CHECK(replay->end(0));
   replay->forget();
@@ -42,16 +43,12 @@ void Replay::forget() {
 
 Status Replay::begin() {
   forget();
-  return call("capture_begin", [&](const auto& table, gantry_status* call_status) {
-    return table.capture_begin(device_.self, device_.id.index, stream_, call_status);
-  });
+  return call("capture_begin", &gantry_device_table::capture_begin, stream_);
 }
 
 Status Replay::end(std::uint64_t moves) {
   moves_ = moves;
-  return call("capture_end", [&](const auto& table, gantry_status* call_status) {
-    return table.capture_end(device_.self, device_.id.index, stream_, &graph_, call_status);
-  });
+  return call("capture_end", &gantry_device_table::capture_end, stream_, &graph_);
 }
 
 void Replay::abandon() {
@@ -61,15 +58,11 @@ void Replay::abandon() {
 }
 
 Status Replay::launch(void* stream) {
-  return call("capture_launch", [&](const auto& table, gantry_status* call_status) {
-    return table.capture_launch(device_.self, device_.id.index, graph_, stream, call_status);
-  });
+  return call("capture_launch", &gantry_device_table::capture_launch, graph_, stream);
 }
 
 Status Replay::wait(void* stream) const {
-  return call("synchronize", [&](const auto& table, gantry_status* call_status) {
-    return table.synchronize(device_.self, device_.id.index, stream, call_status);
-  });
+  return call("synchronize", &gantry_device_table::synchronize, stream);
 }
 
 Status Executor::capture_runs() {

@@ -41,8 +41,9 @@ class Replay {
 
  private:
   explicit Replay(const gantry_device& device) : device_(device) {}
-  template <class Make>
-  Status call(std::string_view name, Make&& make) const;
+  template <class Function, class... Arguments>
+  Status call(std::string_view name, Function gantry_device_table::*function,
+              Arguments... arguments) const;
   void forget();
 
   // Owned by the host, outlives every executor.
