@@ -186,10 +186,7 @@ Result<Device*> Devices::at(std::int32_t index) {
   std::unique_ptr<Device>& device = devices_[static_cast<std::size_t>(index)];
   if (device == nullptr) {
     Result<std::unique_ptr<Device>> made = Device::open(*opened_driver, host_, index);
-    if (!made.ok()) {
-      made.error().at("while opening device ", index);
-      return std::move(made).failure();
-    }
+    if (!made.ok()) return std::move(made).failure().at("while opening device ", index);
     device = std::move(*made);
     opened_[static_cast<std::size_t>(index)].store(device.get(), std::memory_order_release);
   }

@@ -61,9 +61,9 @@ Status allow_shared_memory(const Kernel& kernel, LoadedKernel& loaded, const Dev
   Status allowed = driver.call(driver.function_set_attribute, loaded.function,
                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted);
   if (!allowed.ok()) {
-    allowed.error().at("kernel ", quoted(kernel.signature->name()), " requires ", bytes,
-                       " bytes of dynamic shared memory for each block of ", device.text());
-    return allowed;
+    return std::move(allowed).failure().at(
+        "kernel ", quoted(kernel.signature->name()), " requires ", bytes,
+        " bytes of dynamic shared memory for each block of ", device.text());
   }
   loaded.dynamic_shared_limit.store(wanted, std::memory_order_release);
   return {};
@@ -112,8 +112,8 @@ Status Kernel::call(const Call& given) const {
                   static_cast<unsigned>(extents.dynamic_shared_bytes),
                   device->stream_of(env.stream), values.addresses(), static_cast<void**>(nullptr));
   if (!launched.ok()) {
-    launched.error().at("in a launch of kernel ", quoted(call.name()), " on ", device->text(), ": ",
-                        text_of(extents));
+    return std::move(launched).failure().at("in a launch of kernel ", quoted(call.name()), " on ",
+                                            device->text(), ": ", text_of(extents));
   }
   return launched;
 }

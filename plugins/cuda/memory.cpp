@@ -8,12 +8,6 @@
 #include <utility>
 
 namespace gantry::cuda {
-namespace {
-
-// Alignment in bytes that cuMemAlloc guarantees.
-constexpr std::uint64_t driver_alignment = 256;
-
-}  // namespace
 
 Result<void*> Memory::alloc(const gantry_alloc& what) {
   const std::string_view scope = view_of(what.scope);
@@ -25,6 +19,8 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
     return invalid("alignment is ", what.alignment, ", expected a power of two")
         .with_reason("ALIGNMENT");
   }
+  // Alignment in bytes that cuMemAlloc guarantees.
+  constexpr std::uint64_t driver_alignment = 256;
   const std::uint64_t room =
       what.alignment > driver_alignment ? what.alignment - driver_alignment : 0;
   const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
@@ -36,10 +32,7 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
   retry();
   CUdeviceptr base = 0;
   Status made = driver_.call(driver_.mem_alloc, &base, bytes + room);
-  if (!made.ok()) {
-    made.error().at("while allocating ", what.size, " bytes");
-    return std::move(made).failure();
-  }
+  if (!made.ok()) return std::move(made).failure().at("while allocating ", what.size, " bytes");
   const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
   void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
   const Block block{base, what.size};

@@ -4,11 +4,11 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace gantry::cuda {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads the two directives at the beginning of every PTX text.
 class PtxHeader {
@@ -60,13 +60,13 @@ class PtxHeader {
     }
   }
 
+  // Returns 0 if there is no number, and at most 99999.
   std::uint32_t number() {
     std::uint32_t value = 0;
-    for (; at_ < text_.size() && is_digit(text_[at_]); ++at_) {
-      value =
-          std::min<std::uint32_t>(value * 10 + static_cast<std::uint32_t>(text_[at_] - '0'), 99999);
-    }
-    return value;
+    const char* const first = text_.data() + at_;
+    const auto [last, error] = std::from_chars(first, text_.data() + text_.size(), value);
+    at_ += static_cast<std::size_t>(last - first);
+    return error == std::errc::result_out_of_range ? 99999 : std::min(value, 99999u);
   }
 
   void skip_blanks() {
