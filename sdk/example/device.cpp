@@ -73,10 +73,8 @@ gantry::Status Device::copy(const gantry_copy& what, Stream* given) {
   GANTRY_TRY(Side from, side_of(what.from, what.size));
   GANTRY_TRY(Side to, side_of(what.to, what.size));
   const bool is_blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;
-  if (is_blocking && stream.is_captured()) {
-    return gantry::invalid("abacus: a blocking copy in a stream that is being captured")
-        .with_reason("CAPTURE");
-  }
+  if (is_blocking && stream.is_captured())
+    return wrong_capture("a blocking copy in a stream that is being captured");
   GANTRY_CHECK(stream.push(
       [from = std::move(from), to = std::move(to), size = what.size]() -> gantry::Status {
         if (size != 0) std::memmove(to.bytes, from.bytes, size);

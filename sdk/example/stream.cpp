@@ -11,6 +11,10 @@
 
 namespace abacus {
 
+gantry::Failure wrong_capture(std::string_view text) {
+  return gantry::invalid("abacus: ", text).with_reason("CAPTURE");
+}
+
 void Mark::reach() {
   const std::lock_guard lock(mutex_);
   at_ = Clock::now();
@@ -62,10 +66,8 @@ gantry::Status Stream::push(Work work) {
 
 gantry::Status Stream::push_all(const Recording& recording) {
   const std::lock_guard lock(mutex_);
-  if (capture_ != nullptr) {
-    return gantry::invalid("abacus: a graph is launched in a stream that is being captured")
-        .with_reason("CAPTURE");
-  }
+  if (capture_ != nullptr)
+    return wrong_capture("a graph is launched in a stream that is being captured");
   GANTRY_CHECK(start_worker());
   queue_.insert(queue_.end(), recording.begin(), recording.end());
   more_.notify_one();
@@ -74,28 +76,22 @@ gantry::Status Stream::push_all(const Recording& recording) {
 
 gantry::Status Stream::wait() {
   std::unique_lock lock(mutex_);
-  if (capture_ != nullptr) {
-    return gantry::invalid("abacus: a stream that is being captured cannot be waited for")
-        .with_reason("CAPTURE");
-  }
+  if (capture_ != nullptr)
+    return wrong_capture("a stream that is being captured cannot be waited for");
   idle_.wait(lock, [&] { return queue_.empty() && !busy_; });
   return std::exchange(failed_, gantry::Status());
 }
 
 gantry::Status Stream::begin_capture() {
   const std::lock_guard lock(mutex_);
-  if (capture_ != nullptr) {
-    return gantry::invalid("abacus: the stream is being captured already").with_reason("CAPTURE");
-  }
+  if (capture_ != nullptr) return wrong_capture("the stream is being captured already");
   capture_ = std::make_unique<Recording>();
   return {};
 }
 
 gantry::Result<std::unique_ptr<Recording>> Stream::end_capture() {
   const std::lock_guard lock(mutex_);
-  if (capture_ == nullptr) {
-    return gantry::invalid("abacus: the stream is not being captured").with_reason("CAPTURE");
-  }
+  if (capture_ == nullptr) return wrong_capture("the stream is not being captured");
   return std::move(capture_);
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -57,6 +58,9 @@ class Event {
   mutable std::mutex mutex_;
   std::shared_ptr<Mark> mark_;
 };
+
+// returns  INVALID  the text names a call that a captured stream rejects, or the reverse (CAPTURE)
+gantry::Failure wrong_capture(std::string_view text);
 
 class Stream {
  public:

@@ -136,28 +136,28 @@ static const gantry_module_table module_table = {.struct_size = sizeof module_ta
 
 // ---- the loader ---------------------------------------------------------------------------------
 
+static gantry_code malformed(gantry_status* status, const char* reason, const char* text,
+                             uint64_t offset) {
+  gantry_fail(status, GANTRY_MALFORMED, reason, text);
+  if (status) status->offset = offset;
+  return GANTRY_MALFORMED;
+}
+
 // Any bytes may be in a payload: every number is compared with what is left before it is used.
 static gantry_code read_note(const gantry_blob* blob, gantry_bytes* note_out,
                              gantry_status* status) {
   uint64_t length = 0;
   if (blob->size < 8) {
-    gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED",
-                "null backend: payload is shorter than its length field");
-    if (status) status->offset = 0;
-    return GANTRY_MALFORMED;
+    return malformed(status, "BLOB_TRUNCATED",
+                     "null backend: payload is shorter than its length field", 0);
   }
   for (int i = 0; i < 8; ++i) length |= (uint64_t)blob->data[i] << (8 * i);
   if (length > blob->size - 8) {
-    gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED",
-                "null backend: note is longer than its payload");
-    if (status) status->offset = 0;
-    return GANTRY_MALFORMED;
+    return malformed(status, "BLOB_TRUNCATED", "null backend: note is longer than its payload", 0);
   }
   if ((blob->flags & GANTRY_BLOB_EXACT) && length != blob->size - 8) {
-    gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRAILING",
-                "null backend: payload has bytes behind its note, expected none");
-    if (status) status->offset = 8 + length;
-    return GANTRY_MALFORMED;
+    return malformed(status, "BLOB_TRAILING",
+                     "null backend: payload has bytes after its note, expected none", 8 + length);
   }
   note_out->data = (const char*)blob->data + 8;
   note_out->size = length;
