@@ -3,19 +3,16 @@
 
 #include "plugin.hpp"
 
-#include <gantry/quoted.hpp>
-
 #include <utility>
 
 namespace gantry::vulkan {
 namespace {
 
-// 64-bit FNV-1a of a payload; part of the key of its pipeline cache. A collision is harmless:
-// drivers compare cached pipelines with the shader.
+// Returns a part of the key of a payload's pipeline cache. A collision is harmless: drivers compare
+// cached pipelines with the shader.
 std::string digest_of(std::span<const std::uint8_t> bytes) {
-  std::uint64_t sum = 0xcbf29ce484222325u;
-  for (const std::uint8_t byte : bytes) sum = (sum ^ byte) * 0x100000001b3u;
-  return concat(Hex{sum}, ' ', bytes.size());
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return concat(Hex{DiskCache::digest(text)}, ' ', bytes.size());
 }
 
 }  // namespace

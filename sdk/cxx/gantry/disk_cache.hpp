@@ -77,6 +77,13 @@ class DiskCache {
     return key;
   }
 
+  // Returns a checksum of bytes, FNV-1a with 64 bits.
+  static std::uint64_t digest(std::string_view bytes, std::uint64_t seed = 0) {
+    std::uint64_t sum = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
+    for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    return sum;
+  }
+
   // Returns the path of a key's file, whether it exists or not.
   std::string path_of(std::string_view key) const {
     return concat(options_.directory, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
@@ -126,12 +133,6 @@ class DiskCache {
   static constexpr std::string_view suffix = ".cache";
   static constexpr std::string_view unfinished = ".cache.tmp";
 
-  // FNV-1a, 64 bits.
-  static std::uint64_t digest(std::string_view bytes, std::uint64_t seed) {
-    std::uint64_t sum = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
-    for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    return sum;
-  }
   static std::string hex(std::uint64_t number) {
     std::string text(16, '0');
     for (std::size_t i = 16; i-- > 0; number >>= 4) text[i] = "0123456789abcdef"[number & 15];
@@ -178,7 +179,7 @@ class DiskCache {
     const std::uint64_t checked = in.offset();
     GANTRY_TRY(const std::uint64_t sum, in.read_u64("checksum"));
     if (!in.at_end()) return malformed(in.offset(), in.left(), " bytes follow the checksum");
-    if (sum != digest({reinterpret_cast<const char*>(bytes.data()), checked}, 0))
+    if (sum != digest({reinterpret_cast<const char*>(bytes.data()), checked}))
       return malformed(checked, "checksum does not match");
     if (found != key) return malformed(magic.size(), "it contains another key");
     const std::size_t at = static_cast<std::size_t>(checked) - content.size();
@@ -194,7 +195,7 @@ class DiskCache {
     bytes.append(key);
     put(bytes, content.size());
     bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
-    put(bytes, digest(bytes, 0));
+    put(bytes, digest(bytes));
 
     if (const int error = make_directory(); error != 0) return error;
     std::string beside = concat(options_.directory, "/XXXXXX", unfinished);
