@@ -46,7 +46,6 @@ class Owned {
     if (object_ != nullptr) Release(object_);
   }
   T get() const { return object_; }
-  T take() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:

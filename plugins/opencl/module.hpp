@@ -11,7 +11,6 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 namespace gantry::opencl {

@@ -12,7 +12,6 @@
 #include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>

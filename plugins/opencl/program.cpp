@@ -6,8 +6,6 @@
 #include <gantry/utf8.hpp>
 
 #include <cstring>
-#include <optional>
-#include <span>
 #include <utility>
 
 namespace gantry::opencl {
@@ -120,10 +118,8 @@ OwnedProgram Programs::from_cache(cl_context context, const Device& device,
   if (error == CL_SUCCESS)
     error = clBuildProgram(program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
   if (error == CL_SUCCESS) return program;
-  const std::string line =
-      concat("cache file ", cache_.path_of(key), " is ignored: ", device.described(),
-             " rejects it: ", error_name(error));
-  host_.log(GANTRY_LOG_WARNING, line);
+  host_.log(GANTRY_LOG_WARNING, concat("cache file ", cache_.path_of(key), " is ignored: ",
+                                       device.described(), " rejects it: ", error_name(error)));
   cache_.remove(key);
   return {};
 }

@@ -5,7 +5,6 @@
 // parallel.
 #include "device.hpp"
 
-#include <gantry/concat.hpp>
 #include <gantry/device_name.hpp>
 
 #include <algorithm>

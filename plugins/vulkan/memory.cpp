@@ -125,11 +125,10 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
                                                        : "visible to the host")
         .with_reason("MEMORY_TYPE");
   }
-  PartRequest part;
-  part.type = static_cast<std::uint32_t>(type);
-  part.size = needs.size;
-  part.alignment = needs.alignment;
-  part.is_mapped = use != BufferUse::data || is_mapped_;
+  const PartRequest part{.type = static_cast<std::uint32_t>(type),
+                         .size = needs.size,
+                         .alignment = needs.alignment,
+                         .is_mapped = use != BufferUse::data || is_mapped_};
   Result<Part> memory = blocks_.take(part);
   if (!memory.ok()) return memory.error().at("while allocating ", size, " bytes");
   buffer->memory = std::move(*memory);

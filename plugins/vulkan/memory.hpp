@@ -12,7 +12,6 @@
 #include "blocks.hpp"
 #include "driver.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 namespace gantry::vulkan {

@@ -12,8 +12,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace gantry::vulkan {

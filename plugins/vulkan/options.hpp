@@ -5,8 +5,6 @@
 
 #include <gantry/handle.hpp>
 
-#include <string>
-
 namespace gantry::vulkan {
 
 // The memory of buffers: `mapped` is device memory that the host can access, `staged` is memory

@@ -3,7 +3,6 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
 

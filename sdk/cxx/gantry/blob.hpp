@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace gantry {
 

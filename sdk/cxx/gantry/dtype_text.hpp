@@ -17,7 +17,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>

@@ -2,10 +2,7 @@
 //
 // gantry/error.hpp - the C++ form of gantry_status: a code that classifies the error, a stable tag
 // (reason), one sentence (subject, found, limit), an offset into the bytes that it is about, and
-// one line of context for each layer that has added one.
-//
-//     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
-//         .with_reason("TREE_SHORT");
+// one line of context for each layer that has added one. failure.hpp creates errors.
 #pragma once
 
 #include <gantry/status.h>

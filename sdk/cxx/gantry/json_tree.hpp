@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace gantry {
 

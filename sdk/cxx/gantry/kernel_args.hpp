@@ -153,10 +153,9 @@ class KernelCall {
       case ParameterKind::float32:
         return real<float>(i, value, out);
       case ParameterKind::float64:
-        return real<double>(i, value, out);
+        break;
     }
-    return bug("parameter kind ", static_cast<int>(out.kind), " is unknown")
-        .with_reason("PARAMETER_TYPE");
+    return real<double>(i, value, out);
   }
 
   // Returns the launch extents.

@@ -25,9 +25,7 @@
 #include <gantry/loader.hpp>
 #include <gantry/method.hpp>
 
-#include <cstdint>
 #include <string_view>
-#include <type_traits>
 
 namespace gantry {
 

@@ -6,6 +6,7 @@
 #include <gantry/tensor.h>
 #include <gantry/dtype_text.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,9 +23,7 @@ inline std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
 // 1 and of tensors without elements.
 inline bool is_compact(const gantry_tensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  for (const std::int64_t extent : shape_of(tensor)) {
-    if (extent == 0) return true;
-  }
+  if (std::ranges::count(shape_of(tensor), 0) != 0) return true;
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     const std::int64_t extent = tensor.shape[axis];
