@@ -7,17 +7,6 @@
 #include <utility>
 
 namespace gantry::cuda {
-namespace {
-
-// Reads the fields after the kernel table, which determine the form of the table if it is
-// ambiguous.
-Status read_rest(ByteReader& in, bool is_exact) {
-  GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  if (!is_exact) GANTRY_CHECK(read_image(ByteReader::of_text(code)));
-  return {};
-}
-
-}  // namespace
 
 Result<Payload> read_payload(Blob& blob) {
   ByteReader& in = blob.reader();
@@ -29,8 +18,11 @@ Result<Payload> read_payload(Blob& blob) {
                      max_format_bytes, " printable characters")
         .with_reason("BLOB_FORMAT");
   }
-  GANTRY_TRY(payload.kernels, read_kernel_table(blob, [&](ByteReader& rest) {
-               return read_rest(rest, blob.is_exact());
+  // If the container does not state the layout of the table, the code determines it.
+  GANTRY_TRY(payload.kernels, read_kernel_table(blob, [&](ByteReader& rest) -> Status {
+               GANTRY_TRY(const std::string_view code, rest.read_string("code"));
+               if (!blob.is_exact()) GANTRY_CHECK(read_image(ByteReader::of_text(code)));
+               return {};
              }));
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
