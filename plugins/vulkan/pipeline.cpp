@@ -109,11 +109,16 @@ Result<std::unique_ptr<Pipeline>> build_pipeline(const Device& device, const Ker
   GANTRY_CHECK(make_layouts(device, kernel, *pipeline));
 
   // Words in a payload have no alignment; drivers require aligned words.
-  std::vector<std::uint32_t> aligned(kernel.words.size() / sizeof(std::uint32_t));
-  std::memcpy(aligned.data(), kernel.words.data(), kernel.words.size());
+  std::vector<std::uint32_t> aligned;
   VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   code.codeSize = kernel.words.size();
-  code.pCode = aligned.data();
+  if (reinterpret_cast<std::uintptr_t>(kernel.words.data()) % alignof(std::uint32_t) == 0) {
+    code.pCode = reinterpret_cast<const std::uint32_t*>(kernel.words.data());
+  } else {
+    aligned.resize(kernel.words.size() / sizeof(std::uint32_t));
+    std::memcpy(aligned.data(), kernel.words.data(), kernel.words.size());
+    code.pCode = aligned.data();
+  }
   VkShaderModule shader = VK_NULL_HANDLE;
   const auto of_kernel = [&](VkResult result, std::string_view call) {
     return driver_error(result, call).at("while compiling kernel ", quoted(kernel.call.name()));

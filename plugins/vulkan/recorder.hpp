@@ -8,7 +8,8 @@
 //     done(batch)       counts the command; submits a batch that has reached its maximum length
 //     wait(value)       submits the open batch if necessary, waits, destroys discarded resources
 //
-// All streams of the device use one recorder, so work runs in the order of recording.
+// All streams of the device use one recorder, so work runs in the order of recording. This costs no
+// parallelism: in one queue, a barrier of one stream blocks the others in any case.
 //
 // A timeline semaphore numbers batches from 1. value() is the number of the batch with the last
 // recorded command; work has finished when the semaphore has reached the number of its batch.
