@@ -11,7 +11,7 @@
 namespace gantry {
 namespace {
 
-struct Named {
+struct Item {
   std::string name;
 };
 
@@ -23,10 +23,10 @@ TEST(Join, SeparatesItemsByCommas) {
 }
 
 TEST(Join, TakesTheTextOfEachItemFromAFunctionOrMember) {
-  const std::vector<Named> items{{"a"}, {"b"}};
+  const std::vector<Item> items{{"a"}, {"b"}};
 
-  EXPECT_EQ(join(items, ", ", &Named::name), "a, b");
-  EXPECT_EQ(join(items, ", ", [](const Named& item) { return item.name + "!"; }), "a!, b!");
+  EXPECT_EQ(join(items, ", ", &Item::name), "a, b");
+  EXPECT_EQ(join(items, ", ", [](const Item& item) { return item.name + "!"; }), "a!, b!");
 }
 
 TEST(Join, CountsTheItemsBeyondTheMaximum) {

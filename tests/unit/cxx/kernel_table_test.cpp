@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // One kernel as bytes. Each field can be set to a wrong value.
-struct Kernel {
+struct KernelBytes {
   std::string name = "add";
   std::string stored_name = "";
   std::vector<gantry_dtype> parameters = {{3, 64, 1}, {0, 32, 1}};
@@ -34,10 +34,10 @@ struct Kernel {
   }
 };
 
-Words table_of(const std::vector<Kernel>& kernels) {
+Words table_of(const std::vector<KernelBytes>& kernels) {
   Words words;
   words.u64(kernels.size());
-  for (const Kernel& kernel : kernels) kernel.append_to(words);
+  for (const KernelBytes& kernel : kernels) kernel.append_to(words);
   return words;
 }
 
@@ -118,7 +118,7 @@ TEST(KernelTable, TreatsANumberOfANewerHostAsUnknown) {
 
 TEST(KernelTable, DistinguishesTheLayoutsByTheRestOfThePayload) {
   for (const bool has_tags : {false, true}) {
-    Kernel kernel;
+    KernelBytes kernel;
     if (has_tags) kernel.argument_tags = {{0, 0}};
     const Words words = table_of({kernel}).str("code");
     ByteReader in(words.bytes());
