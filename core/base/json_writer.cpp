@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/json_writer.hpp"
 
-#include "core/base/json_text.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include <cassert>
@@ -11,6 +9,11 @@ namespace gantry {
 namespace {
 
 constexpr std::size_t max_pending = 32768;
+
+// Returns `text` as a JSON string. Bytes that are not UTF-8 are replaced by U+FFFD.
+std::string quoted_text(std::string_view text, bool ascii) {
+  return nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -33,14 +36,14 @@ void JsonWriter::end() {
 void JsonWriter::key(std::string_view name) {
   assert(!levels_.empty() && levels_.back().closing == '}');
   separate();
-  append_json_text(pending_, name, style_.ascii);
+  pending_.append(quoted_text(name, style_.ascii));
   pending_.append(style_.lines ? ": " : ":");
   behind_key_ = true;
 }
 
 void JsonWriter::value(std::string_view text) {
   separate();
-  append_json_text(pending_, text, style_.ascii);
+  pending_.append(quoted_text(text, style_.ascii));
   hand_over(max_pending);
 }
 
