@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/graph_json.hpp"
 
+#include "core/base/text.hpp"
 #include "core/format/graph_lists.hpp"
 
 #include <gantry/array_record.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace gantry {
@@ -173,10 +173,7 @@ Status GraphBuilder::read_call(std::size_t n, GraphNode& node) const {
     node.inputs.push_back(entry_of(from));
   }
   const auto number = [&](std::string_view name, std::string_view digits) -> Result<std::uint32_t> {
-    std::uint32_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, value);
-    if (read.ec == std::errc() && read.ptr == end) return value;
+    if (const auto value = parse_number<std::uint32_t>(digits)) return *value;
     return refuse(text.at, title(n), " attribute ", name, " is ", quoted(digits),
                   ", expected a number");
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/tensor_type.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/array_record.hpp>
 
 namespace gantry {
@@ -14,12 +16,9 @@ std::string_view without_blanks(std::string_view text) {
 
 Result<std::int64_t> parse_extent(std::string_view text) {
   const std::string_view digits = without_blanks(text);
-  std::int64_t extent = 0;
-  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
-  if (wrong != std::errc() || end != digits.data() + digits.size() || extent < 0) {
-    return malformed(no_offset, "extent ", quoted(digits), " is not an integer of at least 0");
-  }
-  return extent;
+  const auto extent = parse_number<std::int64_t>(digits);
+  if (extent && *extent >= 0) return *extent;
+  return malformed(no_offset, "extent ", quoted(digits), " is not an integer of at least 0");
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 #include "core/tensor/device_set.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/text.hpp"
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace gantry {
@@ -29,12 +29,12 @@ Result<DeviceName> parse_device_name(std::string_view text) {
   }
   if (colon == std::string_view::npos) return name;
   const std::string_view digits = text.substr(colon + 1);
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, wrong] = std::from_chars(digits.data(), end, name.index);
-  if (wrong != std::errc() || stop != end || digits.front() == '-') {
+  const auto index = parse_number<std::int32_t>(digits);
+  if (!index || digits.front() == '-') {
     return invalid("device ", quoted(text), ": index ", quoted(digits),
                    " is not a number from 0 to 2147483647");
   }
+  name.index = *index;
   return name;
 }
 
