@@ -156,6 +156,12 @@ std::string search_line(const std::vector<SearchLocation>& locations) {
   return locations.empty() ? "nothing" : join(locations, "; ", text_of);
 }
 
+// A file may have thousands of modules of one type key.
+std::string required_by_text(const Requirement& requirement) {
+  constexpr std::size_t max = 8;
+  return concat("required by ", join(requirement.required_by, ", ", {}, max));
+}
+
 std::string candidate_line(const ExplainedCandidate& one) {
   std::string line = concat("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
   const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
@@ -170,10 +176,9 @@ std::string candidate_line(const ExplainedCandidate& one) {
 
 std::string requirement_text(const ExplainedRequirement& entry) {
   const Requirement& requirement = entry.requirement;
-  std::string text = concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
-                            requirement.required_by.empty()
-                                ? "not required"
-                                : concat("required by ", join(requirement.required_by)));
+  std::string text =
+      concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
+             requirement.required_by.empty() ? "not required" : required_by_text(requirement));
   if (entry.candidates.empty()) text += "; no candidate";
   if (!entry.override_id.empty()) text += concat("; override: ", entry.override_id);
   text += "\n";
@@ -195,7 +200,7 @@ std::string unserved_text(const ExplainedRequirement& entry) {
   std::string text =
       concat(entry.requirement.device ? "device \"" : "\"", entry.requirement.what, "\"");
   if (!entry.requirement.required_by.empty())
-    text += concat(", required by ", join(entry.requirement.required_by));
+    text += concat(", ", required_by_text(entry.requirement));
   if (entry.candidates.empty()) text += ": no plugin offers it";
   for (const ExplainedCandidate& one : entry.candidates)
     text += concat("\n    ", candidate_clause(one));

@@ -222,6 +222,24 @@ TEST(UnservedError, ListsTheLocationsIfThereIsNoPlugin) {
               HasSubstr(concat("1 --plugins ", world.path().string(), " (0 files)")));
 }
 
+// A file may have thousands of modules of a type key.
+TEST(UnservedError, NamesAtMostEightModulesThatRequireAKey) {
+  const World world;
+  const auto plugins = set_of(world);
+  Requirement requirement = wanted("cuda", "entry 1");
+  for (int i = 2; i <= 8; ++i) requirement.required_by.push_back(concat("entry ", i));
+  const auto text_of = [&] {
+    return unserved_error(explain(*plugins, {requirement}), "model.so").message;
+  };
+  EXPECT_THAT(text_of(), HasSubstr("entry 7, entry 8: no plugin offers it"));
+
+  requirement.required_by.insert(requirement.required_by.end(), 10000, "entry 9");
+
+  EXPECT_THAT(text_of(), HasSubstr("entry 7, entry 8 and 10000 more: no plugin offers it"));
+  EXPECT_THAT(to_text(explain(*plugins, {requirement})),
+              HasSubstr("entry 7, entry 8 and 10000 more; no candidate"));
+}
+
 TEST(DoctorText, HasOneLineForEachCandidate) {
   World world;
   world.add("a", "good", fake_manifest());
