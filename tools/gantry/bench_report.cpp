@@ -84,7 +84,7 @@ std::string bench_json(const BenchReport& report) {
     json.field("runs", report.steady_ns.size());
     json.field("median_ns", steady.median);
     json.field("p99_ns", steady.p99);
-    json.field("least_ns", steady.min);
+    json.field("min_ns", steady.min);
     json.begin_object("device_median_ns");
     for (const NamedTime& device : report.device_times) json.field(device.name, device.ns);
     json.end();
