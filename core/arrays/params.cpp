@@ -3,9 +3,6 @@
 
 #include <gantry/quoted.hpp>
 
-#include <dmlc/io.h>
-#include <dmlc/memory_io.h>
-
 #include <set>
 
 namespace gantry {
@@ -35,40 +32,6 @@ Result<std::vector<std::string_view>> read_names(ByteReader& in) {
   return names;
 }
 
-Status check(const Param& param) {
-  const ArrayRecord& array = param.array;
-  if (array.dtype.lanes != 1) {
-    return invalid("parameter ", quoted(param.name), ": type is ", dtype_text(array.dtype),
-                   ", several lanes cannot be stored");
-  }
-  if (array.shape.size() > max_array_dimensions) {
-    return invalid("parameter ", quoted(param.name), ": rank is ", array.shape.size(),
-                   ", maximum is ", max_array_dimensions);
-  }
-  const Result<std::uint64_t> size = tensor_bytes(array.shape, array.dtype);
-  if (!size.ok()) return invalid("parameter ", quoted(param.name), ": ", size.error().message);
-  if (*size != array.data.size()) {
-    return invalid("parameter ", quoted(param.name), ": data are ", array.data.size(),
-                   " bytes, dtype and shape require ", *size);
-  }
-  return {};
-}
-
-void write_record(dmlc::Stream& out, const ArrayRecord& array) {
-  out.Write<std::uint64_t>(array_record_magic);
-  out.Write<std::uint64_t>(0);
-  // Device type and id: always the CPU.
-  out.Write<std::int32_t>(1);
-  out.Write<std::int32_t>(0);
-  out.Write<std::int32_t>(static_cast<std::int32_t>(array.shape.size()));
-  out.Write<std::uint8_t>(array.dtype.code);
-  out.Write<std::uint8_t>(array.dtype.bits);
-  out.Write<std::uint16_t>(array.dtype.lanes);
-  for (const std::int64_t extent : array.shape) out.Write<std::int64_t>(extent);
-  out.Write<std::int64_t>(static_cast<std::int64_t>(array.data.size()));
-  if (!array.data.empty()) out.Write(array.data.data(), array.data.size());
-}
-
 }  // namespace
 
 Result<std::vector<Param>> read_params(std::span<const std::uint8_t> bytes) {
@@ -93,26 +56,6 @@ Result<std::vector<Param>> read_params(std::span<const std::uint8_t> bytes) {
   if (!in.at_end())
     return refuse_params(in.offset(), in.left(), " bytes follow the last parameter");
   return params;
-}
-
-Result<std::string> params_bytes(std::span<const Param> params) {
-  std::set<std::string_view> known;
-  for (const Param& param : params) {
-    GANTRY_CHECK(check(param));
-    if (!known.insert(param.name).second) {
-      return invalid("parameter ", quoted(param.name), " occurs twice");
-    }
-  }
-  std::string bytes;
-  dmlc::MemoryStringStream stream(&bytes);
-  dmlc::Stream& out = stream;
-  out.Write<std::uint64_t>(params_magic);
-  out.Write<std::uint64_t>(0);
-  out.Write<std::uint64_t>(params.size());
-  for (const Param& param : params) out.Write(std::string(param.name));
-  out.Write<std::uint64_t>(params.size());
-  for (const Param& param : params) write_record(out, param.array);
-  return bytes;
 }
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes .params files: named parameters, as written by save_params() of the compilers.
+// Reads .params files: named parameters, as written by save_params() of the compilers.
 //
 //   offset 0     u64  magic     0xF7E58D4F05049CB7
 //          8     u64  reserved  0 in every known file; ignored
@@ -12,7 +12,10 @@
 
 #include <gantry/array_record.hpp>
 
-#include <string>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -32,12 +35,5 @@ struct Param {
 // lifetime names and data view `bytes`
 // costs    O(parameters log parameters); does not read the data
 Result<std::vector<Param>> read_params(std::span<const std::uint8_t> bytes);
-
-// Returns the bytes of a file. The same parameters in the same order result in the same bytes.
-//
-// returns  invalid  a name occurs twice, a type has several lanes (the size in a record does not
-//                   count them), the rank is above 32, or the size of data does not match dtype and
-//                   shape
-Result<std::string> params_bytes(std::span<const Param> params);
 
 }  // namespace gantry

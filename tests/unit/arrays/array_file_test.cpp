@@ -2,6 +2,7 @@
 #include "core/arrays/array_file.hpp"
 
 #include "tests/support/array_value.hpp"
+#include "tests/support/params_file.hpp"
 #include "tests/unit/arrays/zip_bytes.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +27,7 @@ const Bytes kData = {1, 2, 3};
 Bytes npy() { return npy_bytes(kByte, kShape, kData).value(); }
 Bytes params(std::string_view name) {
   const Param param{name, {kByte, kShape, kData, 0}};
-  const std::string bytes = params_bytes(std::span(&param, 1)).value();
+  const std::string bytes = test::params_bytes({&param, 1});
   return {bytes.begin(), bytes.end()};
 }
 

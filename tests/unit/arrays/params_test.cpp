@@ -33,10 +33,6 @@ Words two_params() {
   return file;
 }
 
-std::span<const std::uint8_t> as_bytes(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 TEST(Params, ReadsNamesAndArraysInOrder) {
   const Words file = two_params();
 
@@ -109,88 +105,6 @@ TEST(Params, RefuseEveryTruncation) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(read_params(whole.bytes().first(size)).ok()) << "accepted the first " << size;
   }
-}
-
-TEST(Params, WriteTheBytesThatTheyRead) {
-  const Words file = two_params();
-  const auto params = read_params(file.bytes()).value();
-
-  const auto written = params_bytes(params);
-
-  ASSERT_TRUE(written.ok()) << written.error().message;
-  EXPECT_THAT(as_bytes(*written), ::testing::ElementsAreArray(file.bytes()));
-}
-
-TEST(Params, WriteEveryFieldOfARecord) {
-  const std::string data(48, 'x');
-  Param param{"conv.weight", {}};
-  param.array.dtype = {2, 64, 1};
-  param.array.shape = {1, 2, 3};
-  param.array.data = as_bytes(data);
-
-  const auto written = params_bytes({&param, 1}).value();
-  const auto read = read_params(as_bytes(written)).value();
-
-  ASSERT_EQ(read.size(), 1u);
-  EXPECT_EQ(read[0].name, "conv.weight");
-  EXPECT_TRUE(same_dtype(read[0].array.dtype, param.array.dtype));
-  EXPECT_THAT(read[0].array.shape, ElementsAre(1, 2, 3));
-  EXPECT_THAT(read[0].array.data, ::testing::ElementsAreArray(as_bytes(data)));
-}
-
-struct UnwritableParams {
-  const char* name;
-  gantry_dtype dtype;
-  std::vector<std::int64_t> shape;
-  const char* message;
-};
-
-class ParamsAreNotWritten : public ::testing::TestWithParam<UnwritableParams> {};
-
-TEST_P(ParamsAreNotWritten, IfTheyCouldNotBeReadBack) {
-  const std::string data(4, 'x');
-  Param param{"w", {}};
-  param.array.dtype = GetParam().dtype;
-  param.array.shape = GetParam().shape;
-  param.array.data = as_bytes(data);
-
-  const auto written = params_bytes({&param, 1});
-
-  ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().code, Code::invalid);
-  EXPECT_EQ(written.error().message, GetParam().message);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Arrays, ParamsAreNotWritten,
-    ::testing::Values(
-        UnwritableParams{"Lanes",
-                         {1, 8, 4},
-                         {1},
-                         "parameter \"w\": type is uint8x4, several lanes cannot be stored"},
-        UnwritableParams{"Rank",
-                         {1, 8, 1},
-                         std::vector<std::int64_t>(33, 1),
-                         "parameter \"w\": rank is 33, maximum is 32"},
-        UnwritableParams{
-            "Shape", {1, 8, 1}, {-1}, "parameter \"w\": dimension 0 is -1, minimum is 0"},
-        UnwritableParams{"Size",
-                         {1, 8, 1},
-                         {5},
-                         "parameter \"w\": data are 4 bytes, dtype and shape require 5"}),
-    [](const auto& test) { return test.param.name; });
-
-TEST(Params, AreNotWrittenUnderOneNameTwice) {
-  Param param{"w", {}};
-  param.array.dtype = {1, 8, 1};
-  param.array.shape = {0};
-  const Param twice[] = {param, param};
-
-  const auto written = params_bytes(twice);
-
-  ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().code, Code::invalid);
-  EXPECT_EQ(written.error().message, "parameter \"w\" occurs twice");
 }
 
 }  // namespace

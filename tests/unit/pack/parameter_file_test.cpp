@@ -4,6 +4,7 @@
 #include "core/arrays/npz_write.hpp"
 #include "core/arrays/params.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/params_file.hpp"
 #include "tests/unit/arrays/zip_bytes.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
 
@@ -38,7 +39,7 @@ class ParameterFile : public ::testing::Test {
     test::write_file(directory / "z.npz",
                      zip_of({{"m.npy", npy_bytes(int16, shape, data).value(), 8}}));
     const Param param{"m", {int16, shape, data, 0}};
-    test::write_file(directory / "m.params", params_bytes(std::span(&param, 1)).value());
+    test::write_file(directory / "m.params", test::params_bytes({&param, 1}));
     test::write_file(directory / "text", "not an array");
   }
 
