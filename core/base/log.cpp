@@ -27,7 +27,7 @@ std::string_view name_of(LogLevel level) {
 Log::Log(LogLevel level, Sink sink) : level_(level), sink_(std::move(sink)) {}
 
 void Log::write(LogLevel level, std::string_view text) const {
-  if (!wants(level)) return;
+  if (!is_enabled(level)) return;
   if (sink_) {
     sink_(level, text);
     return;

@@ -32,7 +32,7 @@ class Log {
   //          stderr
   explicit Log(LogLevel level = LogLevel::warning, Sink sink = {});
 
-  bool wants(LogLevel level) const { return level <= level_; }
+  bool is_enabled(LogLevel level) const { return level <= level_; }
   void write(LogLevel level, std::string_view text) const;
 
   void warning(std::string_view text) const { write(LogLevel::warning, text); }

@@ -57,7 +57,8 @@ ByteReader code_of(const Entry& entry, const Measured& measured) {
 PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
                                 const PayloadLayouts& layouts) {
   PayloadDetails details;
-  if (entry.is_library() || entry.boundary == Boundary::unknown || !layouts.knows(entry.type_key)) {
+  if (entry.is_library() || entry.boundary == Boundary::unknown ||
+      !layouts.contains(entry.type_key)) {
     return details;
   }
   const auto warn = [&](const Error& error) {

@@ -40,7 +40,7 @@ class EntrySearch {
       std::memcpy(&size, bytes.data() + p, sizeof size);
       if (size == 0 || size > limits::type_key_bytes || size > bytes.size() - p - 8) continue;
       const std::string_view key(reinterpret_cast<const char*>(bytes.data() + p + 8), size);
-      if (key != library_key && !layouts_.knows(key)) continue;
+      if (key != library_key && !layouts_.contains(key)) continue;
       if (!read_entries(ByteReader(bytes.subspan(p), in_.offset() + p), entries)) continue;
       if (found.count++ != 0) {
         found.second = p;

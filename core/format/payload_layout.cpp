@@ -27,7 +27,7 @@ Confidence next_entry(ByteReader in, std::string_view key, const PayloadLayouts&
   if (!next.ok()) return Confidence::none;
   if (*next == key || *next == library_key || *next == tree_key) return Confidence::known_key;
   if (!is_type_key(*next)) return Confidence::none;
-  return layouts.knows(*next) ? Confidence::known_key : Confidence::some_key;
+  return layouts.contains(*next) ? Confidence::known_key : Confidence::some_key;
 }
 
 }  // namespace

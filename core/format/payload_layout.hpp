@@ -117,7 +117,7 @@ class PayloadLayouts {
   // Adds the current alternatives of `key` to `alias`; not_found if `key` has none.
   Status alias(std::string_view alias, std::string_view key);
 
-  bool knows(std::string_view key) const { return !alternatives(key).empty(); }
+  bool contains(std::string_view key) const { return !alternatives(key).empty(); }
   // The layouts of a key; empty for an unknown key.
   std::span<const PayloadLayout> alternatives(std::string_view key) const;
   std::vector<std::string_view> keys() const;

@@ -12,11 +12,11 @@ void add_declared_layouts(std::span<const Candidate> candidates,
       if (!candidate.manifest || candidate.stopped() == usable) continue;
       for (const ManifestKey& key : candidate.manifest->keys) {
         if (!usable && std::binary_search(served.begin(), served.end(), key.key)) continue;
-        if (key.payload && !layouts.knows(key.key)) layouts.add(key.key, *key.payload);
-        if (!layouts.knows(key.key)) continue;
+        if (key.payload && !layouts.contains(key.key)) layouts.add(key.key, *key.payload);
+        if (!layouts.contains(key.key)) continue;
         for (const std::string& alias : key.aliases) {
           // cannot fail: the layout of the key is known
-          if (!layouts.knows(alias)) (void)layouts.alias(alias, key.key);
+          if (!layouts.contains(alias)) (void)layouts.alias(alias, key.key);
         }
       }
     }

@@ -28,7 +28,7 @@ std::mutex& open_mutex() {
 
 std::string last_dlerror() {
   const char* text = dlerror();
-  return text ? text : "the system gives no reason";
+  return text ? text : "the system reports no reason";
 }
 
 // Checks that every imported TVM... name resolves to libgantry_tvm.so and not to a TVM library that

@@ -56,7 +56,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
     const auto known = static_cast<LogLevel>(level < 0                  ? 0
                                              : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
                                                                         : level);
-    if (log.wants(known))
+    if (log.is_enabled(known))
       log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(text_of(text))));
     return {};
   });

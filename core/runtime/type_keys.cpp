@@ -58,9 +58,9 @@ Status TypeKeys::check_served(const RuntimeState& state,
                               const std::vector<TypeKey*>& wanted) const {
   std::vector<Requirement> requirements;
   for (const TypeKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
-  const Explanation told = explain(*state.plugins, requirements);
-  if (told.all_served()) return {};
-  return unserved_error(told, file_name_);
+  const Explanation explanation = explain(*state.plugins, requirements);
+  if (explanation.all_served()) return {};
+  return unserved_error(explanation, file_name_);
 }
 
 Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {

@@ -22,7 +22,7 @@ struct Plugin {
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 
-  explicit Plugin(Host lent) : host(lent), gpus(lent) {}
+  explicit Plugin(Host given) : host(given), gpus(given) {}
 
   Host host;
   cuda::Devices gpus;

@@ -19,7 +19,7 @@ struct Plugin {
                                            .license = "Apache-2.0"};
   using Loaders = Types<Factory>;
 
-  explicit Plugin(Host lent) : host(lent) {}
+  explicit Plugin(Host given) : host(given) {}
 
   Host host;
 };

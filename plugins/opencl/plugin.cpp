@@ -16,8 +16,9 @@ DiskCache::Options cache_options(Host host) {
 
 }  // namespace
 
-Plugin::Plugin(Host lent)
-    : host(lent), programs(lent, driver, cache_options(lent), lent.option_text("build_options")) {}
+Plugin::Plugin(Host given)
+    : host(given),
+      programs(given, driver, cache_options(given), given.option_text("build_options")) {}
 
 }  // namespace gantry::opencl
 

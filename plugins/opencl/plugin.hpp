@@ -22,7 +22,7 @@ struct Plugin {
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 
-  explicit Plugin(Host lent);
+  explicit Plugin(Host given);
 
   Host host;
   Driver driver;

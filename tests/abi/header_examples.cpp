@@ -254,7 +254,7 @@ class Plugin {
   using Loaders = gantry::Types<Module>;
   using Devices = gantry::Types<Device>;
 
-  explicit Plugin(gantry::Host lent) : host(lent) {}
+  explicit Plugin(gantry::Host given) : host(given) {}
   gantry::Host host;
 };
 

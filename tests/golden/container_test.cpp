@@ -479,7 +479,7 @@ struct Damaged {
     const PayloadDetails details = describe_payload(entry, facts, layouts());
     const bool described = !details.root.children.empty() || !details.warnings.empty();
     const bool describable = !entry.payload.empty() && entry.boundary != Boundary::unknown &&
-                             layouts().knows(entry.type_key);
+                             layouts().contains(entry.type_key);
     if (described != describable) ADD_FAILURE() << entry.type_key << ": described is " << described;
   }
 

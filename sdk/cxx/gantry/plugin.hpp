@@ -9,7 +9,7 @@
 //       using Loaders = gantry::Types<Module>;       // optional; see loader.hpp
 //       using Devices = gantry::Types<Device>;       // optional; see device.hpp
 //
-//       explicit Plugin(gantry::Host lent) : host(lent) {}
+//       explicit Plugin(gantry::Host given) : host(given) {}
 //       gantry::Host host;
 //     };
 //     GANTRY_PLUGIN(Plugin)

@@ -62,7 +62,7 @@ struct Plugin {
                                                    .license = "Apache-2.0"};
   using Loaders = gantry::Types<Module>;
 
-  explicit Plugin(gantry::Host lent) : host(lent) {}
+  explicit Plugin(gantry::Host given) : host(given) {}
   gantry::Host host;
 };
 

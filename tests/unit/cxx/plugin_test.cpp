@@ -73,7 +73,7 @@ struct Toy {
   static constexpr PluginIdentity identity{.id = "test.toy", .version = "3.2.1"};
   using Loaders = Types<ToyModule>;
 
-  explicit Toy(Host lent) : host(lent) {}
+  explicit Toy(Host given) : host(given) {}
   Result<Value> answer(const Call&) { return Value::adopt(int_value(42)); }
   static auto functions() { return std::array{method<&Toy::answer, "toy.answer()">}; }
 

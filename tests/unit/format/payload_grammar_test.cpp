@@ -121,9 +121,9 @@ TEST(PayloadLayouts, ContainAnAddedLayout) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse({"str", "bytes"}));
 
-  EXPECT_TRUE(layouts.knows("acme.npu"));
+  EXPECT_TRUE(layouts.contains("acme.npu"));
   EXPECT_EQ(layouts.alternatives("acme.npu").size(), 1u);
-  EXPECT_FALSE(layouts.knows("acme"));
+  EXPECT_FALSE(layouts.contains("acme"));
   EXPECT_THAT(layouts.alternatives("acme"), IsEmpty());
 }
 
@@ -204,9 +204,9 @@ TEST(PayloadLayouts, ContainEveryKeyOfTheFormatPage) {
                           "aocl",
                           "aocl_sw_emu",
                           "sdaccel"}) {
-    EXPECT_TRUE(layouts.knows(key)) << key;
+    EXPECT_TRUE(layouts.contains(key)) << key;
   }
-  EXPECT_FALSE(layouts.knows("_lib"));
+  EXPECT_FALSE(layouts.contains("_lib"));
 }
 
 }  // namespace

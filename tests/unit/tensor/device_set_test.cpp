@@ -162,10 +162,10 @@ TEST(DeviceSet, LendsDevicesThatKeepTheOwnerAlive) {
   const std::weak_ptr<DeviceSet> watched = owner;
 
   const auto plain = owner->get(kCpu).value();
-  auto lent = owner->lend(kCpu).value();
+  auto given = owner->lend(kCpu).value();
   owner.reset();
   EXPECT_FALSE(watched.expired());
-  lent.reset();
+  given.reset();
 
   EXPECT_TRUE(watched.expired());
   EXPECT_EQ(plain->name, "cpu");
