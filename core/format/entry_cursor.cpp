@@ -43,10 +43,11 @@ Result<bool> EntryCursor::next() {
     const auto key = in_.read_string("type key");
     // The name of the field is only built for an error.
     if (!key.ok()) {
-      return std::move(in_.read_string(concat("type key of entry ", read_).c_str())).failure();
+      return std::move(in_.read_string(concat("type key of entry ", index()).c_str())).failure();
     }
     // Many entries have the same key as the previous one, which is valid.
-    if (*key != key_ || key->empty()) GANTRY_CHECK(check_type_key(*key, key_at, read_));
+    if ((*key != key_ || key->empty()) && !is_type_key(*key))
+      return type_key_error(*key, key_at, index());
     key_ = *key;
     if (key_ == library_key) {
       add({key_, in_.offset(), {}, Boundary::exact});
@@ -106,8 +107,8 @@ Result<bool> EntryCursor::read_measured() {
     return true;
   }
   if (measured.error().code == Code::not_found) return false;
-  return std::move(measured).failure().at("while reading entry ", read_, " ", quoted(key_), " at ",
-                                          Hex{in_.offset()});
+  return std::move(measured).failure().at("while reading entry ", index(), " ", quoted(key_),
+                                          " at ", Hex{in_.offset()});
 }
 
 Status EntryCursor::accept(std::uint64_t size) {
@@ -138,11 +139,18 @@ Status EntryCursor::find_tree_at_end() {
   return {};
 }
 
+std::uint64_t EntryCursor::index() {
+  if (layout_ == ContainerLayout::two || modules_.library_count != 0) return read_;
+  if (!is_searched_) tree_ = find_tree(in_, *count_ - 1);
+  is_searched_ = true;
+  return module_index();
+}
+
 void EntryCursor::recover() {
   const std::uint64_t modules = *count_ - (tree_ ? 1 : 0);
   const std::uint64_t size = tree_ ? tree_->at - in_.offset() : in_.left();
-  RecoveredEntries found = recover_entries(ByteReader(in_.peek(size), in_.offset()), key_, read_,
-                                           modules - read_ - 1, *layouts_, tags_);
+  RecoveredEntries found = recover_entries(ByteReader(in_.peek(size), in_.offset()), key_,
+                                           module_index(), modules - read_ - 1, *layouts_, tags_);
   for (const Entry& entry : found.entries) add(entry);
   modules_.warnings.push_back(std::move(found.warning));
   if (tree_) modules_.tree = std::move(tree_->tree);

@@ -92,6 +92,9 @@ class EntryCursor {
   void recover();
   void add(const Entry& entry);
   Failure tree_missing() const;
+  // Returns the module index of the entry that is being read, for errors. In a container without a
+  // tree, module 0 is the library and the first entry is module 1.
+  std::uint64_t index();
 
   ByteReader in_;
   // offset of the count or, in layout two, of the tree

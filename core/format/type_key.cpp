@@ -14,8 +14,7 @@ bool is_type_key(std::string_view key) {
          std::all_of(key.begin(), key.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 
-Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry) {
-  if (is_type_key(key)) return {};
+Failure type_key_error(std::string_view key, std::uint64_t offset, std::uint64_t entry) {
   const auto refusal = [&](const auto&... parts) {
     return malformed(offset, "type key of entry ", entry, parts...).with_reason("BLOB_KEY");
   };

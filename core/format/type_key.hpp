@@ -18,11 +18,10 @@ inline constexpr std::string_view tree_key = "_import_tree";
 
 // True for 1 to 256 printable ASCII characters.
 bool is_type_key(std::string_view key);
-// Checks a type key.
+// Returns the error of a text for which is_type_key() is false: malformed, reason BLOB_KEY.
 //
-// offset   offset of the key's length, for the error
-// entry    index of the entry, for the error
-// returns  malformed, reason BLOB_KEY
-Status check_type_key(std::string_view key, std::uint64_t offset, std::uint64_t entry);
+// offset   offset of the key's length
+// entry    index of the entry
+Failure type_key_error(std::string_view key, std::uint64_t offset, std::uint64_t entry);
 
 }  // namespace gantry
