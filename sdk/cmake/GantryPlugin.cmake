@@ -76,10 +76,15 @@ function(gantry_add_plugin name)
   if(NOT GANTRY_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()
-  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
-  configure_file("${plugin_MANIFEST}" "${directory}/${name}.yaml" @ONLY)
+  # The manifest is placed beside the library when the library is built: a host that finds a manifest
+  # without a library reports a broken plugin.
+  set(manifest "${CMAKE_CURRENT_BINARY_DIR}/${name}.yaml")
+  configure_file("${plugin_MANIFEST}" "${manifest}" @ONLY)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports};${manifest}")
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
     install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name})
-    install(FILES "${directory}/${name}.yaml" DESTINATION share/gantry/plugins.d/${name})
+    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name})
   endif()
 endfunction()

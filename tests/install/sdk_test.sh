@@ -26,6 +26,7 @@ quietly() {
 build_plugin() {
   cp -r "$1/share/gantry/sdk/$2" "$work/$3"
   quietly "$work/$3.log" cmake -S "$work/$3" -B "$work/$3/build" -DCMAKE_PREFIX_PATH="$1"
+  [ -z "$(find "$work/$3/build/share" -name '*.yaml' 2>/dev/null)" ] || fail "a manifest of $2 is written before its library"
   quietly "$work/$3.log" cmake --build "$work/$3/build"
 }
 
