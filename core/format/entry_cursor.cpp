@@ -58,7 +58,7 @@ Result<bool> EntryCursor::next() {
     } else {
       GANTRY_TRY(const bool is_measured, read_measured());
       if (is_measured) continue;
-      GANTRY_CHECK(find_tree_at_end());
+      GANTRY_CHECK(check_tree_at_end());
       is_pending_ = true;
       return true;
     }
@@ -124,11 +124,15 @@ Status EntryCursor::accept(std::uint64_t size) {
 }
 
 // Searches the tree, which is at the end of the container if there is one.
-Status EntryCursor::find_tree_at_end() {
+void EntryCursor::search_tree() {
   // The caller may have accepted a part of the tree as payload.
   const bool is_passed = tree_ && tree_->at < in_.offset();
   if (!is_searched_ || is_passed) tree_ = find_tree(in_, *count_ - 1);
   is_searched_ = true;
+}
+
+Status EntryCursor::check_tree_at_end() {
+  search_tree();
   if (!tree_ && modules_.library_count != 0) return tree_missing();
   if (tree_ && read_ + 1 == *count_) {
     // The entry count includes the tree, so there is no room for another entry before it.
@@ -141,8 +145,7 @@ Status EntryCursor::find_tree_at_end() {
 
 std::uint64_t EntryCursor::index() {
   if (layout_ == ContainerLayout::two || modules_.library_count != 0) return read_;
-  if (!is_searched_) tree_ = find_tree(in_, *count_ - 1);
-  is_searched_ = true;
+  search_tree();
   return module_index();
 }
 

@@ -88,7 +88,8 @@ class EntryCursor {
   Status read_sized();
   Status read_tree(std::uint64_t key_at);
   Result<bool> read_measured();
-  Status find_tree_at_end();
+  void search_tree();
+  Status check_tree_at_end();
   void recover();
   void add(const Entry& entry);
   Failure tree_missing() const;
