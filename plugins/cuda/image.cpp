@@ -3,6 +3,7 @@
 
 #include "code_formats.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -45,12 +46,7 @@ std::string architecture_text(Architecture architecture, char variant) {
 }
 
 std::string Image::text() const {
-  std::string text;
-  constexpr std::size_t max = 12;
-  for (std::size_t i = 0; i < parts.size() && i < max; ++i) {
-    text.append(i == 0 ? "" : ", ").append(part_text(parts[i]));
-  }
-  if (parts.size() > max) text.append(concat(" and ", parts.size() - max, " more"));
+  const std::string text = join(parts, ", ", part_text, 12);
   if (kind != Kind::fatbin) return text;
   return parts.empty() ? "fatbin without code" : concat("fatbin with ", text);
 }

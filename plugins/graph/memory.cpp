@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -68,11 +69,11 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
                  host_.device_type_in(source.node, static_cast<std::int32_t>(number)));
       const auto found = std::ranges::find(devices, type, &gantry_device_id::type);
       if (found == devices.end()) {
-        std::string given;
-        for (const gantry_device_id device : devices)
-          given += concat(given.empty() ? "" : ", ", device.type, ":", device.index);
+        const auto text_of = [](gantry_device_id device) {
+          return concat(device.type, ":", device.index);
+        };
         return invalid("graph requires a device of type ", type, " for entry ", e,
-                       ", devices given are ", given)
+                       ", devices given are ", join(devices, ", ", text_of))
             .with_reason("DEVICE");
       }
       last_number = number;

@@ -57,9 +57,7 @@ std::string index_text(std::uint64_t element, std::span<const std::int64_t> shap
     index[i] = element % static_cast<std::uint64_t>(shape[i]);
     element /= static_cast<std::uint64_t>(shape[i]);
   }
-  std::string text = "[";
-  for (std::size_t i = 0; i < index.size(); ++i) text += concat(i == 0 ? "" : ", ", index[i]);
-  return text + "]";
+  return concat("[", join(index), "]");
 }
 
 std::string short_number(long double value) {
