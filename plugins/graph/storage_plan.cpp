@@ -49,7 +49,7 @@ Result<std::vector<std::uint32_t>> plan_slots(const Graph& graph,
 
 // Merges two values. The entries of the smaller one move, so that merging all entries costs at most
 // O(entries log entries); the smaller value becomes empty.
-void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
+void merge(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
   if (a == b) return;
   if (plan.values[a].entries.size() < plan.values[b].entries.size()) std::swap(a, b);
   StoredValue& into = plan.values[a];
@@ -64,17 +64,17 @@ void join(StoragePlan& plan, std::uint32_t a, std::uint32_t b) {
 //
 // output_in [in,out]  indexed by slot: the first output in the slot; all none before and after
 // costs     one merge for each input and output
-void join_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const GraphNode& node,
-                  std::vector<std::uint32_t>& output_in) {
+void merge_reshape(StoragePlan& plan, std::span<const std::uint32_t> slot_of, const GraphNode& node,
+                   std::vector<std::uint32_t>& output_in) {
   const auto slot_of_output = [&](std::uint32_t i) { return slot_of[node.first_entry + i]; };
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     std::uint32_t& first = output_in[slot_of_output(i)];
     if (first == none) first = node.first_entry + i;
-    join(plan, plan.value_of[first], plan.value_of[node.first_entry + i]);
+    merge(plan, plan.value_of[first], plan.value_of[node.first_entry + i]);
   }
   for (const std::uint32_t input : node.inputs) {
     const std::uint32_t output = output_in[slot_of[input]];
-    if (output != none) join(plan, plan.value_of[input], plan.value_of[output]);
+    if (output != none) merge(plan, plan.value_of[input], plan.value_of[output]);
   }
   for (std::uint32_t i = 0; i < node.output_count; ++i) output_in[slot_of_output(i)] = none;
 }
@@ -96,7 +96,7 @@ Result<StoragePlan> plan_storage(const Graph& graph, std::span<const gantry_devi
       if (node.kind == GraphNodeKind::call || node.kind == GraphNodeKind::copy)
         plan.slots[slot_of[e]].written = true;
     }
-    if (node.kind == GraphNodeKind::nop) join_reshape(plan, slot_of, node, output_in);
+    if (node.kind == GraphNodeKind::nop) merge_reshape(plan, slot_of, node, output_in);
   }
   return plan;
 }
