@@ -2,14 +2,14 @@
 # Tests that run the built command-line program and check its output.
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
-  gantry_add_test(cli_inspect LABEL golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_status LABEL cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_run LABEL golden SOURCES cli_run_test.cpp
+  gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
-  gantry_add_test(cli_model LABEL cli SOURCES cli_model_test.cpp
+  gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays)
-  gantry_add_test(cli_options LABEL cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_plugins LABEL cli SOURCES cli_plugins_test.cpp
+  gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   foreach(program cli_inspect cli_status cli_run cli_model cli_options cli_plugins)
     add_dependencies(${program} gantry_cli)
@@ -18,7 +18,7 @@ if(TARGET gantry_cli)
     add_dependencies(${program} gantry_plugin_graph gantry_tvm)
   endforeach()
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
-    gantry_add_test(cli_device LABEL golden DRIVERS SOURCES cli_device_test.cpp
+    gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
     foreach(device opencl vulkan)
