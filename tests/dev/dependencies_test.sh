@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs a copy of tools/dev/install-dependencies with programs that stand for Debian's package manager,
+# sleep and Python.
+#
+# usage: dependencies_test.sh DIRECTORY_OF_SCRIPTS
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/tools/dev" "$work/bin" "$work/cuda" "$work/no_cuda"
+cp "$1/install-dependencies" "$1/fetch-cuda-header" "$work/tools/dev"
+touch "$work/cuda/cuda.h"
+fail() {
+  echo "dependencies: FAILED: $*" >&2
+  cat "$work/out" "$work/calls" >&2
+  exit 1
+}
+program() {
+  { echo '#!/bin/sh'; cat; } >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+# run STATUS ARGUMENT...: the programs' calls are in $work/calls, the output in $work/out.
+run() {
+  expected=$1
+  shift
+  : >"$work/calls"
+  status=0
+  PATH="$work/bin:$PATH" WORK="$work" CUDA_INCLUDES="$includes" \
+    "$work/tools/dev/install-dependencies" "$@" >"$work/out" 2>&1 || status=$?
+  [ "$status" = "$expected" ] || fail "status is $status, expected $expected"
+}
+includes=$work/cuda
+program id <<'E1'
+echo 0
+E1
+program sleep <<'E1'
+echo "sleep $*" >>"$WORK/calls"
+E1
+program python3 <<'E1'
+echo "a long explanation of pip" >&2
+exit 1
+E1
+program dpkg-query <<'E1'
+for package; do :; done
+if [ "$package" = cmake ] || [ "$package" = clang-format ]; then exit 1; fi
+printf installed
+E1
+
+program apt-get <<'E1'
+echo "apt-get $*" >>"$WORK/calls"
+E1
+run 0
+grep -q '^apt-get update' "$work/calls" || fail "the package lists are not updated"
+grep -q '^apt-get install .* cmake clang-format$' "$work/calls" || fail "the missing packages are not installed"
+run 0 build
+grep -q '^apt-get install .* cmake$' "$work/calls" || fail "build installs what only the tests require"
+
+# The first two calls find the lock held.
+program apt-get <<'E1'
+echo "apt-get $*" >>"$WORK/calls"
+[ "$(grep -c apt-get "$WORK/calls")" -gt 2 ] || {
+  echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt)" >&2
+  exit 100
+}
+E1
+run 0
+[ "$(grep -c '^sleep' "$work/calls")" = 2 ] || fail "a held lock is not waited for"
+[ "$(grep -c 'waiting for the lock' "$work/out")" = 1 ] || fail "waiting is not reported in one line"
+grep -q '^apt-get install' "$work/calls" || fail "nothing is installed after the lock was released"
+
+# The lock is held for ever.
+program apt-get <<'E1'
+echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt)" >&2
+exit 100
+E1
+run 1
+grep -q 'held by process 1' "$work/out" || fail "the holder of the lock is not reported"
+
+# Any other failure ends the script.
+program apt-get <<'E1'
+echo "E: Unable to locate package cmake" >&2
+exit 100
+E1
+run 1
+grep -q sleep "$work/calls" && fail "a failure without a lock is repeated"
+grep -q 'Unable to locate package cmake' "$work/out" || fail "the failure is not reported"
+
+# No toolkit, no network: one line.
+program dpkg-query <<'E1'
+printf installed
+E1
+includes=$work/no_cuda
+run 0
+[ "$(wc -l <"$work/out")" = 1 ] || fail "an absent cuda.h is not one line"
+grep -q 'the CUDA plugin is left out of the build' "$work/out" || fail "the line about cuda.h is missing"
+includes=$work/cuda
+run 0
+[ ! -s "$work/out" ] || fail "a host with everything installed gets output"
+echo "dependencies: passed"
