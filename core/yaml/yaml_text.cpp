@@ -9,35 +9,48 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <sstream>
-#include <unordered_map>
 
 namespace gantry {
 namespace {
 
-// Converts offsets to lines and columns; each costs O(log lines + line length).
+// Converts offsets to lines and columns; each costs O(log lines).
 class Lines {
  public:
-  explicit Lines(std::string_view text) : text_(text), starts_{0} {
+  explicit Lines(std::string_view text) : text_(text), starts_{0}, characters_{0} {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+    for (std::size_t i = stride; i <= text.size(); i += stride) {
+      characters_.push_back(characters_.back() + count(i - stride, i));
     }
   }
   YamlLocation location(std::size_t offset) const {
     offset = std::min(offset, text_.size());
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
-    const std::size_t start = *(after - 1);
-    const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-    const std::string_view before = text_.substr(start, offset - start);
-    return {static_cast<std::uint32_t>(after - starts_.begin()),
-            static_cast<std::uint32_t>(1 + std::count_if(before.begin(), before.end(), is_first)),
-            offset};
+    const std::uint32_t column = characters_before(offset) - characters_before(*(after - 1)) + 1;
+    return {static_cast<std::uint32_t>(after - starts_.begin()), column, offset};
   }
 
  private:
+  static constexpr std::size_t stride = 64;
+
+  // Returns how many characters begin at `from` or later and before `to`.
+  std::uint32_t count(std::size_t from, std::size_t to) const {
+    const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+    const std::string_view part = text_.substr(from, to - from);
+    return static_cast<std::uint32_t>(std::count_if(part.begin(), part.end(), is_first));
+  }
+  std::uint32_t characters_before(std::size_t offset) const {
+    return characters_[offset / stride] + count(offset / stride * stride, offset);
+  }
+
   std::string_view text_;
   std::vector<std::size_t> starts_;
+  // characters_before() of each multiple of the stride
+  std::vector<std::uint32_t> characters_;
 };
 
 // Checks that must precede yaml-cpp, which accepts invalid UTF-8, detects UTF-16 by NUL bytes, and
@@ -125,11 +138,11 @@ class Builder final : public YAML::EventHandler {
  private:
   struct Frame {
     YamlValue value;
-    std::string path;
     // map: the key whose value comes next
     std::optional<std::string> key;
     YamlLocation key_location;
-    std::unordered_map<std::string, std::uint32_t> key_lines;
+    // A tree, because a file can choose keys that have the same hash.
+    std::map<std::string, std::uint32_t> key_lines;
   };
 
   template <class... Parts>
@@ -145,12 +158,18 @@ class Builder final : public YAML::EventHandler {
     const auto at = static_cast<std::size_t>(mark.pos);
     return mark.pos >= 0 && at < text_.size() ? text_[at] : '\0';
   }
-  // The path of the next value.
+  // The path of the next value. Computed for errors only, because a file can have many values with
+  // a long path.
   std::string here() const {
-    if (frames_.empty()) return "";
-    const Frame& top = frames_.back();
-    if (top.value.kind == YamlKind::list) return yaml_path(top.path, top.value.items.size());
-    return top.key ? yaml_path(top.path, *top.key) : top.path;
+    std::string path;
+    for (const Frame& frame : frames_) {
+      if (frame.value.kind == YamlKind::list) {
+        path = yaml_path(path, frame.value.items.size());
+      } else if (frame.key) {
+        path = yaml_path(path, *frame.key);
+      }
+    }
+    return path;
   }
 
   // A node's mark is at its first token, which is its anchor or tag if it has one.
@@ -175,7 +194,6 @@ class Builder final : public YAML::EventHandler {
     Frame frame;
     frame.value.kind = kind;
     frame.value.location = location(mark);
-    frame.path = here();
     frames_.push_back(std::move(frame));
   }
   void close() {
@@ -203,13 +221,13 @@ class Builder final : public YAML::EventHandler {
     }
   }
   void add_key(Frame& top, YamlValue key) {
-    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.location, top.path, "key is empty");
+    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.location, here(), "key is empty");
     if (key.text == "<<" && !key.quoted) {
-      refuse("YAML_ALIAS", key.location, top.path, "merge key is not supported, repeat the keys");
+      refuse("YAML_ALIAS", key.location, here(), "merge key is not supported, repeat the keys");
     }
     const auto [at, added] = top.key_lines.emplace(key.text, key.location.line);
     if (!added) {
-      refuse("YAML_DUPLICATE_KEY", key.location, yaml_path(top.path, key.text), "key \"", key.text,
+      refuse("YAML_DUPLICATE_KEY", key.location, yaml_path(here(), key.text), "key \"", key.text,
              "\" is repeated, first in line ", at->second);
     }
     top.key = std::move(key.text);

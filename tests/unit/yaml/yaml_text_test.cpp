@@ -62,6 +62,28 @@ TEST(YamlText, CountsColumnsInCharactersAndOffsetsInBytes) {
   EXPECT_EQ(document->root.entries[0].value.location.offset, 7u);
 }
 
+// Around each multiple of the stride at which the parser stores a number of characters.
+TEST(YamlText, CountsColumnsOfLongLines) {
+  std::string text = "[";
+  for (int i = 0; i < 100; ++i) text += "\xc3\xa9, ";
+  text += "\n";
+  for (int i = 0; i < 100; ++i) text += "\xe2\x82\xac, ";
+  text += "x]";
+
+  const Result<YamlDocument> document = parse(text);
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  const std::vector<YamlValue>& items = document->root.items;
+  ASSERT_EQ(items.size(), 201u);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(items[i].location.column, 2 + 3 * i);
+    EXPECT_EQ(items[i].location.offset, 1 + 4 * i);
+    EXPECT_EQ(items[100 + i].location.line, 2u);
+    EXPECT_EQ(items[100 + i].location.column, 1 + 3 * i);
+  }
+  EXPECT_EQ(items[200].location.column, 301u);
+}
+
 TEST(YamlText, GivesAnEmptyValueTheLocationOfItsKey) {
   const Result<YamlDocument> document = parse("first:\nsecond: x\n");
 
