@@ -6,7 +6,8 @@
 
 #include <gantry/join.hpp>
 
-#include <algorithm>
+#include <map>
+#include <set>
 
 namespace gantry {
 namespace {
@@ -29,7 +30,8 @@ struct Text {
   Failure refuse(std::string_view problem) const { return refuse(problem, "", ""); }
 };
 
-Result<std::string> expand_name(std::string_view name, const Text& text, const Manifest& manifest,
+Result<std::string> expand_name(std::string_view name, const Text& text,
+                                const std::set<std::string_view>& allowed,
                                 const ConfigLocations& locations) {
   if (name == "manifest_dir") return locations.manifest_dir;
   if (name == "library_dir") return locations.library_dir;
@@ -41,8 +43,7 @@ Result<std::string> expand_name(std::string_view name, const Text& text, const M
   const std::string_view rest = name.substr(4);
   const std::size_t dash = rest.find(":-");
   const std::string variable(rest.substr(0, dash));
-  const auto& allowed = manifest.env_allow;
-  if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end()) {
+  if (!allowed.contains(variable)) {
     return text.refuse("requires ", concat("the environment variable ", variable),
                        "an environment variable", ", which is not listed in env_allow");
   }
@@ -53,7 +54,8 @@ Result<std::string> expand_name(std::string_view name, const Text& text, const M
   return text.refuse(concat("requires the environment variable ", variable, ", which is not set"));
 }
 
-Result<std::string> expand(const Text& value, const Manifest& manifest,
+// allowed  [in]   environment variables that the value may name
+Result<std::string> expand(const Text& value, const std::set<std::string_view>& allowed,
                            const ConfigLocations& locations) {
   const std::string_view text = value.whole;
   std::string out;
@@ -72,18 +74,11 @@ Result<std::string> expand(const Text& value, const Manifest& manifest,
     if (end == std::string_view::npos) return value.refuse("contains ${ without }");
     const std::string_view name = text.substr(dollar + 2, end - dollar - 2);
     if (name.find('$') != std::string_view::npos) return value.refuse("contains ${ inside ${");
-    GANTRY_TRY(const std::string expanded, expand_name(name, value, manifest, locations));
+    GANTRY_TRY(const std::string expanded, expand_name(name, value, allowed, locations));
     out += expanded;
     at = end + 1;
   }
   return out;
-}
-
-const ConfigOption* find_option(const Manifest& manifest, std::string_view key) {
-  for (const ConfigOption& option : manifest.config_schema) {
-    if (option.name == key) return &option;
-  }
-  return nullptr;
 }
 
 Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::string_view source) {
@@ -99,7 +94,11 @@ class Resolver {
  public:
   Resolver(const Manifest& manifest, const ConfigLocations& locations,
            std::vector<std::string>& warnings)
-      : manifest_(manifest), locations_(locations), warnings_(warnings) {}
+      : manifest_(manifest), locations_(locations), warnings_(warnings) {
+    for (const ConfigOption& option : manifest.config_schema) {
+      options_.emplace(option.name, &option);
+    }
+  }
 
   void add_defaults() {
     for (const ConfigOption& option : manifest_.config_schema) {
@@ -109,10 +108,10 @@ class Resolver {
 
   Status add(const ConfigLayer& layer, bool may_bring_keys) {
     for (const ConfigText& text : layer.values) {
-      const ConfigOption* option = find_option(manifest_, text.key);
+      const ConfigOption* option = find_option(text.key);
       if (!option && !manifest_.config_schema.empty())
         return unknown_key(manifest_, text, layer.source);
-      if (!option && !may_bring_keys && !find(text.key)) {
+      if (!option && !may_bring_keys && !index_.contains(text.key)) {
         warnings_.push_back(concat(layer.source, ": plugin ", manifest_.id,
                                    " declares no option \"", text.key, "\""));
       }
@@ -127,11 +126,13 @@ class Resolver {
   // Expands the resolved values only: an overridden value may name a variable that is not set.
   // Choices are not expanded.
   Result<std::vector<ConfigValue>> expand_all() {
+    const std::set<std::string_view> allowed(manifest_.env_allow.begin(),
+                                             manifest_.env_allow.end());
     for (ConfigValue& value : values_) {
-      const ConfigOption* option = find_option(manifest_, value.key);
+      const ConfigOption* option = find_option(value.key);
       auto* text = std::get_if<std::string>(&value.value);
       if (!text || (option && option->type == OptionType::choice)) continue;
-      Result<std::string> expanded = expand({*text, value.secret}, manifest_, locations_);
+      Result<std::string> expanded = expand({*text, value.secret}, allowed, locations_);
       if (!expanded.ok()) return location(std::move(expanded).error(), value.source, value.key);
       *text = std::move(*expanded);
     }
@@ -144,22 +145,24 @@ class Resolver {
         concat(source, ": option \"", key, "\" of plugin ", manifest_.id, ": ", error.message);
     return error;
   }
-  ConfigValue* find(std::string_view key) {
-    const auto at = std::find_if(values_.begin(), values_.end(),
-                                 [&](const ConfigValue& v) { return v.key == key; });
-    return at == values_.end() ? nullptr : &*at;
+  const ConfigOption* find_option(std::string_view key) const {
+    const auto found = options_.find(key);
+    return found == options_.end() ? nullptr : found->second;
   }
   void set(const std::string& key, ConfigScalar value, const std::string& source,
            const ConfigOption* option) {
-    ConfigValue* at = find(key);
-    if (!at) at = &values_.emplace_back();
-    *at = {key, std::move(value), source, option && option->secret, option && option->live};
+    const std::size_t at = index_.try_emplace(key, values_.size()).first->second;
+    if (at == values_.size()) values_.emplace_back();
+    values_[at] = {key, std::move(value), source, option && option->secret, option && option->live};
   }
 
   const Manifest& manifest_;
   const ConfigLocations& locations_;
   std::vector<std::string>& warnings_;
+  std::map<std::string_view, const ConfigOption*> options_;
   std::vector<ConfigValue> values_;
+  // by key, into values_
+  std::map<std::string, std::size_t> index_;
 };
 
 }  // namespace

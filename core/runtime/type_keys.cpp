@@ -5,7 +5,7 @@
 
 #include <gantry/join.hpp>
 
-#include <unordered_map>
+#include <map>
 
 namespace gantry {
 namespace {
@@ -34,10 +34,11 @@ Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
   return requirement;
 }
 
-// A file has few keys but may have thousands of modules.
+// A file has few keys but may have thousands of modules. The keys are in a tree, because a file can
+// choose keys that have the same hash.
 TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
   const Container& container = artifact.container;
-  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  std::map<std::string_view, std::uint32_t> numbers;
   key_of_.reserve(container.entries.size());
   for (std::size_t i = 0; i < container.entries.size(); ++i) {
     const std::string_view name = container.entries[i].type_key;
