@@ -89,8 +89,9 @@ const int hooks_installed = __sanitizer_install_malloc_and_free_hooks(
 }  // namespace
 
 Budget::Budget(std::size_t input_bytes, const Cost& cost) : begun_at_(thread_nanoseconds()) {
-  const auto mebibytes = static_cast<std::int64_t>((input_bytes >> 20) + 1);
-  max_nanoseconds_ = cost.milliseconds * 1'000'000 * mebibytes * slower_by;
+  const auto bytes = static_cast<std::int64_t>(input_bytes);
+  max_nanoseconds_ =
+      (cost.nanoseconds_per_input_byte * bytes + cost.nanoseconds_for_free) * slower_by;
   account = {
       true, 0, 0,
       static_cast<std::int64_t>(cost.bytes_per_input_byte * static_cast<double>(input_bytes)) +

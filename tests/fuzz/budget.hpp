@@ -19,9 +19,10 @@ namespace gantry::fuzz {
 struct Cost {
   double bytes_per_input_byte = 8;
   std::size_t bytes_for_free = std::size_t{1} << 20;
-  // Processor time of the thread for an input of up to 1 MiB; multiplied for instrumented code, see
-  // budget.cpp.
-  std::int64_t milliseconds = 100;
+  // Processor time of the thread; multiplied for instrumented code, see budget.cpp. Readers take 1
+  // to 50 ns per byte of a binary file, and up to 1,000 ns per byte of a text.
+  std::int64_t nanoseconds_per_input_byte = 250;
+  std::int64_t nanoseconds_for_free = 5'000'000;
 };
 
 class Budget {

@@ -39,7 +39,7 @@ void resolve(const Manifest& manifest, std::size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Manifest base = read_manifest(right, "/m/fake.yaml").value();
   // As config_fuzz.cpp.
-  const Budget budget(size, {.bytes_per_input_byte = 512});
+  const Budget budget(size, {.bytes_per_input_byte = 512, .nanoseconds_per_input_byte = 1500});
   const std::string_view text = text_of(data, size);
   const auto manifest = read_manifest(text, "/m/fake.yaml");
   if (manifest.ok()) {

@@ -23,6 +23,8 @@ using namespace gantry::fuzz;
 namespace {
 
 constexpr std::uint64_t max_unpacked = 1 << 20;
+// check_written() parses the archive once for each array.
+constexpr std::size_t max_written = 256;
 
 // A temporary directory for the lifetime of the program: the writer requires a path.
 class Directory {
@@ -101,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   {
     // In addition to the directory: all members, and one more while it is unpacked.
     const Budget budget(size, {.bytes_for_free = (std::size_t{1} << 20) + 2 * max_unpacked});
-    const auto reader = NpzReader::over({data, size}, {.members = 256, .bytes = max_unpacked});
+    const auto reader = NpzReader::over({data, size}, {.bytes = max_unpacked});
     if (!reader.ok()) return expect_refusal(reader.error(), size);
     std::uint64_t bytes = 0;
     for (const ZipMember& member : reader->members()) {
@@ -112,6 +114,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     expect(bytes <= max_unpacked, "all members together are within the limit");
   }
-  if (whole) check_written(arrays);
+  if (whole && arrays.size() <= max_written) check_written(arrays);
   return 0;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a fuzz target without a fuzzer: each file of the arguments unchanged, then with a fixed
-// number of mutations that are the same in every run.
+// number of mutations that are the same in every run. A file whose name ends in ".z" is decompressed
+// and run unchanged only.
 //
-//     elf_fuzz [--mutations=N] corpus/elf
+//     elf_fuzz [--mutations=N] corpus/elf long/elf
 //
 // The mutations do not search for coverage. They test the mutator with compilers and sanitizers
 // that have no libFuzzer, and each target with inputs outside of the corpus.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
+
+#include <zlib.h>
 
 #include <algorithm>
 #include <charconv>
@@ -59,6 +62,18 @@ using Bytes = std::vector<std::uint8_t>;
 Bytes read(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Large enough for every file of tests/fuzz/long.
+constexpr uLongf max_long_bytes = 8 << 20;
+
+Bytes decompressed(const Bytes& packed) {
+  Bytes bytes(max_long_bytes);
+  uLongf size = max_long_bytes;
+  const int code = uncompress(bytes.data(), &size, packed.data(), packed.size());
+  gantry::fuzz::expect(code == Z_OK, "a long input can be decompressed");
+  bytes.resize(size);
+  return bytes;
 }
 
 void mutate(Bytes& bytes, unsigned seed) {
@@ -113,6 +128,10 @@ int main(int count, char** arguments) {
     const Bytes whole = read(file);
     // After a failure the last line is the file that failed.
     std::fprintf(stderr, "%s\n", file.c_str());
+    if (file.extension() == ".z") {
+      run(decompressed(whole));
+      continue;
+    }
     run(whole);
     Bytes bytes = whole;
     for (unsigned i = 0; i < mutations; ++i) {

@@ -284,7 +284,7 @@ TEST_P(JsonTreeOf, LongTextsTakesMemoryAndTimeInProportion) {
   std::string text(repeats.first);
   while (text.size() < size) text += repeats.repeated;
   text += repeats.last == "]]" ? std::string(text.size(), ']') : std::string(repeats.last);
-  const fuzz::Budget budget(size, {.bytes_per_input_byte = 32, .milliseconds = 2000});
+  const fuzz::Budget budget(size, {.bytes_per_input_byte = 32, .nanoseconds_per_input_byte = 2000});
 
   const auto tree = JsonTree::parse(text, {.max_depth = size * 2});
 

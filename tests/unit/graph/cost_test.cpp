@@ -48,12 +48,12 @@ class Graphs : public Model, public ::testing::WithParamInterface<Wide> {};
 
 // The memory limit of tests/fuzz/graph_json_fuzz.cpp. The time limit is lower than the time of a
 // quadratic algorithm on these graphs. Exceeding either ends the program.
-constexpr std::int64_t kMilliseconds = 1000;
+constexpr std::int64_t kNanosecondsPerByte = 1000;
 
 TEST_P(Graphs, AreReadAndPlannedWithinTheTimeLimit) {
   const std::string text = text_of(GetParam());
-  const fuzz::Budget budget(text.size(),
-                            {.bytes_per_input_byte = 64, .milliseconds = kMilliseconds});
+  const fuzz::Budget budget(
+      text.size(), {.bytes_per_input_byte = 64, .nanoseconds_per_input_byte = kNanosecondsPerByte});
 
   const Result<Graph> graph = read_graph_json(text, 0);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
@@ -68,8 +68,8 @@ TEST_P(Graphs, BecomeExecutorsWithinTheTimeLimit) {
   const std::string text = text_of(GetParam());
   const Value factory = load(payload_bytes(text, {})).value();
   // The limit includes the fake host's tensors.
-  const fuzz::Budget budget(text.size(),
-                            {.bytes_per_input_byte = 128, .milliseconds = kMilliseconds});
+  const fuzz::Budget budget(text.size(), {.bytes_per_input_byte = 128,
+                                          .nanoseconds_per_input_byte = kNanosecondsPerByte});
 
   const Value made = created(factory);
 
