@@ -2,17 +2,17 @@
 #include "core/native/library.hpp"
 
 #include "core/base/log.hpp"
+#include "core/base/mapping.hpp"
 #include "core/native/library_imports.hpp"
 
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
-#include <sys/stat.h>
+#include <link.h>
+#include <unistd.h>
 
-#include <cerrno>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -89,24 +89,18 @@ Status open_tvm_symbols(const std::filesystem::path& path,
   return check_no_other_tvm(ours, wanted);
 }
 
-// Checks that `path` still names the file that was read. dlopen() opens the file again by its path;
-// a path that names the same file before and after that call proves which file was opened.
-Status check_still_there(const std::string& path, FileIdentity judged) {
-  struct stat now {};
-  if (::stat(path.c_str(), &now) != 0) {
-    const int why = errno;
-    return unavailable(path, " is no longer accessible: ", std::generic_category().message(why))
-        .with_reason("REPLACED_DURING_LOAD")
-        .native("errno", why);
-  }
-  if (FileIdentity{static_cast<std::uint64_t>(now.st_dev),
-                   static_cast<std::uint64_t>(now.st_ino)} == judged) {
-    return {};
-  }
-  return unavailable(path,
-                     " is another file than the one that was read: it was replaced during the "
-                     "load; load it again")
-      .with_reason("REPLACED_DURING_LOAD");
+// True if the linker looks for dependencies of the library in the directory of its path.
+bool searches_origin(const ElfFile& elf) {
+  const auto has_origin = [](std::string_view text) {
+    return text.find("$ORIGIN") != std::string_view::npos ||
+           text.find("${ORIGIN}") != std::string_view::npos;
+  };
+  return has_origin(elf.runpath()) || has_origin(elf.rpath());
+}
+
+link_map* link_map_of(void* handle) {
+  link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
@@ -167,33 +161,55 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
 }
 
 Status HostLibrary::open_file() {
+  GANTRY_TRY(opened_, LinkerFile::of(*file_));
+  // The linker would also expand the $ of a path.
+  const bool is_literal = path().native().find('$') == std::string::npos;
+  return searches_origin(*elf_) && !is_private_copy() && is_literal ? open_path()
+                                                                    : open_descriptor();
+}
+
+Status HostLibrary::open_path() {
   // dlopen() searches the library path for a name without a slash.
-  const std::string path =
-      this->path().has_parent_path() ? this->path().native() : "./" + this->path().native();
-  std::string opened = path;
-  if (void* known = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
-    dlclose(known);
-    GANTRY_TRY(copy_, PrivateCopy::make(this->path().filename().native(), elf_->bytes()));
-    opened = copy_.path();
-  } else {
-    GANTRY_CHECK(check_still_there(path, identity()));
-  }
+  const std::string& own = path().native();
+  const std::string with_slash = path().has_parent_path() ? own : "./" + own;
+  handle_ = dlopen(with_slash.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) return explain_open_failure(*elf_, own, last_dlerror());
+  if (mapping_of_library(handle_) == mapping_of(file_->bytes().data())) return {};
+  return unavailable(own,
+                     " is another file than the one that was read: it was replaced during the "
+                     "load; load it again")
+      .with_reason("REPLACED_DURING_LOAD");
+}
+
+Status HostLibrary::open_descriptor() {
+  const std::string opened = opened_.path();
   handle_ = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ != nullptr) return copy_ ? Status() : check_still_there(path, identity());
-  const std::string text = last_dlerror();
-  Error error = explain_open_failure(*elf_, path, text);
-  const bool has_origin = elf_->runpath().find("$ORIGIN") != std::string_view::npos ||
-                          elf_->rpath().find("$ORIGIN") != std::string_view::npos;
-  if (copy_ && has_origin) {
-    error.at(
-        "in a private copy of it, where $ORIGIN in its search path does not lead to its directory");
+  if (handle_ == nullptr) {
+    std::string text = last_dlerror();
+    if (access(opened.c_str(), F_OK) != 0) {
+      return unavailable(path().native(), " cannot be opened: ", opened,
+                         " does not exist; mount /proc")
+          .with_reason("LIBRARY_OPEN");
+    }
+    if (text.starts_with(opened)) text.replace(0, opened.size(), path().native());
+    Error error = explain_open_failure(*elf_, path().native(), text);
+    if (searches_origin(*elf_)) {
+      error.at(is_private_copy() ? "in a private copy of it" : "without its path, which contains $",
+               ", where $ORIGIN in its search path does not lead to its directory");
+    }
+    return error;
   }
-  return error;
+  if (link_map* const map = link_map_of(handle_); map != nullptr && !is_private_copy()) {
+    shown_path_ = path().native();
+    linker_path_ = std::exchange(map->l_name, shown_path_.data());
+  }
+  return {};
 }
 
 HostLibrary::~HostLibrary() {
   if (handle_ == nullptr) return;
   const std::lock_guard lock(open_mutex());
+  if (linker_path_ != nullptr) link_map_of(handle_)->l_name = linker_path_;
   dlclose(handle_);
 }
 

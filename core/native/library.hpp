@@ -5,8 +5,10 @@
 //
 //     map ─▶ read ELF ─▶ check ─▶ open libgantry_tvm.so if needed ─▶ dlopen the file or a copy
 //
-// A file that was replaced between the check and the opening is rejected, so the code that runs is
-// the code that was checked.
+// The file that was checked is the file that runs: the linker opens its descriptor, not its path. A
+// library whose own search path contains $ORIGIN is opened by its path, because the linker derives
+// $ORIGIN from it; if that opens another file, it is closed and rejected. The code of such a library
+// includes files of its directory that nobody has checked.
 //
 // The library's variables (context pointers, module context, cached look-ups) belong to one module
 // graph, so each HostLibrary has its own mapping: if the process already has the file open, a copy
@@ -16,13 +18,14 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/exporter_facts.hpp"
 #include "core/native/context.hpp"
-#include "core/native/private_copy.hpp"
+#include "core/native/linker_file.hpp"
 
 #include <gantry/result.hpp>
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace gantry {
@@ -48,7 +51,8 @@ class HostLibrary {
   // services [in]   its libgantry_tvm.so is opened if the file imports from it
   // returns  the failures of check_host_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
-  //                       REPLACED_DURING_LOAD if the path now names another file
+  //                       REPLACED_DURING_LOAD, only with $ORIGIN in its search path: the path
+  //                       now names another file
   // thread   any; calls in one process are serialized while the system opens the file
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
@@ -64,7 +68,7 @@ class HostLibrary {
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
   // True if this process already had the file open.
-  bool is_private_copy() const { return static_cast<bool>(copy_); }
+  bool is_private_copy() const { return opened_.is_copy(); }
 
   // Returns the function that this library itself exports under that name, or NULL. Functions of
   // its dependencies are not found.
@@ -79,12 +83,19 @@ class HostLibrary {
   HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf)
       : file_(std::move(file)), elf_(std::move(elf)) {}
   Status open_file();
+  // Opens by the file's own path.
+  Status open_path();
+  // Opens by the descriptor.
+  Status open_descriptor();
   void* address_of(const ElfSymbol& symbol) const;
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const ElfFile> elf_;
-  PrivateCopy copy_;
+  LinkerFile opened_;
   void* handle_ = nullptr;
+  // The path that debuggers and dladdr() show, and the linker's own, which it frees.
+  std::string shown_path_;
+  char* linker_path_ = nullptr;
   std::atomic<bool> claimed_{false};
 };
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/library_handle.hpp"
 
+#include "core/base/mapping.hpp"
 #include "core/manifest/reason.hpp"
 
 #include <boost/dll/shared_library.hpp>
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <link.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -37,28 +35,6 @@ std::string demangle(const std::string& symbol) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), std::free);
   return failed == 0 && name ? concat(symbol, " (", name.get(), ")") : symbol;
-}
-
-// Returns device and inode of the mapping that contains an address, in the format of
-// /proc/self/maps.
-std::string mapping_of(const void* address) {
-  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    // start-end perms offset device inode path
-    const char* end = line.data() + line.size();
-    std::uintptr_t first = 0, last = 0;
-    const auto read = std::from_chars(line.data(), end, first, 16);
-    if (read.ec != std::errc() || read.ptr == end || *read.ptr != '-') continue;
-    if (std::from_chars(read.ptr + 1, end, last, 16).ec != std::errc()) continue;
-    if (wanted < first || wanted >= last) continue;
-    std::size_t at = 0;
-    for (int field = 0; field < 3 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
-    if (at == std::string::npos) return "";
-    const std::size_t inode = line.find(' ', at + 1);
-    return line.substr(at + 1, line.find(' ', inode + 1) - at - 1);
-  }
-  return "";
 }
 
 }  // namespace
@@ -114,11 +90,7 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
 void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name); }
 
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
-  link_map* map = nullptr;
-  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map) {
-    return bug(path_, ": the linker does not report its mapping").with_reason(reason::linker.tag);
-  }
-  const std::string mapped = mapping_of(map->l_ld);
+  const std::string mapped = mapping_of_library(handle_);
   const std::string inspected_mapping = mapping_of(inspected.bytes().data());
   if (!mapped.empty() && mapped == inspected_mapping) return {};
   return unavailable(path_, ": the mapped library is another file (", mapped,

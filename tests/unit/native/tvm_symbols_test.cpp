@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/library_imports.hpp"
+#include "core/native/linker_file.hpp"
 #include "core/native/packed/tvm_abi.hpp"
-#include "core/native/private_copy.hpp"
 #include "tests/support/files.hpp"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ class TvmSymbols : public ::testing::Test {
  protected:
   void SetUp() override {
     bytes = test::read_file(test::build_tree() / "lib" / "libgantry_tvm.so");
-    copy = std::move(PrivateCopy::make("libgantry_tvm.so", bytes)).value();
+    copy = std::move(LinkerFile::copy("libgantry_tvm.so", bytes)).value();
     library = dlopen(copy.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
   }
@@ -40,7 +40,7 @@ class TvmSymbols : public ::testing::Test {
   }
 
   std::vector<std::uint8_t> bytes;
-  PrivateCopy copy;
+  LinkerFile copy;
   void* library = nullptr;
 };
 
@@ -156,12 +156,12 @@ TEST_F(TvmSymbols, PassesHalvesAsNewerCompilersDo) {
 }
 #endif
 
-TEST(PrivateCopy, HasAPathThatNoOpenLibraryHas) {
+TEST(LinkerFile, HasAPathThatNoOpenLibraryHas) {
   const auto bytes = test::read_file(test::build_tree() / "lib" / "libgantry_tvm.so");
   void* first = nullptr;
   std::string path;
   {
-    auto copy = PrivateCopy::make("one", bytes);
+    auto copy = LinkerFile::copy("one", bytes);
     ASSERT_TRUE(copy.ok());
     path = copy->path();
     first = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -169,7 +169,7 @@ TEST(PrivateCopy, HasAPathThatNoOpenLibraryHas) {
     // The descriptor is closed; the library is still open under its path.
   }
 
-  const auto next = PrivateCopy::make("two", bytes);
+  const auto next = LinkerFile::copy("two", bytes);
   ASSERT_TRUE(next.ok());
   void* second = dlopen(next->path().c_str(), RTLD_NOW | RTLD_LOCAL);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/private_copy.hpp"
+#include "core/native/linker_file.hpp"
+
+#include "core/base/mapping.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,10 +24,18 @@ Failure system_error(std::string_view what, int number) {
 
 }  // namespace
 
-Result<PrivateCopy> PrivateCopy::make(std::string_view name, std::span<const std::uint8_t> bytes) {
+Result<LinkerFile> LinkerFile::of(const MappedFile& file) {
+  LinkerFile original(fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0), false);
+  if (original.descriptor_ < 0) return system_error("its descriptor cannot be duplicated", errno);
+  GANTRY_TRY(const bool is_new, original.avoid_known_paths(&file));
+  if (is_new) return original;
+  return copy(file.path().filename().native(), file.bytes());
+}
+
+Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::uint8_t> bytes) {
   const std::string shown = std::string(name.substr(0, 200));
-  PrivateCopy copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!copy) return system_error("a private copy cannot be made", errno);
+  LinkerFile copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), true);
+  if (copy.descriptor_ < 0) return system_error("a private copy cannot be made", errno);
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t count = ::write(copy.descriptor_, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
@@ -36,33 +46,36 @@ Result<PrivateCopy> PrivateCopy::make(std::string_view name, std::span<const std
             F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     return system_error("a private copy cannot be sealed", errno);
   }
-  GANTRY_CHECK(copy.avoid_known_paths());
+  GANTRY_CHECK(copy.avoid_known_paths(nullptr));
   return copy;
 }
 
-Status PrivateCopy::avoid_known_paths() {
+Result<bool> LinkerFile::avoid_known_paths(const MappedFile* file) {
   for (int above = 64; void* known = dlopen(path().c_str(), RTLD_LAZY | RTLD_NOLOAD); above *= 2) {
+    const bool is_file =
+        file != nullptr && mapping_of_library(known) == mapping_of(file->bytes().data());
     dlclose(known);
+    if (is_file) return false;
     const int moved = fcntl(descriptor_, F_DUPFD_CLOEXEC, above);
-    if (moved < 0)
-      return system_error("the descriptor of a private copy cannot be duplicated", errno);
+    if (moved < 0) return system_error("its descriptor cannot be duplicated", errno);
     ::close(std::exchange(descriptor_, moved));
   }
-  return {};
+  return true;
 }
 
-PrivateCopy::~PrivateCopy() {
+LinkerFile::~LinkerFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-PrivateCopy::PrivateCopy(PrivateCopy&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+LinkerFile::LinkerFile(LinkerFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), is_copy_(other.is_copy_) {}
 
-PrivateCopy& PrivateCopy::operator=(PrivateCopy&& other) noexcept {
+LinkerFile& LinkerFile::operator=(LinkerFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(is_copy_, other.is_copy_);
   return *this;
 }
 
-std::string PrivateCopy::path() const { return concat("/proc/self/fd/", descriptor_); }
+std::string LinkerFile::path() const { return concat("/proc/self/fd/", descriptor_); }
 
 }  // namespace gantry
