@@ -41,12 +41,25 @@ TEST_F(Memories, MayBeEmpty) {
 }
 
 TEST_F(Memories, HaveTheRequestedAlignment) {
+  world->free(world->alloc(100, 0, 0).value());
   for (std::uint64_t alignment = 1; alignment <= 65536; alignment *= 2) {
     void* const data = world->alloc(100, 0, alignment).value();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0u);
     world->free(data);
   }
   EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, HaveTheGlobalScope) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 16;
+  what.scope = gantry_text("global");
+  void* data = nullptr;
+
+  ASSERT_EQ(world->device().alloc(world->self(), 0, &what, &data, nullptr), GANTRY_OK);
+
+  world->free(data);
 }
 
 TEST_F(Memories, AreFreedWithThePlugin) {
@@ -94,6 +107,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadAlloc{"MoreThanAnyMemory", UINT64_MAX, 4096, "", Code::exhausted, "DEVICE_MEMORY",
                  "allocation of 18446744073709551615 bytes at a multiple of 4096 is more than any "
                  "memory"},
+        BadAlloc{"MoreThanAnyMemoryByOne", UINT64_MAX - (4096 - 256) + 1, 4096, "", Code::exhausted,
+                 "DEVICE_MEMORY",
+                 "allocation of 18446744073709547776 bytes at a multiple of 4096 is more than any "
+                 "memory"},
+        BadAlloc{"AsMuchAsCanBeAddressed", UINT64_MAX - (4096 - 256), 4096, "", Code::exhausted,
+                 "DEVICE_MEMORY",
+                 "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), what the driver says\n  while "
+                 "allocating 18446744073709547775 bytes"},
         BadAlloc{"Alignment", 16, 48, "", Code::invalid, "ALIGNMENT",
                  "alignment is 48, expected a power of two"},
         BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "SCOPE",
@@ -119,10 +140,49 @@ TEST_F(Memories, AreFreedAfterACapture) {
   world->free(data);
 
   EXPECT_EQ(world->live_bytes(), 16);
+  EXPECT_THAT(world->host.log, IsEmpty());
   ASSERT_EQ(world->device().capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
   world->device().capture_destroy(world->self(), 0, graph);
-  world->free(world->alloc(8).value());
+  void* const next = world->alloc(8).value();
+  EXPECT_EQ(world->live_bytes(), 8);
+  world->free(next);
   EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, AreFreedByAFreeAfterACapture) {
+  fake.free_fails_while_capturing = true;
+  void* const first = world->alloc(16).value();
+  void* const second = world->alloc(8).value();
+  void* graph = nullptr;
+  ASSERT_EQ(world->device().capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
+  world->free(first);
+  ASSERT_EQ(world->device().capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
+  world->device().capture_destroy(world->self(), 0, graph);
+
+  world->free(second);
+
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(Memories, AreFreedWithThePluginAfterACapture) {
+  fake.free_fails_while_capturing = true;
+  void* const data = world->alloc(16).value();
+  void* graph = nullptr;
+  ASSERT_EQ(world->device().capture_begin(world->self(), 0, nullptr, nullptr), GANTRY_OK);
+  world->free(data);
+  ASSERT_EQ(world->device().capture_end(world->self(), 0, nullptr, &graph, nullptr), GANTRY_OK);
+  world->device().capture_destroy(world->self(), 0, graph);
+  // ~WithFakeDriver checks that nothing is allocated.
+}
+
+TEST_F(Memories, AreFreedOnce) {
+  void* const data = world->alloc(16).value();
+  world->free(data);
+
+  world->free(data);
+
+  EXPECT_THAT(world->host.log, Contains(HasSubstr("which alloc did not return")));
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 1u);
 }
 
 TEST_F(Memories, ThatCannotBeFreedAreLoggedOnce) {
@@ -193,6 +253,59 @@ TEST_F(Copies, BetweenDevicesUsePeerCopies) {
   world->free(b, 1);
 }
 
+TEST_F(Copies, FromAnotherDeviceUsePeerCopies) {
+  const std::vector<float> sent{1, 2, 3, 4};
+  std::vector<float> received(4);
+  void* const a = world->alloc(16, 0).value();
+  void* const b = world->alloc(16, 1).value();
+
+  ASSERT_TRUE(world->upload(b, sent, 1).ok());
+  ASSERT_TRUE(world->copy(on_cuda(b, 0, 1), on_cuda(a, 0, 0), 16).ok());
+  ASSERT_TRUE(world->download(received, a, 0).ok());
+
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(fake.count_of("cuMemcpyPeerAsync"), 1u);
+  world->free(a, 0);
+  world->free(b, 1);
+}
+
+TEST_F(Copies, WithTheHostOpenOneDevice) {
+  std::vector<float> values(4);
+  void* const a = world->alloc(16, 1).value();
+
+  ASSERT_TRUE(world->upload(a, values, 1).ok());
+  ASSERT_TRUE(world->download(values, a, 1).ok());
+
+  EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 1u);
+  world->free(a, 1);
+}
+
+TEST_F(Copies, OfNothingCallNoDriver) {
+  void* const a = world->alloc(16).value();
+  const std::size_t before = fake.count_of("cuMemcpyHtoDAsync_v2");
+
+  ASSERT_TRUE(world->copy(on_host(nullptr), on_cuda(a), 0).ok());
+
+  EXPECT_EQ(fake.count_of("cuMemcpyHtoDAsync_v2"), before);
+  world->free(a);
+}
+
+TEST_F(Copies, LogThatTheyCannotBeAwaitedByAFree) {
+  void* const a = world->alloc(16, 0).value();
+  void* const b = world->alloc(16, 1).value();
+  ASSERT_TRUE(world->copy(on_cuda(a, 0, 0), on_cuda(b, 0, 1), 16).ok());
+  fake.fail_function = "cuCtxSynchronize";
+
+  world->free(b, 1);
+
+  fake.fail_function.clear();
+  EXPECT_THAT(world->host.log,
+              ::testing::ElementsAre("cuCtxSynchronize: CUDA_ERROR_UNKNOWN (999), what the driver "
+                                     "says\n  while waiting for device 0 before memory of device 1 "
+                                     "(Fake T4) is freed"));
+  world->free(a, 0);
+}
+
 TEST_F(Copies, BetweenDevicesAreAwaitedByFreesOnBoth) {
   const std::vector<float> sent{1, 2, 3, 4};
   void* const a = world->alloc(16, 0).value();
@@ -227,6 +340,45 @@ TEST_F(Copies, OfLargeSizeDoNotWaitForTheStream) {
   world->free(a);
 }
 
+// The ring is made of page-locked memory.
+TEST_F(Copies, AreStagedFromTheirMinimumSizeOn) {
+  std::vector<std::uint8_t> bytes(Staging::min_bytes);
+  void* const a = world->alloc(bytes.size()).value();
+  for (const bool to_host : {false, true}) {
+    const auto copied = [&](std::uint64_t size, std::uint32_t flags) {
+      EXPECT_TRUE(to_host ? world->copy(on_cuda(a), on_host(bytes.data()), size, flags).ok()
+                          : world->copy(on_host(bytes.data()), on_cuda(a), size, flags).ok());
+      EXPECT_TRUE(world->synchronize().ok());
+      return fake.count_of("cuMemHostAlloc");
+    };
+    const std::size_t before = fake.count_of("cuMemHostAlloc");
+
+    EXPECT_EQ(copied(Staging::min_bytes - 1, 0), before);
+    EXPECT_EQ(copied(Staging::min_bytes, GANTRY_COPY_BLOCKING), before);
+    EXPECT_EQ(copied(Staging::min_bytes, 0), before + 1);
+  }
+  world->free(a);
+}
+
+TEST_F(Copies, OfPageLockedMemoryAreNotStaged) {
+  const std::uint64_t size = Staging::min_bytes;
+  void* const a = world->alloc(size).value();
+  CUcontext context = nullptr;
+  void* locked = nullptr;
+  cuDevicePrimaryCtxRetain(&context, 100);
+  cuCtxPushCurrent(context);
+  ASSERT_EQ(cuMemHostAlloc(&locked, size, 0), CUDA_SUCCESS);
+
+  ASSERT_TRUE(world->copy(on_host(locked), on_cuda(a), size, 0).ok());
+  ASSERT_TRUE(world->synchronize().ok());
+
+  EXPECT_EQ(fake.count_of("cuMemHostAlloc"), 1u);
+  cuMemFreeHost(locked);
+  cuCtxPopCurrent(&context);
+  cuDevicePrimaryCtxRelease(100);
+  world->free(a);
+}
+
 TEST_F(Copies, OfLargeSizeWaitForAPieceInUse) {
   const std::uint64_t size = 9 * Staging::piece_bytes;
   const std::vector<std::uint8_t> sent = pattern(size);
@@ -239,6 +391,27 @@ TEST_F(Copies, OfLargeSizeWaitForAPieceInUse) {
 
   EXPECT_EQ(received, sent);
   EXPECT_EQ(fake.count_of("cuMemHostAlloc"), 4u);
+  world->free(a);
+}
+
+// A caller may free the host's memory after an error, whichever call of the driver has failed.
+TEST_F(Copies, OfLargeSizeAreNotInFlightAfterAnError) {
+  const std::uint64_t size = 2 * Staging::piece_bytes;
+  const std::vector<std::uint8_t> sent = pattern(size);
+  void* const a = world->alloc(size).value();
+  ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(a), size).ok());
+  Status copied = unavailable("not yet copied");
+  for (std::size_t call = 0; !copied.ok(); ++call) {
+    std::vector<std::uint8_t> received(size);
+    fake.fail_at = fake.calls.size() + call;
+
+    copied = world->copy(on_cuda(a), on_host(received.data()), size, 0);
+
+    fake.fail_at = SIZE_MAX;
+    const std::vector<std::uint8_t> at_return = received;
+    ASSERT_TRUE(world->synchronize().ok());
+    EXPECT_TRUE(copied.ok() || received == at_return) << fake.failed;
+  }
   world->free(a);
 }
 
@@ -353,6 +526,33 @@ TEST_F(Streams, MayBeDestroyedWithPendingWork) {
   EXPECT_EQ(received, sent);
   world->free(a);
   world->free(b);
+}
+
+TEST_F(Streams, AndOtherObjectsThatAreNullCallNoDriver) {
+  // Opens the device.
+  device.stream_destroy(self, 0, stream());
+  const std::size_t before = fake.calls.size();
+
+  device.stream_destroy(self, 0, nullptr);
+  device.event_destroy(self, 0, nullptr);
+  device.capture_destroy(self, 0, nullptr);
+
+  for (std::size_t i = before; i < fake.calls.size(); ++i) {
+    EXPECT_THAT(fake.calls[i], HasSubstr("cuCtx"));
+  }
+}
+
+TEST_F(Streams, AreAwaitedBeforeTheDeviceIsClosed) {
+  world->free(world->alloc(16).value());
+  const std::size_t before = fake.calls.size();
+
+  world.reset();
+
+  const std::vector<std::string> closing(fake.calls.begin() + static_cast<long>(before),
+                                         fake.calls.end());
+  EXPECT_THAT(closing, ::testing::ElementsAre("cuCtxPushCurrent_v2", "cuStreamSynchronize",
+                                              "cuStreamDestroy_v2", "cuCtxPopCurrent_v2",
+                                              "cuDevicePrimaryCtxRelease_v2"));
 }
 
 TEST_F(Streams, MeasureTheTimeBetweenTwoEvents) {

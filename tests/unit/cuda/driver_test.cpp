@@ -118,6 +118,35 @@ TEST_F(Drivers, WithoutAGpuReportNoDevice) {
             "is the GPU's node in /dev?)");
 }
 
+TEST_F(Drivers, CompileThePtxOfTheirRelease) {
+  struct Release {
+    int version;
+    Architecture ptx;
+  };
+  for (const Release& release :
+       {Release{10020, {}}, Release{11000, {7, 0}}, Release{11080, {7, 8}}, Release{11090, {}},
+        Release{12000, {8, 0}}, Release{12050, {8, 5}}, Release{12060, {8, 5}},
+        Release{12090, {8, 8}}, Release{12100, {}}, Release{13000, {9, 0}}, Release{13010, {9, 1}},
+        Release{13020, {}}, Release{14000, {}}}) {
+    fake.version = release.version;
+
+    const auto driver = Driver::open(World::fake_library());
+
+    ASSERT_TRUE(driver.ok()) << driver.error().message;
+    EXPECT_EQ((*driver)->latest_ptx(), release.ptx) << release.version;
+  }
+}
+
+TEST_F(Drivers, ReportErrorsThatTheyCannotName) {
+  fake.init_result = static_cast<CUresult>(12345);
+
+  const auto counted = count(*world);
+
+  ASSERT_FALSE(counted.ok());
+  EXPECT_THAT(counted.error().message,
+              StartsWith("cuInit: error (12345), unknown to the driver\n"));
+}
+
 class Attributes : public Drivers {
  protected:
   // The value as text, or the code's name.
@@ -162,6 +191,19 @@ TEST_F(Attributes, ThatDoNotApplyAreNotFound) {
   EXPECT_EQ(attribute(999999), "not found");
 }
 
+TEST_F(Attributes, ThatDoNotApplyNeedNoDriver) {
+  world = std::make_unique<World>("/missing/libcuda.so.1");
+
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_GCN_ARCH), "not found");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_WARP_SIZE), "unavailable");
+}
+
+TEST_F(Attributes, HaveATextThatEndsInItsBuffer) {
+  fake.gpus[0].name = std::string(300, 'x');
+
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME), std::string(255, 'x'));
+}
+
 TEST_F(Attributes, RejectAnIndexPastTheCount) {
   for (const std::int32_t index : {-1, 2, INT32_MAX}) {
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_EXISTS, index), "0");
@@ -169,6 +211,7 @@ TEST_F(Attributes, RejectAnIndexPastTheCount) {
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_DEVICE_NAME, index), "invalid");
     EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, index), "invalid");
   }
+  EXPECT_EQ(fake.count_of("cuDeviceGet"), 0u) << "the driver received the index";
 }
 
 }  // namespace

@@ -70,6 +70,14 @@ const FakeKernel* fake_kernel(const std::string& name) {
             to += 8;
           }
         }}},
+      // Writes the sum of 99 numbers.
+      {"sum_kernel",
+       {std::vector<std::size_t>(100, 8),
+        [](void* const* parameters, unsigned, unsigned) {
+          std::int64_t sum = 0;
+          for (std::size_t i = 1; i < 100; ++i) sum += value_of<std::int64_t>(parameters, i);
+          *value_of<std::int64_t*>(parameters, 0) = sum;
+        }}},
       {"empty_kernel", {{}, [](void* const*, unsigned, unsigned) {}}},
       // A tensor map is passed by value, 128 bytes.
       {"map_kernel", {{128, p}, [](void* const* parameters, unsigned, unsigned) {

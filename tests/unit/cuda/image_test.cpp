@@ -66,6 +66,26 @@ TEST(PtxImage, ExcludesTheNulsAtItsEnd) {
   EXPECT_EQ(image->code.size(), size);
 }
 
+TEST(PtxImage, MayBeginWithAnySpace) {
+  for (const char space : {' ', '\t', '\n', '\v', '\f', '\r'}) {
+    EXPECT_TRUE(read(text_bytes(space + ptx_text())).ok()) << static_cast<int>(space);
+  }
+  for (const char other : {'\b', '\x0e'}) {
+    EXPECT_FALSE(read(text_bytes(other + ptx_text())).ok()) << static_cast<int>(other);
+  }
+}
+
+TEST(FatbinImage, SkipsTheRestOfALongerHeader) {
+  Bytes bytes = fatbin({{.architecture = 86}}, 0, 1, 24);
+  bytes.insert(bytes.begin() + 16, 8, 0xee);
+
+  const Result<Image> image = read(bytes);
+
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_EQ(image->text(), "fatbin with cubin for sm_86");
+  EXPECT_EQ(image->code.size(), bytes.size());
+}
+
 TEST(FatbinImage, EndsAtTheSizeInItsHeader) {
   Bytes bytes = fatbin({{}});
   const std::size_t size = bytes.size();
@@ -138,6 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
             "PTX has \".address_size\", expected .target"},
         Bad{"Cubin32", cubin({.elf_class = 1}), 4, "BLOB_FORMAT",
             "cubin has ELF class 1 and data 1, expected 2 and 1"},
+        Bad{"CubinBigEndian", cubin({.elf_data = 2}), 4, "BLOB_FORMAT",
+            "cubin has ELF class 2 and data 2, expected 2 and 1"},
         Bad{"ElfOfTheHost", cubin({.machine = 62}), 18, "BLOB_FORMAT",
             "ELF image is for machine 62, CUDA's is 190"},
         Bad{"CubinHeader", cut(cubin(), 40), 40, "BLOB_TRUNCATED",
@@ -148,6 +170,10 @@ INSTANTIATE_TEST_SUITE_P(
             "cubin has 3 sections at 0x1388, room for 0"},
         Bad{"CubinSectionsTooSmall", cubin({.section_bytes = 40}), 0, "BLOB_FORMAT",
             "cubin sections have 40 bytes each, minimum is 64"},
+        Bad{"CubinSectionsAtItsEnd", cubin({.section_at = 328}), 0, "BLOB_TRUNCATED",
+            "cubin has 3 sections at 0x148, room for 0"},
+        Bad{"CubinCodeBehindItsEnd", cubin({.text_at = 329, .text_size = 0}), 64, "BLOB_TRUNCATED",
+            "cubin segment 0 has 16 bytes at 0x149, the cubin has 328"},
         Bad{"CubinSegmentPastItsEnd", cubin({.segment_size = 17}), 64, "BLOB_TRUNCATED",
             "cubin segment 0 has 17 bytes at 0x138, the cubin has 328"},
         Bad{"CubinCodePastItsEnd", cubin({.text_size = 17}), 120 + 64, "BLOB_TRUNCATED",
@@ -201,6 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fit{"CubinOnALaterMinor", cubin86, {8, 9}, GANTRY_VERDICT_USABLE},
         Fit{"CubinOnAnEarlierMinor", cubin86, {8, 0}, GANTRY_VERDICT_NO},
         Fit{"CubinOnALaterMajor", cubin86, {9, 0}, GANTRY_VERDICT_NO},
+        Fit{"CubinWithoutAnArchitecture", cubin({.flags = 0}), {8, 6}, GANTRY_VERDICT_RECOMPILE},
         Fit{"PtxOnItsOwn", text_bytes(ptx_text()), {7, 5}, GANTRY_VERDICT_RECOMPILE},
         Fit{"PtxOnALater", text_bytes(ptx_text()), {12, 0}, GANTRY_VERDICT_RECOMPILE},
         Fit{"PtxOnAnEarlier", text_bytes(ptx_text()), {7, 0}, GANTRY_VERDICT_NO},
@@ -231,6 +258,25 @@ INSTANTIATE_TEST_SUITE_P(
             GANTRY_VERDICT_RECOMPILE},
         Fit{"FatbinWithoutCode", fatbin({}), {9, 0}, GANTRY_VERDICT_NO}),
     [](const auto& test) { return test.param.name; });
+
+// The parts of a fatbin are compared one by one; only PTX counts.
+TEST(Image, HasLaterPtxOnlyIfItsVersionIsLater) {
+  struct Compared {
+    Architecture ptx, latest;
+    bool is_later;
+  };
+  for (const auto& [ptx, latest, is_later] :
+       {Compared{{7, 8}, {8, 4}, false}, Compared{{8, 3}, {8, 4}, false},
+        Compared{{8, 4}, {8, 4}, false}, Compared{{8, 5}, {8, 4}, true},
+        Compared{{9, 0}, {8, 4}, true}, Compared{{9, 0}, {}, false}}) {
+    Image image;
+    image.parts = {{.is_ptx = true, .language = {1, 0}},
+                   {.is_ptx = true, .language = ptx},
+                   {.is_ptx = false, .language = {99, 0}}};
+
+    EXPECT_EQ(image.has_later_ptx(latest), is_later) << ptx.major << '.' << ptx.minor;
+  }
+}
 
 }  // namespace
 }  // namespace gantry::cuda::test

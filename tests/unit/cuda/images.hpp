@@ -28,6 +28,7 @@ inline std::string ptx_text(std::string_view version = "8.4", std::string_view t
 
 struct CubinFields {
   std::uint8_t elf_class = 2;
+  std::uint8_t elf_data = 1;
   // Version of CUDA's ELF ABI.
   std::uint8_t elf_version = 7;
   std::uint16_t machine = 190;
@@ -49,7 +50,7 @@ inline Bytes cubin(const CubinFields& fields = {}) {
           "\x7f"
           "ELF")
       .u8(fields.elf_class)
-      .u8(1)
+      .u8(fields.elf_data)
       .u8(1)
       .u8(0x33)
       .u8(fields.elf_version);

@@ -112,10 +112,18 @@ TEST_F(Launches, PassATensorMapByValue) {
 }
 
 TEST_F(Launches, AcceptAnyNumberOfParameters) {
-  const std::string parameters(40, 'l');
-  const gantry_function many = kernel({"empty_kernel", parameters, {}});
+  const std::string parameters = 'p' + std::string(99, 'l');
+  const gantry_function sum = kernel({"sum_kernel", parameters, {}});
+  void* const memory = world->alloc(8).value();
+  std::vector<gantry_value> args{pointer_value(memory)};
+  for (int i = 1; i < 100; ++i) args.push_back(int_value(i));
+  std::int64_t out = 0;
 
-  EXPECT_TRUE(world->call(many, std::vector<gantry_value>(40, int_value(1))).ok());
+  ASSERT_TRUE(world->call(sum, args).ok());
+
+  ASSERT_TRUE(world->copy(on_cuda(memory), on_host(&out), 8).ok());
+  EXPECT_EQ(out, 4950);
+  world->free(memory);
 }
 
 TEST_F(Launches, UseTheExtentsOfTheirTags) {
@@ -145,7 +153,6 @@ TEST_F(Launches, RejectSharedMemoryAboveTheDevicesLimit) {
   const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
 
   const Status called = world->call(shared, {int_value(200 * 1024)});
-  const Status beyond = world->call(shared, {int_value(std::int64_t{1} << 40)});
 
   ASSERT_FALSE(called.ok());
   EXPECT_EQ(called.error().code, Code::invalid);
@@ -154,10 +161,24 @@ TEST_F(Launches, RejectSharedMemoryAboveTheDevicesLimit) {
       "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1), what the driver says\n  kernel "
       "\"empty_kernel\" requires 204800 bytes of dynamic shared memory for each block of device "
       "0 (Fake H200)");
-  ASSERT_FALSE(beyond.ok());
-  EXPECT_EQ(beyond.error().message,
-            "kernel \"empty_kernel\": dynamic shared memory is 1099511627776 bytes, maximum is "
-            "2147483647");
+}
+
+// The driver takes the size as an int.
+TEST_F(Launches, RejectSharedMemoryAboveTheDriversRange) {
+  const gantry_function shared = kernel({"empty_kernel", "", {shared_tag}});
+
+  for (const std::int64_t bytes :
+       {std::int64_t{INT32_MAX} + 1, std::int64_t{3} << 30, std::int64_t{1} << 40}) {
+    const Status called = world->call(shared, {int_value(bytes)});
+
+    ASSERT_FALSE(called.ok());
+    EXPECT_EQ(called.error().reason, "LAUNCH_EXTENT");
+    EXPECT_EQ(called.error().message, concat("kernel \"empty_kernel\": dynamic shared memory is ",
+                                             bytes, " bytes, maximum is 2147483647"));
+  }
+  EXPECT_EQ(fake.count_of("cuFuncSetAttribute"), 0u);
+  EXPECT_FALSE(world->call(shared, {int_value(INT32_MAX)}).ok());
+  EXPECT_EQ(fake.count_of("cuFuncSetAttribute"), 1u);
 }
 
 TEST_F(Launches, ReportTheirExtentsInADriverError) {

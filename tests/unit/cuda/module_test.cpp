@@ -211,6 +211,16 @@ INSTANTIATE_TEST_SUITE_P(
                "loading PTX 8.4 for sm_75 on device 0 (Fake H200)\n  driver: ptxas application ptx "
                "input, line 4; error   : Parsing error near 'syntax'\n  driver: ptxas fatal   : "
                "Ptx assembly aborted due to errors"},
+        Misfit{"SourceThatTheDriverRejects", ptx_of("8.4", "sm_75"), 0, load,
+               CUDA_ERROR_INVALID_SOURCE, Code::malformed, "BLOB_CODE",
+               "cuModuleLoadDataEx: error (300), unknown to the driver\n  while loading PTX 8.4 "
+               "for sm_75 on device 0 (Fake H200)\n  driver: line 1 of the log\n  driver: line 2 "
+               "of the log"},
+        Misfit{"CubinThatTheDriverRejects", cubin(), 0, load, CUDA_ERROR_INVALID_IMAGE,
+               Code::malformed, "BLOB_CODE",
+               "cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200), what the driver says\n  while "
+               "loading cubin for sm_90 on device 0 (Fake H200)\n  driver: line 1 of the log\n  "
+               "driver: line 2 of the log"},
         Misfit{"PtxWithoutACompiler", ptx_of("8.4", "sm_75"), 0, load,
                CUDA_ERROR_JIT_COMPILER_NOT_FOUND, Code::unavailable, "DRIVER_CALL",
                "cuModuleLoadDataEx: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (221), what the driver "
@@ -222,6 +232,39 @@ INSTANTIATE_TEST_SUITE_P(
                "kernel \"empty_kernel\" is in the payload's table, but not in its PTX 8.4 for "
                "sm_75"}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(Modules, PassTheirCodeUpToItsEnd) {
+  // The driver reads PTX up to a NUL, and the bytes behind a payload are not its own.
+  const Bytes payload = empty_payload(ptx());
+  Bytes file = payload;
+  for (const char c : std::string_view("syntax error")) {
+    file.push_back(static_cast<std::uint8_t>(c));
+  }
+  const gantry_blob blob =
+      gantry::test::payload_blob(std::span(file).first(payload.size()), 5, true, nullptr);
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  ASSERT_EQ(World::plugin_table().loaders[0]->load_binary(world->self(), &blob, world->host.node(),
+                                                          &module, &consumed, nullptr),
+            GANTRY_OK);
+
+  EXPECT_TRUE(world->call(world->function(module, "empty_kernel").value(), {}).ok());
+
+  destroy(module);
+}
+
+TEST_F(Modules, AwaitTheirKernelsBeforeTheyAreUnloaded) {
+  const gantry_module module = Modules::load(empty_payload(ptx()));
+  ASSERT_TRUE(world->call(world->function(module, "empty_kernel").value(), {}).ok());
+  const std::size_t before = fake.calls.size();
+
+  destroy(module);
+
+  const std::vector<std::string> unloading(fake.calls.begin() + static_cast<long>(before),
+                                           fake.calls.end());
+  EXPECT_THAT(unloading, ElementsAre("cuCtxPushCurrent_v2", "cuCtxSynchronize", "cuModuleUnload",
+                                     "cuCtxPopCurrent_v2"));
+}
 
 TEST_F(Modules, AreLoadedAgainAfterAFailure) {
   const gantry_module module = Modules::load(empty_payload(ptx()));
@@ -245,7 +288,9 @@ TEST_F(Modules, ReportAVerdictWithoutLoading) {
   };
   for (const Judged& judged :
        {Judged{cubin(), 0, GANTRY_VERDICT_OPTIMAL}, Judged{cubin(), 1, GANTRY_VERDICT_NO},
-        Judged{ptx(), 0, GANTRY_VERDICT_RECOMPILE}, Judged{ptx("9.0"), 0, GANTRY_VERDICT_NO}}) {
+        Judged{ptx(), 0, GANTRY_VERDICT_RECOMPILE}, Judged{ptx("9.0"), 0, GANTRY_VERDICT_NO},
+        Judged{fatbin({{.kind = 1, .architecture = 90, .major = 9}, {.architecture = 90}}), 0,
+               GANTRY_VERDICT_OPTIMAL}}) {
     const Bytes payload = empty_payload(judged.code);
     const gantry_blob blob = gantry::test::payload_blob(payload, 5);
     std::int32_t verdict = -1;
