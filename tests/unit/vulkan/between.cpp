@@ -2,32 +2,155 @@
 #include "tests/unit/vulkan/between.hpp"
 
 #include <dlfcn.h>
-#include <vulkan/vulkan.h>
+
+#include <algorithm>
 
 namespace gantry::vulkan::test {
 Between between;
+
+namespace {
+
+template <class Function>
+Function* next(Function*, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
+#define NEXT(function) ::gantry::vulkan::test::next(function, #function)
+
+// Submits the batches up to a value of the semaphore to the driver.
+VkResult run_until(std::uint64_t value) {
+  while (!between.submitted.empty() && between.submitted.front().value <= value) {
+    const Between::Submitted next_one = between.submitted.front();
+    between.submitted.pop_front();
+    VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+    values.signalSemaphoreValueCount = 1;
+    values.pSignalSemaphoreValues = &next_one.value;
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.pNext = &values;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &next_one.commands;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &next_one.semaphore;
+    const VkResult result = NEXT(vkQueueSubmit)(next_one.queue, 1, &info, VK_NULL_HANDLE);
+    if (result != VK_SUCCESS) return result;
+  }
+  return VK_SUCCESS;
+}
+
+void list_range(const char* call, const VkMappedMemoryRange& range) {
+  between.mapped_ranges.push_back(call + std::to_string(range.offset) + ' ' +
+                                  std::to_string(range.size));
+}
+
+void list_command(std::string text) {
+  if (between.lists_commands) between.commands.push_back(std::move(text));
+}
+
+}  // namespace
+}  // namespace gantry::vulkan::test
 
 using gantry::vulkan::test::between;
 
-extern "C" {
+#define DRIVER extern "C" [[gnu::visibility("default")]] VKAPI_ATTR
 
-[[gnu::visibility("default")]] VKAPI_ATTR VkResult VKAPI_CALL
-vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
-                 const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
-  static const auto real =
-      reinterpret_cast<PFN_vkAllocateMemory>(dlsym(RTLD_NEXT, "vkAllocateMemory"));
+DRIVER VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                            const VkAllocationCallbacks* callbacks,
+                                            VkDeviceMemory* memory) {
   if (between.allocations >= between.max_allocations) return VK_ERROR_TOO_MANY_OBJECTS;
-  const VkResult result = real(device, info, callbacks, memory);
+  VkMemoryAllocateInfo real = *info;
+  if (between.is_incoherent) real.memoryTypeIndex = 0;
+  const VkResult result = NEXT(vkAllocateMemory)(device, &real, callbacks, memory);
   if (result == VK_SUCCESS) ++between.allocations;
   return result;
 }
-
-[[gnu::visibility("default")]] VKAPI_ATTR void VKAPI_CALL
-vkFreeMemory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* callbacks) {
-  static const auto real = reinterpret_cast<PFN_vkFreeMemory>(dlsym(RTLD_NEXT, "vkFreeMemory"));
+DRIVER void VKAPI_CALL vkFreeMemory(VkDevice device, VkDeviceMemory memory,
+                                    const VkAllocationCallbacks* callbacks) {
   if (memory != VK_NULL_HANDLE) --between.allocations;
-  real(device, memory, callbacks);
+  NEXT(vkFreeMemory)(device, memory, callbacks);
 }
 
-}  // extern "C"
+DRIVER VkResult VKAPI_CALL vkQueueSubmit(VkQueue queue, std::uint32_t count,
+                                         const VkSubmitInfo* infos, VkFence fence) {
+  if (!between.is_late) return NEXT(vkQueueSubmit)(queue, count, infos, fence);
+  const auto* const values = static_cast<const VkTimelineSemaphoreSubmitInfo*>(infos->pNext);
+  between.submitted.push_back({queue, infos->pCommandBuffers[0], infos->pSignalSemaphores[0],
+                               values->pSignalSemaphoreValues[0]});
+  between.max_submitted = std::max(between.max_submitted, between.submitted.size());
+  return VK_SUCCESS;
+}
+DRIVER VkResult VKAPI_CALL vkWaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo* info,
+                                            std::uint64_t timeout) {
+  if (between.is_late) {
+    const VkResult result = gantry::vulkan::test::run_until(*info->pValues);
+    if (result != VK_SUCCESS) return result;
+  }
+  // A batch that was never submitted is an error, not a hang.
+  constexpr std::uint64_t max_ns = 20'000'000'000;
+  return NEXT(vkWaitSemaphores)(device, info, std::min(timeout, max_ns));
+}
+DRIVER VkResult VKAPI_CALL vkQueueWaitIdle(VkQueue queue) {
+  const VkResult result = gantry::vulkan::test::run_until(UINT64_MAX);
+  return result != VK_SUCCESS ? result : NEXT(vkQueueWaitIdle)(queue);
+}
+
+DRIVER void VKAPI_CALL vkGetPhysicalDeviceProperties(VkPhysicalDevice device,
+                                                     VkPhysicalDeviceProperties* properties) {
+  NEXT(vkGetPhysicalDeviceProperties)(device, properties);
+  if (between.change) between.change(*properties);
+}
+DRIVER void VKAPI_CALL vkGetPhysicalDeviceMemoryProperties(
+    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* properties) {
+  NEXT(vkGetPhysicalDeviceMemoryProperties)(device, properties);
+  if (!between.is_incoherent) return;
+  constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+  properties->memoryTypeCount = 2;
+  properties->memoryTypes[1] = properties->memoryTypes[0];
+  properties->memoryTypes[0].propertyFlags = visible | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  properties->memoryTypes[1].propertyFlags =
+      visible | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+}
+DRIVER void VKAPI_CALL vkGetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
+                                                     VkMemoryRequirements* requirements) {
+  NEXT(vkGetBufferMemoryRequirements)(device, buffer, requirements);
+  if (between.is_incoherent) requirements->memoryTypeBits = 3;
+}
+DRIVER VkResult VKAPI_CALL vkFlushMappedMemoryRanges(VkDevice device, std::uint32_t count,
+                                                     const VkMappedMemoryRange* ranges) {
+  gantry::vulkan::test::list_range("flush ", *ranges);
+  return NEXT(vkFlushMappedMemoryRanges)(device, count, ranges);
+}
+DRIVER VkResult VKAPI_CALL vkInvalidateMappedMemoryRanges(VkDevice device, std::uint32_t count,
+                                                          const VkMappedMemoryRange* ranges) {
+  gantry::vulkan::test::list_range("invalidate ", *ranges);
+  return NEXT(vkInvalidateMappedMemoryRanges)(device, count, ranges);
+}
+
+DRIVER void VKAPI_CALL vkCmdPipelineBarrier(VkCommandBuffer commands, VkPipelineStageFlags from,
+                                            VkPipelineStageFlags to, VkDependencyFlags flags,
+                                            std::uint32_t count, const VkMemoryBarrier* barriers,
+                                            std::uint32_t buffer_count,
+                                            const VkBufferMemoryBarrier* buffers,
+                                            std::uint32_t image_count,
+                                            const VkImageMemoryBarrier* images) {
+  std::string text = "barrier " + std::to_string(from) + "->" + std::to_string(to);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += ", " + std::to_string(barriers[i].srcAccessMask) + "->" +
+            std::to_string(barriers[i].dstAccessMask);
+  }
+  gantry::vulkan::test::list_command(text);
+  NEXT(vkCmdPipelineBarrier)
+  (commands, from, to, flags, count, barriers, buffer_count, buffers, image_count, images);
+}
+DRIVER void VKAPI_CALL vkCmdCopyBuffer(VkCommandBuffer commands, VkBuffer from, VkBuffer to,
+                                       std::uint32_t count, const VkBufferCopy* regions) {
+  gantry::vulkan::test::list_command("copy");
+  NEXT(vkCmdCopyBuffer)(commands, from, to, count, regions);
+}
+DRIVER void VKAPI_CALL vkCmdDispatch(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y,
+                                     std::uint32_t z) {
+  gantry::vulkan::test::list_command("dispatch");
+  NEXT(vkCmdDispatch)(commands, x, y, z);
+}
+DRIVER VkResult VKAPI_CALL vkEndCommandBuffer(VkCommandBuffer commands) {
+  gantry::vulkan::test::list_command("end");
+  return NEXT(vkEndCommandBuffer)(commands);
+}

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Driver functions that the test program defines, which intercept the plugin's calls of the Vulkan
-// loader. They count allocations and simulate a driver with a lower limit.
+// loader. They count calls and simulate other drivers:
+//
+//     a limit of allocations   max_allocations
+//     a slow device            is_late: a batch runs when a call waits for it, not before, so that
+//                              a missing wait is visible in the results
+//     incoherent memory        is_incoherent: no memory type is coherent and cached, see below
+//     other devices            change(): edits the properties that the device reports
 #pragma once
+
+#include <vulkan/vulkan.h>
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace gantry::vulkan::test {
 
@@ -14,6 +26,30 @@ struct Between {
   std::atomic<std::size_t> allocations{0};
   // At this limit vkAllocateMemory returns VK_ERROR_TOO_MANY_OBJECTS.
   std::atomic<std::size_t> max_allocations{~std::size_t{0}};
+
+  std::atomic<bool> is_late{false};
+  // Submitted and not yet run; only in tests of one thread.
+  struct Submitted {
+    VkQueue queue;
+    VkCommandBuffer commands;
+    VkSemaphore semaphore;
+    std::uint64_t value;
+  };
+  std::deque<Submitted> submitted;
+  // The most batches that were submitted and had not run.
+  std::size_t max_submitted = 0;
+
+  // True: the device's first memory type, which is all that software devices have, is reported as
+  // two: 0 is coherent and not cached, 1 is device-local, cached and not coherent.
+  bool is_incoherent = false;
+  // Calls of vkFlushMappedMemoryRanges and vkInvalidateMappedMemoryRanges: "flush 0 64".
+  std::vector<std::string> mapped_ranges;
+
+  // The commands that are recorded: "copy", "dispatch", "barrier" with stages and accesses.
+  bool lists_commands = false;
+  std::vector<std::string> commands;
+
+  std::function<void(VkPhysicalDeviceProperties&)> change;
 };
 extern Between between;
 

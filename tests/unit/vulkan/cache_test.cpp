@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/files.hpp"
+#include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 namespace gantry::vulkan::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 VkPhysicalDeviceProperties some_device() {
   VkPhysicalDeviceProperties properties{};
@@ -103,6 +108,52 @@ TEST_F(PipelineCaches, UseOneFileForEachModule) {
 
   EXPECT_THAT(files(), SizeIs(2));
   EXPECT_GE(found("one"), sizeof(VkPipelineCacheHeaderVersionOne));
+}
+
+// Each part of the key but the module; the driver's header in a file has only some of them.
+TEST_F(PipelineCaches, UseOneFileForEachDriverAndDevice) {
+  using Properties = VkPhysicalDeviceProperties;
+  const std::vector<std::pair<std::string, std::function<void(Properties&)>>> changes = {
+      {"name", [](Properties& properties) { properties.deviceName[0] ^= 1; }},
+      {"vendor", [](Properties& properties) { ++properties.vendorID; }},
+      {"device", [](Properties& properties) { ++properties.deviceID; }},
+      {"driver", [](Properties& properties) { ++properties.driverVersion; }},
+      {"UUID", [](Properties& properties) { ++properties.pipelineCacheUUID[15]; }},
+  };
+  EXPECT_EQ(found("one"), 0u);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    between.change = changes[i].second;
+    start({}, directory.path().string());
+
+    EXPECT_EQ(found("one"), 0u);
+
+    EXPECT_THAT(files(), SizeIs(2 + i)) << "with another " << changes[i].first;
+  }
+  between.change = nullptr;
+}
+
+TEST_F(PipelineCaches, HaveAVersionInTheirKey) {
+  EXPECT_EQ(found("one"), 0u);
+  const std::vector<std::uint8_t> content = gantry::test::read_file(files()[0]);
+
+  ByteReader in(content);
+  ASSERT_TRUE(in.skip(8, "magic").ok());
+  EXPECT_THAT(std::string(in.read_string("key").value()),
+              StartsWith(DiskCache::key({"vulkan pipelines 1"})));
+}
+
+TEST_F(PipelineCaches, OfModulesOfOneSizeDiffer) {
+  use_module();
+  // The second word behind the shader's magic number names the compiler.
+  constexpr std::uint8_t magic[] = {3, 2, 0x23, 7};
+  auto other = bytes;
+  *(std::search(other.begin(), other.end(), std::begin(magic), std::end(magic)) + 8) ^= 1;
+  auto module = load(other, 3).value();
+  ASSERT_TRUE(module->pipeline(*module->find("axpy2_kernel0").value(), device()).ok());
+
+  module.reset();
+
+  EXPECT_THAT(files(), SizeIs(2));
 }
 
 TEST_F(PipelineCaches, AreRebuiltAfterDamage) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 namespace gantry::vulkan::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -126,9 +128,20 @@ TEST_F(Devices, LogAnInvalidFree) {
   EXPECT_THAT(host.log[0], HasSubstr("is not memory of device vulkan:0"));
 }
 
-class Copies : public World, public ::testing::WithParamInterface<MemoryChoice> {
+struct CopyWay {
+  std::string name;
+  MemoryChoice memory;
+  // The device runs nothing before a call waits for it.
+  bool is_late;
+  friend void PrintTo(const CopyWay& way, std::ostream* out) { *out << way.name; }
+};
+
+class Copies : public World, public ::testing::WithParamInterface<CopyWay> {
  protected:
-  void SetUp() override { start({.memory = GetParam()}); }
+  void SetUp() override {
+    start({.memory = GetParam().memory});
+    between.is_late = GetParam().is_late;
+  }
 };
 
 TEST_P(Copies, RoundTripBytes) {
@@ -224,12 +237,131 @@ TEST_P(Copies, RejectInvalidRequests) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Copies,
-                         ::testing::Values(MemoryChoice::automatic, MemoryChoice::staged),
-                         [](const auto& test) {
-                           return test.param == MemoryChoice::staged ? "Staged" : "Automatic";
-                         });
+                         ::testing::Values(CopyWay{"Automatic", MemoryChoice::automatic, false},
+                                           CopyWay{"Staged", MemoryChoice::staged, false},
+                                           CopyWay{"Late", MemoryChoice::automatic, true},
+                                           CopyWay{"StagedLate", MemoryChoice::staged, true}),
+                         [](const auto& test) { return test.param.name; });
 
-class Marks : public World {};
+// The third part of an upload is staged where the first part was.
+TEST_F(Devices, KeepThePartsOfAStagedCopyApart) {
+  start({.memory = MemoryChoice::staged});
+  between.is_late = true;
+  const std::vector<std::uint8_t> bytes = pattern((17 << 20) + 3);
+
+  void* const data = holding(bytes);
+
+  EXPECT_TRUE(read<std::uint8_t>(data, bytes.size()) == bytes);
+  free(data);
+}
+
+// Work of a device that runs nothing before a call waits for it.
+class Batches : public World {
+ protected:
+  void SetUp() override {
+    start({});
+    between.is_late = true;
+    between.max_submitted = 0;
+    data = alloc(16).value();
+  }
+  void TearDown() override {
+    if (plugin) free(data);
+    World::TearDown();
+  }
+  void copy_times(int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(copy(on_device(data), on_device(data, 8), 8).ok());
+    }
+  }
+  void* data = nullptr;
+};
+
+TEST_F(Batches, AreSubmittedWith64Commands) {
+  copy_times(63);
+  EXPECT_EQ(between.submitted.size(), 0u);
+
+  copy_times(1);
+
+  EXPECT_EQ(between.submitted.size(), 1u);
+}
+
+TEST_F(Batches, AreAtMost32InFlight) {
+  copy_times(64 * 32);
+  EXPECT_EQ(between.submitted.size(), 32u);
+
+  copy_times(64 * 2);
+
+  EXPECT_EQ(between.max_submitted, 32u);
+  EXPECT_EQ(between.submitted.size(), 32u) << "only the oldest batches were waited for";
+}
+
+TEST_F(Batches, HaveRunAfterSynchronization) {
+  copy_times(65);
+
+  ASSERT_TRUE(synchronize().ok());
+
+  EXPECT_EQ(between.submitted.size(), 0u);
+  EXPECT_EQ(between.max_submitted, 2u) << "the open batch was submitted";
+}
+
+TEST_F(Batches, SeparateTheirCommandsByBarriers) {
+  const auto barrier = [](VkPipelineStageFlags next, VkAccessFlags accesses) {
+    return concat("barrier ", VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                  "->", next, ", ", VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, "->",
+                  accesses);
+  };
+  const std::string before_command =
+      barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+              VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                  VK_ACCESS_TRANSFER_WRITE_BIT);
+  between.commands.clear();
+  between.lists_commands = true;
+
+  copy_times(2);
+  EXPECT_TRUE(synchronize().ok());
+
+  between.lists_commands = false;
+  EXPECT_THAT(between.commands,
+              ElementsAre(before_command, "copy", before_command, "copy",
+                          barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT), "end"));
+}
+
+// A device whose mapped memory the host caches.
+class IncoherentMemory : public World {
+ protected:
+  void SetUp() override {
+    between.is_incoherent = true;
+    start({});
+    between.mapped_ranges.clear();
+  }
+  void TearDown() override {
+    World::TearDown();
+    between.is_incoherent = false;
+  }
+};
+
+TEST_F(IncoherentMemory, IsFlushedAndInvalidatedAroundCopies) {
+  const std::vector<std::uint8_t> bytes = pattern(256);
+  void* const first = holding(bytes);
+  void* const second = holding(bytes);
+  EXPECT_THAT(between.mapped_ranges, ElementsAre("flush 0 256", "flush 256 256"));
+  between.mapped_ranges.clear();
+
+  EXPECT_EQ(read<std::uint8_t>(second, bytes.size()), bytes);
+
+  EXPECT_THAT(between.mapped_ranges, ElementsAre("invalidate 256 256"));
+  free(first);
+  free(second);
+}
+
+class Marks : public World {
+ protected:
+  // A time that is not awaited cannot be read.
+  void SetUp() override {
+    start({});
+    between.is_late = true;
+  }
+};
 
 TEST_F(Marks, MeasureTheTimeBetweenThem) {
   void* start = nullptr;

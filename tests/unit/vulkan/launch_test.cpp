@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
 #include <gmock/gmock.h>
@@ -119,10 +120,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"Staged", unchanged, {.memory = MemoryChoice::staged}, Form::bare}),
     [](const auto& test) { return test.param.name; });
 
-// Long enough to submit several batches and to reuse descriptor pools, uniform and command buffers.
+// Long enough to submit several batches and to reuse descriptor pools, uniform and command buffers,
+// which are in use until a late device has run them.
 class LongChains : public Launches, public ::testing::WithParamInterface<DescriptorChoice> {
  protected:
-  void SetUp() override { start({.descriptors = GetParam()}); }
+  void SetUp() override {
+    start({.descriptors = GetParam()});
+    between.is_late = true;
+  }
 };
 
 TEST_P(LongChains, RunInOrder) {

@@ -196,6 +196,19 @@ TEST(Kernels, UseTheShadersScalarOffsets) {
   EXPECT_EQ(kernel->scalar_bytes, 16u);
 }
 
+TEST(Kernels, HaveRoomForScalarsInAnyOrder) {
+  KernelSpec spec = add_kernel();
+  Spirv shader;
+  shader.head("add").buffer(40, 0).scalars({8, 4, 0}, false).end();
+  spec.words = shader.words();
+  spec.parameters = {handle_type, int32_type, int32_type, int32_type};
+
+  const auto kernel = make_kernel(info_of(spec), shader_of(spec));
+
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_EQ(kernel->scalar_bytes, 12u);
+}
+
 struct BadKernel {
   std::string name;
   std::function<void(KernelSpec&)> change;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/vulkan/world.hpp"
+#include "tests/unit/vulkan/between.hpp"
 
 #include <gmock/gmock.h>
 
@@ -66,8 +67,10 @@ void World::stop() {
       EXPECT_EQ(device->allocated_bytes(), 0) << "memory that the test has not freed";
     }
     plugin.reset();
+    EXPECT_TRUE(between.submitted.empty()) << "the device did not wait for its work";
     EXPECT_THAT(host.log, Each(Not(HasSubstr("validation:"))));
   }
+  between.is_late = false;
   if (pin_ != nullptr) {
     host.release(std::exchange(pin_, nullptr));
     EXPECT_EQ(host.live_objects(), 0);

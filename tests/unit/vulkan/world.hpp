@@ -28,8 +28,8 @@ class World : public ::testing::Test {
 
   // Starts or restarts the plugin, with the validation layer if it is installed.
   void start(Options options, std::string cache_directory = {});
-  // Destroys the plugin. Fails the test if memory is still allocated or the layer has logged a
-  // message.
+  // Destroys the plugin. Fails the test if memory is still allocated, work is still in flight or
+  // the layer has logged a message. Ends the simulation of a late device.
   void stop();
 
   Device& device() { return *plugin->device(0).value(); }
