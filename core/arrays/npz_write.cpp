@@ -3,7 +3,6 @@
 
 #include "core/arrays/npz.hpp"
 #include "core/arrays/zip_format.hpp"
-#include "core/base/atomic_file.hpp"
 #include "core/base/replace_file.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -163,23 +162,32 @@ Result<Member> write_item(const NpzItem& item, NpzStream& out) {
 
 }  // namespace
 
-Status write_npz(const std::filesystem::path& path, std::span<const NpzItem> items) {
+Status write_npz(OutputFile& file, std::span<const NpzItem> items) {
   GANTRY_CHECK(check_items(items));
-  GANTRY_TRY(AtomicFile file, AtomicFile::beside(path));
   NpzStream out(file.stream());
   std::vector<Member> members;
   for (const NpzItem& item : items) {
     Result<Member> member = write_item(item, out);
     if (!member.ok()) {
-      return std::move(member).failure().at("while writing ", quoted(path.native()));
+      return std::move(member).failure().at("while writing ", quoted(file.path().native()));
     }
     members.push_back(std::move(*member));
   }
   const std::uint64_t directory_at = out.offset();
   for (const Member& member : members) out.write_entry(member);
   out.write_end(members.size(), directory_at);
-  if (out.error() != 0) return cannot_write(path, out.error());
-  return file.commit();
+  if (out.error() != 0) return cannot_write(file.path(), out.error());
+  return {};
+}
+
+Status write_npy(OutputFile& file, const NpzItem& item) {
+  GANTRY_CHECK(check_items(std::span(&item, 1)));
+  GANTRY_TRY(const std::vector<std::uint8_t> header, npy_header(item.dtype, item.shape));
+  NpzStream out(file.stream());
+  out.write(header.data(), header.size());
+  out.write(item.data.data(), item.data.size());
+  if (out.error() != 0) return cannot_write(file.path(), out.error());
+  return {};
 }
 
 }  // namespace gantry

@@ -10,9 +10,9 @@
 #include <utility>
 
 namespace gantry {
-Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path) {
-  GANTRY_CHECK(check_replaceable(path));
-  AtomicFile made(path);
+Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path, const InputFiles& inputs) {
+  GANTRY_CHECK(check_replaceable(path, inputs));
+  AtomicFile made(path, inputs);
   int descriptor = -1;
   // open() instead of mkstemp(): the permissions of the file follow the umask.
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -36,6 +36,7 @@ Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path) {
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
+      inputs_(std::move(other.inputs_)),
       beside_(std::move(other.beside_)),
       stream_(std::exchange(other.stream_, nullptr)) {}
 
@@ -48,7 +49,7 @@ AtomicFile::~AtomicFile() {
 Status AtomicFile::commit() {
   if (std::ferror(stream_) != 0) return cannot_write(path_, EIO);
   if (std::fflush(stream_) != 0) return cannot_write(path_, errno);
-  GANTRY_CHECK(move_into_place(beside_, path_));
+  GANTRY_CHECK(move_into_place(beside_, path_, inputs_));
   std::fclose(std::exchange(stream_, nullptr));
   return {};
 }

@@ -4,6 +4,8 @@
 // target is either replaced completely or left as it was.
 #pragma once
 
+#include "core/base/input_files.hpp"
+
 #include <gantry/result.hpp>
 
 #include <cstdio>
@@ -17,10 +19,11 @@ class AtomicFile {
   // Creates a temporary file in the directory of `path`. The destructor removes it unless commit()
   // has succeeded.
   //
-  // returns  invalid      `path` exists and is not a regular file
+  // inputs   [in]   the files that `path` must not replace
+  // returns  invalid      `path` is an input, or exists and is not a regular file
   //          not_found    the directory does not exist
   //          unavailable  no permission, no space, or another system error
-  static Result<AtomicFile> beside(const std::filesystem::path& path);
+  static Result<AtomicFile> beside(const std::filesystem::path& path, const InputFiles& inputs);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -33,9 +36,11 @@ class AtomicFile {
   Status commit();
 
  private:
-  explicit AtomicFile(std::filesystem::path path) : path_(std::move(path)) {}
+  AtomicFile(std::filesystem::path path, InputFiles inputs)
+      : path_(std::move(path)), inputs_(std::move(inputs)) {}
 
   std::filesystem::path path_;
+  InputFiles inputs_;
   std::string beside_;
   // NULL: committed or moved from
   std::FILE* stream_ = nullptr;

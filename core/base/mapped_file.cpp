@@ -83,6 +83,10 @@ Failure open_error(const fs::path& path, int number) {
 
 }  // namespace
 
+FileIdentity identity_of(const struct stat& file) {
+  return {static_cast<std::uint64_t>(file.st_dev), static_cast<std::uint64_t>(file.st_ino)};
+}
+
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path) {
   // The system would truncate the path at the NUL and open another file.
   if (path.native().find('\0') != std::string::npos) {
@@ -100,10 +104,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
   if (::fstat(file.get(), &info) != 0) return open_error(path, errno);
   if (!S_ISREG(info.st_mode)) return wrong_kind(path, info.st_mode);
   if (info.st_size == 0) return malformed(0, path.native(), " is empty").with_reason("FILE_EMPTY");
-  const FileIdentity identity{static_cast<std::uint64_t>(info.st_dev),
-                              static_cast<std::uint64_t>(info.st_ino)};
   // Allocated before it owns the descriptor, so that a failed allocation leaks nothing.
-  const std::shared_ptr<MappedFile> made(new MappedFile(path, identity));
+  const std::shared_ptr<MappedFile> made(new MappedFile(path, identity_of(info)));
   made->descriptor_ = file.release();
 
   const auto size = static_cast<std::size_t>(info.st_size);

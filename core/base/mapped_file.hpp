@@ -11,6 +11,8 @@
 #include <memory>
 #include <span>
 
+struct stat;
+
 namespace gantry {
 
 // Identifies a file independently of its path: equal for other spellings of the path, links and
@@ -20,6 +22,7 @@ struct FileIdentity {
   std::uint64_t inode = 0;
   auto operator<=>(const FileIdentity&) const = default;
 };
+FileIdentity identity_of(const struct stat& file);
 
 class MappedFile {
  public:

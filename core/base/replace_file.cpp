@@ -45,15 +45,17 @@ Failure cannot_write(const std::filesystem::path& path, int number) {
       .native("errno", number);
 }
 
-Status check_replaceable(const std::filesystem::path& target) {
+Status check_replaceable(const std::filesystem::path& target, const InputFiles& inputs) {
   if (!target.has_filename()) return invalid(quoted(target.native()), " is not a file name");
   struct stat there {};
-  if (lstat(target.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return {};
+  if (lstat(target.c_str(), &there) != 0) return {};
+  if (S_ISREG(there.st_mode)) return inputs.check_output(target, identity_of(there));
   return invalid("cannot write ", quoted(target.native()), ": it exists and is not a regular file");
 }
 
-Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target) {
-  GANTRY_CHECK(check_replaceable(target));
+Status move_into_place(const std::filesystem::path& file, const std::filesystem::path& target,
+                       const InputFiles& inputs) {
+  GANTRY_CHECK(check_replaceable(target, inputs));
   GANTRY_CHECK(sync_file(file));
   if (std::rename(file.c_str(), target.c_str()) != 0) return cannot_write(target, errno);
   sync_directory(directory_of(target));

@@ -3,6 +3,7 @@
 
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
@@ -34,6 +35,33 @@ Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTens
   }
   GANTRY_TRY(const auto file, MappedFile::open(std::get<fs::path>(recipe.graph)));
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+}
+
+InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
+  InputFiles files = more;
+  files.add(recipe.file);
+  for (const auto* names : {&recipe.sources, &recipe.libraries}) {
+    for (const std::string& name : *names) files.add(recipe.directory / name);
+  }
+  if (const auto* graph = std::get_if<fs::path>(&recipe.graph)) files.add(*graph);
+  for (const ParameterSource& source : recipe.parameters) files.add(source.file);
+  for (const DeviceModuleSource& module : recipe.device_modules) {
+    files.add(module.data);
+    for (const KernelSource& kernel : module.kernels) files.add(recipe.directory / kernel.source);
+  }
+  return files;
+}
+
+// Checks that an existing output is an ELF file. Others are more likely files that the recipe does
+// not name, for example headers, than artifacts to replace.
+Status check_overwritten(const fs::path& output) {
+  const auto file = MappedFile::open(output);
+  if (!file.ok() || as_text((*file)->bytes())
+                        .starts_with("\x7f"
+                                     "ELF"))
+    return {};
+  return invalid("cannot write ", quoted(output.native()),
+                 ": it exists and is not an ELF file; remove it or choose another output");
 }
 
 // The payload of the graph and the functions that it calls.
@@ -157,7 +185,9 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const auto report = [&](const auto&... words) {
       if (options.progress) options.progress(concat(words...));
     };
-    GANTRY_CHECK(check_replaceable(output));
+    const InputFiles inputs = input_files(recipe, options.inputs);
+    GANTRY_CHECK(check_replaceable(output, inputs));
+    GANTRY_CHECK(check_overwritten(output));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
       report("reading the graph and ", recipe.parameters.size(), " parameters");
@@ -182,7 +212,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     report("compiling ", recipe.sources.size(), " sources");
     GANTRY_CHECK(link_library(job));
     GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
-    return move_into_place(library, output);
+    return move_into_place(library, output, inputs);
   });
 }
 

@@ -9,6 +9,7 @@
 // The container has generation G3, the host code has the packed dialect.
 #pragma once
 
+#include "core/base/input_files.hpp"
 #include "core/pack/recipe.hpp"
 
 #include <functional>
@@ -22,6 +23,8 @@ struct PackOptions {
   std::vector<std::string> glslang = {"glslangValidator"};
   // Receives a line at the start of each step: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
+  // further files that the output must not replace
+  InputFiles inputs;
 };
 
 // Writes `output`. After a failure the output is unchanged; temporary files are always removed. The
@@ -29,7 +32,8 @@ struct PackOptions {
 //
 // returns  not_found    a file, a member, the output's directory or a function that the graph
 //                       calls does not exist
-//          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics
+//          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics; the
+//                       output is the recipe, a file that it names, or no ELF file
 //          malformed    a file has a wrong format
 //          unavailable  a compiler cannot run, the output cannot be written
 // costs    seconds for the compilers; memory O(graph) and one compressed parameter in this process,

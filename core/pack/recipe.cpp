@@ -236,7 +236,9 @@ Result<Recipe> read_recipe(const fs::path& file) {
   fs::path directory = fs::absolute(file, failed).parent_path();
   if (failed)
     return unavailable(file.native(), ": its directory cannot be determined: ", failed.message());
-  return parse_recipe({text, mapped->bytes().size()}, file.native(), directory);
+  GANTRY_TRY(Recipe recipe, parse_recipe({text, mapped->bytes().size()}, file.native(), directory));
+  recipe.file = file;
+  return recipe;
 }
 
 }  // namespace gantry

@@ -56,6 +56,8 @@ struct DeviceModuleSource {
 using GraphSource = std::variant<std::monostate, GraphDescription, std::filesystem::path>;
 
 struct Recipe {
+  // empty: read from a text
+  std::filesystem::path file;
   // of the recipe; the compiler's working directory
   std::filesystem::path directory;
   std::string module_name = "default";

@@ -84,7 +84,7 @@ Status write_stubs(const fs::path& directory, std::size_t count) {
   job.sources = {"kernels.c", (scratch / "container.S").native()};
   job.output = scratch / "library.so";
   GANTRY_CHECK(link_library(job));
-  return move_into_place(job.output, output);
+  return move_into_place(job.output, output, {});
 }
 
 // All 16 parameters use one array on disk; the artifact contains 16 copies.

@@ -3,9 +3,9 @@
 // Reads and writes array files while allocations fail: each one alone, and every one from the N-th
 // on.
 #include "core/arrays/array_file.hpp"
-#include "core/arrays/npz_write.hpp"
 #include "tests/faults/fail_nth.h"
 #include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ Status write_two(const fs::path& path) {
   static constexpr std::uint8_t data[] = {1, 2, 3};
   static constexpr std::int64_t shape[] = {3};
   const NpzItem items[] = {{"a", {1, 8, 1}, shape, data}, {"b", {1, 8, 1}, shape, data}};
-  return write_npz(path, items);
+  return test::write_npz(path, items);
 }
 
 enum class Ending { done, refused, wrong };

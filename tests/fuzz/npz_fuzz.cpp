@@ -6,8 +6,8 @@
 #include "tests/fuzz/fuzz.hpp"
 
 #include "core/arrays/npz.hpp"
-#include "core/arrays/npz_write.hpp"
 #include "tests/support/array_value.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -53,7 +53,7 @@ void check_written(const std::vector<Array>& arrays) {
   for (const Array& each : arrays) {
     items.push_back({each.name, each.header.dtype, each.header.shape, each.data});
   }
-  const Status written = write_npz(directory.file(), items);
+  const Status written = test::write_npz(directory.file(), items);
   if (!written.ok()) {
     expect(written.error().code == Code::invalid, "the writer refuses only names");
     return;

@@ -56,13 +56,21 @@ std::string line_of(const HostArray& array) {
   return text + (count > max ? " ..." : "");
 }
 
-Status write_arrays(const std::string& path, std::span<const HostArray> arrays) {
+Status write_arrays(OutputFile& file, std::span<const HostArray> arrays) {
   std::vector<NpzItem> items;
   for (const HostArray& array : arrays) {
     items.push_back(
         {array.name, array.tensor.dtype(), array.tensor.shape(), bytes_of(array.tensor)});
   }
-  return write_npz(path, items);
+  if (file.path().extension() != ".npy") {
+    GANTRY_CHECK(write_npz(file, items));
+  } else if (items.size() == 1) {
+    GANTRY_CHECK(write_npy(file, items.front()));
+  } else {
+    return invalid("the run has ", items.size(), " outputs, the file ",
+                   quoted(file.path().native()), " contains one; use the suffix .npz");
+  }
+  return file.commit();
 }
 
 Result<ExpectedArrays> ExpectedArrays::read(Runtime& runtime, const std::string& path) {

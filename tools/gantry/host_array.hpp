@@ -6,6 +6,8 @@
 #include "tools/gantry/common/compare.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
+#include "core/base/output_file.hpp"
+
 #include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
@@ -33,7 +35,10 @@ void write_type(const HostArray& array, JsonWriter& json);
 // "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
 std::string line_of(const HostArray& array);
 
-Status write_arrays(const std::string& path, std::span<const HostArray> arrays);
+// Writes one array to an .npy file, or all arrays to an .npz file or a stream, and commits the file.
+//
+// returns  invalid if the name ends with ".npy" and there is not exactly one array
+Status write_arrays(OutputFile& file, std::span<const HostArray> arrays);
 
 // The arrays of a file that the outputs of a run are compared with.
 class ExpectedArrays {

@@ -2,7 +2,7 @@
 #include "core/runtime/installed_plugins.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/output_file.hpp"
+#include "tools/gantry/common/output_directory.hpp"
 #include "tools/gantry/inspect_report.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
@@ -24,8 +24,9 @@ struct ReportOptions {
 // Writes every payload to its own file, for example "2-opencl.bin".
 //
 // print_paths  print the path of each file
-Status extract(const InspectReport& report, const std::string& directory, bool print_paths) {
-  GANTRY_TRY(const OutputDirectory output, OutputDirectory::create(directory));
+Status extract(const InspectReport& report, const std::string& directory, const InputFiles& inputs,
+               bool print_paths) {
+  GANTRY_TRY(const OutputDirectory output, OutputDirectory::create(directory, inputs));
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     const Entry& entry = report.container.entries[i];
     if (!has_payload(entry)) continue;
@@ -45,7 +46,8 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
   if (!options.extract.empty()) {
     const bool extract_only = !options.json && options.tree.empty();
-    GANTRY_CHECK(extract(report, options.extract, extract_only));
+    const InputFiles inputs = input_files(globals, {options.file});
+    GANTRY_CHECK(extract(report, options.extract, inputs, extract_only));
     if (extract_only) return kDone;
   }
   if (options.json) {

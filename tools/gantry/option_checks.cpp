@@ -6,6 +6,7 @@
 #include <gantry/quoted.hpp>
 
 #include <cmath>
+#include <filesystem>
 
 namespace gantry::cli {
 
@@ -28,6 +29,22 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
 CLI::Validator not_empty() {
   return CLI::Validator(
       [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "");
+}
+
+CLI::Validator array_output() {
+  return CLI::Validator(
+      [](std::string& text) {
+        if (text == "-" || text.ends_with(".npy") || text.ends_with(".npz")) return std::string();
+        std::error_code ignored;
+        const auto status = std::filesystem::status(text, ignored);
+        const bool stream =
+            std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status);
+        return stream ? std::string()
+                      : concat(quoted(text),
+                               " has the wrong suffix, expected FILE.npz, FILE.npy "
+                               "or - for standard output");
+      },
+      "");
 }
 
 CLI::Validator tolerance() {

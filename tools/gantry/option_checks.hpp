@@ -39,6 +39,9 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
                             std::vector<std::string>& values, const std::string& description,
                             const CLI::Validator& check = not_empty());
 
+// Accepts the name of an .npy or .npz file, a pipe or device, and "-".
+CLI::Validator array_output();
+
 // Accepts a finite number that is not negative.
 CLI::Validator tolerance();
 

@@ -5,6 +5,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/session.hpp"
 
 #include "core/runtime/environment.hpp"
 
@@ -31,6 +32,7 @@ std::vector<std::string> words_of(const std::string& text) {
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
+  how.inputs = input_files(globals, {});
   const Environment environment = read_environment();
   const std::vector<std::string> compiler = words_of(environment.compiler);
   const std::vector<std::string> glslang = words_of(environment.glslang);

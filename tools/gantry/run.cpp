@@ -3,7 +3,6 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/output_file.hpp"
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
@@ -11,6 +10,8 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
+
+#include "core/base/output_file.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -80,8 +81,45 @@ std::string run_json(const RunOptions& options, const Finished& done) {
   });
 }
 
-Result<Finished> run(const RunOptions& options, const Globals& globals) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals, !options.trace.empty()));
+// The files that a run writes. They are opened before the model is loaded, so that an output that
+// cannot be written fails early.
+struct RunFiles {
+  std::optional<OutputFile> output, trace;
+
+  static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
+    InputFiles inputs = input_files(globals, {options.file, options.expect});
+    for (const std::string& input : options.inputs) {
+      GANTRY_TRY(const NamedFile file, parse_named_file(input));
+      inputs.add(file.path);
+    }
+    for (const std::string& arg : options.args) {
+      GANTRY_TRY(const ArgSpec spec, parse_arg(arg));
+      if (const auto* file = std::get_if<FileArg>(&spec)) inputs.add(file->path);
+    }
+    RunFiles files;
+    if (!options.output.empty()) {
+      GANTRY_TRY(OutputFile file, OutputFile::open(options.output, inputs));
+      files.output.emplace(std::move(file));
+    }
+    if (!options.trace.empty()) {
+      GANTRY_TRY(OutputFile file, OutputFile::open(options.trace, inputs));
+      files.trace.emplace(std::move(file));
+    }
+    if (on_stdout(files.output) + on_stdout(files.trace) + options.json > 1) {
+      return invalid("standard output is used twice, by two of --output, --trace and --json");
+    }
+    return files;
+  }
+
+  static bool on_stdout(const std::optional<OutputFile>& file) {
+    return file && file->is_standard_output();
+  }
+  // True if standard output contains a file, so that the report must not be printed there.
+  bool use_stdout() const { return on_stdout(output) || on_stdout(trace); }
+};
+
+Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
   std::optional<ExpectedArrays> expected;
   if (!options.expect.empty()) {
@@ -99,11 +137,11 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
 
   auto outcome = options.function.empty() ? run_graph(runtime, model, options, globals.quiet)
                                           : run_function(runtime, model, options, globals.quiet);
-  if (!options.trace.empty()) GANTRY_CHECK(write_output(options.trace, runtime.trace_json()));
+  if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
   done.plugins = runtime.plugins_in_use();
-  if (!options.output.empty()) GANTRY_CHECK(write_arrays(options.output, done.outcome.arrays));
+  if (files.output) GANTRY_CHECK(write_arrays(*files.output, done.outcome.arrays));
   if (expected) {
     done.expected =
         expected->compare_with(done.outcome.arrays, options.tolerance, !options.function.empty());
@@ -112,8 +150,13 @@ Result<Finished> run(const RunOptions& options, const Globals& globals) {
 }
 
 Result<ExitStatus> run_and_report(const RunOptions& options, const Globals& globals) {
-  GANTRY_TRY(const Finished done, run(options, globals));
-  print(options.json ? run_json(options, done) : run_text(options, done));
+  GANTRY_TRY(RunFiles files, RunFiles::open(options, globals));
+  GANTRY_TRY(const Finished done, run(options, globals, files));
+  if (!files.use_stdout()) {
+    print(options.json ? run_json(options, done) : run_text(options, done));
+  } else if (!globals.quiet) {
+    print_error(run_text(options, done));
+  }
   GANTRY_CHECK(done.expected);
   return kDone;
 }
@@ -138,7 +181,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->excludes(function);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
       ->excludes(function);
-  add_text(*command, "--output", "FILE.npz", options->output, "write the outputs to this file");
+  add_text(*command, "--output", "FILE", options->output,
+           "write the outputs to FILE.npz, the only one to FILE.npy, or to a pipe or standard "
+           "output (-)")
+      ->check(array_output());
   CLI::Option* expect = add_text(*command, "--expect", "FILE.npz", options->expect,
                                  "compare the outputs with this file");
   command->add_option("--rtol", options->tolerance.rtol, "relative tolerance of --expect")
@@ -154,7 +200,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->add_flag("--capture", options->capture,
                  "record the second run on the device and replay it from then on (CUDA graphs)")
       ->excludes(function);
-  add_text(*command, "--trace", "FILE.json", options->trace, "write a Chrome trace to this file");
+  add_text(*command, "--trace", "FILE.json", options->trace,
+           "write a Chrome trace to this file, or to standard output (-)");
   command->add_flag("--allow-missing", options->allow_missing,
                     "load modules that have a plugin; fail only when another one is called");
   command->add_flag("--json", options->json, "print one JSON document");

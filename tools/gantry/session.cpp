@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/session.hpp"
 
+#include "core/runtime/config.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 namespace gantry::cli {
@@ -15,6 +16,13 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));
   InstalledPlugins(runtime).warn_of_unknown_names();
   return runtime;
+}
+
+InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files) {
+  InputFiles inputs;
+  inputs.add(globals.config.empty() ? kSystemConfigFile : std::string_view(globals.config));
+  for (const std::string_view file : files) inputs.add(file);
+  return inputs;
 }
 
 Result<std::vector<gantry_device_id>> device_ids(Runtime& runtime,

@@ -5,18 +5,25 @@
 
 #include "tools/gantry/command.hpp"
 
+#include "core/base/input_files.hpp"
+
 #include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
 
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
 
 // Creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
 Result<Runtime> open_runtime(const Globals& globals, bool trace = false);
+
+// The configuration that open_runtime() reads, and further files that a command reads.
+InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files);
 
 // The numbers of devices by name.
 //

@@ -2,6 +2,7 @@
 #include "core/arrays/npz_write.hpp"
 #include "core/base/atomic_file.hpp"
 #include "tests/support/array_value.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -20,6 +21,7 @@ namespace {
 using test::array_in;
 using test::ArrayValue;
 using test::TempDir;
+using test::write_npz;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
@@ -205,10 +207,43 @@ TEST(NpzWrite, RefusesNoArrays) {
   EXPECT_EQ(written.error().message, "npz of no arrays: not every reader takes an empty archive");
 }
 
+TEST(NpyWrite, IsReadBackWithoutItsName) {
+  const TempDir directory;
+  Result<OutputFile> file = OutputFile::open(directory / "x.npy", {});
+
+  ASSERT_TRUE(file.ok() && write_npy(*file, item("a")).ok() && file->commit().ok());
+
+  const ArrayValue x = array_in(directory / "x.npy", "");
+  EXPECT_EQ(x.header.shape, kShape);
+  EXPECT_EQ(x.data, kData);
+}
+
+TEST(NpyWrite, RefusesDataOfAnotherSize) {
+  const TempDir directory;
+  Result<OutputFile> file = OutputFile::open(directory / "x.npy", {});
+  ASSERT_TRUE(file.ok());
+
+  const Status written = write_npy(*file, {"a", kByte, kShape, std::span(kData).first(2)});
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::invalid);
+}
+
+TEST(NpyWrite, ReportsAFullDevice) {
+  Result<OutputFile> file = OutputFile::open("/dev/full", {});
+  ASSERT_TRUE(file.ok());
+  std::setvbuf(file->stream(), nullptr, _IONBF, 0);
+
+  const Status written = write_npy(*file, item("a"));
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "cannot write \"/dev/full\": No space left on device");
+}
+
 TEST(AtomicFile, IsRemovedUnlessItIsCommitted) {
   const TempDir directory;
   {
-    Result<AtomicFile> file = AtomicFile::beside(directory / "x");
+    Result<AtomicFile> file = AtomicFile::beside(directory / "x", {});
     ASSERT_TRUE(file.ok()) << file.error().message;
     EXPECT_EQ(files_in(directory), 1u);
   }
@@ -219,7 +254,7 @@ TEST(AtomicFile, IsRemovedUnlessItIsCommitted) {
 TEST(AtomicFile, HasThePermissionsThatUmaskLeaves) {
   const TempDir directory;
   const mode_t mask = umask(027);
-  Result<AtomicFile> file = AtomicFile::beside(directory / "x");
+  Result<AtomicFile> file = AtomicFile::beside(directory / "x", {});
   umask(mask);
 
   ASSERT_TRUE(file.ok() && file->commit().ok());
@@ -231,8 +266,8 @@ TEST(AtomicFile, HasThePermissionsThatUmaskLeaves) {
 
 TEST(AtomicFile, TwoOfOnePathDoNotConflict) {
   const TempDir directory;
-  Result<AtomicFile> first = AtomicFile::beside(directory / "x"),
-                     second = AtomicFile::beside(directory / "x");
+  Result<AtomicFile> first = AtomicFile::beside(directory / "x", {}),
+                     second = AtomicFile::beside(directory / "x", {});
   ASSERT_TRUE(first.ok() && second.ok());
   std::fputs("first", first->stream());
   std::fputs("second", second->stream());

@@ -22,7 +22,7 @@ TEST(MoveIntoPlace, ReplacesTheTarget) {
   test::write_file(directory / "new", "new");
   test::write_file(directory / "target", "old");
 
-  ASSERT_TRUE(move_into_place(directory / "new", directory / "target").ok());
+  ASSERT_TRUE(move_into_place(directory / "new", directory / "target", {}).ok());
 
   EXPECT_THAT(test::read_file(directory / "target"), ElementsAre('n', 'e', 'w'));
   EXPECT_FALSE(std::filesystem::exists(directory / "new"));
@@ -32,7 +32,7 @@ TEST(MoveIntoPlace, ReportsAMissingDirectory) {
   const TempDir directory;
   test::write_file(directory / "new", "new");
 
-  const Status moved = move_into_place(directory / "new", directory / "none" / "target");
+  const Status moved = move_into_place(directory / "new", directory / "none" / "target", {});
 
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().code, Code::not_found);
@@ -63,8 +63,8 @@ TEST_P(IrregularTarget, IsRejectedAndKept) {
   before = std::filesystem::symlink_status(target).type();
   test::write_file(directory / "new", "new");
 
-  const Status moved = move_into_place(directory / "new", target);
-  const Result<AtomicFile> made = AtomicFile::beside(target);
+  const Status moved = move_into_place(directory / "new", target, {});
+  const Result<AtomicFile> made = AtomicFile::beside(target, {});
 
   const std::string text =
       "cannot write \"" + target.native() + "\": it exists and is not a regular file";
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, IrregularTarget, ::testing::Values("Fifo", "Link
 TEST(CheckReplaceable, RejectsAPathWithoutAFileName) {
   const TempDir directory;
 
-  const Status checked = check_replaceable(directory.path() / "");
+  const Status checked = check_replaceable(directory.path() / "", {});
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::invalid);

@@ -172,7 +172,9 @@ class PackFails : public Pack, public ::testing::WithParamInterface<Failure> {};
 TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
   const Failure& failure = GetParam();
   test::write_file(in() / "bad.c", "int f(void) { return missing; }\n");
-  test::write_file(target(), "old");
+  test::write_file(target(),
+                   "\x7f"
+                   "ELF");
   PackOptions options;
   if (!failure.compiler.empty()) options.compiler = failure.compiler;
 
@@ -182,7 +184,7 @@ TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
   EXPECT_EQ(packed.error().code, failure.code);
   EXPECT_THAT(packed.error().message, HasSubstr(failure.message));
   EXPECT_THAT(files_out(), ElementsAre("model.so"));
-  EXPECT_EQ(test::read_file(target()).size(), 3u);
+  EXPECT_EQ(test::read_file(target()).size(), 4u);
 }
 
 INSTANTIATE_TEST_SUITE_P(

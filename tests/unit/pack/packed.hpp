@@ -3,9 +3,9 @@
 // A small model and a fixture that packs it.
 #pragma once
 
-#include "core/arrays/npz_write.hpp"
 #include "core/pack/pack.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gmock/gmock.h>
 
@@ -36,7 +36,7 @@ class PackTest : public ::testing::Test {
     const std::array<float, 3> data = {1, 2, 3};
     const NpzItem item{
         "w", {2, 32, 1}, shape, {reinterpret_cast<const std::uint8_t*>(data.data()), sizeof data}};
-    EXPECT_TRUE(write_npz(in() / "w.npz", std::span(&item, 1)).ok());
+    EXPECT_TRUE(test::write_npz(in() / "w.npz", std::span(&item, 1)).ok());
   }
 
   std::filesystem::path in() const { return directory_ / "in"; }

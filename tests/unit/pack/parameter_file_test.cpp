@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/parameter_file.hpp"
 #include "core/arrays/npy.hpp"
-#include "core/arrays/npz_write.hpp"
 #include "core/arrays/params.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
 #include "tests/support/params_file.hpp"
 #include "tests/unit/arrays/zip_bytes.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -35,7 +35,7 @@ class ParameterFile : public ::testing::Test {
     const std::vector<std::int64_t> shape = {2, 3};
     test::write_file(directory / "m.npy", npy_bytes(int16, shape, data).value());
     const NpzItem items[] = {{"m", int16, shape, data}, {"other", int16, shape, data}};
-    EXPECT_TRUE(write_npz(directory / "m.npz", items).ok());
+    EXPECT_TRUE(test::write_npz(directory / "m.npz", items).ok());
     test::write_file(directory / "z.npz",
                      zip_of({{"m.npy", npy_bytes(int16, shape, data).value(), 8}}));
     const Param param{"m", {int16, shape, data, 0}};

@@ -8,11 +8,8 @@
 #include <new>
 
 namespace gantry::cli {
-namespace {
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-}  // namespace
+void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string error_text(const Error& error) {
   std::string text = "gantry: ";
@@ -28,7 +25,7 @@ std::string error_text(const Error& error) {
 
 int report(const Error& error) {
   try {
-    print(error_text(error));
+    print_error(error_text(error));
   } catch (const std::bad_alloc&) {
     std::fputs("gantry: out of memory\n", stderr);
   }
@@ -36,10 +33,12 @@ int report(const Error& error) {
 }
 
 int report_usage(std::string_view command, std::string_view message) {
-  print(concat("gantry: ", escaped_lines(message), "\n  see: ", command, " --help\n"));
+  print_error(concat("gantry: ", escaped_lines(message), "\n  see: ", command, " --help\n"));
   return kWrongUsage;
 }
 
-void warn(std::string_view text) { print(concat("gantry: warning: ", escaped_lines(text), "\n")); }
+void warn(std::string_view text) {
+  print_error(concat("gantry: warning: ", escaped_lines(text), "\n"));
+}
 
 }  // namespace gantry::cli

@@ -22,6 +22,8 @@ enum ExitStatus : int {
 // can contain terminal control codes.
 std::string error_text(const Error& error);
 
+// Prints to stderr.
+void print_error(std::string_view text);
 // Prints the error to stderr.
 //
 // returns  kFailed; kOurError for Code::bug

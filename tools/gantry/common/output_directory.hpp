@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output files of the tool: written completely or not at all, and never through a symbolic link.
+// A directory of output files, each written completely or not at all, and never through a symbolic
+// link.
 //
 //     <directory>/.<name>.XXXXXX   written, fsync   --rename-->   <directory>/<name>
 #pragma once
+
+#include "core/base/input_files.hpp"
 
 #include <gantry/result.hpp>
 
@@ -20,33 +23,34 @@ class OutputDirectory {
  public:
   // Opens a directory for output. Creates it, but not its parents, if it does not exist.
   //
+  // inputs   [in]   the files that no output may replace
   // returns  invalid      not a directory, or a symbolic link ("out/" follows one, "out" does not)
   //          not_found    the parent directory does not exist
   //          unavailable  no permission, no space
-  static Result<OutputDirectory> create(const std::filesystem::path& path);
+  static Result<OutputDirectory> create(const std::filesystem::path& path,
+                                        const InputFiles& inputs);
 
   ~OutputDirectory();
   OutputDirectory(OutputDirectory&& other) noexcept
-      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+      : path_(std::move(other.path_)),
+        inputs_(std::move(other.inputs_)),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
   OutputDirectory& operator=(OutputDirectory&&) = delete;
 
   // Writes one file. Replaces an existing regular file of that name atomically.
   //
   // name     [in]   one path component
-  // returns  invalid      a link, directory, FIFO or device has that name; it is unchanged
+  // returns  invalid      an input, link, directory, FIFO or device has that name; it is unchanged
   //          unavailable  the write failed, with its errno; no temporary file remains
   Status write(std::string_view name, std::span<const std::uint8_t> bytes) const;
 
  private:
-  friend Status write_output(const std::filesystem::path&, std::string_view);
-  OutputDirectory(std::filesystem::path path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  OutputDirectory(std::filesystem::path path, InputFiles inputs, int descriptor)
+      : path_(std::move(path)), inputs_(std::move(inputs)), descriptor_(descriptor) {}
 
   std::filesystem::path path_;
+  InputFiles inputs_;
   int descriptor_;
 };
-
-// The same for one file in an existing directory, whose path may contain symbolic links.
-Status write_output(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace gantry::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/output_file.hpp"
+#include "tools/gantry/common/output_directory.hpp"
 
 #include "tests/support/files.hpp"
 
@@ -28,7 +28,7 @@ std::ptrdiff_t entries(const fs::path& directory) {
 TEST(OutputDirectory, IsCreatedIfItDoesNotExist) {
   const TempDir temp;
 
-  const auto directory = OutputDirectory::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out", {});
 
   ASSERT_TRUE(directory.ok()) << directory.error().message;
   EXPECT_TRUE(directory.value().write("x.bin", abc).ok());
@@ -39,7 +39,7 @@ TEST(OutputDirectory, IsCreatedIfItDoesNotExist) {
 TEST(OutputDirectory, DoesNotCreateParents) {
   const TempDir temp;
 
-  const auto directory = OutputDirectory::create(temp / "a/b");
+  const auto directory = OutputDirectory::create(temp / "a/b", {});
 
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().code, Code::not_found);
@@ -52,7 +52,7 @@ TEST(OutputDirectory, RejectsAFile) {
   const TempDir temp;
   test::write_file(temp / "out", "x");
 
-  const auto directory = OutputDirectory::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out", {});
 
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().code, Code::invalid);
@@ -64,7 +64,7 @@ TEST(OutputDirectory, RejectsALinkToADirectory) {
   fs::create_directory(temp / "real");
   fs::create_symlink("real", temp / "out");
 
-  const auto directory = OutputDirectory::create(temp / "out");
+  const auto directory = OutputDirectory::create(temp / "out", {});
 
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().message,
@@ -74,7 +74,7 @@ TEST(OutputDirectory, RejectsALinkToADirectory) {
 TEST(OutputDirectory, DoesNotWriteThroughALink) {
   const TempDir temp;
   test::write_file(temp / "victim", "precious");
-  auto directory = OutputDirectory::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out", {});
   fs::create_symlink("../victim", temp / "out/0-x.bin");
 
   const Status status = directory.value().write("0-x.bin", abc);
@@ -88,7 +88,7 @@ TEST(OutputDirectory, DoesNotWriteThroughALink) {
 
 TEST(OutputDirectory, ReplacesAFileAndKeepsItsOtherHardLinks) {
   const TempDir temp;
-  auto directory = OutputDirectory::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out", {});
   test::write_file(temp / "other", "old");
   fs::create_hard_link(temp / "other", temp / "out/x.bin");
 
@@ -100,7 +100,7 @@ TEST(OutputDirectory, ReplacesAFileAndKeepsItsOtherHardLinks) {
 
 TEST(OutputDirectory, WritesToTheOpenDirectoryAfterARename) {
   const TempDir temp;
-  auto directory = OutputDirectory::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out", {});
   fs::rename(temp / "out", temp / "moved");
   fs::create_directory(temp / "elsewhere");
   fs::create_symlink("elsewhere", temp / "out");
@@ -113,32 +113,26 @@ TEST(OutputDirectory, WritesToTheOpenDirectoryAfterARename) {
 
 TEST(OutputDirectory, LeavesNoTemporaryFileAfterAFailure) {
   const TempDir temp;
-  auto directory = OutputDirectory::create(temp / "out");
+  auto directory = OutputDirectory::create(temp / "out", {});
 
   EXPECT_FALSE(directory.value().write(std::string(300, 'n'), abc).ok());
 
   EXPECT_EQ(entries(temp / "out"), 0);
 }
 
-TEST(WriteOutput, FollowsLinksToTheDirectory) {
+TEST(OutputDirectory, KeepsAnInput) {
   const TempDir temp;
-  fs::create_directory(temp / "real");
-  fs::create_symlink("real", temp / "link");
+  fs::create_directory(temp / "out");
+  test::write_file(temp / "out/0-x.bin", "input");
+  InputFiles inputs;
+  inputs.add(temp / "out/0-x.bin");
+  auto directory = OutputDirectory::create(temp / "out", inputs);
 
-  ASSERT_TRUE(write_output(temp / "link/trace.json", "[]").ok());
-
-  EXPECT_EQ(text_in(temp / "real/trace.json"), "[]");
-}
-
-TEST(WriteOutput, ReportsAMissingDirectory) {
-  const TempDir temp;
-
-  const Status status = write_output(temp / "no/trace.json", "[]");
+  const Status status = directory.value().write("0-x.bin", abc);
 
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message,
-            concat("cannot open the directory ", quoted((temp / "no").string()),
-                   ": No such file or directory"));
+  EXPECT_EQ(status.error().reason, "OUTPUT_IS_INPUT");
+  EXPECT_EQ(text_in(temp / "out/0-x.bin"), "input");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/output_file.hpp"
+#include "tools/gantry/common/output_directory.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -36,12 +36,13 @@ Status write_all(int descriptor, std::span<const std::uint8_t> bytes,
 
 }  // namespace
 
-Result<OutputDirectory> OutputDirectory::create(const std::filesystem::path& path) {
+Result<OutputDirectory> OutputDirectory::create(const std::filesystem::path& path,
+                                                const InputFiles& inputs) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
     return cannot("create the directory", path, errno);
   }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor >= 0) return OutputDirectory(path, descriptor);
+  if (descriptor >= 0) return OutputDirectory(path, inputs, descriptor);
 
   const int number = errno;
   struct stat found {};
@@ -60,9 +61,11 @@ Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_
   const std::string target(name);
   const std::filesystem::path path = path_ / target;
   struct stat found {};
-  if (::fstatat(descriptor_, target.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-      !S_ISREG(found.st_mode)) {
-    return invalid(quoted(path.string()), " exists and is not a regular file");
+  if (::fstatat(descriptor_, target.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!S_ISREG(found.st_mode)) {
+      return invalid(quoted(path.string()), " exists and is not a regular file");
+    }
+    GANTRY_CHECK(inputs_.check_output(path, identity_of(found)));
   }
 
   std::string temporary;
@@ -82,15 +85,6 @@ Status OutputDirectory::write(std::string_view name, std::span<const std::uint8_
   }
   if (!status.ok()) ::unlinkat(descriptor_, temporary.c_str(), 0);
   return status;
-}
-
-Status write_output(const std::filesystem::path& path, std::string_view text) {
-  if (!path.has_filename()) return invalid(quoted(path.string()), " is not a file name");
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return cannot("open the directory", directory, errno);
-  const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-  return OutputDirectory(directory, descriptor).write(path.filename().string(), bytes);
 }
 
 }  // namespace gantry::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/output_file.hpp"
+
+#include "core/base/replace_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace gantry {
+namespace {
+
+// True for what a rename would replace although a program reads from it.
+bool is_stream(const std::filesystem::path& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode));
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::open(const std::filesystem::path& path, const InputFiles& inputs) {
+  if (path == "-") return of_descriptor(path, ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (is_stream(path)) {
+    return of_descriptor(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  }
+  GANTRY_TRY(AtomicFile file, AtomicFile::beside(path, inputs));
+  return OutputFile(path, std::move(file));
+}
+
+Result<OutputFile> OutputFile::of_descriptor(const std::filesystem::path& path, int descriptor) {
+  if (descriptor < 0) return cannot_write(path, errno);
+  Stream stream(::fdopen(descriptor, "wb"));
+  if (stream != nullptr) return OutputFile(path, std::move(stream));
+  const int number = errno;
+  ::close(descriptor);
+  return cannot_write(path, number);
+}
+
+bool OutputFile::is_standard_output() const {
+  if (std::holds_alternative<AtomicFile>(file_)) return false;
+  struct stat here {};
+  struct stat standard {};
+  return ::fstat(::fileno(stream()), &here) == 0 && ::fstat(STDOUT_FILENO, &standard) == 0 &&
+         identity_of(here) == identity_of(standard);
+}
+
+std::FILE* OutputFile::stream() const {
+  if (const auto* file = std::get_if<AtomicFile>(&file_)) return file->stream();
+  return std::get<Stream>(file_).get();
+}
+
+Status OutputFile::finish(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stream()) != text.size()) {
+    return cannot_write(path_, errno);
+  }
+  return commit();
+}
+
+Status OutputFile::commit() {
+  if (auto* file = std::get_if<AtomicFile>(&file_)) return file->commit();
+  if (std::ferror(stream()) != 0) return cannot_write(path_, EIO);
+  if (std::fflush(stream()) != 0) return cannot_write(path_, errno);
+  return {};
+}
+
+}  // namespace gantry
