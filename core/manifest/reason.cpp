@@ -64,6 +64,7 @@ constexpr Reason kAll[] = {reason::not_found,
                            reason::filtered,
                            reason::disabled,
                            reason::create_failed,
+                           reason::driver_ended,
                            reason::no_plugin,
                            reason::not_chosen,
                            reason::pin_unserved};

@@ -100,6 +100,8 @@ constexpr Reason driver_too_old{355, "DRIVER_TOO_OLD"};
 constexpr Reason filtered{410, "FILTERED"};
 constexpr Reason disabled{411, "DISABLED"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
+// found by opening the plugin in a child process
+constexpr Reason driver_ended{601, "DRIVER_ENDED"};
 constexpr Reason no_plugin{700, "NO_PLUGIN"};
 // another candidate has precedence
 constexpr Reason not_chosen{701, "NOT_CHOSEN"};

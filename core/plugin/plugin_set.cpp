@@ -140,6 +140,14 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(const Choice& choice
   return activate(choice.candidate);
 }
 
+void PluginSet::exclude(std::size_t candidate, const Reason& why, std::string text) {
+  const std::lock_guard lock(state_->mutex);
+  Slot& slot = state_->slots[candidate];
+  if (slot.active || slot.opening) return;
+  slot.candidate.state = CandidateState::parsed;
+  slot.candidate.stop(why, std::move(text));
+}
+
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, Offer offer) {
   const std::string_view noun = offer == Offer::device ? "device" : "type key";
   const std::vector<Choice> all = choices(what, offer);

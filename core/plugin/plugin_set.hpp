@@ -99,6 +99,9 @@ class PluginSet {
   // order is unambiguous.
   std::string tie_for(const std::vector<Choice>& choices) const;
 
+  // Excludes a candidate, which is then never tried. No effect if its plugin is in use.
+  void exclude(std::size_t candidate, const Reason& why, std::string text);
+
   // Returns the first choice for a type key that is usable as far as can be determined without
   // running its code. Candidates that are in use or part of the program are accepted; others are
   // inspected, and the result is stored as their state. A candidate that failed when its code ran

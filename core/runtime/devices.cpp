@@ -97,6 +97,30 @@ std::string plugin_of(const RuntimeState& state, const std::string& kind) {
   return {};
 }
 
+std::vector<DeviceInfo> devices_of(const RuntimeState& state, const Device& device,
+                                   std::vector<std::string>& problems) {
+  const auto count = device_count(device);
+  if (!count.ok()) {
+    problems.push_back(count.error().message);
+    return {};
+  }
+  std::vector<DeviceInfo> all;
+  for (std::int32_t index = 0; index < *count; ++index) {
+    DeviceInfo info{device.name, device.type, index, plugin_of(state, device.name), {}};
+    for (const Attribute& attribute : kAttributes) {
+      auto text = attribute_of(device, index, attribute);
+      if (!text.ok()) {
+        problems.push_back(text.error().message);
+        // One defect is reported for each device; its other attributes are not read.
+        break;
+      }
+      if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
+    }
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::int32_t> device_count(const Device& device) {
@@ -111,6 +135,14 @@ Result<std::int32_t> device_count(const Device& device) {
   return count;
 }
 
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
+                                     std::vector<std::string>& problems) {
+  const auto opened = state.device(kind);
+  if (opened.ok()) return devices_of(state, **opened, problems);
+  problems.push_back(opened.error().message);
+  return {};
+}
+
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::string>& problems) {
   for (const std::string& kind : state.plugins->served_devices()) {
     const auto opened = state.device(kind);
@@ -118,24 +150,7 @@ std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::strin
   }
   std::vector<DeviceInfo> all;
   for (const auto& device : state.devices.all()) {
-    const auto count = device_count(*device);
-    if (!count.ok()) {
-      problems.push_back(count.error().message);
-      continue;
-    }
-    for (std::int32_t index = 0; index < *count; ++index) {
-      DeviceInfo info{device->name, device->type, index, plugin_of(state, device->name), {}};
-      for (const Attribute& attribute : kAttributes) {
-        auto text = attribute_of(*device, index, attribute);
-        if (!text.ok()) {
-          problems.push_back(text.error().message);
-          // One defect is reported for each device; its other attributes are not read.
-          break;
-        }
-        if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
-      }
-      all.push_back(std::move(info));
-    }
+    for (DeviceInfo& info : devices_of(state, *device, problems)) all.push_back(std::move(info));
   }
   return all;
 }

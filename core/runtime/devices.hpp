@@ -7,6 +7,7 @@
 #include "core/tensor/device_set.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
@@ -15,6 +16,10 @@ namespace gantry {
 //
 // returns  the plugin's own error
 Result<std::int32_t> device_count(const Device& device);
+
+// Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
+                                     std::vector<std::string>& problems);
 
 // See Runtime::devices.
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::string>& problems);

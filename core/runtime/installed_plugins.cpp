@@ -2,6 +2,7 @@
 #include "core/runtime/installed_plugins.hpp"
 
 #include "core/runtime/config_check.hpp"
+#include "core/runtime/devices.hpp"
 #include "core/runtime/state.hpp"
 
 namespace gantry {
@@ -26,6 +27,20 @@ Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
   GANTRY_TRY(auto artifact, open_artifact(state_->new_artifact(), std::move(file)));
   GANTRY_TRY(artifact->container, read_container(*artifact->elf, layouts()));
   return std::shared_ptr<const Artifact>(std::move(artifact));
+}
+
+std::vector<DeviceInfo> InstalledPlugins::devices(std::string_view kind,
+                                                  std::vector<std::string>& problems) const {
+  return list_devices(*state_, kind, problems);
+}
+
+std::vector<std::size_t> InstalledPlugins::served_payloads(const Artifact& artifact) const {
+  return gantry::served_payloads(*state_, artifact);
+}
+
+std::vector<PayloadCheck> InstalledPlugins::check_payload(const Artifact& artifact,
+                                                          std::size_t entry) const {
+  return gantry::check_payload(*state_, artifact, entry);
 }
 
 std::vector<PayloadCheck> InstalledPlugins::check_payloads(const Artifact& artifact) const {

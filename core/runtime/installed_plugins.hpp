@@ -33,7 +33,11 @@ class InstalledPlugins {
   // returns  errors of opening the file; malformed or unsupported from the ELF and container
   //          readers
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& path) const;
+  // See devices.hpp.
+  std::vector<DeviceInfo> devices(std::string_view kind, std::vector<std::string>& problems) const;
   // See payload_check.hpp.
+  std::vector<std::size_t> served_payloads(const Artifact& artifact) const;
+  std::vector<PayloadCheck> check_payload(const Artifact& artifact, std::size_t entry) const;
   std::vector<PayloadCheck> check_payloads(const Artifact& artifact) const;
   // See config_check.hpp.
   std::vector<std::string> unknown_names() const;

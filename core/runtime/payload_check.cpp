@@ -6,11 +6,9 @@
 #include "core/runtime/state.hpp"
 
 namespace gantry {
-namespace {
 
-// Checks one entry. If it cannot be checked for any device, returns one element with the error.
-std::vector<PayloadCheck> check_entry(RuntimeState& state, const Artifact& artifact,
-                                      std::size_t index) {
+std::vector<PayloadCheck> check_payload(RuntimeState& state, const Artifact& artifact,
+                                        std::size_t index) {
   const Entry& entry = artifact.container.entries[index];
   PayloadCheck check;
   check.entry = index;
@@ -41,17 +39,23 @@ std::vector<PayloadCheck> check_entry(RuntimeState& state, const Artifact& artif
   return checks;
 }
 
-}  // namespace
-
-std::vector<PayloadCheck> check_payloads(RuntimeState& state, const Artifact& artifact) {
-  std::vector<PayloadCheck> checks;
+std::vector<std::size_t> served_payloads(RuntimeState& state, const Artifact& artifact) {
+  std::vector<std::size_t> served;
   for (std::size_t i = 0; i < artifact.container.entries.size(); ++i) {
     const Entry& entry = artifact.container.entries[i];
     // A type key without a usable plugin is reported as a requirement.
-    if (entry.is_library() || entry.type_key.empty() ||
-        !state.plugins->usable_for_key(entry.type_key, Depth::dependencies))
-      continue;
-    for (PayloadCheck& check : check_entry(state, artifact, i)) checks.push_back(std::move(check));
+    if (!entry.is_library() && !entry.type_key.empty() &&
+        state.plugins->usable_for_key(entry.type_key, Depth::dependencies))
+      served.push_back(i);
+  }
+  return served;
+}
+
+std::vector<PayloadCheck> check_payloads(RuntimeState& state, const Artifact& artifact) {
+  std::vector<PayloadCheck> checks;
+  for (const std::size_t entry : served_payloads(state, artifact)) {
+    for (PayloadCheck& check : check_payload(state, artifact, entry))
+      checks.push_back(std::move(check));
   }
   return checks;
 }

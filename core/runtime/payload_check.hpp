@@ -35,6 +35,16 @@ constexpr std::string_view name_of_verdict(std::int32_t verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
+// Checks one payload for every device of its kind. Opens the plugin that serves its type key; loads
+// no payload. If it cannot be checked for any device, returns one element with the error.
+//
+// entry    [in]   index of a module with a payload
+std::vector<PayloadCheck> check_payload(RuntimeState& state, const Artifact& artifact,
+                                        std::size_t entry);
+
+// Returns the indices of the modules whose payload a usable plugin serves. Opens no plugin.
+std::vector<std::size_t> served_payloads(RuntimeState& state, const Artifact& artifact);
+
 // Checks every payload of a file whose type key a plugin serves, for every device of its kind.
 // Opens these plugins; loads no payload.
 //

@@ -1,41 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
+#include "missing.hpp"
 
 #include <gantry/device.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
 namespace gantry::opencl {
 namespace {
 
-constexpr char vendor_directory[] = "/etc/OpenCL/vendors";
 // CL_PLATFORM_NOT_FOUND_KHR, which the ICD loader returns.
 constexpr cl_int no_platform = -1001;
-
-// Repeats the ICD loader's search for drivers, to list the files that it finds.
-Error no_driver() {
-  // A variable of the ICD loader.
-  const char* const vendors = std::getenv("OCL_ICD_VENDORS");
-  const std::string directory = vendors != nullptr && *vendors != 0 ? vendors : vendor_directory;
-  std::error_code error;
-  std::string files;
-  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error)) {
-    if (at->path().extension() == ".icd")
-      files.append(files.empty() ? "" : ", ").append(quoted(at->path().filename().string()));
-  }
-  return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ",
-                     quoted(directory),
-                     vendors != nullptr ? ", where OCL_ICD_VENDORS points, " : " ",
-                     files.empty() ? "and finds none"
-                                   : concat("and none of ", files, " names a driver that starts"),
-                     "; Debian's pocl-opencl-icd has one for CPUs")
-      .with_reason("DRIVER_MISSING");
-}
 
 template <class T>
 T device_number(cl_device_id device, cl_device_info what, T otherwise) {
@@ -183,22 +160,27 @@ Status Driver::start() {
 
   std::vector<std::unique_ptr<Platform>> platforms;
   std::vector<std::pair<cl_device_id, Platform*>> found;
+  std::vector<EmptyPlatform> empty;
   for (const cl_platform_id id : ids) {
-    cl_uint count = 0;
-    // A driver without devices: its hardware is absent.
-    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0)
-      continue;
     auto platform = std::make_unique<Platform>();
     platform->id = id;
     platform->name = text_of(clGetPlatformInfo, id, CL_PLATFORM_NAME);
+    cl_uint count = 0;
+    cl_int failed = clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+    platform->devices.resize(failed == CL_SUCCESS ? count : 0);
+    if (!platform->devices.empty())
+      failed = clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, platform->devices.data(), nullptr);
+    if (failed != CL_SUCCESS || count == 0) {
+      // Its hardware is absent.
+      empty.push_back({platform->name, failed != CL_SUCCESS ? error_name(failed) : "0 devices"});
+      continue;
+    }
     platform->version = text_of(clGetPlatformInfo, id, CL_PLATFORM_VERSION);
     platform->create_from_il = create_from_il(*platform);
-    platform->devices.resize(count);
-    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, platform->devices.data(), nullptr) != 0)
-      continue;
     for (const cl_device_id device : platform->devices) found.emplace_back(device, platform.get());
     platforms.push_back(std::move(platform));
   }
+  if (found.empty()) return no_device(empty);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return rank_of(a.first) < rank_of(b.first);
   });

@@ -4,6 +4,9 @@
 // defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables.
 #include <gantry/gantry.h>
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -71,6 +74,9 @@ gantry_code get_function(void*, gantry_bytes, gantry_function*, gantry_status*) 
 #ifdef FAKE_VERDICT
 gantry_code check_binary(void*, const gantry_blob* blob, int32_t, int32_t* verdict,
                          gantry_status* status) {
+#ifdef FAKE_CHECK_ABORTS
+  std::abort();
+#endif
   if (blob->size == 0) return gantry_fail(status, GANTRY_MALFORMED, "EMPTY", "fake: no payload");
   *verdict = FAKE_VERDICT;
   return GANTRY_OK;
@@ -78,6 +84,13 @@ gantry_code check_binary(void*, const gantry_blob* blob, int32_t, int32_t* verdi
 #endif
 
 [[maybe_unused]] gantry_code count(void*, int32_t* out, gantry_status*) {
+#ifdef FAKE_COUNT_ABORTS
+  std::fputs("fake: looking for a device\nfake: no linker\n", stderr);
+  std::abort();
+#endif
+#ifdef FAKE_COUNT_HANGS
+  for (;;) pause();
+#endif
   *out = 1;
   return GANTRY_OK;
 }

@@ -128,6 +128,24 @@ TEST_P(Devices, ReportTheSearchPathIfThereIsNoDriver) {
   EXPECT_THAT(devices.out + devices.err, HasSubstr(kind_.not_found));
 }
 
+TEST(PoclWithoutACache, IsALineThatNamesTheDirectory) {
+  const Args command{"--plugins", built_plugins() + "/opencl", "devices"};
+  const Outcome with =
+      run_gantry(command, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string()});
+  if (with.out.find("opencl:0  ") == std::string::npos ||
+      with.out.find("pthread") == std::string::npos)
+    GTEST_SKIP() << "no PoCL: " << with.out << with.err;
+
+  const Outcome without = run_gantry(command, {"POCL_CACHE_DIR=/proc/none"});
+
+  EXPECT_EQ(without.status, 0);
+  EXPECT_THAT(without.out, Not(HasSubstr("opencl")));
+  EXPECT_EQ(without.err,
+            "gantry: warning: no OpenCL device: driver \"Portable Computing Language\" reports "
+            "CL_DEVICE_NOT_FOUND; PoCL cannot write its cache directory \"/proc/none\": set "
+            "POCL_CACHE_DIR to a directory that it can write\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::ValuesIn(kinds),
                          [](const auto& test) { return test.param.name; });
 

@@ -3,6 +3,8 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/driver_guard.hpp"
+#include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
 #include <unistd.h>
@@ -41,11 +43,18 @@ std::string devices_json(const std::vector<DeviceInfo>& devices,
   });
 }
 
-Result<ExitStatus> devices(const bool& json, const Globals& globals) {
+struct DevicesOptions {
+  int timeout_seconds = default_driver_seconds;
+  bool json = false;
+};
+
+Result<ExitStatus> devices(const DevicesOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  std::vector<std::string> problems;
+  GANTRY_TRY(std::vector<std::string> problems,
+             exclude_failing_drivers(InstalledPlugins(runtime),
+                                     std::chrono::seconds(options.timeout_seconds)));
   const std::vector<DeviceInfo> found = runtime.devices(problems);
-  print(json ? devices_json(found, problems) : devices_text(found));
+  print(options.json ? devices_json(found, problems) : devices_text(found));
   for (const std::string& problem : problems) {
     if (!globals.quiet) warn(problem);
   }
@@ -55,11 +64,12 @@ Result<ExitStatus> devices(const bool& json, const Globals& globals) {
 }  // namespace
 
 void add_devices(CLI::App& app, Invocation& invocation) {
-  auto json = std::make_shared<bool>(false);
+  auto options = std::make_shared<DevicesOptions>();
   CLI::App* command = app.add_subcommand("devices", "list the devices of all installed plugins");
-  command->add_flag("--json", *json, "print one JSON document");
+  add_driver_timeout(*command, options->timeout_seconds);
+  command->add_flag("--json", options->json, "print one JSON document");
   command->footer("Example:\n  gantry devices");
-  set_action(*command, invocation, json, devices);
+  set_action(*command, invocation, options, devices);
 }
 
 }  // namespace gantry::cli

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/payload_report.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -22,6 +23,7 @@ struct DoctorOptions {
   std::vector<std::string> keys;
   std::string artifact;
   bool probe = false;
+  int timeout_seconds = default_driver_seconds;
   bool json = false;
 };
 
@@ -82,8 +84,9 @@ std::string host_code_text(const Artifact& artifact, const Status& runs) {
   return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
 }
 
-Probe probe_devices(Runtime& runtime) {
+Probe probe_devices(Runtime& runtime, std::vector<std::string> excluded) {
   Probe probe;
+  probe.problems = std::move(excluded);
   for (const DeviceInfo& device : runtime.devices(probe.problems))
     probe.devices.push_back(concat(device.name, ":", device.index));
   return probe;
@@ -169,7 +172,16 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = installed.set();
   plugins.inspect_all();
-  if (options.probe) diagnosis.probe = probe_devices(runtime);
+  if (options.probe) {
+    const auto limit = std::chrono::seconds(options.timeout_seconds);
+    GANTRY_TRY(std::vector<std::string> excluded, exclude_failing_drivers(installed, limit));
+    if (diagnosis.artifact) {
+      GANTRY_TRY(const std::vector<std::string> more,
+                 exclude_failing_checks(installed, *diagnosis.artifact, limit));
+      excluded.insert(excluded.end(), more.begin(), more.end());
+    }
+    diagnosis.probe = probe_devices(runtime, std::move(excluded));
+  }
   if (options.probe && diagnosis.artifact) {
     diagnosis.payloads = installed.check_payloads(*diagnosis.artifact);
   }
@@ -205,6 +217,7 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
            "check only the requirements of this file");
   command->add_flag("--probe", options->probe,
                     "also open every plugin, which executes its code, and list its devices");
+  add_driver_timeout(*command, options->timeout_seconds);
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "

@@ -47,6 +47,14 @@ CLI::Validator array_output() {
       "");
 }
 
+CLI::Option* add_driver_timeout(CLI::App& app, int& seconds) {
+  return app
+      .add_option("--timeout", seconds,
+                  concat("time for the driver of one plugin, default ", seconds))
+      ->check(CLI::Range(1, 3600))
+      ->type_name("SECONDS");
+}
+
 CLI::Validator tolerance() {
   return CLI::Validator(
       [](std::string& text) {

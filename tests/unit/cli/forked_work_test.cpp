@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/forked_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace gantry::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::optional<ForkedFailure> run(std::size_t count, const std::function<void(std::size_t)>& work,
+                                 std::chrono::milliseconds limit = 60s) {
+  return run_forked(count, limit, work).value();
+}
+
+TEST(ForkedWork, HasNoFailureIfEveryCallReturns) {
+  EXPECT_FALSE(run(300, [](std::size_t) {}));
+}
+
+TEST(ForkedWork, OfNothingHasNoFailure) {
+  EXPECT_FALSE(run(0, [](std::size_t) { std::abort(); }));
+}
+
+TEST(ForkedWork, RunsInAnotherProcess) {
+  const pid_t parent = getpid();
+  EXPECT_FALSE(run(1, [&](std::size_t) {
+    if (getpid() == parent) std::abort();
+  }));
+}
+
+TEST(ForkedWork, ReportsTheSignalThatEndsACallAndItsLastLine) {
+  const auto failure = run(3, [](std::size_t item) {
+    if (item != 1) return;
+    std::fputs("the first line\nthe last line \n\n", stderr);
+    std::abort();
+  });
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->item, 1u);
+  EXPECT_EQ(failure->text,
+            "the driver ended the process by signal 6 (Aborted); its last output is \"the last "
+            "line\"");
+}
+
+TEST(ForkedWork, ReportsTheLineOfStandardOutput) {
+  const auto failure = run(1, [](std::size_t) {
+    std::puts("printed");
+    std::fflush(stdout);
+    _exit(0);
+  });
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text,
+            "the driver ended the process with status 0; its last output is \"printed\"");
+}
+
+TEST(ForkedWork, DoesNotReportTheOutputOfAnEarlierCall) {
+  const auto failure = run(2, [](std::size_t item) {
+    if (item == 1) _exit(3);
+    std::fputs("fine\n", stderr);
+  });
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text, "the driver ended the process with status 3, without output");
+}
+
+TEST(ForkedWork, ReportsACallThatDoesNotReturn) {
+  const auto failure = run(
+      1, [](std::size_t) { pause(); }, 50ms);
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text, "the driver did not return within 0.05 s, without output");
+}
+
+TEST(ForkedWork, ReadsMoreOutputThanAPipeHolds) {
+  EXPECT_FALSE(run(1, [](std::size_t) {
+    for (int i = 0; i < 20000; ++i) std::fputs("a line of output\n", stderr);
+  }));
+}
+
+TEST(ForkedWork, EndsAProcessThatClosesItsOutput) {
+  const auto failure = run(
+      1,
+      [](std::size_t) {
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+        pause();
+      },
+      50ms);
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text, "the driver did not return within 0.05 s, without output");
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/forked_work.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace gantry::cli {
+namespace {
+
+constexpr std::size_t max_printed_bytes = 64 << 10;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+Failure system_error(std::string_view call, int number) {
+  return unavailable(call, " fails: ", std::generic_category().message(number))
+      .native("errno", number);
+}
+
+[[noreturn]] void run_child(std::size_t count, int done, int printed,
+                            const std::function<void(std::size_t)>& work) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::dup2(printed, STDOUT_FILENO);
+  ::dup2(printed, STDERR_FILENO);
+  for (std::size_t item = 0; item < count; ++item) {
+    work(item);
+    std::fflush(nullptr);
+    // The answer: all that the call printed is read.
+    char answer = 0;
+    if (::write(done, "", 1) != 1 || ::read(done, &answer, 1) != 1) break;
+  }
+  // Without destructors: those of plugins must not run in a forked process.
+  ::_exit(0);
+}
+
+// Returns the last line that is not blank.
+std::string last_line(std::string_view text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return "";
+  text = text.substr(0, end + 1);
+  return std::string(text.substr(text.find_last_of('\n') + 1));
+}
+
+class Child {
+ public:
+  static Result<Child> start(std::size_t count, const std::function<void(std::size_t)>& work) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      return system_error("socketpair", errno);
+    Descriptor done(ends[0]), childs_done(ends[1]);
+    if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe2", errno);
+    Descriptor printed(ends[0]), childs_printed(ends[1]);
+    // What is buffered would be printed by both processes.
+    std::fflush(nullptr);
+    const pid_t pid = ::fork();
+    if (pid < 0) return system_error("fork", errno);
+    if (pid == 0) run_child(count, childs_done.get(), childs_printed.get(), work);
+    for (const Descriptor* end : {&done, &printed}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
+    return Child(pid, std::move(done), std::move(printed));
+  }
+  Child(Child&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)),
+        done_(std::move(other.done_)),
+        output_(std::move(other.output_)) {}
+  Child& operator=(Child&&) = delete;
+  ~Child() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      wait();
+    }
+  }
+
+  // Waits until `count` calls are done.
+  Result<std::optional<ForkedFailure>> watch(std::size_t count, std::chrono::milliseconds limit) {
+    using std::chrono::steady_clock;
+    std::size_t done = 0;
+    auto end = steady_clock::now() + limit;
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
+      if (left.count() <= 0) {
+        return ForkedFailure{done,
+                             concat("the driver did not return within ",
+                                    static_cast<double>(limit.count()) / 1000, " s", last_words())};
+      }
+      // poll() ignores a negative number.
+      pollfd both[] = {{done_.get(), POLLIN, 0}, {output_ended_ ? -1 : output_.get(), POLLIN, 0}};
+      if (::poll(both, 2, static_cast<int>(left.count())) < 0 && errno != EINTR)
+        return system_error("poll", errno);
+      char call = 0;
+      const ssize_t size = ::read(done_.get(), &call, 1);
+      // A driver that prints and is not read blocks.
+      read_output();
+      if (size < 0) continue;
+      if (size == 0) return ForkedFailure{done, concat(end_of(wait()), last_words())};
+      if (++done == count) return std::optional<ForkedFailure>();
+      printed_.clear();
+      // A child that has ended in the meantime is seen by the next read().
+      (void)::send(done_.get(), &call, 1, MSG_NOSIGNAL);
+      end = steady_clock::now() + limit;
+    }
+  }
+
+ private:
+  Child(pid_t pid, Descriptor done, Descriptor output)
+      : pid_(pid), done_(std::move(done)), output_(std::move(output)) {}
+
+  void read_output() {
+    char buffer[4096];
+    ssize_t size = 0;
+    while ((size = ::read(output_.get(), buffer, sizeof buffer)) > 0) {
+      printed_.append(buffer, static_cast<std::size_t>(size));
+      if (printed_.size() > max_printed_bytes)
+        printed_.erase(0, printed_.size() - max_printed_bytes);
+    }
+    output_ended_ = size == 0;
+  }
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+  static std::string end_of(int status) {
+    if (WIFSIGNALED(status)) {
+      return concat("the driver ended the process by signal ", WTERMSIG(status), " (",
+                    ::strsignal(WTERMSIG(status)), ")");
+    }
+    return concat("the driver ended the process with status ", WEXITSTATUS(status));
+  }
+  std::string last_words() {
+    read_output();
+    const std::string line = last_line(printed_);
+    return line.empty() ? ", without output" : concat("; its last output is ", quoted(line));
+  }
+
+  pid_t pid_;
+  Descriptor done_, output_;
+  bool output_ended_ = false;
+  // since the last call was done
+  std::string printed_;
+};
+
+}  // namespace
+
+Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
+                                                const std::function<void(std::size_t)>& work) {
+  if (count == 0) return std::optional<ForkedFailure>();
+  GANTRY_TRY(Child child, Child::start(count, work));
+  return child.watch(count, limit);
+}
+
+}  // namespace gantry::cli

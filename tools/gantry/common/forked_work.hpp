@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs code that calls drivers in a child process, so that a driver that ends its process, or never
+// returns, does not end the command.
+#pragma once
+
+#include <gantry/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace gantry::cli {
+
+struct ForkedFailure {
+  std::size_t item = 0;
+  // "the driver ended the process by signal 6 (Aborted); its last output is ..."
+  std::string text;
+};
+
+// Calls `work` for 0 to count - 1 in one child process, until a call ends the process or does not
+// return. What the child prints is read and not shown: the caller repeats the work.
+//
+// limit    [in]   time for each call
+// work     [in]   does not throw
+// returns  the call that failed, if any; unavailable if no child process can be created
+// costs    a fork
+Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
+                                                const std::function<void(std::size_t)>& work);
+
+}  // namespace gantry::cli

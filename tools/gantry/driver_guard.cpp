@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/driver_guard.hpp"
+
+#include "tools/gantry/common/forked_work.hpp"
+
+#include "core/manifest/reason.hpp"
+
+namespace gantry::cli {
+namespace {
+
+// Returns the line that reports it.
+std::string exclude(PluginSet& plugins, std::size_t candidate, const std::string& why) {
+  const std::string title = plugins.candidate(candidate).title();
+  plugins.exclude(candidate, reason::driver_ended, why);
+  return concat("plugin ", title, " is not used: ", why);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                         std::chrono::milliseconds limit) {
+  PluginSet& plugins = installed.set();
+  const std::vector<Candidate> all = plugins.candidates();
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].stopped() && all[i].manifest && !all[i].manifest->devices.empty())
+      left.push_back(i);
+  }
+  const auto list_devices = [&](std::size_t i) {
+    // Errors are reported when the command opens the plugin.
+    std::vector<std::string> problems;
+    if (!plugins.open(Choice{left[i]}).ok()) return;
+    for (const ManifestDevice& device : all[left[i]].manifest->devices)
+      installed.devices(device.name, problems);
+  };
+  std::vector<std::string> excluded;
+  for (;;) {
+    GANTRY_TRY(const auto failure, run_forked(left.size(), limit, list_devices));
+    if (!failure) return excluded;
+    const auto next = left.begin() + static_cast<std::ptrdiff_t>(failure->item);
+    excluded.push_back(exclude(plugins, *next, failure->text));
+    left.erase(left.begin(), next + 1);
+  }
+}
+
+Result<std::vector<std::string>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                        const Artifact& artifact,
+                                                        std::chrono::milliseconds limit) {
+  PluginSet& plugins = installed.set();
+  std::vector<std::string> excluded;
+  for (;;) {
+    const std::vector<std::size_t> entries = installed.served_payloads(artifact);
+    GANTRY_TRY(const auto failure, run_forked(entries.size(), limit, [&](std::size_t i) {
+                 installed.check_payload(artifact, entries[i]);
+               }));
+    if (!failure) return excluded;
+    const Entry& entry = artifact.container.entries[entries[failure->item]];
+    const std::vector<Choice> choices = plugins.choices_for_key(entry.type_key);
+    excluded.push_back(exclude(plugins, choices.front().candidate, failure->text));
+  }
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opens plugins in a child process before the command opens them, because a driver may abort or
+// hang. A plugin whose driver does is excluded, so that the command reports it and goes on.
+#pragma once
+
+#include "core/runtime/installed_plugins.hpp"
+
+#include <gantry/result.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+// Starting a driver for several GPUs takes up to ten seconds.
+constexpr int default_driver_seconds = 60;
+
+// Excludes the plugins that cannot list their devices.
+// Precondition: no plugin is open.
+//
+// limit    [in]   time for each plugin
+// returns  a line for each excluded plugin; unavailable if no child process can be created
+// costs    the start of every driver: up to seconds
+Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                         std::chrono::milliseconds limit);
+
+// Excludes the plugins that cannot check the payloads of a file.
+// Precondition: no plugin is open.
+//
+// limit    [in]   time for each payload
+// returns  a line for each excluded plugin; unavailable if no child process can be created
+// costs    those of check_payloads(), once more for each excluded plugin
+Result<std::vector<std::string>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                        const Artifact& artifact,
+                                                        std::chrono::milliseconds limit);
+
+}  // namespace gantry::cli
