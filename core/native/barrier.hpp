@@ -1,63 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier of one parallel launch. A task that has ended is no longer counted, so a task that
-// fails before the barrier does not block the tasks that wait in it.
+// The tasks of one parallel launch, and the barrier at which they wait for each other. A task that
+// has ended is no longer counted, so a task that fails before the barrier does not block the tasks
+// that wait in it.
 #pragma once
 
-#include "core/native/signal.hpp"
+#include "core/native/waitable_counter.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 namespace gantry {
 
 class Barrier {
  public:
-  // Precondition: no thread is in arrive() or leave().
-  void reset(std::uint32_t members, std::uint32_t spins) {
-    state_.store(members, std::memory_order_relaxed);
-    spins_ = spins;
-  }
+  static constexpr std::uint32_t kMaxMembers = 0xffff;
+
+  // limits   [in]   of waits; borrowed
+  explicit Barrier(const SpinLimits& limits) : limits_(limits) {}
+
+  // Precondition: no thread is in another function.
+  //
+  // members  [in]   1 to kMaxMembers
+  void reset(std::uint32_t members) { state_.reset(members); }
 
   // Waits until every member that has not left has arrived.
   void arrive() {
     // does not change before this thread arrives
     const std::uint32_t phase = phase_.value();
-    if (update([](State s) { return State{s.arrived + 1, s.members}; })) {
-      phase_.raise();
-    } else {
-      phase_.wait_past(phase, spins_);
-    }
+    if (!end_phase_if_complete(state_.add(kArrival)))
+      phase_.wait_until([&](std::uint32_t now) { return now != phase; }, limits_);
   }
 
   // Removes the calling thread from the members.
   void leave() {
-    if (update([](State s) { return State{s.arrived, s.members - 1}; })) phase_.raise();
-  }
-
- private:
-  struct State {
-    std::uint32_t arrived, members;
-  };
-
-  // Returns true if the change completes the barrier; the count of arrived members is then reset.
-  template <class Change>
-  bool update(Change change) {
-    std::uint64_t before = state_.load(std::memory_order_relaxed);
-    for (;;) {
-      State next =
-          change({static_cast<std::uint32_t>(before >> 32), static_cast<std::uint32_t>(before)});
-      const bool complete = next.members != 0 && next.arrived == next.members;
-      if (complete) next.arrived = 0;
-      const std::uint64_t after = (std::uint64_t{next.arrived} << 32) | next.members;
-      if (state_.compare_exchange_weak(before, after, std::memory_order_acq_rel)) return complete;
+    const std::uint32_t state = state_.add(-kMember);
+    if (members(state) == 0) {
+      state_.wake();
+    } else {
+      end_phase_if_complete(state);
     }
   }
 
-  // high half: arrived, low half: members
-  std::atomic<std::uint64_t> state_{0};
-  Signal phase_;
-  std::uint32_t spins_ = 0;
+  // Waits until every member has left. Writes before leave() are visible afterwards.
+  void wait_until_empty() {
+    state_.wait_until([](std::uint32_t state) { return members(state) == 0; }, limits_);
+  }
+
+ private:
+  // high half of the state: arrived; low half: members
+  static constexpr std::uint32_t kMember = 1, kArrival = kMaxMembers + 1;
+  static std::uint32_t members(std::uint32_t state) { return state % kArrival; }
+
+  // Returns true if all members have arrived: no other thread then changes the state.
+  bool end_phase_if_complete(std::uint32_t state) {
+    if (state / kArrival != members(state)) return false;
+    state_.add(-members(state) * kArrival);
+    phase_.add(1);
+    phase_.wake();
+    return true;
+  }
+
+  const SpinLimits& limits_;
+  WaitableCounter state_;
+  WaitableCounter phase_;
 };
 
 }  // namespace gantry

@@ -16,14 +16,9 @@
 namespace gantry {
 namespace {
 
-// Reads of a signal before sleeping. They last some tens of microseconds, longer than the time
-// between two operators of a graph. With more threads than CPUs, spinning only delays the thread
-// that is waited for.
-constexpr std::uint32_t kSpins = 2000;
-constexpr std::uint32_t kSpinsWhenCrowded = 50;
-
 // A larger count is an error of configuration: no machine has so many CPUs.
 constexpr std::int32_t kMaxThreads = 4096;
+static_assert(kMaxThreads <= Barrier::kMaxMembers);
 
 // The number of forks between the first process and this one. In a forked child, a pool of the
 // parent has no threads.
@@ -32,8 +27,10 @@ std::atomic<unsigned> fork_generation{0};
 unsigned watch_forks() {
   static std::once_flag once;
   std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr,
-                   [] { fork_generation.fetch_add(1, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] {
+      fork_generation.fetch_add(1, std::memory_order_relaxed);
+      forget_spinning_threads();
+    });
   });
   return fork_generation.load(std::memory_order_relaxed);
 }
@@ -54,7 +51,9 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// The pieces of one parallel_for. Tasks take the next index until none is left or one has failed.
+// The pieces of one parallel_for. Tasks take the next index until none is left or a lower one has
+// failed. Every piece below one that fails is run, so the lowest index that fails is always
+// reported.
 struct Pieces {
   std::int64_t count;
   gantry_parallel_body body;
@@ -68,7 +67,7 @@ struct Pieces {
   void run() {
     for (;;) {
       const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= count || failed_at.load(std::memory_order_relaxed) != INT64_MAX) return;
+      if (index >= count || index > failed_at.load(std::memory_order_relaxed)) return;
       StatusBuffer buffer;
       const gantry_code result =
           buffer.call([&](gantry_status* status) { return body(self, index, status); });
@@ -104,10 +103,10 @@ std::int32_t usable_cpus() {
   return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
 }
 
-ThreadPool::ThreadPool(std::int32_t threads, const Log* log)
+ThreadPool::ThreadPool(std::int32_t threads, std::chrono::microseconds window, const Log* log)
     : log_(log),
       size_(std::min(threads > 0 ? threads : usable_cpus(), kMaxThreads)),
-      spins_(size() <= usable_cpus() ? kSpins : kSpinsWhenCrowded),
+      limits_{window, usable_cpus() - 1},
       fork_generation_(watch_forks()) {}
 
 ThreadPool::~ThreadPool() {
@@ -118,7 +117,7 @@ ThreadPool::~ThreadPool() {
       // a thread of the parent process, which cannot be joined here
       worker->thread.detach();
     } else {
-      worker->posted.raise();
+      worker->post({});
       worker->thread.join();
     }
   }
@@ -154,13 +153,21 @@ std::int32_t ThreadPool::start_workers() {
 }
 
 void ThreadPool::work(Worker& worker, std::int32_t task) {
-  for (std::uint32_t seen = 0;; ++seen) {
-    worker.posted.wait_past(seen, spins_);
+  for (;;) {
+    worker.posts.wait_until([](std::uint32_t posts) { return posts % 2 != 0; }, limits_);
     if (stopping_.load(std::memory_order_acquire)) return;
-    body_(data_, task, tasks_);
-    barrier_.leave();
-    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.raise();
+    if (worker.claim()) run_task(worker.launch, task);
   }
+}
+
+void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
+  // The task has ended also if pthread_cancel() unwinds it.
+  struct Ending {
+    Barrier& barrier;
+    ~Ending() { barrier.leave(); }
+  };
+  const Ending ending{barrier_};
+  launch.body(launch.data, task, launch.tasks);
 }
 
 bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
@@ -175,25 +182,23 @@ bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
     busy_.store(false, std::memory_order_release);
     return false;
   }
-  body_ = body;
-  data_ = data;
-  tasks_ = tasks;
-  barrier_.reset(static_cast<std::uint32_t>(tasks), spins_);
-  pending_.store(tasks - 1, std::memory_order_relaxed);
-  // Waits for the other tasks, which use this stack, also when pthread_cancel() unwinds this task.
+  barrier_.reset(static_cast<std::uint32_t>(tasks));
+  // Waits for the other tasks, which use this stack, also when pthread_cancel() unwinds this one.
   struct Ending {
     ThreadPool& pool;
-    std::uint32_t launch;
     ~Ending() {
-      pool.barrier_.leave();
-      pool.done_.wait_past(launch, pool.spins_);
+      pool.barrier_.wait_until_empty();
       pool.busy_.store(false, std::memory_order_release);
     }
   };
-  const Ending ending{*this, done_.value()};
-  for (std::int32_t i = 0; i + 1 < tasks; ++i)
-    workers_[static_cast<std::size_t>(i)]->posted.raise();
-  body(data, 0, tasks);
+  const Ending ending{*this};
+  const Launch launch{body, data, tasks};
+  for (std::int32_t i = 1; i < tasks; ++i) worker_of(i).post(launch);
+  run_task(launch, 0);
+  // The tasks that were posted last are the least likely to be claimed meanwhile.
+  for (std::int32_t i = tasks - 1; i > 0; --i) {
+    if (worker_of(i).claim()) run_task(launch, i);
+  }
   return true;
 }
 

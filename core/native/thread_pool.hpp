@@ -10,16 +10,21 @@
 // The pool runs one launch at a time. While it is busy, another launch, also one from within a
 // task, runs on its own thread only.
 //
-// Workers start at the first launch, never change their affinity, spin for some microseconds
-// between launches and then sleep. A launch allocates nothing.
+// When the caller has run task 0, it also runs the tasks whose workers have not started them. A
+// launch therefore does not wait for a worker that sleeps or has no CPU.
+//
+// Workers start at the first launch, never change their affinity, spin for a limited time between
+// launches and then sleep (spin.hpp). A launch allocates nothing.
 #pragma once
 
 #include "core/native/barrier.hpp"
-#include "core/native/signal.hpp"
+#include "core/native/spin.hpp"
+#include "core/native/waitable_counter.hpp"
 
 #include <gantry/threads.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -35,8 +40,11 @@ std::int32_t usable_cpus();
 class ThreadPool {
  public:
   // threads  [in]   workers and caller together; 0 or less: usable_cpus()
+  // window   [in]   time that a waiting thread spins before it sleeps
   // log      [in]   borrowed, may be NULL; receives a warning if fewer threads can be started
-  explicit ThreadPool(std::int32_t threads, const Log* log = nullptr);
+  explicit ThreadPool(std::int32_t threads,
+                      std::chrono::microseconds window = std::chrono::microseconds(400),
+                      const Log* log = nullptr);
   // Precondition: no launch is running.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -45,17 +53,21 @@ class ThreadPool {
   // Tasks that can run concurrently. Decreases at the first launch if threads cannot be started.
   std::int32_t size() const { return size_.load(std::memory_order_relaxed); }
 
+  // of its threads when they wait
+  const SpinLimits& limits() const { return limits_; }
+
   // One task of a launch. Must not throw.
   using Body = void (*)(void* data, std::int32_t task, std::int32_t tasks);
 
-  // Runs body(data, 0, n) .. body(data, n - 1, n) concurrently, task 0 on the calling thread, and
-  // waits for all.
+  // Runs body(data, 0, n) .. body(data, n - 1, n) concurrently and waits for all. Task 0 runs on
+  // the calling thread.
   //
   // tasks    [in]   n; 0: size()
   // returns  false if nothing has run: the pool is busy or has one thread only, n is 1 or above
   //          size(), or this process is a forked child, which has none of the threads
   // thread   any; also from within a task
-  // costs    about a microsecond when the workers are awake
+  // costs    a fraction of a microsecond when the workers are awake, a system call for each worker
+  //          that sleeps
   bool try_run(std::int32_t tasks, Body body, void* data);
 
   // The barrier of the launch that is running, for its tasks.
@@ -66,31 +78,47 @@ class ThreadPool {
                            gantry_status* status);
 
  private:
+  // A launch, copied to each worker, so that a post moves a single cache line between CPUs.
+  struct Launch {
+    Body body;
+    void* data;
+    std::int32_t tasks;
+  };
   struct alignas(64) Worker {
-    Signal posted;
+    // Odd from the post of a task until the worker or the caller claims it.
+    WaitableCounter posts;
+    // changed only while the counter is even
+    Launch launch{};
     std::thread thread;
+
+    void post(const Launch& next) {
+      launch = next;
+      posts.add(1);
+      posts.wake();
+    }
+    bool claim() {
+      const std::uint32_t now = posts.value();
+      return now % 2 != 0 && posts.replace(now, now + 1);
+    }
   };
 
   std::int32_t start_workers();
   void work(Worker& worker, std::int32_t task);
+  void run_task(const Launch& launch, std::int32_t task);
+  Worker& worker_of(std::int32_t task) { return *workers_[static_cast<std::size_t>(task) - 1]; }
 
   const Log* log_;
   std::atomic<std::int32_t> size_;
-  std::uint32_t spins_;
+  SpinLimits limits_;
   unsigned fork_generation_;
   // guarded by busy_
   bool started_ = false;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false};
 
-  // The launch that is running; owned by the thread that set busy_.
+  // set by the thread whose launch is running
   alignas(64) std::atomic<bool> busy_{false};
-  Body body_ = nullptr;
-  void* data_ = nullptr;
-  std::int32_t tasks_ = 0;
-  Barrier barrier_;
-  alignas(64) std::atomic<std::int32_t> pending_{0};
-  Signal done_;
+  alignas(64) Barrier barrier_{limits_};
 };
 
 }  // namespace gantry

@@ -25,6 +25,7 @@ constexpr YamlField kFields[] = {
     {.name = "plugins", .type = YamlType::record, .fields = kPlugins},
     {.name = "backends", .type = YamlType::map, .items = YamlType::record, .fields = kBackend},
     {.name = "threads", .type = YamlType::integer, .min = 0, .max = kMaxThreads},
+    {.name = "spin_us", .type = YamlType::integer, .min = 0, .max = kMaxSpinUs},
     {.name = "cache", .type = YamlType::text},
     {.name = "log", .type = YamlType::choice, .choices = kLogLevels},
 };
@@ -68,7 +69,8 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     }
     config.backends.emplace_back(backend.key, std::move(options));
   }
-  config.threads = static_cast<int>(root.integer("threads", 0));
+  config.threads = static_cast<int>(root.integer("threads", config.threads));
+  config.spin_us = static_cast<int>(root.integer("spin_us", config.spin_us));
   config.cache = root.text("cache");
   if (!config.cache.empty() && config.cache != "none")
     config.cache = paths({config.cache}, directory).front();

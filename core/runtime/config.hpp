@@ -17,6 +17,7 @@ namespace gantry {
 
 constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxSpinUs = 1'000'000;
 
 struct Config {
   // path of the file; empty: defaults
@@ -35,6 +36,8 @@ struct Config {
   std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;
   // of the pool, including the caller; 0: one for each CPU that this process may use
   int threads = 0;
+  // how long a waiting thread of the pool spins before it sleeps, in microseconds
+  int spin_us = 400;
   // directory, "none", or empty: the user's cache directory
   std::string cache;
   LogLevel log = LogLevel::warning;

@@ -94,7 +94,9 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       globals(std::make_shared<GlobalFunctions>(
           [this](std::string_view name) { return find_plugin_global(*this, name); })),
       workspaces(devices),
-      pool(options.threads != 0 ? options.threads : config.threads, &log),
+      pool(options.threads != 0 ? options.threads : config.threads,
+           std::chrono::microseconds(options.spin_us >= 0 ? options.spin_us : config.spin_us),
+           &log),
       layouts(PayloadLayouts::built_in()) {
   host.pool = &pool;
   host.workspaces = &workspaces;
@@ -117,6 +119,9 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   }
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return invalid("threads is ", options.threads, ", expected 0 to ", kMaxThreads);
+  }
+  if (options.spin_us < -1 || options.spin_us > kMaxSpinUs) {
+    return invalid("spin_us is ", options.spin_us, ", expected -1 to ", kMaxSpinUs);
   }
   GANTRY_TRY(Config config, read_config(options.config_file));
   auto state =

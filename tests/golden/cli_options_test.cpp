@@ -132,7 +132,7 @@ TEST(Help, OfEveryCommandListsTheGlobalOptions) {
     const std::string help = run_gantry(args).out;
 
     for (const char* option :
-         {"--config", "--plugins", "--threads", "--log", "-v ", "-q,--quiet"}) {
+         {"--config", "--plugins", "--threads", "--spin-us", "--log", "-v ", "-q,--quiet"}) {
       EXPECT_THAT(help, HasSubstr(std::string("  ") + option)) << help;
     }
   }

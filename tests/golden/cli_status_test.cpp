@@ -81,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
                    {"inspect", "x.so", "--threads", "0"},
                    "gantry: --threads: Value 0 not in range 1 to 1024\n"
                    "  see: gantry inspect --help\n"},
+        WrongUsage{"GlobalOptionAboveItsRange",
+                   {"--spin-us", "1000001", "inspect", "x.so"},
+                   "gantry: --spin-us: Value 1000001 not in range 0 to 1000000\n"
+                   "  see: gantry inspect --help\n"},
         WrongUsage{
             "EmptyFile", {"inspect", ""}, "gantry: FILE: is empty\n  see: gantry inspect --help\n"},
         WrongUsage{

@@ -22,6 +22,8 @@ struct Globals {
   std::string config;
   std::vector<std::string> plugins;
   int threads = 0;
+  // microseconds; -1: as configured
+  int spin_us = -1;
   // level; empty: as configured
   std::string log;
   bool quiet = false;

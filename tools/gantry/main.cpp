@@ -50,6 +50,10 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--threads", globals.threads, "threads of the pool, including the caller")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--spin-us", globals.spin_us,
+                 "microseconds that a waiting thread of the pool spins before it sleeps")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
   app.add_option("--log", globals.log, "log level: error, warning, info or debug")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}));

@@ -11,6 +11,7 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   options.config_file = globals.config;
   options.plugin_dirs = globals.plugins;
   options.threads = globals.threads;
+  options.spin_us = globals.spin_us;
   options.log_level = globals.quiet ? "error" : globals.log;
   options.trace = trace;
   GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));

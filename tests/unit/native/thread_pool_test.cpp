@@ -2,6 +2,7 @@
 #include "core/native/thread_pool.hpp"
 
 #include "core/base/log.hpp"
+#include "tests/unit/native/sleepers_held.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -91,6 +92,44 @@ TEST(ThreadPool, WakesWorkersThatHaveGoneToSleep) {
     EXPECT_EQ(tasks.seen, 0xfu);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+// The threads that ran the tasks of a launch.
+struct Runners {
+  std::thread::id of[2];
+
+  static void run(void* data, std::int32_t task, std::int32_t) {
+    static_cast<Runners*>(data)->of[task] = std::this_thread::get_id();
+  }
+};
+
+TEST(ThreadPool, RunsTasksOfSleepingWorkersOnTheCaller) {
+  ThreadPool pool(2, std::chrono::microseconds(0));
+  const test::SleepersHeld held;
+  Runners start, runners;
+  ASSERT_TRUE(pool.try_run(0, Runners::run, &start));
+  test::SleepersHeld::wait_for(1);
+
+  ASSERT_TRUE(pool.try_run(0, Runners::run, &runners));
+
+  EXPECT_THAT(runners.of, ::testing::Each(std::this_thread::get_id()));
+}
+
+TEST(ThreadPool, RunsTasksOnWorkersThatWakeAfterTheirTaskHasRun) {
+  ThreadPool pool(2, std::chrono::microseconds(0));
+  Runners start;
+  Tasks tasks;
+  {
+    const test::SleepersHeld held;
+    ASSERT_TRUE(pool.try_run(0, Runners::run, &start));
+    test::SleepersHeld::wait_for(1);
+    ASSERT_TRUE(pool.try_run(0, Runners::run, &start));
+  }
+
+  ASSERT_TRUE(pool.try_run(0, Tasks::run, &tasks));
+
+  EXPECT_EQ(tasks.begun, 2);
+  EXPECT_EQ(tasks.seen, 0x3u);
 }
 
 TEST(ThreadPool, RejectsANestedLaunch) {
@@ -191,13 +230,33 @@ TEST(ThreadPool, RunsNothingInAForkedChild) {
 #endif
 
 TEST(Barrier, DoesNotWaitForMembersThatHaveLeft) {
-  Barrier barrier;
-  barrier.reset(3, 10);
+  const SpinLimits limits{};
+  Barrier barrier(limits);
+  barrier.reset(3);
   std::thread waiting([&] { barrier.arrive(); });
   barrier.leave();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   barrier.leave();
   waiting.join();
+}
+
+TEST(Barrier, WaitsUntilAllMembersHaveLeft) {
+  const SpinLimits limits{};
+  Barrier barrier(limits);
+  barrier.reset(2);
+  std::atomic<bool> left{false};
+  std::thread other([&] {
+    barrier.arrive();
+    left = true;
+    barrier.leave();
+  });
+  barrier.arrive();
+  barrier.leave();
+
+  barrier.wait_until_empty();
+
+  EXPECT_TRUE(left);
+  other.join();
 }
 
 // --- parallel_for ---
@@ -258,6 +317,35 @@ TEST(ParallelFor, ReportsTheFirstFailedPiece) {
     EXPECT_EQ(code, GANTRY_CANCELLED);
     EXPECT_EQ(buffer.error(code, "").message, "piece 7");
     EXPECT_EQ(buffer.error(code, "").reason, "PIECE");
+  }
+}
+
+struct TwoFailures {
+  // the piece that fails after the other
+  std::int64_t last;
+  std::atomic<bool> begun[2] = {false, false};
+
+  static gantry_code run(void* data, std::int64_t index, gantry_status* status) {
+    auto& self = *static_cast<TwoFailures*>(data);
+    self.begun[index] = true;
+    while (!self.begun[1 - index]) std::this_thread::yield();
+    // The result is the same if the other piece fails later.
+    if (index == self.last) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gantry_fail(status, GANTRY_CANCELLED, "PIECE", concat("piece ", index).c_str());
+    return GANTRY_CANCELLED;
+  }
+};
+
+TEST(ParallelFor, ReportsTheLowestFailedPieceInAnyOrder) {
+  ThreadPool pool(2);
+  for (const std::int64_t last : {0, 1}) {
+    TwoFailures pieces{last};
+    StatusBuffer buffer;
+
+    const gantry_code code = pool.parallel_for(2, TwoFailures::run, &pieces, buffer.get());
+
+    EXPECT_EQ(code, GANTRY_CANCELLED);
+    EXPECT_EQ(buffer.error(code, "").message, "piece 0");
   }
 }
 

@@ -5,6 +5,7 @@
 #include "tests/unit/runtime/program_plugin.hpp"
 
 #include "core/runtime/installed_plugins.hpp"
+#include "core/runtime/state.hpp"
 
 #include <gantry/handle.hpp>
 
@@ -120,6 +121,17 @@ TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {
   Runtime runtime = runtime_with("threads: 3");
 
   EXPECT_EQ(option_of(runtime, "threads").i, 3);
+}
+
+TEST_F(RuntimeYaml, SetsHowLongThreadsSpin) {
+  test::write_file(directory / "runtime.yaml", "spin_us: 0");
+  RuntimeOptions options;
+  options.config_file = (directory / "runtime.yaml").string();
+  RuntimeOptions overridden = options;
+  overridden.spin_us = 70;
+
+  EXPECT_EQ(RuntimeState::create(options).value()->pool.limits().window.count(), 0);
+  EXPECT_EQ(RuntimeState::create(overridden).value()->pool.limits().window.count(), 70'000);
 }
 
 TEST_F(RuntimeYaml, SetsTheCacheDirectory) {

@@ -34,6 +34,7 @@ TEST(Config, ReadsEveryKey) {
       "  gantry.graph:\n"
       "    config: {alignment: 128, name: fast}\n"
       "threads: 3\n"
+      "spin_us: 50\n"
       "cache: none\n"
       "log: debug\n",
       "/etc/gantry/runtime.yaml");
@@ -50,6 +51,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config->backends[0].second[0].key, "alignment");
   EXPECT_EQ(config->backends[0].second[0].text, "128");
   EXPECT_EQ(config->threads, 3);
+  EXPECT_EQ(config->spin_us, 50);
   EXPECT_EQ(config->cache, "none");
   EXPECT_EQ(config->log, LogLevel::debug);
 }
@@ -71,14 +73,16 @@ TEST_P(ConfigRefuses, WithTheLocationAndTheExpectedValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, ConfigRefuses,
-    testing::Values(BadConfig{"UnknownKey", "thread: 2\n", "runtime.yaml:1:1: thread: unknown key"},
-                    BadConfig{"NearName", "thread: 2\n", "did you mean \"threads\""},
-                    BadConfig{"ThreadsNegative", "threads: -1\n",
-                              "runtime.yaml:1:10: threads: expected"},
-                    BadConfig{"ThreadsMany", "threads: 1025\n", "1024"},
-                    BadConfig{"LogLevel", "log: loud\n", "runtime.yaml:1:6: log: expected"},
-                    BadConfig{"PinsAList", "plugins: {overrides: [cuda]}\n",
-                              "runtime.yaml:1:22: plugins.overrides: expected"}),
+    testing::Values(
+        BadConfig{"UnknownKey", "thread: 2\n", "runtime.yaml:1:1: thread: unknown key"},
+        BadConfig{"NearName", "thread: 2\n", "did you mean \"threads\""},
+        BadConfig{"ThreadsNegative", "threads: -1\n", "runtime.yaml:1:10: threads: expected"},
+        BadConfig{"ThreadsMany", "threads: 1025\n", "1024"},
+        BadConfig{"SpinNegative", "spin_us: -1\n", "runtime.yaml:1:10: spin_us: expected"},
+        BadConfig{"SpinLong", "spin_us: 1000001\n", "1000000"},
+        BadConfig{"LogLevel", "log: loud\n", "runtime.yaml:1:6: log: expected"},
+        BadConfig{"PinsAList", "plugins: {overrides: [cuda]}\n",
+                  "runtime.yaml:1:22: plugins.overrides: expected"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Config, RequiresThatANamedFileExists) {
@@ -106,6 +110,7 @@ TEST(Config, HasTheDefaultsOfTheInstalledExample) {
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, Config().threads);
+  EXPECT_EQ(config->spin_us, Config().spin_us);
   EXPECT_EQ(config->cache, Config().cache);
   EXPECT_EQ(config->log, Config().log);
   EXPECT_TRUE(config->manifests.empty() && config->dirs.empty() && config->disable.empty());

@@ -209,10 +209,15 @@ TEST(Runtime, WithoutPluginsReportsWhereItSearched) {
 TEST(Runtime, RefusesOptionsOutOfRange) {
   RuntimeOptions threads;
   threads.threads = -1;
+  RuntimeOptions spin;
+  spin.spin_us = 1'000'001;
   RuntimeOptions level;
   level.log_level = "loud";
 
   EXPECT_EQ(Runtime::create(threads).error().message, "threads is -1, expected 0 to 1024");
+  EXPECT_EQ(Runtime::create(spin).error().message, "spin_us is 1000001, expected -1 to 1000000");
+  spin.spin_us = -2;
+  EXPECT_EQ(Runtime::create(spin).error().message, "spin_us is -2, expected -1 to 1000000");
   EXPECT_EQ(Runtime::create(level).error().message,
             "log level is \"loud\", expected error, warning, info or debug");
 }

@@ -25,6 +25,9 @@ struct RuntimeOptions {
   bool only_these_plugins = false;
   // of the pool, including the caller; 0: as configured, else one for each allowed CPU
   int threads = 0;
+  // how long a waiting thread of the pool spins before it sleeps, in microseconds; 0: not at all;
+  // -1: as configured, else 400
+  int spin_us = -1;
   // "error", "warning", "info" or "debug"; empty: as configured
   std::string log_level;
   // empty: stderr
