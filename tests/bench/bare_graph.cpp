@@ -86,4 +86,13 @@ BareGraph::BareGraph(const Module& model, const std::filesystem::path& library,
   }
 }
 
+void BareGraph::run() const {
+  PackedValue result;
+  int code;
+  for (const OperatorCall& op : calls_) {
+    if (op.call(op.args, op.codes, op.count, &result, &code, nullptr) != 0)
+      throw Failed("an operator of the bare loop fails");
+  }
+}
+
 }  // namespace gantry::bench

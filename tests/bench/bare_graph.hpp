@@ -22,6 +22,12 @@ class BareGraph {
   BareGraph(const Module& model, const std::filesystem::path& library, const Executor& executor);
   BareGraph(const BareGraph&) = delete;
 
+  // Calls the operators outside the runtime. The library's parallel regions require a pool of their
+  // own (gomp.hpp).
+  //
+  // throws   Failed if an operator fails
+  void run() const;
+
   // Argument of `call_all` in kernels.c.
   const void* calls() const { return calls_.data(); }
   std::int64_t call_count() const { return static_cast<std::int64_t>(calls_.size()); }

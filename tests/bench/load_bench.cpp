@@ -53,9 +53,8 @@ void read_whole(const std::filesystem::path& file) {
 
 void add_resnet(Suite& suite, Runtime& runtime) {
   // A copy, because the graph benchmarks keep the golden file open.
-  const std::filesystem::path copy = suite.fixtures / "resnet20_llvm.so";
-  std::filesystem::copy_file(suite.golden / "tvm-0.12/resnet20_llvm.so", copy,
-                             std::filesystem::copy_options::overwrite_existing);
+  const std::filesystem::path copy =
+      suite.copy_of(suite.golden / "tvm-0.12/resnet20_llvm.so", "resnet20_llvm.so");
   add_load(runtime, "load/resnet20", copy);
   suite.figure("load of resnet20_llvm.so", limit_by_dlopen("load/resnet20", 1.5, 50 * kUs));
 

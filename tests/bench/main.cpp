@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
   }
   try {
     if (!devices_only) {
-      for (const auto add : {add_loads, add_calls, add_graphs, add_starts, add_sizes}) add(suite);
+      for (const auto add : {add_loads, add_calls, add_graphs, add_pool, add_starts, add_sizes})
+        add(suite);
     }
 #ifdef GANTRY_BENCH_OPENCL
     add_opencl(suite);

@@ -60,6 +60,13 @@ struct Suite {
   std::filesystem::path build_tree;
   std::vector<Figure> figures;
 
+  // Copies an artifact to fixtures/<name>. The second runtime of a process that opens a file loads a
+  // copy in memory, which takes longer.
+  std::filesystem::path copy_of(const std::filesystem::path& file, const std::string& name) const {
+    std::filesystem::copy_file(file, fixtures / name,
+                               std::filesystem::copy_options::overwrite_existing);
+    return fixtures / name;
+  }
   void figure(std::string what, std::function<Row(const Times&)> row) {
     figures.push_back({std::move(what), std::move(row)});
   }
@@ -68,6 +75,7 @@ struct Suite {
 void add_loads(Suite& suite);
 void add_calls(Suite& suite);
 void add_graphs(Suite& suite);
+void add_pool(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
 // only if the plugin is built
