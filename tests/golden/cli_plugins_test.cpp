@@ -3,6 +3,7 @@
 // Reports about plugins, including installed plugins that cannot be used.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/manifest_builder.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -109,6 +110,22 @@ TEST(PluginsList, ListsAliasesOfAKey) {
   const auto plugin = json::parse(document.out)["plugins"][0];
   EXPECT_EQ(plugin["keys"], json({"GraphExecutorFactory"}));
   EXPECT_EQ(plugin["aliases"], json({"GraphRuntimeFactory"}));
+}
+
+// The command and the plugin may have different copies of libstdc++.
+TEST(Devices, ReportsAnExceptionOfAPlugin) {
+  const TempDir temp;
+  ManifestBuilder()
+      .library("libfake.so")
+      .key("fake")
+      .device("fake_device")
+      .write_to(temp / "fake.yaml");
+  fs::copy_file(build_tree() / "tests/fake_plugins/libfake_create_throws.so", temp / "libfake.so");
+
+  const Outcome devices = run_gantry({"--plugins", temp.path().string(), "devices"});
+
+  EXPECT_EQ(devices.status, 0) << devices.err;
+  EXPECT_THAT(devices.err, HasSubstr("throws: fake: create throws\n"));
 }
 
 TEST(DoctorHostCode, RunsOnThisHost) {

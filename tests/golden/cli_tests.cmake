@@ -19,6 +19,7 @@ if(TARGET gantry_cli)
   foreach(program cli_run cli_model cli_options cli_output cli_plugins)
     add_dependencies(${program} gantry_plugin_graph gantry_tvm)
   endforeach()
+  add_dependencies(cli_plugins fake_create_throws)
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
     gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays)

@@ -16,6 +16,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <memory>
@@ -65,6 +66,24 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.set_version_flag("--version", version_text, "same as gantry version");
 }
 
+constexpr struct {
+  std::string_view name;
+  void (*add)(CLI::App& app, Invocation& invocation);
+} kCommands[] = {
+    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
+    {"plugins", add_plugins}, {"devices", add_devices}, {"pack", add_pack},
+    {"version", add_version},
+};
+
+// Adds the command that the first word names, or all commands if it names none. Adding the options
+// of all commands takes as long as the rest of `gantry version`.
+void add_commands(CLI::App& app, Invocation& invocation, std::string_view first_word) {
+  const auto* const named = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                         [&](const auto& c) { return c.name == first_word; });
+  if (named != std::end(kCommands)) return named->add(app, invocation);
+  for (const auto& command : kCommands) command.add(app, invocation);
+}
+
 // The full name of a command, for example "gantry plugins list".
 std::string words_to(const CLI::App& innermost) {
   const CLI::App* parent = innermost.get_parent();
@@ -111,13 +130,7 @@ int run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "show this help");
   app.footer("Example:\n  gantry inspect model.so");
   add_globals(app, invocation.globals);
-  add_inspect(app, invocation);
-  add_run(app, invocation);
-  add_bench(app, invocation);
-  add_plugins(app, invocation);
-  add_devices(app, invocation);
-  add_pack(app, invocation);
-  add_version(app, invocation);
+  add_commands(app, invocation, argc > 1 ? argv[1] : "");
 
   int status = kDone;
   try {
