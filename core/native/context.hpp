@@ -128,6 +128,18 @@ class HostScope {
     return code;
   }
 
+  // Records the next call of the same module and env, after one that has returned 0.
+  void next_call() {
+    if (call_.taken != 0) [[unlikely]] {
+      failed_ = false;
+      settle_workspaces();
+      call_.taken = 0;
+      failed_ = true;
+    }
+    thread_.failed = false;
+    index_ = call_.env->device.index;
+  }
+
  private:
   void settle_workspaces() noexcept;
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/extensions.hpp"
 
+#include "core/native/batch.hpp"
 #include "core/runtime/host_table.hpp"
 #include "core/runtime/state.hpp"
 
+#include <gantry/batch.h>
 #include <gantry/threads.h>
 #include <gantry/trace.h>
 #include <gantry/abi_boundary.hpp>
@@ -45,11 +47,33 @@ constexpr gantry_trace kTrace = {
         },
 };
 
+constexpr gantry_batch kBatch = {
+    .struct_size = sizeof(gantry_batch),
+    .zero = 0,
+    .prepare = [](const gantry_host*, const gantry_batch_call* calls, std::uint64_t count,
+                  gantry_object** batch, gantry_status* status) -> gantry_code {
+      return abi_boundary(status, [&]() -> Status {
+        GANTRY_TRY(ObjectPtr made, new_batch({calls, count}));
+        *batch = made.take();
+        return {};
+      });
+    },
+    .run = [](const gantry_host*, gantry_object* batch, const gantry_env* env,
+              std::uint64_t* failed, gantry_status* status) -> gantry_code {
+      const gantry_env none{};
+      const auto is_cancelled = [](const gantry_env& outer) {
+        return static_cast<const Task*>(outer.task)->cancelled();
+      };
+      return run_batch(batch, env != nullptr ? *env : none, is_cancelled, failed, status);
+    },
+};
+
 struct Extension {
   std::string_view id;
   const void* table;
 };
-constexpr Extension kExtensions[] = {{GANTRY_THREADS_1, &kThreads}, {GANTRY_TRACE_1, &kTrace}};
+constexpr Extension kExtensions[] = {
+    {GANTRY_THREADS_1, &kThreads}, {GANTRY_TRACE_1, &kTrace}, {GANTRY_BATCH_1, &kBatch}};
 
 }  // namespace
 

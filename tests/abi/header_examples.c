@@ -25,6 +25,19 @@ gantry_code add(const gantry_host* host, float job, int64_t rows, gantry_status*
   return GANTRY_OK;
 }
 
+gantry_code run_often(const gantry_host* host, const gantry_batch_call* calls, uint64_t count,
+                      const gantry_env* env, int runs, gantry_status* status);
+gantry_code run_often(const gantry_host* host, const gantry_batch_call* calls, uint64_t count,
+                      const gantry_env* env, int runs, gantry_status* status) {
+  const gantry_batch* batches = host->get_extension(host, GANTRY_BATCH_1);
+  gantry_object* batch = NULL;
+  gantry_code code = batches->prepare(host, calls, count, &batch, status);
+  uint64_t failed;
+  for (int i = 0; i < runs && !code; ++i) code = batches->run(host, batch, env, &failed, status);
+  if (batch) gantry_release(batch);
+  return code;
+}
+
 static void build_program(int* program) { *program = 1; }
 void build(const gantry_host* host, const gantry_trace* trace, int* program);
 void build(const gantry_host* host, const gantry_trace* trace, int* program) {

@@ -362,6 +362,21 @@ AT(gantry_plugin_table, create, 88);
 AT(gantry_plugin_table, destroy, 96);
 AT(gantry_plugin_table, get_extension, 104);
 
+// gantry/batch.h
+SIZE(gantry_batch_call, 32);
+AT(gantry_batch_call, function, 0);
+AT(gantry_batch_call, args, 8);
+AT(gantry_batch_call, count, 16);
+AT(gantry_batch_call, flags, 20);
+AT(gantry_batch_call, device, 24);
+IS(GANTRY_NO_CALL, UINT64_MAX);
+
+SIZE(gantry_batch, 24);
+AT(gantry_batch, struct_size, 0);
+AT(gantry_batch, zero, 4);
+AT(gantry_batch, prepare, 8);
+AT(gantry_batch, run, 16);
+
 // gantry/threads.h
 SIZE(gantry_threads, 24);
 AT(gantry_threads, struct_size, 0);

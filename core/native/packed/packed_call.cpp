@@ -31,35 +31,6 @@ Error take_cause(HostThread& thread, const HostFunction& function) {
 // have more.
 constexpr std::int32_t kFewArguments = 16;
 
-// Converts a list of numbers, pointers and tensors, which are passed as their 8 bytes. Nearly every
-// call has only such arguments.
-//
-// values, codes  [out]  `count` elements each
-// returns  false if an argument is of another kind or invalid; PackedArguments then converts the
-//          list or returns the error
-bool fill_plain(const ModuleNode& node, const gantry_value* args, std::int32_t count,
-                PackedValue* values, int* codes) {
-  // One byte for each kind, in one integer, so that a look-up does not access memory.
-  constexpr std::uint64_t kOther = 0xff;
-  constexpr std::uint64_t codes_of_kinds =
-      kOther << 8 * GANTRY_NONE | std::uint64_t{kPackedInt} << 8 * GANTRY_INT |
-      std::uint64_t{kPackedInt} << 8 * GANTRY_BOOL |
-      std::uint64_t{kPackedFloat} << 8 * GANTRY_FLOAT |
-      std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
-      std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
-      std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
-  if (translates_devices(node)) return false;
-  for (std::int32_t i = 0; i < count; ++i) {
-    const auto kind = static_cast<std::uint32_t>(args[i].kind);
-    if (kind >= sizeof codes_of_kinds) return false;
-    const int code = static_cast<int>(codes_of_kinds >> 8 * kind & 0xff);
-    if (code == kOther || (code == kPackedTensor && args[i].p == nullptr)) return false;
-    values[i].i = args[i].i;
-    codes[i] = code;
-  }
-  return true;
-}
-
 // Converts a result that is null or a number. Returns false for other results and leaves *result
 // unchanged.
 bool take_plain(PackedValue value, int code, gantry_value* result) {
@@ -78,22 +49,8 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
-// Converts a failure, or a result that take_plain() does not convert. This function and the next
-// one are not inlined, because a larger stack frame makes every call slower.
-[[gnu::noinline]] gantry_code finish(const HostFunction& function, int returned, PackedValue value,
-                                     int code, gantry_value* result, gantry_status* status) {
-  if (returned != 0) return to_status(take_cause(here(), function), status);
-  auto owned = result_from_host(*function.node, value, code);
-  if (!owned.ok()) {
-    return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
-                                                   " of ", location_of(*function.node)),
-                     status);
-  }
-  *result = owned->take();
-  return GANTRY_OK;
-}
-
-// Calls with an argument list that fill_plain() does not convert.
+// Calls with an argument list that to_plain_packed() does not convert. Not inlined, because a larger
+// stack frame makes every call slower.
 [[gnu::noinline]] gantry_code call_with_any(const HostFunction& function, const gantry_env& env,
                                             const gantry_value* args, std::int32_t count,
                                             gantry_value* result, gantry_status* status) {
@@ -109,7 +66,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   int code = kPackedNull;
   const int returned =
       run_code(here(), function, env, packed.values(), packed.codes(), count, &value, &code);
-  return finish(function, returned, value, code, result, status);
+  return finish_packed_call(function, returned, value, code, result, status);
 }
 
 gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
@@ -119,8 +76,8 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
     const KeptUntilHere kept;
     PackedValue values[kFewArguments];
     int codes[kFewArguments];
-    const bool few = count >= 0 && count <= kFewArguments;
-    if (!few || !fill_plain(*function.node, args, count, values, codes)) [[unlikely]]
+    const bool few = count >= 0 && count <= kFewArguments && !translates_devices(*function.node);
+    if (!few || !to_plain_packed(args, count, values, codes)) [[unlikely]]
       return call_with_any(function, *env, args, count, result, status);
     PackedValue value{};
     int code = kPackedNull;
@@ -128,7 +85,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
         run_code(kept.thread(), function, *env, values, codes, count, &value, &code);
     if (returned == 0 && take_plain(value, code, result)) [[likely]]
       return GANTRY_OK;
-    return finish(function, returned, value, code, result, status);
+    return finish_packed_call(function, returned, value, code, result, status);
   });
 }
 
@@ -224,6 +181,49 @@ const gantry_function_table* host_function_table() {
       sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<HostFunction*>(self); },
       call_entry};
   return &table;
+}
+
+const HostFunction* host_function(const FunctionObject& function) {
+  return function.target.table == host_function_table()
+             ? static_cast<const HostFunction*>(function.target.self)
+             : nullptr;
+}
+
+bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* values,
+                     int* codes) {
+  // One byte for each kind, in one integer, so that a look-up does not access memory.
+  constexpr std::uint64_t kOther = 0xff;
+  constexpr std::uint64_t codes_of_kinds =
+      kOther << 8 * GANTRY_NONE | std::uint64_t{kPackedInt} << 8 * GANTRY_INT |
+      std::uint64_t{kPackedInt} << 8 * GANTRY_BOOL |
+      std::uint64_t{kPackedFloat} << 8 * GANTRY_FLOAT |
+      std::uint64_t{kPackedHandle} << 8 * GANTRY_POINTER |
+      std::uint64_t{kPackedDtype} << 8 * GANTRY_DTYPE | kOther << 8 * GANTRY_DEVICE |
+      std::uint64_t{kPackedTensor} << 8 * GANTRY_TENSOR_REF;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const auto kind = static_cast<std::uint32_t>(args[i].kind);
+    if (kind >= sizeof codes_of_kinds) return false;
+    const int code = static_cast<int>(codes_of_kinds >> 8 * kind & 0xff);
+    if (code == kOther || (code == kPackedTensor && args[i].p == nullptr)) return false;
+    values[i].i = args[i].i;
+    codes[i] = code;
+  }
+  return true;
+}
+
+// Not inlined, because a larger stack frame makes every call slower.
+[[gnu::noinline]] gantry_code finish_packed_call(const HostFunction& function, int returned,
+                                                 PackedValue value, int result_code,
+                                                 gantry_value* result, gantry_status* status) {
+  if (returned != 0) return to_status(take_cause(here(), function), status);
+  auto owned = result_from_host(*function.node, value, result_code);
+  if (!owned.ok()) {
+    return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
+                                                   " of ", location_of(*function.node)),
+                     status);
+  }
+  *result = owned->take();
+  return GANTRY_OK;
 }
 
 int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,

@@ -41,6 +41,28 @@ struct HostFunction {
 // function that it called, and a line with the name of the function.
 const gantry_function_table* host_function_table();
 
+// Returns the function behind a function object, or NULL if it is not host code of this dialect.
+const HostFunction* host_function(const FunctionObject& function);
+
+// Converts a list of numbers, pointers and tensors, which are passed as their 8 bytes, for a module
+// whose device numbers are not translated. Nearly every call has only such arguments.
+//
+// values, codes  [out]  `count` elements each
+// returns  false if an argument is of another kind or invalid
+bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* values, int* codes);
+
+// True for a result that needs no conversion to be discarded: null, a number or a pointer.
+inline bool is_plain_packed(int result_code) {
+  return static_cast<unsigned>(result_code) <= kPackedNull;
+}
+
+// Converts what the code of a function returned: a failure, or any result.
+//
+// returned       [in]   0, or another value after a failure
+// result         [out]  owned by the caller
+gantry_code finish_packed_call(const HostFunction& function, int returned, PackedValue value,
+                               int result_code, gantry_value* result, gantry_status* status);
+
 // TVMFuncCall. Returned texts, functions and modules are valid until the thread's next call, at
 // most until its outermost call of host code has returned.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/workspace.hpp"
 
+#include "core/native/batch.hpp"
 #include "core/tensor/cpu_device.hpp"
 #include "tests/unit/native/host_world.hpp"
 
@@ -373,8 +374,62 @@ TEST_F(LeftWorkspaces, AreKeptAfterASuccessfulCall) {
 
   leave_one(-1);
   leave_one(-1);
+  // The first one reuses the block of the failed calls; the other two are still in use.
+  leave_one(0);
+  leave_one(0);
 
-  EXPECT_EQ(fake.allocated.size(), 3u);
+  EXPECT_EQ(fake.allocated.size(), 4u);
+}
+
+// Makes calls in one batch.
+class LeftInABatch : public LeftWorkspaces {
+ protected:
+  gantry_code run(std::vector<int> codes) {
+    std::vector<std::vector<gantry_value>> args;
+    std::vector<gantry_batch_call> calls;
+    args.reserve(codes.size());
+    for (const int code : codes) {
+      args.push_back({int_value(type), int_value(64), int_value(code)});
+      calls.push_back({leave.base(), args.back().data(), 3, 0, {kCpu, 0}});
+    }
+    const auto batch = new_batch(calls);
+    EXPECT_TRUE(batch.ok());
+    std::uint64_t failed = 0;
+    return run_batch(batch->get(), {{kCpu, 0}, nullptr, nullptr}, nullptr, &failed, nullptr);
+  }
+};
+
+TEST_F(LeftInABatch, AreKeptByCallsThatSucceed) {
+  ASSERT_EQ(run({0, 0}), GANTRY_OK);
+  ASSERT_EQ(run({0, 0}), GANTRY_OK);
+
+  EXPECT_EQ(fake.allocated.size(), 4u);
+}
+
+TEST_F(LeftInABatch, AreFreedByTheCallThatFailsOnly) {
+  ASSERT_NE(run({0, 0, -1}), GANTRY_OK);
+  ASSERT_EQ(fake.allocated.size(), 3u);
+
+  // The first one reuses the block of the failed call; those of the other two are still in use.
+  leave_one(0);
+  leave_one(0);
+
+  EXPECT_EQ(fake.allocated.size(), 4u);
+}
+
+// The failure of a call that the batch is part of frees them.
+TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  {
+    HostScope outer(&world.services, node.get(), env);
+    ASSERT_EQ(run({0, 0}), GANTRY_OK);
+    outer.returned(-1);
+  }
+
+  leave_one(0);
+  leave_one(0);
+
+  EXPECT_EQ(fake.allocated.size(), 2u);
 }
 
 TEST_F(LeftWorkspaces, AreFreedAfterFailedTasks) {

@@ -9,6 +9,7 @@
 
 #include "core/native/device_numbers.hpp"
 
+#include <gantry/batch.h>
 #include <gantry/threads.h>
 #include <gantry/trace.h>
 #include <gantry/abi_boundary.hpp>
@@ -385,6 +386,43 @@ TEST_F(PluginInUse, CanUseThePoolAndTheTrace) {
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(pieces, 10);
   EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
+}
+
+// The calls of a batch are those of the plugin's own functions; native/batch_test.cpp runs host code.
+TEST_F(PluginInUse, CanRunBatches) {
+  Runtime runtime = with_plugin();
+  const Function text = runtime.load(file_of({{"test.block", "hello"}}))->function("text").value();
+  Task task;
+  const gantry_env env = task.env();
+  std::uint64_t failed_before = 0, failed_after = 0;
+  gantry_code refused = GANTRY_OK, cancelled = GANTRY_OK;
+
+  const auto done = run(
+      runtime,
+      [&](const gantry_env* called, const gantry_value*, std::int32_t, gantry_value*,
+          gantry_status* status) -> gantry_code {
+        const gantry_host* host = program_plugin().host;
+        const auto* batches =
+            static_cast<const gantry_batch*>(host->get_extension(host, GANTRY_BATCH_1));
+        if (batches == nullptr) return gantry_fail(status, GANTRY_BUG, "TEST", "no batches");
+        const gantry_batch_call calls[2] = {{text.get(), nullptr, 0, 0, {1, 0}},
+                                            {text.get(), nullptr, 0, 0, {1, 0}}};
+        gantry_object* batch = nullptr;
+        if (const gantry_code code = batches->prepare(host, calls, 2, &batch, status)) return code;
+        const gantry_code code = batches->run(host, batch, nullptr, &failed_before, status);
+        refused = batches->run(host, text.get(), called, &failed_before, nullptr);
+        task.cancel();
+        cancelled = batches->run(host, batch, called, &failed_after, nullptr);
+        gantry_release(batch);
+        return code;
+      },
+      {}, &env);
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(refused, GANTRY_INVALID);
+  EXPECT_EQ(failed_before, GANTRY_NO_CALL);
+  EXPECT_EQ(cancelled, GANTRY_CANCELLED);
+  EXPECT_EQ(failed_after, GANTRY_NO_CALL);
 }
 
 TEST_F(PluginInUse, ReadsItsOptionsAndThoseOfEveryPlugin) {
