@@ -3,6 +3,7 @@
 
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
     }
   }
   executor->trace_ = source.host.extension<gantry_trace>(GANTRY_TRACE_1);
+  executor->batches_ = source.host.extension<gantry_batch>(GANTRY_BATCH_1);
+  GANTRY_CHECK(executor->make_stretches());
   return executor;
 }
 
@@ -84,6 +87,33 @@ Status Executor::make_ops(const Source& source) {
   return {};
 }
 
+Status Executor::make_stretches() {
+  const auto is_call = [](const Op& op) { return op.function != nullptr; };
+  for (std::size_t first = 0; first < ops_.size();) {
+    const bool calls = is_call(ops_[first]);
+    std::size_t end = first + 1;
+    while (end < ops_.size() && is_call(ops_[end]) == calls) ++end;
+    stretches_.push_back({first, end, {}});
+    if (calls && batches_ != nullptr) GANTRY_CHECK(prepare(stretches_.back()));
+    first = end;
+  }
+  return {};
+}
+
+Status Executor::prepare(Stretch& stretch) {
+  std::vector<gantry_batch_call> calls;
+  for (const Op& op : ops_of(stretch))
+    calls.push_back({op.function, args_.data() + op.first_arg, op.arg_count, 0, op.device});
+  const gantry_host* table = host().table();
+  gantry_object* batch = nullptr;
+  StatusBuffer status;
+  if (const gantry_code code =
+          batches_->prepare(table, calls.data(), calls.size(), &batch, status.get()))
+    return status.error(code, "prepare of gantry.batch/1");
+  stretch.batch = ObjectRef::adopt(batch);
+  return {};
+}
+
 gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* status) const {
   if (status == nullptr) return code;
   const std::string location =
@@ -93,11 +123,11 @@ gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* stat
 }
 
 template <bool traced>
-gantry_code Executor::run_ops(std::size_t node, const gantry_env& outer, gantry_status* status) {
+gantry_code Executor::run_ops(std::span<const Op> ops, const gantry_env& outer,
+                              gantry_status* status) {
   const gantry_host* table = host().table();
   gantry_env env = outer;
-  for (const Op& op : ops_) {
-    if (op.node >= node) break;
+  for (const Op& op : ops) {
     if (outer.task != nullptr && host().is_cancelled(&outer)) {
       return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
     }
@@ -113,12 +143,29 @@ gantry_code Executor::run_ops(std::size_t node, const gantry_env& outer, gantry_
   return GANTRY_OK;
 }
 
+gantry_code Executor::run_stretch(const Stretch& stretch, const gantry_env& outer,
+                                  gantry_status* status) {
+  const std::span<const Op> ops = ops_of(stretch);
+  if (!stretch.batch) return run_ops<false>(ops, outer, status);
+  std::uint64_t at = GANTRY_NO_CALL;
+  const gantry_code code = batches_->run(host().table(), stretch.batch.get(), &outer, &at, status);
+  return code == GANTRY_OK || at >= ops.size() ? code : failed(ops[at], code, status);
+}
+
 // Adds a span for each operator to a recorded trace, because the host's spans of calls do not
 // contain the node's name.
 gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantry_status* status) {
-  const bool traced = trace_ != nullptr && trace_->span_begin(host().table()) >= 0;
-  return traced ? run_ops<true>(node, env_of(given), status)
-                : run_ops<false>(node, env_of(given), status);
+  const gantry_env outer = env_of(given);
+  const auto end = std::lower_bound(ops_.begin(), ops_.end(), node,
+                                    [](const Op& op, std::size_t n) { return op.node < n; });
+  const std::span<const Op> ops(ops_.begin(), end);
+  if (trace_ != nullptr && trace_->span_begin(host().table()) >= 0)
+    return run_ops<true>(ops, outer, status);
+  if (ops.size() != ops_.size()) return run_ops<false>(ops, outer, status);
+  for (const Stretch& stretch : stretches_) {
+    if (const gantry_code code = run_stretch(stretch, outer, status)) return code;
+  }
+  return GANTRY_OK;
 }
 
 }  // namespace gantry::graph

@@ -2,8 +2,11 @@
 //
 // One instance of a graph: its memory and its operators, ready to be called.
 //
-//     ops   {function, first argument, count, device}      one after the other
-//     args  tensor references to the memory's cells         built once, never changed
+//     ops        {function, first argument, count, device}   one after the other
+//     args       tensor references to the memory's cells     built once, never changed
+//     stretches  operators first .. end - 1 as a batch       if the host has gantry.batch/1
+//
+// Copies, traced and partial runs make single calls, as do all runs in a host without batches.
 //
 // One call at a time for all functions of an executor, which the caller ensures
 // (GANTRY_MODULE_SERIAL).
@@ -12,6 +15,7 @@
 #include "memory.hpp"
 #include "replay.hpp"
 
+#include <gantry/batch.h>
 #include <gantry/trace.h>
 #include <gantry/device_name.hpp>
 #include <gantry/method.hpp>
@@ -51,7 +55,7 @@ class Executor {
   //
   // returns  OK; the failing operator's code and text with a line that names its node; CANCELLED
   //          between operators
-  // costs    one host->call and two stores for each operator; no allocation
+  // costs    one run of a batch for consecutive calls; no allocation
   gantry_code run(const gantry_env* env, gantry_status* status) {
     if (replay_ != nullptr) [[unlikely]]
       return abi_boundary(status, [&] { return replay(env_of(env)); });
@@ -95,11 +99,25 @@ class Executor {
     std::uint32_t node;
   };
 
+  // Consecutive operators.
+  struct Stretch {
+    std::size_t first, end;
+    // all of them; empty: single calls
+    ObjectRef batch;
+  };
+
   explicit Executor(const Source& source) : memory_(source) {}
   Status make_ops(const Source& source);
+  Status make_stretches();
+  // Prepares the batch of a stretch of calls.
+  Status prepare(Stretch& stretch);
+  std::span<const Op> ops_of(const Stretch& stretch) const {
+    return std::span(ops_).subspan(stretch.first, stretch.end - stretch.first);
+  }
   Status find_functions(const Source& source, std::map<std::string_view, gantry_object*>& by_name);
   template <bool traced>
-  gantry_code run_ops(std::size_t node, const gantry_env& outer, gantry_status* status);
+  gantry_code run_ops(std::span<const Op> ops, const gantry_env& outer, gantry_status* status);
+  gantry_code run_stretch(const Stretch& stretch, const gantry_env& outer, gantry_status* status);
   gantry_code run_op(const Op& op, const gantry_env& env, gantry_status* status);
   Status replay(const gantry_env& outer);
   // Adds a line with the node to the operator's error.
@@ -117,12 +135,15 @@ class Executor {
   std::vector<ObjectRef> functions_;
   std::vector<Op> ops_;
   std::vector<gantry_value> args_;
+  std::vector<Stretch> stretches_;
+  // NULL: the host has no batches
+  const gantry_batch* batches_ = nullptr;
   const gantry_trace* trace_ = nullptr;
   // NULL: runs are not recorded.
   std::unique_ptr<Replay> replay_;
 };
 
-// Inline, because it is the only cost of a call besides host->call.
+// Inline, because it is the only cost of a single call besides host->call.
 inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {
   const gantry_host* host = memory_.host().table();
   gantry_value* args = args_.data() + op.first_arg;

@@ -92,6 +92,14 @@ struct Opaque {
     if (type != nullptr) type->destroy(self);
   }
 };
+struct Batch {
+  gantry_object header;
+  std::vector<gantry_batch_call> calls;
+  Counted counted;
+  ~Batch() {
+    for (const gantry_batch_call& call : calls) release_object(call.function);
+  }
+};
 
 template <class T>
 gantry_object header_of(std::int32_t kind) {
@@ -128,7 +136,41 @@ struct FakeHost::Entries {
           of(h).spans.push_back(std::string(category.data, category.size) + ":" +
                                 std::string(name.data, name.size));
         }};
-    return of(host).tracing && std::string_view(id) == GANTRY_TRACE_1 ? &trace : nullptr;
+    static const gantry_batch batch = {sizeof(gantry_batch), 0, batch_prepare, batch_run};
+    if (of(host).tracing && std::string_view(id) == GANTRY_TRACE_1) return &trace;
+    if (of(host).has_batches && std::string_view(id) == GANTRY_BATCH_1) return &batch;
+    return nullptr;
+  }
+  static gantry_code batch_prepare(const gantry_host* host, const gantry_batch_call* calls,
+                                   std::uint64_t count, gantry_object** batch,
+                                   gantry_status* status) {
+    if (of(host).batch_refusal != nullptr)
+      return gantry_fail(status, GANTRY_INVALID, "BATCH", of(host).batch_refusal);
+    auto* const made =
+        new Batch{header_of<Batch>(GANTRY_OBJECT), {calls, calls + count}, Counted(of(host).live_)};
+    for (const gantry_batch_call& call : made->calls) retain_object(call.function);
+    *batch = &made->header;
+    return GANTRY_OK;
+  }
+  static gantry_code batch_run(const gantry_host* host, gantry_object* batch, const gantry_env* env,
+                               std::uint64_t* failed, gantry_status* status) {
+    ++of(host).batch_runs;
+    std::uint64_t index = 0;
+    for (const gantry_batch_call& one : as<Batch>(batch)->calls) {
+      if (env->task != nullptr && of(host).cancelled) {
+        *failed = GANTRY_NO_CALL;
+        return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
+      }
+      const bool same = one.device.type == env->device.type;
+      const gantry_env here{one.device, same ? env->stream : nullptr, env->task};
+      gantry_value result{};
+      const gantry_code code =
+          call(host, one.function, &here, one.args, one.count, &result, status);
+      if (result.kind >= GANTRY_OBJECT) release_object(result.object);
+      *failed = index++;
+      if (code != GANTRY_OK) return code;
+    }
+    return GANTRY_OK;
   }
   static void log(const gantry_host* host, std::int32_t, gantry_bytes text) {
     of(host).log.emplace_back(text.data, text.size);

@@ -12,6 +12,7 @@
 // use as addresses crashes. memory_of() returns the memory of a handle.
 #pragma once
 
+#include <gantry/batch.h>
 #include <gantry/host.h>
 #include <gantry/trace.h>
 
@@ -70,6 +71,11 @@ class FakeHost {
   // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;
   std::vector<std::string> spans;
+  // true: the host has the extension gantry.batch/1, which counts its runs in `batch_runs`
+  bool has_batches = false;
+  int batch_runs = 0;
+  // text with which prepare fails; NULL: it succeeds
+  const char* batch_refusal = nullptr;
   std::vector<std::string> log;
   // values for config_get
   std::map<std::string, std::variant<std::string, std::int64_t, bool>, std::less<>> options;

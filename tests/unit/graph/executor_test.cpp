@@ -132,6 +132,77 @@ TEST_F(Executing, ReportsOutOfMemory) {
             "fake host: memory is exhausted\n  while allocating storage 2, 16 bytes on device 1:0");
 }
 
+// In a host with gantry.batch/1. The other tests run in a host without it.
+class ExecutingInBatches : public Model {
+ protected:
+  ExecutingInBatches() { fake.has_batches = true; }
+};
+
+TEST_F(ExecutingInBatches, RunsAllOperatorsWithOneCallOfTheHost) {
+  {
+    const Value executor = this->executor(small_graph, {small_p0});
+    Floats x({2, 2}, {1, 2, 3, 4});
+    ASSERT_TRUE(call(executor, "set_input", {text_value("x"), x.value()}).ok());
+
+    EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
+    EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
+    EXPECT_EQ(fake.batch_runs, 2);
+    EXPECT_EQ(calls.size(), 2u);
+  }
+  // The blob's pin, which the test holds.
+  EXPECT_EQ(fake.live_objects(), 1);
+}
+
+TEST_F(ExecutingInBatches, NamesTheFailingNode) {
+  fake.add_function("add", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                              gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
+  });
+  const Value executor = this->executor(small_graph, {small_p0});
+
+  const Result<Value> ran = call(executor, "run");
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().code, Code::unavailable);
+  EXPECT_EQ(ran.error().reason, "DRIVER");
+  EXPECT_EQ(ran.error().message, "the driver is gone\n  in node 2 \"add\"");
+}
+
+TEST_F(ExecutingInBatches, StopsWhenCancelledAndNamesNoNode) {
+  const Value executor = this->executor(small_graph, {small_p0});
+  fake.cancelled = true;
+  const int task = 0;
+  const gantry_env env{cpu, nullptr, &task};
+
+  const Result<Value> ran = call(executor, "run", {}, &env);
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().message, "run is cancelled");
+  EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(ExecutingInBatches, MakesSingleCallsWhileARunIsTraced) {
+  fake.tracing = true;
+  const Value executor = this->executor(small_graph, {small_p0});
+
+  run(executor);
+
+  EXPECT_THAT(fake.spans, ElementsAre("op:add"));
+  EXPECT_EQ(fake.batch_runs, 0);
+}
+
+TEST_F(ExecutingInBatches, FailsToBeMadeIfTheHostRefusesABatch) {
+  fake.batch_refusal = "no batches today";
+  const Value factory = load(payload_bytes(small_graph, {})).value();
+
+  const Result<Value> made = call(factory, "default", {device_value(cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::invalid);
+  EXPECT_EQ(made.error().reason, "BATCH");
+  EXPECT_EQ(made.error().message, "no batches today");
+}
+
 // x on device 4, the rest on the CPU; a copy between.
 const char two_devices[] = R"({"nodes":[
 {"op":"null","name":"x","inputs":[]},
@@ -173,6 +244,40 @@ TEST_F(TwoDevices, UseTheCallersStreamOnItsDeviceOnly) {
   EXPECT_EQ(calls[0].stream, &stream);
   EXPECT_EQ(calls[1].device.type, cpu.type);
   EXPECT_EQ(calls[1].stream, nullptr);
+}
+
+TEST_F(TwoDevices, RunABatchOnEachSideOfTheCopy) {
+  fake.has_batches = true;
+  const Value executor = make();
+  Floats x({2}, {5, 6});
+  int stream = 0;
+  const gantry_env env{handles, &stream, nullptr};
+  ASSERT_TRUE(call(executor, "set_input", {int_value(0), x.value()}).ok());
+
+  ASSERT_TRUE(call(executor, "run", {}, &env).ok());
+
+  EXPECT_THAT(output(executor), ElementsAre(5, 6));
+  EXPECT_EQ(fake.batch_runs, 2);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].stream, &stream);
+  EXPECT_EQ(calls[1].device.type, cpu.type);
+  EXPECT_EQ(calls[1].stream, nullptr);
+}
+
+TEST_F(TwoDevices, NameTheFailingNodeOfTheSecondBatch) {
+  fake.has_batches = true;
+  int calls_made = 0;
+  fake.add_function("negate", [&](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                                  gantry_status* status) {
+    return calls_made++ == 0 ? gantry_code{GANTRY_OK}
+                             : gantry_fail(status, GANTRY_BUG, "TEST", "the second one");
+  });
+  const Value executor = make();
+
+  const Result<Value> ran = call(executor, "run");
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().message, "the second one\n  in node 3 \"there\"");
 }
 
 TEST_F(TwoDevices, AreMatchedByTheRuntimesDeviceType) {
