@@ -358,6 +358,25 @@ TEST(Payload, IsNotFoundInLayoutOneIfItEndsWithRest) {
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi)->size, bytes.size());
 }
 
+// A number inside a group is no count behind it.
+TEST(Payload, CountsByTheNumberOfItsOwnGroup) {
+  for (const char* const group : {"{n:u8}", "sized<{n:u8}>", "vec<{n:u8}>", "map<u8,{n:u8}>"}) {
+    PayloadLayouts layouts;
+    layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"n:u8", group, "n*u8"}));
+    Words bytes = Words().u8(2);
+    if (std::string_view(group) != "{n:u8}") bytes.u64(1);
+    if (std::string_view(group).starts_with("map")) bytes.u8(7);
+    bytes.u8(9).u8(1).u8(2);
+    const std::size_t size = bytes.size();
+    for (int i = 0; i < 20; ++i) bytes.u8(0);
+
+    const auto measured = measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy);
+
+    ASSERT_TRUE(measured.ok()) << group << ": " << measured.error().message;
+    EXPECT_EQ(measured->size, size) << group;
+  }
+}
+
 TEST(Payload, UsesTheLayoutOfAVendor) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"str", "bytes"}));
