@@ -41,14 +41,18 @@ TEST(ElfImage, RejectsAnAddressBeyondTheFilePartOfASegment) {
   const auto image = ElfImage::parse(bytes);
 
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const std::uint64_t end = ElfBuilder::base_address + bytes.size();
-  const auto view = image->bytes_to_segment_end(end + 8, field);
-  ASSERT_FALSE(view.ok());
-  EXPECT_EQ(view.error().code, Code::malformed);
-  EXPECT_EQ(view.error().offset, 0x1234u);
-  EXPECT_EQ(view.error().message,
-            concat("DT_TEST is ", Hex{end + 8}, ", ", bytes.size() + 8,
-                   " bytes into segment 0, which has ", bytes.size(), " bytes in the file"));
+  for (const std::uint64_t into : {bytes.size(), bytes.size() + 8}) {
+    const std::uint64_t address = ElfBuilder::base_address + into;
+    const auto view = image->bytes_to_segment_end(address, field);
+    ASSERT_FALSE(view.ok());
+    EXPECT_EQ(view.error().code, Code::malformed);
+    EXPECT_EQ(view.error().offset, 0x1234u);
+    EXPECT_EQ(view.error().message,
+              concat("DT_TEST is ", Hex{address}, ", ", into, " bytes into segment 0, which has ",
+                     bytes.size(), " bytes in the file"));
+  }
+  EXPECT_EQ(image->bytes_to_segment_end(ElfBuilder::base_address + bytes.size() - 1, field)->size(),
+            1u);
 }
 
 TEST(ElfImage, RejectsAnAddressOutsideAllSegments) {
