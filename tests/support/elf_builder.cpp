@@ -112,8 +112,9 @@ ElfBuilder& ElfBuilder::interpreter(std::string_view path) {
   interpreter_ = path;
   return *this;
 }
-ElfBuilder& ElfBuilder::version_need(std::string_view library, std::vector<std::string> versions) {
-  version_needs_.push_back({std::string(library), std::move(versions)});
+ElfBuilder& ElfBuilder::version_need(std::string_view library, std::vector<std::string> versions,
+                                     bool is_weak) {
+  version_needs_.push_back({std::string(library), std::move(versions), is_weak});
   return *this;
 }
 ElfBuilder& ElfBuilder::note(std::string_view owner, std::uint32_t type,
@@ -214,7 +215,10 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
     body.u16(1).u16(static_cast<std::uint16_t>(versions)).u32(strings.at(need.library));
     body.u32(16).u32(last ? 0 : 16 + 16 * versions);
     for (std::uint32_t v = 0; v < versions; ++v) {
-      body.u32(0).u16(0).u16(static_cast<std::uint16_t>(2 + v)).u32(strings.at(need.versions[v]));
+      body.u32(0)
+          .u16(need.is_weak ? 2 : 0)
+          .u16(static_cast<std::uint16_t>(2 + v))
+          .u32(strings.at(need.versions[v]));
       body.u32(v + 1 == versions ? 0 : 16);
     }
   }

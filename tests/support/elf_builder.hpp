@@ -45,7 +45,8 @@ class ElfBuilder {
   ElfBuilder& rpath(std::string_view path);
   ElfBuilder& runpath(std::string_view path);
   ElfBuilder& interpreter(std::string_view path);
-  ElfBuilder& version_need(std::string_view library, std::vector<std::string> versions);
+  ElfBuilder& version_need(std::string_view library, std::vector<std::string> versions,
+                           bool is_weak = false);
   ElfBuilder& note(std::string_view owner, std::uint32_t type,
                    std::span<const std::uint8_t> content);
   // adds an unchecked entry at the end of the dynamic segment
@@ -69,6 +70,7 @@ class ElfBuilder {
   struct VersionNeed {
     std::string library;
     std::vector<std::string> versions;
+    bool is_weak = false;
   };
   struct Note {
     std::string owner;

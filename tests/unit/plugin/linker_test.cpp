@@ -135,6 +135,20 @@ TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
   EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
 }
 
+TEST(CheckNeeded, AcceptsWeakNeedsOfVersionsThatAreMissing) {
+  const test::TempDir dir;
+  const Linker linker;
+  for (const auto& [soname, version] :
+       {std::pair{"libc.so.6", "GLIBC_2.99"}, std::pair{"libstdc++.so.6", "GLIBCXX_3.4.999"}}) {
+    const Library weak =
+        library(dir / "a.so", ElfBuilder().needed(soname).version_need(soname, {version}, true));
+
+    const Status status = check_needed(weak.elf, weak.path, linker);
+
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  }
+}
+
 // The messages of glibc and the reasons that they correspond to.
 TEST(LinkerError, IsClassifiedByItsText) {
   const std::tuple<std::string, std::string, Code> cases[] = {
