@@ -86,6 +86,26 @@ TEST(Link, ReportsTheDiagnosticsOfTheCompiler) {
   EXPECT_FALSE(std::filesystem::exists(job.output));
 }
 
+// Debug information contains paths, which the compiler replaces.
+TEST(Link, WritesTheSameBytesInEveryDirectory) {
+  std::vector<std::vector<std::uint8_t>> outputs;
+  for (int i = 0; i < 2; ++i) {
+    const TempDir directory, scratch;
+    test::write_file(directory / "a.c", "int a(void) { return 1; }\n");
+    test::write_file(scratch / "b.c", "int b(void) { return 2; }\n");
+    LinkJob job;
+    job.directory = directory.path();
+    job.scratch = scratch.path();
+    job.sources = {(directory / "a.c").native(), (scratch / "b.c").native()};
+    job.flags = {"-g"};
+    job.output = scratch / "out.so";
+    ASSERT_TRUE(link_library(job).ok());
+    outputs.push_back(test::read_file(job.output));
+  }
+
+  EXPECT_TRUE(outputs[0] == outputs[1]);
+}
+
 TEST(Link, ReplacesControlCharacters) {
   const TempDir directory;
   LinkJob job;
