@@ -91,6 +91,31 @@ TEST(FindFunction, SearchesSelfThenImportsDepthFirst) {
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
 }
 
+// The import has no function, and binds the root, which has it and has been searched before.
+TEST(FindFunction, SearchesAgainAModuleThatIsBoundMeanwhile) {
+  static ModuleNode* late;
+  static const gantry_module_table binds = [] {
+    gantry_module_table table = *test::fake_module_table();
+    table.destroy = [](void*) {};
+    table.get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
+      if (late->table.load() == nullptr) {
+        const gantry_module bound{new test::FakeModule{"late", {{"f", 6}}},
+                                  test::fake_module_table()};
+        EXPECT_TRUE(bind(*late, bound).ok());
+      }
+      return GANTRY_NOT_FOUND;
+    };
+    return table;
+  }();
+  const Ref<ModuleNode> root = unbound("late");
+  const Ref<ModuleNode> import = test::named_node("binder");
+  ASSERT_TRUE(bind(*import, {nullptr, &binds}).ok());
+  root->imports = {import};
+  late = root.get();
+
+  EXPECT_EQ(answer_of(find_function(*root, kAll, "f")), 6);
+}
+
 // A module whose get_function returns an object that exists: `self` of the pair.
 gantry_module_table existing_table() {
   gantry_module_table table = *test::fake_module_table();
