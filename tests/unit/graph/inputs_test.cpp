@@ -183,6 +183,19 @@ TEST_F(Inputs, ZeroCopyAcceptsCompactStrides) {
   EXPECT_TRUE(call(small, "set_input_zero_copy", {int_value(0), x.value()}).ok());
 }
 
+TEST_F(Inputs, ZeroCopyIgnoresTheStridesOfDimensionsOfSizeOne) {
+  const Value flat =
+      executor(replaced(small_graph, "[[2,2],[2,2],[2,2],[4]]", "[[1,4],[1,4],[1,4],[4]]"),
+               {{"p0", {1, 4}, {10, 20, 30, 40}}});
+  Floats x({1, 4}, {1, 2, 3, 4});
+  std::int64_t strides[] = {77, 1};
+  x.tensor.strides = strides;
+
+  ASSERT_TRUE(call(flat, "set_input_zero_copy", {int_value(0), x.value()}).ok());
+
+  EXPECT_THAT(run(flat), ElementsAre(11, 22, 33, 44));
+}
+
 TEST_F(Inputs, ZeroCopyMayBeBoundAgainByTheSameKey) {
   Floats first({2, 2}, {1, 2, 3, 4}), second({2, 2}, {5, 6, 7, 8});
   ASSERT_TRUE(call(small, "set_input_zero_copy", {text_value("x"), first.value()}).ok());

@@ -9,6 +9,7 @@ namespace gantry::graph::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 
 Result<StoragePlan> plan(const std::string& text,
                          std::vector<gantry_device_id> devices = {4, gantry_device_id{1, 0}}) {
@@ -27,6 +28,19 @@ TEST(StoragePlan, AssignsAReshapeTheValueOfItsInput) {
   EXPECT_EQ(planned->values[planned->value_of[0]].inputs, 1u);
   EXPECT_FALSE(planned->slot_of(0).written);
   EXPECT_TRUE(planned->slot_of(3).written);
+}
+
+TEST(StoragePlan, CountsTheInputsOfAReshape) {
+  std::string both = replaced(small_graph, "[0,1,2,2]", "[2,2,1,2]");
+  both = replaced(both, R"("__nop","num_inputs":"1")", R"("__nop","num_inputs":"2")");
+  both = replaced(both, R"("inputs":[[2,0,0]]})", R"("inputs":[[0,0,0],[1,0,0]]})");
+
+  const Result<StoragePlan> planned = plan(both);
+
+  ASSERT_TRUE(planned.ok()) << planned.error().message;
+  const StoredValue& value = planned->values[planned->value_of[3]];
+  EXPECT_THAT(value.entries, UnorderedElementsAre(0, 1, 3));
+  EXPECT_EQ(value.inputs, 2u);
 }
 
 TEST(StoragePlan, SeparatesValuesThatShareASlot) {
