@@ -137,6 +137,23 @@ TEST_F(Drivers, CompileThePtxOfTheirRelease) {
   }
 }
 
+// Drivers before CUDA 11.4 have no cuGraphInstantiateWithFlags.
+TEST_F(Drivers, ReportTheFunctionThatTheyLackBeforeACapture) {
+  auto* const plugin = static_cast<Plugin*>(world->self());
+  auto* const driver = const_cast<Driver*>(plugin->gpus.driver().value());
+  driver->graph_instantiate.function = nullptr;
+  StatusBuffer status;
+
+  const gantry_code code = world->device().capture_begin(world->self(), 0, nullptr, status.get());
+
+  ASSERT_EQ(code, GANTRY_UNSUPPORTED);
+  EXPECT_EQ(status.error(code, "").message,
+            "the CUDA driver (12.4) has no cuGraphInstantiateWithFlags; a newer driver has");
+  EXPECT_EQ(fake.count_of("cuStreamBeginCapture_v2"), 0u);
+  EXPECT_EQ(driver->call(driver->graph_instantiate, nullptr, nullptr, 0ull).error().reason,
+            "DRIVER_SYMBOL");
+}
+
 TEST_F(Drivers, ReportErrorsThatTheyCannotName) {
   fake.init_result = static_cast<CUresult>(12345);
 

@@ -24,6 +24,7 @@ FakeDriver& fake_driver() {
 void FakeDriver::reset() {
   *this = {};
   gpus = {{"Fake H200", 9, 0, std::uint64_t{1} << 32}, {"Fake T4", 7, 5, std::uint64_t{1} << 31}};
+  compiler_log = "line 1 of the log\n\nline 2 of the log\n";
   stack.clear();
   drop(streams);
   drop(events);

@@ -48,6 +48,8 @@ struct FakeDriver {
   CUresult init_result = CUDA_SUCCESS;
   std::vector<FakeGpu> gpus;
   bool free_fails_while_capturing = false;
+  // What the compiler reports if cuModuleLoadDataEx fails on request.
+  std::string compiler_log;
 
   // The call with this number, from 0, fails, and every call of this function.
   std::size_t fail_at = SIZE_MAX;

@@ -153,7 +153,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                             CUjit_option* options, void** values) {
   ENTER(cuModuleLoadDataEx);
   if (faulty != CUDA_SUCCESS) {
-    write_log(count, options, values, "line 1 of the log\n\nline 2 of the log\n");
+    write_log(count, options, values, fake_driver().compiler_log.c_str());
     return faulty;
   }
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;

@@ -86,6 +86,13 @@ TEST(FatbinImage, SkipsTheRestOfALongerHeader) {
   EXPECT_EQ(image->code.size(), bytes.size());
 }
 
+// Offsets and sizes that end exactly where the image does.
+TEST(Image, AcceptsPartsThatEndWithIt) {
+  EXPECT_TRUE(read(cubin({.text_at = 328, .text_size = 0, .segment_size = 0})).ok());
+  EXPECT_TRUE(read(fatbin({{.size = 40, .header_size = 32}})).ok());
+  EXPECT_TRUE(read(fatbin({{.size = 0, .header_size = 72}})).ok());
+}
+
 TEST(FatbinImage, EndsAtTheSizeInItsHeader) {
   Bytes bytes = fatbin({{}});
   const std::size_t size = bytes.size();
@@ -154,6 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
             "PTX version is \"8\", expected two numbers and a point"},
         Bad{"PtxVersionWithoutASecond", text_bytes(".version 8.x\n.target sm_75"), 9, "BLOB_FORMAT",
             "PTX version is \"8.x\", expected two numbers and a point"},
+        Bad{"PtxVersionWithADash", text_bytes(".version 8-5\n.target sm_75"), 9, "BLOB_FORMAT",
+            "PTX version is \"8-5\", expected two numbers and a point"},
+        Bad{"PtxOfAnotherDirective", text_bytes(".versions 8.0\n.target sm_75"), 0, "BLOB_FORMAT",
+            "PTX has \".versions\", expected .version"},
+        Bad{"PtxThatEndsInADirective", text_bytes(".version"), 0, "BLOB_FORMAT",
+            "PTX has \".version\", expected .version"},
+        Bad{"PtxOfALongWord", text_bytes("/**/" + std::string(60, 'x')), 4, "BLOB_FORMAT",
+            concat("PTX has \"", std::string(40, 'x'), "\", expected .version")},
         Bad{"PtxWithoutATarget", text_bytes(".version 8.0\n.address_size 64"), 13, "BLOB_FORMAT",
             "PTX has \".address_size\", expected .target"},
         Bad{"Cubin32", cubin({.elf_class = 1}), 4, "BLOB_FORMAT",

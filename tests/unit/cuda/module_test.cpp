@@ -266,6 +266,20 @@ TEST_F(Modules, AwaitTheirKernelsBeforeTheyAreUnloaded) {
                                      "cuCtxPopCurrent_v2"));
 }
 
+TEST_F(Modules, ReportTheFirstLinesOfALongLog) {
+  fake.fail_function = "cuModuleLoadDataEx";
+  fake.compiler_log.clear();
+  std::string shown =
+      "cuModuleLoadDataEx: CUDA_ERROR_UNKNOWN (999), what the driver says\n  while "
+      "loading PTX 8.4 for sm_75 on device 0 (Fake H200)";
+  for (int i = 0; i < 20; ++i) {
+    fake.compiler_log += concat("line ", i, '\n');
+    if (i < 12) shown += concat("\n  driver: line ", i);
+  }
+
+  EXPECT_EQ(call_empty(ptx()).error().message, shown);
+}
+
 TEST_F(Modules, AreLoadedAgainAfterAFailure) {
   const gantry_module module = Modules::load(empty_payload(ptx()));
   const gantry_function function = world->function(module, "empty_kernel").value();
