@@ -404,6 +404,41 @@ struct FakeHost::Entries {
     *out = {&of(host), id.type == cpu.type ? &cpu_table : &handle_table, id};
     return GANTRY_OK;
   }
+  // The one stream and the one recording of the handles device.
+  static inline int own_stream = 0;
+  static inline int recording = 0;
+  static gantry_code note(void* self, std::string_view call, void* stream) {
+    static_cast<FakeHost*>(self)->device_calls.push_back(concat(call, stream == nullptr ? " default"
+                                                                      : stream == &own_stream
+                                                                          ? " own"
+                                                                          : " caller's"));
+    return GANTRY_OK;
+  }
+  static void add_captures(gantry_device_table& table) {
+    table.stream_create = [](void*, std::int32_t, std::uint32_t, void** stream,
+                             gantry_status*) -> gantry_code {
+      return *stream = &own_stream, GANTRY_OK;
+    };
+    table.stream_destroy = [](void* self, std::int32_t, void* stream) {
+      note(self, "stream_destroy", stream);
+    };
+    table.capture_begin = [](void* self, std::int32_t, void* stream,
+                             gantry_status*) -> gantry_code {
+      return note(self, "capture_begin", stream);
+    };
+    table.capture_end = [](void* self, std::int32_t, void* stream, void** graph,
+                           gantry_status*) -> gantry_code {
+      *graph = &recording;
+      return note(self, "capture_end", stream);
+    };
+    table.capture_launch = [](void* self, std::int32_t, void*, void* stream,
+                              gantry_status*) -> gantry_code {
+      return note(self, "capture_launch", stream);
+    };
+    table.capture_destroy = [](void* self, std::int32_t, void*) {
+      static_cast<FakeHost*>(self)->device_calls.emplace_back("capture_destroy");
+    };
+  }
   static gantry_device_table device_table(const char* name, std::int32_t type,
                                           std::uint32_t flags) {
     gantry_device_table table{};
@@ -411,15 +446,16 @@ struct FakeHost::Entries {
     table.flags = flags;
     table.name = name;
     table.type = type;
-    table.synchronize = [](void* self, std::int32_t, void*, gantry_status*) -> gantry_code {
+    table.synchronize = [](void* self, std::int32_t, void* stream, gantry_status*) -> gantry_code {
       ++static_cast<FakeHost*>(self)->synchronizations;
-      return GANTRY_OK;
+      return note(self, "synchronize", stream);
     };
     table.stream_create = [](void*, std::int32_t, std::uint32_t, void**,
                              gantry_status* status) -> gantry_code {
       return gantry_fail(status, GANTRY_UNSUPPORTED, "STREAM",
                          "fake host: streams are not supported");
     };
+    if ((flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) add_captures(table);
     return table;
   }
 };

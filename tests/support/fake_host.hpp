@@ -67,6 +67,9 @@ class FakeHost {
   std::map<std::int32_t, std::int32_t> device_numbers;
   // number of synchronize calls of both devices
   int synchronizations = 0;
+  // calls of the handles device, which has streams and captures: "synchronize own",
+  // "capture_launch caller's"; `own` is a stream that it has created
+  std::vector<std::string> device_calls;
   bool cancelled = false;
   // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;

@@ -9,6 +9,8 @@ namespace {
 using gantry::test::cpu;
 using gantry::test::handles;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::StartsWith;
 
 class Executing : public Model {};
 
@@ -340,6 +342,115 @@ TEST_F(Executing, CallsAFunctionOfNoArguments) {
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().message,
             "debug_get_output(node name or index[, tensor]): node \"t\" has no output");
+}
+
+TEST_F(Executing, ChecksTheNumberOfArgumentsOfEachFunction) {
+  struct Counts {
+    const char* function;
+    std::size_t min, max;
+  };
+  const Value factory = load(payload_bytes(small_graph, {small_p0})).value();
+  const Value executor =
+      call(factory, "debug_create", {text_value("default"), device_value(cpu)}).value();
+  const auto expect_refused = [&](const Value& module, const char* function, std::size_t count) {
+    const Result<Value> called =
+        call(module, function, std::vector<gantry_value>(count, int_value(0)));
+    ASSERT_FALSE(called.ok()) << function;
+    EXPECT_EQ(called.error().reason, "ARGUMENT_COUNT") << function << " of " << count;
+  };
+  for (const auto& [function, min, max] :
+       {Counts{"set_input", 2, 2}, Counts{"set_input_zero_copy", 2, 2}, Counts{"get_input", 1, 1},
+        Counts{"get_input_index", 1, 1}, Counts{"get_num_inputs", 0, 0},
+        Counts{"set_output_zero_copy", 2, 2}, Counts{"get_output", 1, 2},
+        Counts{"get_num_outputs", 0, 0}, Counts{"load_params", 1, 1}, Counts{"share_params", 2, 2},
+        Counts{"get_input_info", 0, 0}, Counts{"get_output_info", 0, 0},
+        Counts{"debug_get_output", 1, 2}, Counts{"profile", 0, 0}}) {
+    if (min != 0) expect_refused(executor, function, min - 1);
+    expect_refused(executor, function, max + 1);
+  }
+  for (const char* const function : {"get_graph_json", "get_graph_params", "remove_params"}) {
+    expect_refused(factory, function, 1);
+  }
+}
+
+// `inputs` nodes without a function, then `calls` of functions "f0", "f1"..., each in a slot of its
+// own.
+std::string wide_graph(int inputs, int calls) {
+  std::string nodes, rows = "0", arguments, types, ids, shapes;
+  for (int i = 0; i < inputs + calls; ++i) {
+    const char* const comma = i == 0 ? "" : ",";
+    if (i < inputs) {
+      nodes += concat(comma, R"({"op":"null","name":"x)", i, R"(","inputs":[]})");
+      arguments += concat(comma, i);
+    } else {
+      nodes += concat(comma, R"({"op":"tvm_op","name":"y)", i, R"(","inputs":[[0,0]],"attrs":{)",
+                      R"("func_name":"f)", i - inputs,
+                      R"(","num_inputs":"1","num_outputs":"1","flatten_data":"0"}})");
+    }
+    rows += concat(',', i + 1);
+    types += concat(comma, R"("float32")");
+    ids += concat(comma, i);
+    shapes += concat(comma, "[2]");
+  }
+  return concat(R"({"nodes":[)", nodes, R"(],"arg_nodes":[)", arguments,
+                R"(],"heads":[[0,0]],"node_row_ptr":[)", rows,
+                R"(],"attrs":{"dltype":["list_str",[)", types, R"(]],"storage_id":["list_int",[)",
+                ids, R"(]],"shape":["list_shape",[)", shapes, "]]}}");
+}
+
+TEST_F(Executing, NamesAtMostEightMissingFunctions) {
+  const auto error_of = [&](int calls) {
+    const Value factory = load(payload_bytes(wide_graph(1, calls), {})).value();
+    return call(factory, "default", {device_value(cpu)}).error().message;
+  };
+  const std::string eight = R"("f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7")";
+
+  EXPECT_THAT(error_of(8),
+              StartsWith(concat("graph calls 8 functions, 8 are in no import: ", eight, '\n')));
+  EXPECT_THAT(error_of(9), StartsWith(concat("graph calls 9 functions, 9 are in no import: ", eight,
+                                             ", ...\n")));
+}
+
+TEST_F(Executing, NamesAtMostSixteenInputs) {
+  const auto error_of = [&](int inputs) {
+    const Value executor = this->executor(wide_graph(inputs, 0), {});
+    return call(executor, "get_input", {text_value("z")}).error().message;
+  };
+
+  EXPECT_THAT(error_of(16), EndsWith("\"x14\", \"x15\""));
+  EXPECT_THAT(error_of(17), EndsWith("\"x14\", \"x15\", ... (17 in all)"));
+}
+
+TEST_F(Executing, RunsUpToTheNodeOfItsDebugger) {
+  const Value factory = load(payload_bytes(two_devices, {})).value();
+  fake.device_numbers[9] = 4;
+  const Value executor = call(factory, "debug_create",
+                              {text_value("default"), device_value(cpu), device_value(handles)})
+                             .value();
+
+  ASSERT_TRUE(call(executor, "debug_get_output", {int_value(1)}).ok());
+
+  EXPECT_EQ(calls.size(), 1u);
+}
+
+TEST_F(TwoDevices, AreProfiledOnTheDeviceOfEachOperator) {
+  make();
+  const Value executor = call(factory, "debug_create",
+                              {text_value("default"), device_value(cpu), device_value(handles)})
+                             .value();
+  int stream = 0;
+  const gantry_env env{handles, &stream, nullptr};
+  fake.device_calls.clear();
+
+  ASSERT_TRUE(call(executor, "profile", {}, &env).ok());
+
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].device.type, handles.type);
+  EXPECT_EQ(calls[0].stream, &stream);
+  EXPECT_EQ(calls[1].device.type, cpu.type);
+  EXPECT_EQ(calls[1].stream, nullptr);
+  // Before and after each of three operations: two of them are on the CPU.
+  EXPECT_EQ(fake.synchronizations, 6);
 }
 
 TEST_F(Executing, ListsItsFunctions) {

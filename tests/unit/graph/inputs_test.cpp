@@ -205,6 +205,27 @@ TEST_F(Inputs, ZeroCopyMayBeBoundAgainByTheSameKey) {
   EXPECT_THAT(run(small), ElementsAre(15, 26, 37, 48));
 }
 
+TEST_F(Inputs, OfARunHaveOutputsOnTheGivenDevice) {
+  const Value outputs = call(small, "run_from_inputs", {int_value(4), int_value(0)}).value();
+
+  EXPECT_EQ(gantry_value_tensor(&host.items(outputs.object()).value()[0])->device.type, 4);
+}
+
+TEST_F(Inputs, OfARunHaveADeviceOfTwoNumbersInRange) {
+  constexpr std::int64_t max = INT32_MAX;
+  const auto refused = [&](std::int64_t type, std::int64_t index) {
+    const Result<Value> ran = call(small, "run_from_inputs", {int_value(type), int_value(index)});
+    return !ran.ok() && ran.error().message.find("expected two numbers") != std::string::npos;
+  };
+
+  EXPECT_TRUE(refused(-1, 0));
+  EXPECT_TRUE(refused(max + 1, 0));
+  EXPECT_TRUE(refused(1, max + 1));
+  EXPECT_FALSE(refused(0, 0));
+  EXPECT_FALSE(refused(max, 0));
+  EXPECT_FALSE(refused(1, max));
+}
+
 class ZeroCopyRefuses : public Inputs {
  protected:
   std::string refusal(Floats& x) {
