@@ -191,6 +191,24 @@ TEST_F(FilesOfBoth, AreResolvedModuleByModule) {
   EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "device type 12 is ambiguous here";
 }
 
+// Host code of v0.7 looks functions up from module 0, whatever it imports itself.
+TEST_F(FilesOfBoth, AreRefusedIfHostCodeOfV07ReachesBothFromTheRoot) {
+  const std::vector<std::uint8_t> beads = payload();
+  ASSERT_FALSE(beads.empty());
+  test::Words entries;
+  entries.str("example.abacus").bytes(beads).str("example.soroban").bytes(beads);
+  entries.str("_lib").str("_lib");
+  const test::Words container = test::layout_one(4, entries, {0, 3, 3, 3, 3}, {1, 2, 3});
+  test::write_file(directory / "old.so",
+                   test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+
+  const auto model = runtime.load((directory / "old.so").string());
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().reason, "EXT_DEV");
+  EXPECT_THAT(model.error().message, HasSubstr(std::string("\"_lib\" of old.so") + both));
+}
+
 // A model is loaded before the plugin is available. After the plugin is added it works like a model
 // that is loaded later.
 TEST_F(FilesOfBoth, AreTranslatedIfTheirPluginIsAddedLater) {

@@ -642,6 +642,29 @@ TEST_F(PluginInUse, CreatesModulesThatShareTheirParentsImports) {
   EXPECT_EQ(program_plugin().modules, 0);
 }
 
+TEST_F(PluginInUse, CreatesModulesWithTheDeviceNumbersOfTheirParent) {
+  Runtime runtime = with_plugin();
+  const Module root = runtime.load(file_of({{"test.block", "root"}})).value();
+  auto& node = *reinterpret_cast<ModuleNode*>(root.get());
+  const_cast<Artifact&>(*node.artifact).device_numbers = {{5, 32}};
+  static constexpr gantry_module_table table = {
+      .struct_size = sizeof(gantry_module_table),
+      .type_name = "made",
+      .destroy = [](void*) {},
+      .get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
+        return GANTRY_NOT_FOUND;
+      }};
+  const gantry_host* host = program_plugin().host;
+  OwnedValue made;
+  std::int32_t type = 0;
+
+  ASSERT_EQ(host->module_new(host, root.get(), {nullptr, &table}, 0, made.slot(), nullptr),
+            GANTRY_OK);
+
+  ASSERT_EQ(host->device_type_in(host, made.get().object, 5, &type, nullptr), GANTRY_OK);
+  EXPECT_EQ(type, 32);
+}
+
 TEST_F(PluginInUse, ReceivesAnErrorThatNamesTheWrongArgument) {
   Runtime runtime = with_plugin();
 
