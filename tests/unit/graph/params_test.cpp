@@ -205,6 +205,25 @@ TEST_F(Parameters, SharedAreNotChangedInTheOtherExecutor) {
   EXPECT_THAT(floats_of(tensor_of(first, "get_input", 1)), ElementsAre(10, 20, 30, 40));
 }
 
+TEST_F(Parameters, AreNotListedAsInputsOnceTheyAreSet) {
+  const auto input_count = [&](const Value& executor) {
+    const Value info = call(executor, "get_input_info").value();
+    const gantry_value shapes = host.items(info.object()).value()[1];
+    return host.items(shapes.object).value().size() / 2;
+  };
+  const Value first = this->executor(small_graph, {});
+  const Value second = this->executor(small_graph, {});
+  EXPECT_EQ(input_count(first), 2u);
+  const std::string list = parameter_list({small_p0});
+  const gantry_bytes bytes = bytes_of(list);
+
+  ASSERT_TRUE(call(first, "load_params", {bytes_ref_value(&bytes)}).ok());
+  ASSERT_TRUE(call(second, "share_params", {first.get(), bytes_ref_value(&bytes)}).ok());
+
+  EXPECT_EQ(input_count(first), 1u);
+  EXPECT_EQ(input_count(second), 1u);
+}
+
 TEST_F(Parameters, AreSharedByExecutorsOnly) {
   const Value executor = this->executor(small_graph, {});
   const Value factory = load(payload_bytes(small_graph, {})).value();
