@@ -3,7 +3,11 @@
 
 #include <CL/cl_icd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <string_view>
 
 using gantry::opencl::test::FakeDriver;
@@ -25,29 +29,72 @@ struct _cl_context {
   const cl_icd_dispatch* table;
   FakeDriver* driver;
 };
+
+namespace {
+
+FakeIcd icd;
+
+// Commands run when a call waits for them, and not before they are flushed.
+struct Queue {
+  std::deque<std::function<void()>> waiting;
+  std::uint64_t issued = 0;
+  std::uint64_t flushed = 0;
+  std::uint64_t done = 0;
+
+  std::uint64_t add(std::function<void()> command) {
+    waiting.push_back(std::move(command));
+    ++icd.pending;
+    return ++issued;
+  }
+  void run_until(std::uint64_t ticket) {
+    while (done < std::min(ticket, flushed)) {
+      const std::function<void()> command = std::move(waiting.front());
+      waiting.pop_front();
+      ++done;
+      --icd.pending;
+      command();
+    }
+  }
+  void finish() {
+    flushed = issued;
+    run_until(issued);
+  }
+  ~Queue() { icd.pending -= static_cast<int>(waiting.size()); }
+};
+
+using Bytes = std::vector<std::uint8_t>;
+
+}  // namespace
+
 struct _cl_command_queue {
   const cl_icd_dispatch* table;
+  std::shared_ptr<Queue> queue = std::make_shared<Queue>();
 };
 struct _cl_mem {
   const cl_icd_dispatch* table;
-  std::vector<std::uint8_t> bytes;
+  std::shared_ptr<Bytes> bytes;
 };
 struct _cl_program {
   const cl_icd_dispatch* table;
+  cl_device_id device;
+  // True after a kernel's first launch: only then there is a binary.
+  std::shared_ptr<bool> has_run = std::make_shared<bool>(false);
   int references = 1;
 };
 struct _cl_kernel {
   const cl_icd_dispatch* table;
+  std::shared_ptr<bool> has_run;
   cl_mem buffer = nullptr;
   cl_float value = 0;
 };
 struct _cl_event {
   const cl_icd_dispatch* table;
+  std::shared_ptr<Queue> queue;
+  std::uint64_t ticket = 0;
+  int references = 1;
 };
 
 namespace {
-
-FakeIcd icd;
 
 template <class T>
 cl_int answer(const T& value, size_t size, void* out, size_t* out_size) {
@@ -74,7 +121,7 @@ cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info what,
                                  void* out, size_t* out_size) {
   switch (what) {
     case CL_PLATFORM_NAME:
-      return answer_text("fake", size, out, out_size);
+      return answer_text(platform->driver->name, size, out, out_size);
     case CL_PLATFORM_VERSION:
       return answer_text(platform->driver->version, size, out, out_size);
     case CL_PLATFORM_PROFILE:
@@ -104,11 +151,11 @@ cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t 
     case CL_DEVICE_TYPE:
       return answer(device->type, size, out, out_size);
     case CL_DEVICE_NAME:
-      return answer_text("fake device", size, out, out_size);
+      return answer_text(driver.device_name, size, out, out_size);
     case CL_DEVICE_VERSION:
-      return answer_text(driver.version, size, out, out_size);
+      return answer_text(driver.device_version, size, out, out_size);
     case CL_DRIVER_VERSION:
-      return answer_text("1", size, out, out_size);
+      return answer_text(driver.driver_version, size, out, out_size);
     case CL_DEVICE_PLATFORM:
       return answer(device->platform, size, out, out_size);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
@@ -138,19 +185,69 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id,
   *error = CL_SUCCESS;
   return new _cl_command_queue{context->table};
 }
-cl_int CL_API_CALL queue_call(cl_command_queue) { return CL_SUCCESS; }
+cl_int CL_API_CALL flush(cl_command_queue queue) {
+  queue->queue->flushed = queue->queue->issued;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL finish(cl_command_queue queue) {
+  queue->queue->finish();
+  return CL_SUCCESS;
+}
+// Commands that were not flushed are lost.
+cl_int CL_API_CALL release_queue(cl_command_queue queue) {
+  queue->queue->run_until(queue->queue->flushed);
+  delete queue;
+  return CL_SUCCESS;
+}
+cl_int enqueue(cl_command_queue queue, bool blocking, cl_event* event,
+               std::function<void()> command) {
+  const std::uint64_t ticket = queue->queue->add(std::move(command));
+  if (event != nullptr) *event = new _cl_event{queue->table, queue->queue, ticket};
+  if (blocking) queue->queue->finish();
+  return CL_SUCCESS;
+}
 
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags, size_t size, void*,
                                  cl_int* error) {
   *error = CL_SUCCESS;
-  return new _cl_mem{context->table, std::vector<std::uint8_t>(size)};
+  return new _cl_mem{context->table, std::make_shared<Bytes>(size)};
 }
 
-cl_int CL_API_CALL read_buffer(cl_command_queue, cl_mem buffer, cl_bool, size_t offset, size_t size,
-                               void* out, cl_uint, const cl_event*, cl_event*) {
-  std::memcpy(out, buffer->bytes.data() + offset, size);
-  return CL_SUCCESS;
+cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                               size_t offset, size_t size, void* out, cl_uint, const cl_event*,
+                               cl_event* event) {
+  return enqueue(queue, blocking != 0, event, [bytes = buffer->bytes, offset, size, out] {
+    std::memcpy(out, bytes->data() + offset, size);
+  });
 }
+cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                size_t offset, size_t size, const void* from, cl_uint,
+                                const cl_event*, cl_event* event) {
+  return enqueue(queue, blocking != 0, event, [bytes = buffer->bytes, offset, size, from] {
+    std::memcpy(bytes->data() + offset, from, size);
+  });
+}
+cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
+                               size_t to_offset, size_t size, cl_uint, const cl_event*,
+                               cl_event* event) {
+  return enqueue(queue, false, event,
+                 [source = from->bytes, target = to->bytes, from_offset, to_offset, size] {
+                   std::memcpy(target->data() + to_offset, source->data() + from_offset, size);
+                 });
+}
+cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint, const cl_event*, cl_event* event) {
+  return enqueue(queue, false, event, [] {});
+}
+cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint count, const cl_event* events,
+                           cl_event* event) {
+  std::vector<std::pair<std::shared_ptr<Queue>, std::uint64_t>> awaited;
+  for (cl_uint i = 0; i < count; ++i) awaited.emplace_back(events[i]->queue, events[i]->ticket);
+  return enqueue(queue, false, event, [awaited] {
+    for (const auto& [other, ticket] : awaited) other->run_until(ticket);
+  });
+}
+
+cl_device_id device_of(cl_context context);
 
 cl_program from_il(const char* function, cl_context context, const void* il, size_t size,
                    cl_int* error) {
@@ -159,7 +256,7 @@ cl_program from_il(const char* function, cl_context context, const void* il, siz
   const auto* bytes = static_cast<const std::uint8_t*>(il);
   driver.il.assign(bytes, bytes + size);
   *error = driver.il_error;
-  return *error == CL_SUCCESS ? new _cl_program{context->table} : nullptr;
+  return *error == CL_SUCCESS ? new _cl_program{context->table, device_of(context)} : nullptr;
 }
 cl_program CL_API_CALL create_with_il(cl_context context, const void* il, size_t size,
                                       cl_int* error) {
@@ -168,6 +265,21 @@ cl_program CL_API_CALL create_with_il(cl_context context, const void* il, size_t
 cl_program CL_API_CALL create_with_il_khr(cl_context context, const void* il, size_t size,
                                           cl_int* error) {
   return from_il("clCreateProgramWithILKHR", context, il, size, error);
+}
+
+cl_program CL_API_CALL create_with_source(cl_context context, cl_uint, const char**, const size_t*,
+                                          cl_int* error) {
+  context->driver->created_by = "clCreateProgramWithSource";
+  *error = CL_SUCCESS;
+  return new _cl_program{context->table, device_of(context)};
+}
+cl_program CL_API_CALL create_with_binary(cl_context context, cl_uint, const cl_device_id*,
+                                          const size_t*, const unsigned char**, cl_int* status,
+                                          cl_int* error) {
+  context->driver->created_by = "clCreateProgramWithBinary";
+  if (status != nullptr) *status = CL_SUCCESS;
+  *error = CL_SUCCESS;
+  return new _cl_program{context->table, device_of(context)};
 }
 
 cl_int CL_API_CALL build_program(cl_program, cl_uint, const cl_device_id*, const char*,
@@ -182,14 +294,27 @@ cl_int CL_API_CALL release_program(cl_program program) {
   if (--program->references == 0) delete program;
   return CL_SUCCESS;
 }
-cl_int CL_API_CALL program_info(cl_program, cl_program_info, size_t, void*, size_t*) {
-  // The fake driver has no binaries.
-  return CL_INVALID_VALUE;
+cl_int CL_API_CALL program_info(cl_program program, cl_program_info what, size_t size, void* out,
+                                size_t* out_size) {
+  constexpr std::string_view binary = "binary";
+  switch (what) {
+    case CL_PROGRAM_NUM_DEVICES:
+      return answer(cl_uint{1}, size, out, out_size);
+    case CL_PROGRAM_DEVICES:
+      return answer(program->device, size, out, out_size);
+    case CL_PROGRAM_BINARY_SIZES:
+      return answer(*program->has_run ? binary.size() : size_t{0}, size, out, out_size);
+    case CL_PROGRAM_BINARIES:
+      std::memcpy(*static_cast<unsigned char**>(out), binary.data(), binary.size());
+      return CL_SUCCESS;
+    default:
+      return CL_INVALID_VALUE;
+  }
 }
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char*, cl_int* error) {
   *error = CL_SUCCESS;
-  return new _cl_kernel{program->table};
+  return new _cl_kernel{program->table, program->has_run};
 }
 cl_int CL_API_CALL kernel_info(cl_kernel, cl_kernel_info what, size_t size, void* out,
                                size_t* out_size) {
@@ -204,17 +329,42 @@ cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint i, size_t size, const 
     return CL_INVALID_ARG_INDEX;
   return CL_SUCCESS;
 }
-cl_int CL_API_CALL launch(cl_command_queue, cl_kernel kernel, cl_uint, const size_t*,
+cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint, const size_t*,
                           const size_t* global, const size_t*, cl_uint, const cl_event*,
                           cl_event* event) {
-  for (size_t i = 0; i < global[0]; ++i)
-    std::memcpy(kernel->buffer->bytes.data() + 4 * i, &kernel->value, 4);
-  if (event != nullptr) *event = new _cl_event{kernel->table};
+  return enqueue(queue, false, event,
+                 [has_run = kernel->has_run, bytes = kernel->buffer->bytes, value = kernel->value,
+                  count = global[0]] {
+                   for (size_t i = 0; i < count; ++i) std::memcpy(bytes->data() + 4 * i, &value, 4);
+                   *has_run = true;
+                 });
+}
+cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event* events) {
+  for (cl_uint i = 0; i < count; ++i) {
+    Queue& queue = *events[i]->queue;
+    queue.flushed = queue.issued;
+    queue.run_until(events[i]->ticket);
+  }
   return CL_SUCCESS;
 }
-cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event*) { return CL_SUCCESS; }
-cl_int CL_API_CALL event_info(cl_event, cl_event_info, size_t size, void* out, size_t* out_size) {
-  return answer(cl_int{CL_COMPLETE}, size, out, out_size);
+cl_int CL_API_CALL event_info(cl_event event, cl_event_info, size_t size, void* out,
+                              size_t* out_size) {
+  const bool is_done = event->queue->done >= event->ticket;
+  return answer(cl_int{is_done ? CL_COMPLETE : CL_SUBMITTED}, size, out, out_size);
+}
+// The time of a command is its number.
+cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info, size_t size, void* out,
+                                  size_t* out_size) {
+  if (event->queue->done < event->ticket) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  return answer(cl_ulong{event->ticket}, size, out, out_size);
+}
+cl_int CL_API_CALL retain_event(cl_event event) {
+  ++event->references;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL release_event(cl_event event) {
+  if (--event->references == 0) delete event;
+  return CL_SUCCESS;
 }
 
 void* extension(cl_platform_id platform, const char* name) {
@@ -237,12 +387,18 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clCreateContext = create_context;
   table.clReleaseContext = release<_cl_context>;
   table.clCreateCommandQueue = create_queue;
-  table.clReleaseCommandQueue = release<_cl_command_queue>;
-  table.clFinish = queue_call;
-  table.clFlush = queue_call;
+  table.clReleaseCommandQueue = release_queue;
+  table.clFinish = finish;
+  table.clFlush = flush;
   table.clCreateBuffer = create_buffer;
   table.clReleaseMemObject = release<_cl_mem>;
   table.clEnqueueReadBuffer = read_buffer;
+  table.clEnqueueWriteBuffer = write_buffer;
+  table.clEnqueueCopyBuffer = copy_buffer;
+  table.clEnqueueMarkerWithWaitList = marker;
+  table.clEnqueueBarrierWithWaitList = barrier;
+  table.clCreateProgramWithSource = create_with_source;
+  table.clCreateProgramWithBinary = create_with_binary;
   table.clBuildProgram = build_program;
   table.clRetainProgram = retain_program;
   table.clReleaseProgram = release_program;
@@ -254,7 +410,9 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clEnqueueNDRangeKernel = launch;
   table.clWaitForEvents = wait_for_events;
   table.clGetEventInfo = event_info;
-  table.clReleaseEvent = release<_cl_event>;
+  table.clGetEventProfilingInfo = profiling_info;
+  table.clRetainEvent = retain_event;
+  table.clReleaseEvent = release_event;
   table.clGetExtensionFunctionAddressForPlatform = extension_of;
   // A real OpenCL 1.2 driver's table ends before this entry. A call of the null entry ends the
   // process.
@@ -266,6 +424,10 @@ const cl_icd_dispatch table_2_1 = make_table(true);
 const cl_icd_dispatch table_1_2 = make_table(false);
 _cl_platform_id platforms[3];
 _cl_device_id devices[3];
+
+cl_device_id device_of(cl_context context) {
+  return &devices[context->driver - icd.drivers.data()];
+}
 
 void make_platforms() {
   constexpr cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,

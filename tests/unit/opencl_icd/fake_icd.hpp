@@ -2,7 +2,11 @@
 //
 // An OpenCL driver library without a compiler: three drivers with one device each, which differ in
 // how they accept SPIR-V. Its programs contain a kernel of every name; a kernel fills its first
-// argument, a buffer of floats, with its second.
+// argument, a buffer of floats, with its second. A program has a binary after its first launch.
+//
+// A command runs when a call waits for it or for a later one, not before; a missing wait is visible
+// in the results. Another queue runs it only if it is flushed, and commands that are not flushed
+// are lost with their queue.
 //
 //     GPU          OpenCL 2.1: clCreateProgramWithIL
 //     accelerator  OpenCL 1.2 and cl_khr_il_program; clCreateProgramWithIL is null
@@ -22,8 +26,13 @@
 namespace gantry::opencl::test {
 
 struct FakeDriver {
-  // CL_PLATFORM_VERSION and CL_DEVICE_VERSION.
+  // CL_PLATFORM_NAME and CL_PLATFORM_VERSION.
+  std::string name = "fake";
   std::string version;
+  // CL_DEVICE_NAME, CL_DEVICE_VERSION and CL_DRIVER_VERSION.
+  std::string device_name = "fake device";
+  std::string device_version;
+  std::string driver_version = "1";
   // CL_DEVICE_IL_VERSION; empty: the query fails.
   std::string il_version;
   // True: clGetExtensionFunctionAddressForPlatform returns clCreateProgramWithILKHR.
@@ -38,6 +47,8 @@ struct FakeDriver {
 
 struct FakeIcd {
   std::array<FakeDriver, 3> drivers;
+  // Commands that have not run.
+  int pending = 0;
 
   void reset() {
     drivers = {};
@@ -47,6 +58,7 @@ struct FakeIcd {
     drivers[1].il_version = "SPIR-V_1.0";
     drivers[1].has_extension = true;
     drivers[2].version = "OpenCL 1.2 fake";
+    for (FakeDriver& driver : drivers) driver.device_version = driver.version;
   }
 };
 

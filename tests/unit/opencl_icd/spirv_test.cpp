@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Passes SPIR-V from a payload to a fake driver through the real ICD loader.
-#include "tests/unit/opencl_icd/fake_icd.hpp"
+#include "tests/unit/opencl_icd/fake_drivers.hpp"
 
-#include "plugins/opencl/module.hpp"
-#include "plugins/opencl/plugin.hpp"
-#include "tests/support/fake_host.hpp"
-#include "tests/support/payload_blob.hpp"
-#include "tests/unit/opencl/payloads.hpp"
-
-#include <gantry/plugin.h>
-#include <gantry/abi_boundary.hpp>
-#include <gantry/handle.hpp>
-
-#include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 
 namespace gantry::opencl::test {
 namespace {
@@ -25,44 +11,16 @@ namespace {
 using ::testing::Each;
 using ::testing::IsEmpty;
 
-constexpr std::int32_t opencl_2_1 = 0;
 constexpr std::int32_t with_extension = 1;
 constexpr std::int32_t without = 2;
-
-const std::vector<std::uint32_t> words = {0x07230203, 0x00010000, 0xabcdef01, 7, 0x80000000, 0};
 
 std::vector<std::uint8_t> bytes_of_words() {
   const auto* first = reinterpret_cast<const std::uint8_t*>(words.data());
   return {first, first + 4 * words.size()};
 }
 
-class SpirvDriver : public ::testing::Test {
+class SpirvDriver : public FakeDrivers {
  protected:
-  void SetUp() override {
-    // The ICD loader reads the variable when it first searches.
-    setenv("OCL_ICD_VENDORS", GANTRY_FAKE_VENDORS, 1);
-    void* const library = dlopen(GANTRY_FAKE_ICD, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    icd = reinterpret_cast<FakeIcdFunction*>(dlsym(library, "gantry_fake_icd"))();
-    cl_uint count = 0;
-    ASSERT_EQ(clGetPlatformIDs(0, nullptr, &count), CL_SUCCESS);
-    ASSERT_EQ(count, 3u);
-    icd->reset();
-    start();
-  }
-  void TearDown() override {
-    stop();
-    if (icd != nullptr) icd->reset();
-  }
-  void start() {
-    stop();
-    ASSERT_EQ(plugin_table<Plugin>.create(host.table(), &self, nullptr), GANTRY_OK);
-  }
-  void stop() {
-    if (self != nullptr) plugin_table<Plugin>.destroy(self);
-    self = nullptr;
-  }
-
   // Loads a payload with one SPIR-V kernel and launches the kernel.
   //
   // at       [in]   bytes before the payload, to vary the alignment of its words
@@ -108,11 +66,6 @@ class SpirvDriver : public ::testing::Test {
     return called;
   }
 
-  const gantry_loader_table& loader_ = loader_table<Plugin, Module>;
-  const gantry_device_table& device_ = device_table<Plugin, DeviceFunctions>;
-  gantry::test::FakeHost host;
-  FakeIcd* icd = nullptr;
-  void* self = nullptr;
   std::int32_t verdict = -1;
 };
 
