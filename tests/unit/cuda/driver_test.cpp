@@ -155,13 +155,12 @@ TEST_F(Drivers, ReportTheFunctionThatTheyLackBeforeACapture) {
 }
 
 TEST_F(Drivers, ReportErrorsThatTheyCannotName) {
-  fake.init_result = static_cast<CUresult>(12345);
+  fake.init_result = CUDA_ERROR_NOT_PERMITTED;
 
   const auto counted = count(*world);
 
   ASSERT_FALSE(counted.ok());
-  EXPECT_THAT(counted.error().message,
-              StartsWith("cuInit: error (12345), unknown to the driver\n"));
+  EXPECT_THAT(counted.error().message, StartsWith("cuInit: error (800), unknown to the driver\n"));
 }
 
 class Attributes : public Drivers {
