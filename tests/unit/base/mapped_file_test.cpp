@@ -21,6 +21,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(MappedFile, IsIdentifiedByDeviceAndInode) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("abc"));
+  struct stat info {};
+  ASSERT_EQ(stat((directory / "a").c_str(), &info), 0);
+
+  const FileIdentity found = MappedFile::open(directory / "a").value()->identity();
+
+  EXPECT_EQ(found.device, info.st_dev);
+  EXPECT_EQ(found.inode, info.st_ino);
+  EXPECT_NE(found, (FileIdentity{found.device + 1, found.inode}));
+  EXPECT_NE(found, (FileIdentity{found.device, found.inode + 1}));
+}
+
 TEST(MappedFile, MapsTheBytesOfARegularFile) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));

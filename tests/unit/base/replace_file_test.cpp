@@ -2,11 +2,11 @@
 #include "core/base/replace_file.hpp"
 #include "core/base/atomic_file.hpp"
 
+#include "tests/support/file_calls.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
 
-#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -14,30 +14,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-namespace {
-
-// What the two functions of the C library below received since `records` was set.
-struct FileCalls {
-  bool records = false;
-  bool fsync_fails = false;
-  std::vector<std::string> list;
-} file_calls;
-
-}  // namespace
-
-extern "C" int fsync(int descriptor) {
-  if (file_calls.records) {
-    const std::filesystem::path link = "/proc/self/fd/" + std::to_string(descriptor);
-    file_calls.list.push_back("fsync " + std::filesystem::read_symlink(link).filename().native());
-    if (file_calls.fsync_fails) return errno = EIO, -1;
-  }
-  return reinterpret_cast<decltype(&fsync)>(dlsym(RTLD_NEXT, "fsync"))(descriptor);
-}
-extern "C" int rename(const char* from, const char* to) noexcept {
-  if (file_calls.records) file_calls.list.emplace_back("rename");
-  return reinterpret_cast<decltype(&rename)>(dlsym(RTLD_NEXT, "rename"))(from, to);
-}
 
 namespace gantry {
 namespace {
@@ -61,11 +37,11 @@ TEST(MoveIntoPlace, ReplacesTheTarget) {
 TEST(MoveIntoPlace, WritesTheFileBeforeItsNameAndThenTheDirectory) {
   const TempDir directory;
   test::write_file(directory / "new", "new");
-  file_calls = {.records = true};
+  test::file_calls = {.records = true};
 
   const Status moved = move_into_place(directory / "new", directory / "target");
 
-  const std::vector<std::string> calls = std::exchange(file_calls, {}).list;
+  const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
   ASSERT_TRUE(moved.ok()) << moved.error().message;
   EXPECT_THAT(calls,
               ElementsAre("fsync new", "rename", "fsync " + directory.path().filename().native()));
@@ -75,11 +51,11 @@ TEST(MoveIntoPlace, KeepsTheTargetIfTheFileCannotBeWritten) {
   const TempDir directory;
   test::write_file(directory / "new", "new");
   test::write_file(directory / "target", "old");
-  file_calls = {.records = true, .fsync_fails = true};
+  test::file_calls = {.records = true, .fsync_fails = true};
 
   const Status moved = move_into_place(directory / "new", directory / "target");
 
-  const std::vector<std::string> calls = std::exchange(file_calls, {}).list;
+  const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().native_code, EIO);
   EXPECT_THAT(calls, ElementsAre("fsync new"));
@@ -90,11 +66,11 @@ TEST(AtomicFile, WritesItsContentBeforeItsName) {
   const TempDir directory;
   AtomicFile file = AtomicFile::beside(directory / "target").value();
   std::fputs("content", file.stream());
-  file_calls = {.records = true};
+  test::file_calls = {.records = true};
 
   const Status done = file.commit();
 
-  const std::vector<std::string> calls = std::exchange(file_calls, {}).list;
+  const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
   ASSERT_TRUE(done.ok()) << done.error().message;
   ASSERT_EQ(calls.size(), 3u);
   EXPECT_THAT(calls[0], HasSubstr("fsync .target."));

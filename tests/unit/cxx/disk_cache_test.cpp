@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gantry/disk_cache.hpp>
 
+#include "tests/support/file_calls.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +15,7 @@ namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
@@ -141,11 +144,50 @@ TEST_F(DiskCacheTest, IgnoresTheFileOfAnotherKey) {
 TEST_F(DiskCacheTest, IgnoresAFileThatOthersCanWrite) {
   DiskCache cache(options());
   cache.store("key", Bytes{1});
-  ASSERT_EQ(chmod(cache.path_of("key").c_str(), 0666), 0);
+  for (const mode_t mode : {0620u, 0602u, 0666u}) {
+    log_.clear();
+    ASSERT_EQ(chmod(cache.path_of("key").c_str(), mode), 0);
+
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+
+    EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("key") +
+                                  " is ignored: another user can write it"));
+  }
+}
+
+TEST_F(DiskCacheTest, IgnoresAFileOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  DiskCache cache(options());
+  cache.store("key", Bytes{1});
+  ASSERT_EQ(chown(cache.path_of("key").c_str(), 12345, 12345), 0);
 
   EXPECT_EQ(cache.load("key"), std::nullopt);
-  EXPECT_THAT(log_, ElementsAre("cache file " + cache.path_of("key") +
-                                " is ignored: another user can write it"));
+
+  EXPECT_THAT(log_, ElementsAre(EndsWith(" is ignored: another user can write it")));
+}
+
+// The content is on the disk before its name is.
+TEST_F(DiskCacheTest, WritesAFileBeforeItsName) {
+  DiskCache cache(options());
+  test::file_calls = {.records = true};
+
+  const bool stored = cache.store("key", Bytes{1});
+
+  const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
+  EXPECT_TRUE(stored);
+  EXPECT_THAT(calls, ElementsAre(EndsWith(".cache.tmp"), "rename"));
+}
+
+TEST_F(DiskCacheTest, LeavesNothingOfAFileThatCannotBeWritten) {
+  DiskCache cache(options());
+  test::file_calls = {.records = true, .fsync_fails = true};
+
+  const bool stored = cache.store("key", Bytes{1});
+
+  test::file_calls = {};
+  EXPECT_FALSE(stored);
+  EXPECT_EQ(file_count(), 0u);
+  EXPECT_THAT(log_, ElementsAre(EndsWith(" cannot be written: Input/output error")));
 }
 
 TEST_F(DiskCacheTest, IgnoresALinkAndADirectory) {
@@ -176,6 +218,7 @@ TEST_F(DiskCacheTest, DoesNotStoreContentThatIsTooLarge) {
 
   EXPECT_FALSE(cache.store("key", Bytes(4)));
   EXPECT_TRUE(cache.store("key", Bytes(3)));
+  EXPECT_EQ(cache.load("key"), Bytes(3)) << "what is stored can be loaded";
 }
 
 TEST_F(DiskCacheTest, LogsOnceThatTheDirectoryCannotBeWritten) {
@@ -227,6 +270,22 @@ TEST_F(DiskCacheTest, RemovesTheOldestFilesAboveTheLimit) {
   EXPECT_TRUE(fs::exists(cache.directory() + "/note.txt")) << "what is not ours stays";
 }
 
+TEST_F(DiskCacheTest, KeepsAllFilesUpToTheLimit) {
+  DiskCache::Options narrow = options();
+  // of one file
+  const std::uint64_t size = 8 + 8 + 1 + 8 + 100 + 8;
+  narrow.max_bytes = 2 * size;
+  DiskCache cache(narrow);
+  cache.store("a", Bytes(100));
+  cache.store("b", Bytes(100));
+  EXPECT_EQ(file_count(), 2u);
+
+  narrow.max_bytes = 2 * size - 1;
+  DiskCache(narrow).store("b", Bytes(100));
+
+  EXPECT_EQ(file_count(), 1u);
+}
+
 TEST_F(DiskCacheTest, RemovesOldTemporaryFiles) {
   DiskCache cache(options());
   cache.store("a", Bytes{1});
@@ -234,7 +293,8 @@ TEST_F(DiskCacheTest, RemovesOldTemporaryFiles) {
   const std::string fresh = cache.directory() + "/bbbbbb.cache.tmp";
   write_text(old, "half");
   write_text(fresh, "half");
-  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::minutes(61));
+  fs::last_write_time(fresh, fs::file_time_type::clock::now() - std::chrono::minutes(59));
 
   cache.store("b", Bytes{1});
 
