@@ -33,6 +33,13 @@ TEST(Version, IgnoresBuildMetadata) {
   EXPECT_EQ(Version::parse("1.0.0+a").value(), Version::parse("1.0.0+b.7").value());
 }
 
+TEST(Version, HasNumbersUpTo32Bits) {
+  const Version largest = Version::parse("4294967295.4294967295.4294967295").value();
+
+  EXPECT_EQ(largest.major, UINT32_MAX);
+  EXPECT_EQ(largest.patch, UINT32_MAX);
+}
+
 TEST(Version, RejectsInvalidTexts) {
   const std::pair<std::string_view, std::string_view> bad[] = {
       {"", "has 1 numbers"},
@@ -42,6 +49,7 @@ TEST(Version, RejectsInvalidTexts) {
       {"1.2.", "has a part that is not a number"},
       {"1.02.3", "has a number with a leading zero"},
       {"1.2.99999999999", "has a number that is too large"},
+      {"4294967296.0.0", "has a number that is too large"},
       {"1.2.3-", "has an empty or invalid pre-release identifier"},
       {"1.2.3-a..b", "has an empty or invalid pre-release identifier"},
       {"1.2.3-01", "has a number with a leading zero"},
