@@ -47,6 +47,7 @@ class FakeDrivers : public ::testing::Test {
     stop();
     if (icd == nullptr) return;
     EXPECT_EQ(icd->pending, 0) << "commands were lost";
+    EXPECT_EQ(icd->live, 0) << "a context or a queue was not released";
     icd->reset();
   }
   void start() {

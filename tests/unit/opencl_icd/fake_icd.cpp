@@ -159,7 +159,15 @@ cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t 
     case CL_DEVICE_PLATFORM:
       return answer(device->platform, size, out, out_size);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
-      return answer(cl_ulong{1} << 30, size, out, out_size);
+      return answer(driver.max_bytes, size, out, out_size);
+    case CL_DEVICE_EXTENSIONS:
+      return answer_text(driver.extensions, size, out, out_size);
+    case CL_DEVICE_WARP_SIZE_NV:
+      return answer(cl_uint{32}, size, out, out_size);
+    case CL_DEVICE_WAVEFRONT_WIDTH_AMD:
+      return answer(cl_uint{64}, size, out, out_size);
+    case CL_DEVICE_IMAGE_PITCH_ALIGNMENT:
+      return answer(driver.pitch_alignment, size, out, out_size);
     case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
       return answer(cl_uint{1024}, size, out, out_size);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
@@ -176,13 +184,23 @@ cl_context CL_API_CALL create_context(const cl_context_properties*, cl_uint,
                                       const cl_device_id* devices,
                                       void(CL_CALLBACK*)(const char*, const void*, size_t, void*),
                                       void*, cl_int* error) {
-  *error = CL_SUCCESS;
+  *error = icd.context_error;
+  if (*error != CL_SUCCESS) return nullptr;
+  ++icd.live;
   return new _cl_context{devices[0]->table, devices[0]->platform->driver};
+}
+
+cl_int CL_API_CALL release_context(cl_context context) {
+  delete context;
+  --icd.live;
+  return CL_SUCCESS;
 }
 
 cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id,
                                           cl_command_queue_properties, cl_int* error) {
-  *error = CL_SUCCESS;
+  *error = icd.queue_error;
+  if (*error != CL_SUCCESS) return nullptr;
+  ++icd.live;
   return new _cl_command_queue{context->table};
 }
 cl_int CL_API_CALL flush(cl_command_queue queue) {
@@ -197,10 +215,12 @@ cl_int CL_API_CALL finish(cl_command_queue queue) {
 cl_int CL_API_CALL release_queue(cl_command_queue queue) {
   queue->queue->run_until(queue->queue->flushed);
   delete queue;
+  --icd.live;
   return CL_SUCCESS;
 }
 cl_int enqueue(cl_command_queue queue, bool blocking, cl_event* event,
                std::function<void()> command) {
+  if (icd.enqueue_error != CL_SUCCESS) return icd.enqueue_error;
   const std::uint64_t ticket = queue->queue->add(std::move(command));
   if (event != nullptr) *event = new _cl_event{queue->table, queue->queue, ticket};
   if (blocking) queue->queue->finish();
@@ -385,7 +405,7 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clGetDeviceIDs = device_ids;
   table.clGetDeviceInfo = device_info;
   table.clCreateContext = create_context;
-  table.clReleaseContext = release<_cl_context>;
+  table.clReleaseContext = release_context;
   table.clCreateCommandQueue = create_queue;
   table.clReleaseCommandQueue = release_queue;
   table.clFinish = finish;

@@ -33,6 +33,11 @@ struct FakeDriver {
   std::string device_name = "fake device";
   std::string device_version;
   std::string driver_version = "1";
+  // CL_DEVICE_EXTENSIONS. The two extensions for the width of a warp answer 32 and 64.
+  std::string extensions;
+  cl_ulong max_bytes = cl_ulong{1} << 30;
+  // CL_DEVICE_IMAGE_PITCH_ALIGNMENT.
+  cl_uint pitch_alignment = 0;
   // CL_DEVICE_IL_VERSION; empty: the query fails.
   std::string il_version;
   // True: clGetExtensionFunctionAddressForPlatform returns clCreateProgramWithILKHR.
@@ -49,9 +54,17 @@ struct FakeIcd {
   std::array<FakeDriver, 3> drivers;
   // Commands that have not run.
   int pending = 0;
+  // Contexts and queues that are not released.
+  int live = 0;
+  // The result of every call that enqueues a command; the command is dropped on failure.
+  cl_int enqueue_error = CL_SUCCESS;
+  // The results of clCreateContext and clCreateCommandQueue.
+  cl_int context_error = CL_SUCCESS;
+  cl_int queue_error = CL_SUCCESS;
 
   void reset() {
     drivers = {};
+    enqueue_error = context_error = queue_error = CL_SUCCESS;
     drivers[0].version = "OpenCL 2.1 fake";
     drivers[0].il_version = "SPIR-V_1.0 SPIR-V_1.2";
     drivers[1].version = "OpenCL 1.2 fake";

@@ -42,6 +42,9 @@ class ProgramCache : public FakeDrivers {
     what.struct_size = sizeof what;
     what.size = 16;
     ASSERT_EQ(device_.alloc(self, opencl_2_1, &what, &data_, nullptr), GANTRY_OK);
+    call(stream);
+  }
+  void call(void* stream = nullptr) {
     gantry_value args[4] = {{}, float_value(3), int_value(1), int_value(4)};
     args[0].kind = GANTRY_POINTER;
     args[0].p = data_;
@@ -138,6 +141,19 @@ TEST_F(ProgramCache, StoresAProgramAfterItsFirstLaunch) {
   EXPECT_THAT(files(), SizeIs(1));
 
   device_.stream_destroy(self, opencl_2_1, other);
+  finish();
+}
+
+TEST_F(ProgramCache, StoresAProgramOnce) {
+  launch(spirv_payload());
+  ASSERT_EQ(device_.synchronize(self, opencl_2_1, nullptr, nullptr), GANTRY_OK);
+  ASSERT_THAT(files(), SizeIs(1));
+  std::filesystem::remove(files()[0]);
+
+  call();
+  ASSERT_EQ(device_.synchronize(self, opencl_2_1, nullptr, nullptr), GANTRY_OK);
+
+  EXPECT_THAT(files(), SizeIs(0));
   finish();
 }
 

@@ -111,6 +111,15 @@ TEST_F(SpirvDriver, WithoutSpirvReceivesNothing) {
   EXPECT_THAT(icd->drivers[2].created_by, IsEmpty());
 }
 
+// The function table of such a driver ends before the query of extensions.
+TEST_F(SpirvDriver, OfOpencl11ReceivesNothing) {
+  icd->drivers[1].version = "OpenCL 1.1 fake";
+  start();
+  std::vector<float> out(8);
+
+  EXPECT_EQ(fill_on(with_extension, 0, out).error().reason, "SPIRV");
+}
+
 // The device's list of versions is not sufficient: the driver must have a function for SPIR-V.
 TEST_F(SpirvDriver, WithoutAFunctionForSpirvReceivesNothing) {
   icd->drivers[1].has_extension = false;
