@@ -104,9 +104,9 @@ DRIVER void VKAPI_CALL vkGetPhysicalDeviceMemoryProperties(
   constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
   properties->memoryTypeCount = 2;
   properties->memoryTypes[1] = properties->memoryTypes[0];
-  properties->memoryTypes[0].propertyFlags = visible | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  properties->memoryTypes[1].propertyFlags =
+  properties->memoryTypes[0].propertyFlags =
       visible | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  properties->memoryTypes[1].propertyFlags = visible | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 }
 DRIVER void VKAPI_CALL vkGetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
                                                      VkMemoryRequirements* requirements) {

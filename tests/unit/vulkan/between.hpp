@@ -40,7 +40,7 @@ struct Between {
   std::size_t max_submitted = 0;
 
   // True: the device's first memory type, which is all that software devices have, is reported as
-  // two: 0 is coherent and not cached, 1 is device-local, cached and not coherent.
+  // two: 0 is device-local, cached and not coherent, 1 is coherent and not cached.
   bool is_incoherent = false;
   // Calls of vkFlushMappedMemoryRanges and vkInvalidateMappedMemoryRanges: "flush 0 64".
   std::vector<std::string> mapped_ranges;

@@ -106,6 +106,7 @@ class FakeMemory final : public BlockSource {
  public:
   Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override {
     asked.push_back(size);
+    if (is_lost) return unavailable("lost").with_reason("DRIVER_CALL");
     if (alive.size() >= max_allocations || bytes() + size > max_bytes)
       return exhausted("no more").with_reason("DRIVER_CALL");
     alive.push_back({++last, type, size});
@@ -133,6 +134,7 @@ class FakeMemory final : public BlockSource {
   };
   std::vector<Allocation> alive;
   std::vector<std::uint64_t> asked;
+  bool is_lost = false;
   std::size_t max_allocations = 4096;
   std::uint64_t max_bytes = ~std::uint64_t{0};
   int maps = 0;
@@ -176,7 +178,7 @@ TEST_F(BlocksTest, GrowToTheMaximumSize) {
 }
 
 TEST_F(BlocksTest, AllocateLargePartsSeparately) {
-  const auto just = take(32 * MiB);
+  auto just = take(32 * MiB);
   auto large = take(32 * MiB + 1);
 
   ASSERT_TRUE(just.ok() && large.ok());
@@ -186,6 +188,8 @@ TEST_F(BlocksTest, AllocateLargePartsSeparately) {
   EXPECT_EQ(large->size(), 32 * MiB + 1);
   large = Part();
   EXPECT_EQ(memory.alive.size(), 1u) << "the part's memory is freed with it";
+  just = Part();
+  EXPECT_EQ(memory.alive.size(), 1u) << "a block's memory is kept";
 }
 
 TEST_F(BlocksTest, HaveOneMemoryType) {
@@ -209,6 +213,27 @@ TEST_F(BlocksTest, KeepOneEmptyBlock) {
 
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(take(MiB).ok());
   EXPECT_EQ(memory.asked.size(), 2u) << "no other block is allocated";
+}
+
+TEST_F(BlocksTest, KeepAnEmptyBlockBesideBlocksInUse) {
+  const auto alone = take(50 * MiB);
+  std::vector<Part> first = take_many(4, MiB);
+  std::vector<Part> second = take_many(1, MiB);
+  ASSERT_EQ(memory.alive.size(), 3u);
+
+  second.clear();
+
+  EXPECT_EQ(memory.alive.size(), 3u);
+}
+
+TEST_F(BlocksTest, AreNotSmallerAfterOtherErrors) {
+  memory.is_lost = true;
+
+  const auto part = take(1000);
+
+  ASSERT_FALSE(part.ok());
+  EXPECT_EQ(part.error().message, "lost");
+  EXPECT_THAT(memory.asked, ElementsAre(4 * MiB));
 }
 
 TEST_F(BlocksTest, MapEachBlockOnceAndOnlyOnRequest) {

@@ -304,6 +304,71 @@ TEST_F(Batches, HaveRunAfterSynchronization) {
   EXPECT_EQ(between.max_submitted, 2u) << "the open batch was submitted";
 }
 
+TEST_F(Batches, StayOpenDuringAWaitForAnEarlierOne) {
+  copy_times(64);
+  void* const other = alloc(16).value();
+  ASSERT_TRUE(copy(on_device(other), on_device(other, 8), 8).ok());
+
+  // The host's copy to mapped memory waits for the first batch.
+  const std::uint64_t number = 7;
+  ASSERT_TRUE(copy(on_host(&number), on_device(data), sizeof number).ok());
+
+  EXPECT_EQ(between.submitted.size(), 0u);
+  EXPECT_EQ(between.max_submitted, 1u);
+  free(other);
+}
+
+TEST_F(Batches, FreeTheirMemoryWhenTheyHaveRun) {
+  // Large enough for a separate allocation.
+  constexpr std::uint64_t size = 40 << 20;
+  const std::size_t before = between.allocations;
+  for (const bool is_awaited : {false, true}) {
+    void* const large = alloc(size).value();
+    ASSERT_TRUE(copy(on_device(large), on_device(large, 8), 8).ok());
+    if (is_awaited) {
+      ASSERT_TRUE(synchronize().ok());
+    }
+
+    free(large);
+    EXPECT_EQ(between.allocations, is_awaited ? before : before + 1);
+    ASSERT_TRUE(synchronize().ok());
+
+    EXPECT_EQ(between.allocations, before);
+  }
+}
+
+// Copies through the two staging buffers of 8 MiB.
+class StagedBatches : public Batches {
+ protected:
+  void SetUp() override {
+    start({.memory = MemoryChoice::staged});
+    between.is_late = true;
+    data = alloc(bytes.size()).value();
+    between.max_submitted = 0;
+  }
+  std::vector<std::uint8_t> bytes = pattern(16 << 20);
+};
+
+TEST_F(StagedBatches, OfSmallUploadsAreFilledWithoutAWait) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(copy(on_host(bytes.data()), on_device(data), 16).ok());
+  }
+
+  EXPECT_EQ(between.max_submitted, 0u);
+}
+
+TEST_F(StagedBatches, OfALargeUploadAreSubmittedWithoutAWait) {
+  ASSERT_TRUE(copy(on_host(bytes.data()), on_device(data), bytes.size()).ok());
+
+  EXPECT_EQ(between.submitted.size(), 2u);
+}
+
+TEST_F(StagedBatches, OfALargeDownloadAreSubmittedOneAhead) {
+  ASSERT_TRUE(copy(on_device(data), on_host(bytes.data()), bytes.size()).ok());
+
+  EXPECT_EQ(between.max_submitted, 2u);
+}
+
 TEST_F(Batches, SeparateTheirCommandsByBarriers) {
   const auto barrier = [](VkPipelineStageFlags next, VkAccessFlags accesses) {
     return concat("barrier ", VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
@@ -352,6 +417,18 @@ TEST_F(IncoherentMemory, IsFlushedAndInvalidatedAroundCopies) {
   EXPECT_THAT(between.mapped_ranges, ElementsAre("invalidate 256 256"));
   free(first);
   free(second);
+}
+
+TEST_F(IncoherentMemory, IsInvalidatedAfterAStagedDownload) {
+  start({.memory = MemoryChoice::staged});
+  const std::vector<std::uint8_t> bytes = pattern(256);
+  void* const data = holding(bytes);
+  between.mapped_ranges.clear();
+
+  EXPECT_EQ(read<std::uint8_t>(data, bytes.size()), bytes);
+
+  EXPECT_THAT(between.mapped_ranges, ElementsAre(StartsWith("invalidate ")));
+  free(data);
 }
 
 class Marks : public World {
