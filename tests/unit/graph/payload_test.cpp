@@ -77,10 +77,15 @@ TEST_F(Payloads, WithDifferentCountsAreRejected) {
 }
 
 TEST_F(Payloads, WithADuplicateNameAreRejected) {
-  const auto payload = read(payload_bytes(small_graph, {small_p0, small_p0}), 0);
+  const FloatParameter other{"other", {1}, {1}};
+  const std::vector<FloatParameter> beside{small_p0, small_p0};
+  const std::vector<FloatParameter> apart{small_p0, other, small_p0};
+  for (const std::vector<FloatParameter>& parameters : {beside, apart}) {
+    const auto payload = read(payload_bytes(small_graph, parameters), 0);
 
-  ASSERT_FALSE(payload.ok());
-  EXPECT_EQ(payload.error().message, "parameter \"p0\" is given twice");
+    ASSERT_FALSE(payload.ok());
+    EXPECT_EQ(payload.error().message, "parameter \"p0\" is given twice");
+  }
 }
 
 TEST_F(Payloads, RejectAParameterThatDiffersFromItsInput) {
@@ -92,6 +97,16 @@ TEST_F(Payloads, RejectAParameterThatDiffersFromItsInput) {
   EXPECT_EQ(payload.error().offset, bytes.size() - 8 - 7 - 12);
   EXPECT_EQ(payload.error().message,
             "parameter \"p0\" is float32[3] in 12 bytes, its input is float32[2, 2] in 16");
+}
+
+TEST_F(Payloads, RejectAParameterOfAnotherTypeAndTheSameSize) {
+  const std::string graph =
+      replaced(small_graph, R"(["float32","float32")", R"(["float32","int32")");
+  const auto payload = read(payload_bytes(graph, {small_p0}), 0);
+
+  ASSERT_FALSE(payload.ok());
+  EXPECT_EQ(payload.error().message,
+            "parameter \"p0\" is float32[2, 2] in 16 bytes, its input is int32[2, 2] in 16");
 }
 
 TEST_F(Payloads, ReportTheOffsetOfAGraphError) {
