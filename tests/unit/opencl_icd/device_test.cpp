@@ -115,6 +115,34 @@ TEST(Versions, HaveTwoDigits) {
   for (const auto& [text, version] : versions) EXPECT_EQ(version_in(text), version) << text;
 }
 
+TEST_F(FakeDevices, RejectArgumentsOfAnotherDriver) {
+  const std::vector<std::uint8_t> payload = spirv_bytes({fill}, {{"fill", words}});
+  const gantry_blob blob = gantry::test::payload_blob(payload);
+  gantry_module module{};
+  std::uint64_t consumed = 0;
+  ASSERT_EQ(loader_.load_binary(self, &blob, host.node(), &module, &consumed, nullptr), GANTRY_OK);
+  gantry_function function{};
+  ASSERT_EQ(module.table->get_function(module.self, gantry_text("fill"), &function, nullptr),
+            GANTRY_OK);
+  gantry_value args[4] = {{}, float_value(3), int_value(1), int_value(4)};
+  args[0].kind = GANTRY_POINTER;
+  args[0].p = alloc(1, 16).value();
+  const gantry_env env{{device_type, 0}, nullptr, nullptr};
+  gantry_value result{};
+  StatusBuffer status;
+
+  const gantry_code code =
+      function.table->call(function.self, &env, args, 4, &result, status.get());
+
+  ASSERT_EQ(code, GANTRY_INVALID);
+  EXPECT_EQ(status.error(code, "").reason, "ARGUMENT_DEVICE");
+  EXPECT_EQ(status.error(code, "").message,
+            "kernel \"fill\": argument 0 is on opencl:1 (fake device), the call runs on opencl:0 "
+            "(fake device)");
+  device_.free(self, 1, args[0].p);
+  module.table->destroy(module.self);
+}
+
 TEST_F(FakeDevices, RejectCopiesOfAnotherDriversBuffers) {
   void* const here = alloc(0, 16).value();
   void* const there = alloc(1, 16).value();
