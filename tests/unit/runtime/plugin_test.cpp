@@ -220,6 +220,21 @@ TEST_F(PluginInUse, BindsModulesThatWereMissingDuringLoad) {
   EXPECT_EQ(model.function("text").value()()->text().value(), "root");
 }
 
+TEST_F(PluginInUse, IsSynchronizedByTheRuntime) {
+  Runtime runtime = with_plugin();
+  const gantry_device_id second = runtime.device("test_npu:1").value();
+
+  ASSERT_TRUE(runtime.synchronize(second).ok());
+  EXPECT_THAT(program_plugin().synchronized, ::testing::ElementsAre(1));
+
+  program_plugin().is_lost = true;
+  const Status lost = runtime.synchronize(second);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().reason, "LOST");
+  EXPECT_THAT(lost.error().message,
+              HasSubstr("the unit is lost\n  while waiting for device test_npu:1"));
+}
+
 // The device number 12 in a plugin's graph or table, if two devices may be meant.
 TEST_F(PluginInUse, ReceivesNoDeviceForAnAmbiguousNumber) {
   Runtime runtime = with_plugin();

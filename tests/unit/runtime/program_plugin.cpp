@@ -96,6 +96,11 @@ constexpr gantry_device_table kDevice = {
       std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
                   static_cast<const char*>(what->from.data) + what->from.byte_offset, what->size);
       return GANTRY_OK;
+    },
+    .synchronize = [](void*, std::int32_t index, void*, gantry_status* status) -> gantry_code {
+      program_plugin().synchronized.push_back(index);
+      if (!program_plugin().is_lost) return GANTRY_OK;
+      return gantry_fail(status, GANTRY_UNAVAILABLE, "LOST", "the unit is lost");
     }};
 constexpr const gantry_device_table* kDevices[] = {&kDevice};
 

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace gantry::test {
 
@@ -37,6 +38,10 @@ struct ProgramPlugin {
   int blocks = 0;
   // blocks freed after the last instance was destroyed
   int late_frees = 0;
+  // index of each synchronized device
+  std::vector<std::int32_t> synchronized;
+  // synchronize fails
+  bool is_lost = false;
   // The function "call" of a "test.block" module.
   std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                             gantry_status*)>
