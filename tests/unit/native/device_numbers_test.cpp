@@ -75,6 +75,14 @@ TEST(DeviceNumbers, DoesNotTranslateAFileWithoutSuchADevice) {
   }
 }
 
+TEST(DeviceNumbers, HaveABitFrom64To126) {
+  EXPECT_EQ(ext_dev_bit(63), 0u);
+  EXPECT_EQ(ext_dev_bit(64), 1u);
+  EXPECT_EQ(ext_dev_bit(126), std::uint64_t{1} << 62);
+  EXPECT_EQ(ext_dev_bit(127), 0u);
+  EXPECT_EQ(ext_dev_bit(12), std::uint64_t{1} << 63) << "a device named ext_dev";
+}
+
 TEST(DeviceNumbers, TranslatesNumbersThatTheRuntimeAssigns) {
   struct Case {
     const char* key;

@@ -492,6 +492,36 @@ TEST_F(CallFromHost, RejectsInvalidDeviceNumbers) {
       HasSubstr("__tvm_set_device takes two numbers"));
 }
 
+TEST_F(CallFromHost, AcceptsTheFirstAndTheLastDeviceNumber) {
+  for (const std::int64_t type : {0, 127}) {
+    EXPECT_TRUE(call_named(node, "call_by_name",
+                           {text_value("__tvm_set_device"), int_value(type), int_value(0)})
+                    .ok());
+    EXPECT_TRUE(call_named(node, "call_by_name",
+                           {text_value("runtime.TVMSetStream"), int_value(type), int_value(0),
+                            gantry_value{}})
+                    .ok());
+  }
+}
+
+TEST_F(CallFromHost, RejectsDeviceNumbersOfAnotherKind) {
+  const gantry_value none{};
+  for (const char* const function : {"__tvm_set_device", "runtime.TVMSetStream"}) {
+    for (const auto& [type, index] :
+         {std::pair{text_value("1"), int_value(0)}, std::pair{int_value(1), text_value("0")}}) {
+      std::vector<gantry_value> args{text_value(function), type, index};
+      if (std::string_view(function) == "runtime.TVMSetStream") args.push_back(none);
+      EXPECT_THAT(message_of(call_named(node, "call_by_name", args)),
+                  HasSubstr("takes two numbers"))
+          << function;
+    }
+  }
+  EXPECT_THAT(message_of(call_named(
+                  node, "call_by_name",
+                  {text_value("runtime.TVMSetStream"), int_value(1), int_value(0), int_value(0)})),
+              HasSubstr("takes two numbers"));
+}
+
 // The stream in the env of the call takes precedence. A stream set for another device has no
 // effect.
 TEST_F(CallFromHost, UsesTheCurrentStream) {
@@ -516,7 +546,9 @@ TEST_F(CallFromHost, UsesTheCurrentStream) {
   };
 
   ASSERT_TRUE(set(1, &mine));
+  ASSERT_TRUE(set(2, &theirs));
   EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &mine);
+  EXPECT_EQ(stream_in({{4, 2}, nullptr, nullptr}), &theirs);
   EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr}), &theirs);
   EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr}), nullptr);
   std::thread([&] {
@@ -530,7 +562,10 @@ TEST_F(CallFromHost, UsesTheCurrentStream) {
 
 TEST_F(CallFromHost, RejectsAStreamOfAnInvalidDevice) {
   const gantry_value none{};
-  for (const auto& [type, index] : {std::pair{128, 0}, {-1, 0}, {4, -1}}) {
+  constexpr std::int64_t beyond = std::int64_t{1} << 32;
+  const std::pair<std::int64_t, std::int64_t> invalid[] = {
+      {128, 0}, {-1, 0}, {4, -1}, {beyond, 0}, {4, beyond}};
+  for (const auto& [type, index] : invalid) {
     EXPECT_THAT(message_of(call_named(
                     node, "call_by_name",
                     {text_value("runtime.TVMSetStream"), int_value(type), int_value(index), none})),
@@ -555,6 +590,23 @@ TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
   EXPECT_EQ(tvm_functions().get_func_from_env(nullptr, "f", &function), -1);
   EXPECT_EQ(here().error.message,
             "function \"f\" is looked up by host code whose module context is not set");
+}
+
+TEST(HostThreadState, HasAStreamForOneDevice) {
+  int of_call = 0, set = 0;
+  const gantry_env env{{4, 1}, &of_call, nullptr};
+  HostCall current;
+  current.env = &env;
+  HostThread thread;
+  thread.call = &current;
+  thread.streams = {{{6, 3}, &set}};
+
+  EXPECT_EQ(stream_here(thread, {4, 1}), &of_call);
+  EXPECT_EQ(stream_here(thread, {6, 3}), &set);
+  for (const gantry_device_id other : {gantry_device_id{4, 2}, gantry_device_id{5, 1},
+                                       gantry_device_id{6, 4}, gantry_device_id{7, 3}}) {
+    EXPECT_EQ(stream_here(thread, other), nullptr) << other.type << ':' << other.index;
+  }
 }
 
 TEST(HostThreadState, KeepsAMessageOfAnyLength) {
