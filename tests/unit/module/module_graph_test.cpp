@@ -244,6 +244,18 @@ TEST(FindFunction, LimitsTheModulesThatAnErrorLists) {
   EXPECT_THAT(found.error().message, HasSubstr("; 12 more modules are not bound"));
 }
 
+TEST(FindFunction, ListsEightUnboundModules) {
+  for (const int count : {8, 9}) {
+    Ref<ModuleNode> root = fake_node("root");
+    for (int i = 0; i < count; ++i) root->imports.push_back(unbound("u" + std::to_string(i)));
+
+    const std::string message = find_function(*root, kAll, "f").error().message;
+
+    EXPECT_THAT(message, HasSubstr("module \"u7\" is not bound"));
+    EXPECT_EQ(message.find("; 1 more modules are not bound") != std::string::npos, count == 9);
+  }
+}
+
 TEST(FindFunction, StopsAtAModuleWhoseLookUpFails) {
   Diamond graph;
   fake_of(*graph.bottom).look_up_fails_with = GANTRY_UNAVAILABLE;

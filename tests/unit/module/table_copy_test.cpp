@@ -206,6 +206,12 @@ TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
   table.struct_size = 0x80000000u;
   EXPECT_EQ(refusal(table).message,
             "plugin acme.npu: gantry_device_table has struct_size 2147483648, maximum is 65536");
+  table.struct_size = 65537;
+  EXPECT_EQ(refusal(table).reason, "STRUCT_SIZE");
+  for (const std::uint32_t size : {160u, 65536u}) {
+    table.struct_size = size;
+    EXPECT_TRUE(copy_table(&table, "plugin acme.npu").ok()) << size;
+  }
 }
 
 TEST(TableCopy, RejectsANullTableAndAMisalignedTable) {
