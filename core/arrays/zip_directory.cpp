@@ -41,7 +41,8 @@ Result<ZipEnd> find_end(std::span<const std::uint8_t> bytes, std::uint64_t& end_
 }
 
 // Replaces the numbers of the plain end record by those of a zip64 end record before it, if there
-// is one. An archive of exactly 65535 members needs none.
+// is one. An archive of exactly 65535 members needs none, and an archive with small numbers may have
+// one.
 Status read_zip64_end(std::span<const std::uint8_t> bytes, Directory& directory) {
   constexpr std::uint64_t size = sizeof(Zip64End) + sizeof(Zip64Locator);
   if (directory.end_at < size) return {};
@@ -67,7 +68,8 @@ Result<Directory> find_directory(std::span<const std::uint8_t> bytes) {
                             ", disk of the directory is ", int{end.directory_disk}, ", expected 0");
   }
   Directory directory{end.count, end.directory_bytes, end.directory_at, end_at};
-  if (end.count == zip_max16 || end.directory_bytes == zip_max32 || end.directory_at == zip_max32) {
+  if (end.count == zip_max16 || end.directory_bytes == zip_max32 ||
+      end.directory_at == zip_max32 || directory.at + directory.bytes != end_at) {
     GANTRY_CHECK(read_zip64_end(bytes, directory));
   }
   if (directory.at > directory.end_at || directory.bytes != directory.end_at - directory.at) {

@@ -59,6 +59,8 @@ struct ZipPart {
 struct ZipTail {
   bool zip64 = false;
   std::string comment = {};
+  // zip64 end record: the plain one contains the numbers, too
+  bool both = false;
 };
 
 inline Bytes zip_of(const std::vector<ZipPart>& parts, const ZipTail& tail = {}) {
@@ -119,10 +121,11 @@ inline Bytes zip_of(const std::vector<ZipPart>& parts, const ZipTail& tail = {})
     archive.u64(directory.size()).u64(directory_at);
     archive.u32(0x07064b50).u32(0).u64(end_at).u32(1);
   }
+  const bool is_elsewhere = tail.zip64 && !tail.both;
   archive.u32(0x06054b50).u16(0).u16(0);
-  archive.u16(tail.zip64 ? 0xffff : count).u16(tail.zip64 ? 0xffff : count);
-  archive.u32(tail.zip64 ? 0xffffffff : static_cast<std::uint32_t>(directory.size()));
-  archive.u32(tail.zip64 ? 0xffffffff : static_cast<std::uint32_t>(directory_at));
+  archive.u16(is_elsewhere ? 0xffff : count).u16(is_elsewhere ? 0xffff : count);
+  archive.u32(is_elsewhere ? 0xffffffff : static_cast<std::uint32_t>(directory.size()));
+  archive.u32(is_elsewhere ? 0xffffffff : static_cast<std::uint32_t>(directory_at));
   archive.u16(static_cast<std::uint16_t>(tail.comment.size())).text(tail.comment);
   return {archive.bytes().begin(), archive.bytes().end()};
 }
