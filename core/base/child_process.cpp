@@ -58,7 +58,8 @@ Failure start_error(const std::string& program, int number) {
       .native("errno", number);
 }
 
-Result<pid_t> start(const std::vector<std::string>& words, const std::filesystem::path& directory,
+Result<pid_t> start(const std::filesystem::path& program, const std::vector<std::string>& words,
+                    const std::filesystem::path& directory, const ProgramSearch& search,
                     int output) {
   FileActions actions;
   int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
@@ -71,7 +72,16 @@ Result<pid_t> start(const std::vector<std::string>& words, const std::filesystem
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t process = 0;
-  failed = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), environ);
+  // Compilers find their parts by this name and by PATH, in another working directory.
+  arguments[0] = const_cast<char*>(program.c_str());
+  std::string path = concat("PATH=", absolute_search_path(search));
+  std::vector<char*> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    environment.push_back(std::string_view(*entry).starts_with("PATH=") ? path.data() : *entry);
+  }
+  environment.push_back(nullptr);
+  failed = posix_spawn(&process, program.c_str(), actions.get(), nullptr, arguments.data(),
+                       environment.data());
   if (failed != 0) return start_error(words.front(), failed);
   return process;
 }
@@ -92,13 +102,15 @@ void read_all(int from, std::size_t max, ProgramEnd& end) {
 }  // namespace
 
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
-                               const std::filesystem::path& directory, std::size_t max_output) {
+                               const std::filesystem::path& directory, std::size_t max_output,
+                               const ProgramSearch& search) {
   if (words.empty() || words.front().empty()) return invalid("program name is empty");
+  GANTRY_TRY(const std::filesystem::path program, find_program(words.front(), search));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
-  GANTRY_TRY(const pid_t process, start(words, directory, writing.get()));
+  GANTRY_TRY(const pid_t process, start(program, words, directory, search, writing.get()));
   Child child(process);
   writing.close();
 

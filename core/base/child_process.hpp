@@ -3,6 +3,8 @@
 // Runs a program to completion and captures its output.
 #pragma once
 
+#include "core/base/find_program.hpp"
+
 #include <gantry/result.hpp>
 
 #include <filesystem>
@@ -24,14 +26,17 @@ struct ProgramEnd {
 
 // Runs a program with an empty standard input and the environment of this process.
 //
-// words       [in]   program and arguments, without a shell; a program without '/' is searched in
-//                    PATH
+// words       [in]   program and arguments, without a shell
 // directory   [in]   working directory of the program
 // max_output  [in]   bytes of output to keep; the rest is read and dropped, so that the program
 //                    never blocks on a full pipe
+// search      [in]   finds the program, before the working directory is changed. Its path replaces
+//                    PATH in the environment of the program, without relative directories
 // returns     unavailable, with errno, if the program cannot be started. A program that starts and
-//             fails is a success with a nonzero exit status or a signal
+//             fails is a success with a nonzero exit status or a signal. The failures of
+//             find_program()
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
-                               const std::filesystem::path& directory, std::size_t max_output);
+                               const std::filesystem::path& directory, std::size_t max_output,
+                               const ProgramSearch& search = {});
 
 }  // namespace gantry

@@ -52,7 +52,7 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
   std::vector<std::string> words = tools.glslang;
   words.insert(words.end(), {"-V", "-S", "comp", "-e", kernel.name, "--source-entrypoint", "main",
                              "-o", made.native(), kernel.source});
-  if (Status run = run_compiler("GLSL compiler", words, tools.directory); !run.ok()) {
+  if (Status run = run_compiler("GLSL compiler", words, tools.directory, tools.search); !run.ok()) {
     Error error = std::move(run).error();
     if (error.native_code == ENOENT) {
       error.at("GLSL requires glslang: install Debian's package glslang-tools or set GLSLANG");

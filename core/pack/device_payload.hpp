@@ -10,6 +10,7 @@
 //     "vulkan" of sources, instead of data: u64 n | n times: str kernel, u32 0, vec<u32> SPIR-V
 #pragma once
 
+#include "core/base/find_program.hpp"
 #include "core/pack/pieces.hpp"
 #include "core/pack/recipe.hpp"
 
@@ -17,12 +18,14 @@ namespace gantry {
 
 // The compiler of GLSL.
 struct ShaderTools {
-  // a program, searched in PATH, and its first arguments
+  // a program and its first arguments
   std::vector<std::string> glslang;
   // base of relative paths of sources
   std::filesystem::path directory;
   // directory for SPIR-V files; its path does not affect the payload
   std::filesystem::path scratch;
+  // finds the program
+  ProgramSearch search = {};
 };
 
 // Appends the payload of one device module. Data are read from their files when the pieces are

@@ -31,8 +31,8 @@ Error with_diagnostics(Error error, const ProgramEnd& end) {
 }  // namespace
 
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory) {
-  GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics));
+                    const std::filesystem::path& directory, const ProgramSearch& search) {
+  GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics, search));
   if (end.signal != 0) {
     return with_diagnostics(
         unavailable(what, " ", quoted(words.front()), " is terminated by signal ", end.signal),
@@ -58,7 +58,7 @@ Status link_library(const LinkJob& job) {
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 
-  return run_compiler("C compiler", words, job.directory);
+  return run_compiler("C compiler", words, job.directory, job.search);
 }
 
 }  // namespace gantry

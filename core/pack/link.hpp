@@ -4,6 +4,8 @@
 // system's C compiler.
 #pragma once
 
+#include "core/base/find_program.hpp"
+
 #include <gantry/result.hpp>
 
 #include <filesystem>
@@ -13,7 +15,7 @@
 namespace gantry {
 
 struct LinkJob {
-  // a program, searched in PATH, and its first arguments
+  // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};
   // the compiler's working directory: base of relative paths in `sources` and `flags`
   std::filesystem::path directory;
@@ -26,6 +28,8 @@ struct LinkJob {
   // placed after the sources: "-lm"
   std::vector<std::string> libraries;
   std::filesystem::path output;
+  // finds the compiler
+  ProgramSearch search;
 };
 
 // Runs a compiler and waits for it.
@@ -33,9 +37,10 @@ struct LinkJob {
 // what       [in]   for messages: "C compiler"
 // words      [in]   the program and its arguments
 // directory  [in]   its working directory
+// search     [in]   finds the program
 // returns    the failures of link_library()
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory);
+                    const std::filesystem::path& directory, const ProgramSearch& search);
 
 // Compiles and links in one run with -shared -fPIC -O2. Equal input produces equal bytes. The
 // compiler inherits the environment of the process.

@@ -196,11 +196,11 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
 
     GANTRY_TRY(const TempDirectory directory, TempDirectory::beside(output));
-    const ShaderTools tools{options.glslang, recipe.directory, directory.path()};
+    const ShaderTools tools{options.glslang, recipe.directory, directory.path(), options.search};
     const std::vector<ContainerModule> modules = module_graph(recipe, graph_part, tools);
     const fs::path library = directory / "library.so";
     LinkJob job{options.compiler, recipe.directory, directory.path(), recipe.sources,
-                recipe.flags,     recipe.libraries, library.native()};
+                recipe.flags,     recipe.libraries, library.native(), options.search};
     std::uint64_t container_bytes = 0;
     // Host code alone needs no container.
     if (modules.size() > 1) {

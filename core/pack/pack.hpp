@@ -9,6 +9,7 @@
 // The container has generation G3, the host code has the packed dialect.
 #pragma once
 
+#include "core/base/find_program.hpp"
 #include "core/base/input_files.hpp"
 #include "core/pack/recipe.hpp"
 
@@ -17,10 +18,12 @@
 namespace gantry {
 
 struct PackOptions {
-  // a program, searched in PATH, and its first arguments
+  // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};
   // the same for GLSL
   std::vector<std::string> glslang = {"glslangValidator"};
+  // finds both
+  ProgramSearch search;
   // Receives a line at the start of each step: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
   // further files that the output must not replace

@@ -60,6 +60,7 @@ Environment read_environment() {
     }
   }
 
+  if (const char* path = std::getenv("PATH"); path != nullptr) read.program_path = path;
   if (!read.elevated) {
     const auto absolute = [](const char* path) { return path != nullptr && *path == '/'; };
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); absolute(cache)) {

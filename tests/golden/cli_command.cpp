@@ -48,7 +48,8 @@ std::vector<std::string> variables_of(const TempDir& temp, const std::vector<std
   std::vector<std::string> variables{"PATH=/usr/bin:/bin", "LC_ALL=C", "GANTRY_PLUGIN_FILES=",
                                      "XDG_CACHE_HOME=" + (temp / "cache").string(),
                                      "ASAN_OPTIONS=" + sanitizer};
-  variables.insert(variables.end(), environment.begin(), environment.end());
+  // The first of several values counts.
+  variables.insert(variables.begin(), environment.begin(), environment.end());
   return variables;
 }
 

@@ -15,8 +15,8 @@ struct Outcome {
 };
 
 // args         without the program's name
-// environment  "NAME=value", added to a few fixed variables. The environment of the test is not
-//              inherited, and only plugins that the test names are found.
+// environment  "NAME=value", added to a few fixed variables or in place of one. The environment of
+//              the test is not inherited, and only plugins that the test names are found.
 Outcome run_gantry(const std::vector<std::string>& args,
                    const std::vector<std::string>& environment = {});
 

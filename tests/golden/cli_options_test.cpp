@@ -193,5 +193,41 @@ TEST(Pack, ShowsItsStepsAndErasesThemWithoutEscapeCodes) {
   EXPECT_EQ(pack.out.back(), '\r');
 }
 
+// A recipe's directory may contain a program of the compiler's name.
+class CompilerOfPath : public ::testing::Test {
+ protected:
+  CompilerOfPath() {
+    std::filesystem::create_directory(temp / "recipe");
+    write_file(temp / "recipe/f.c", "int f(void) { return 0; }\n");
+    write_file(temp / "recipe/f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+    write_file(temp / "recipe/cc",
+               "#!/bin/sh\ntouch " + (temp / "it has run").native() + "\nexit 1\n");
+    std::filesystem::permissions(temp / "recipe/cc", std::filesystem::perms::owner_all);
+  }
+  Outcome pack(const std::vector<std::string>& environment) {
+    return run_gantry({"pack", (temp / "recipe/f.yaml").string(), "-o", (temp / "f.so").string()},
+                      environment);
+  }
+
+  const TempDir temp;
+};
+
+TEST_F(CompilerOfPath, IsNotSearchedInTheDirectoryOfTheRecipe) {
+  const Outcome outcome = pack({"PATH=.:/usr/bin:/bin"});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(temp / "it has run"));
+}
+
+TEST_F(CompilerOfPath, MayNotBeRelativeInASecureProcess) {
+  const std::filesystem::path here = std::filesystem::relative(temp / "recipe", golden(""));
+
+  const Outcome outcome = pack({"PATH=" + here.string() + ":/usr/bin:/bin", "GANTRY_SECURE=1"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("of PATH, which this secure process does not use"));
+  EXPECT_FALSE(std::filesystem::exists(temp / "it has run"));
+}
+
 }  // namespace
 }  // namespace gantry::test

@@ -38,6 +38,8 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   const std::vector<std::string> glslang = words_of(environment.glslang);
   if (!compiler.empty()) how.compiler = compiler;
   if (!glslang.empty()) how.glslang = glslang;
+  if (!environment.program_path.empty()) how.search.path = environment.program_path;
+  how.search.allow_relative = !environment.elevated;
   StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
   GANTRY_CHECK(pack(recipe, options.output, how));

@@ -62,6 +62,81 @@ TEST(Program, ReportsAMissingProgram) {
             "program \"no-such-compiler\" cannot be started: No such file or directory");
 }
 
+// Creates an executable script that prints a word.
+void put_script(const std::filesystem::path& path, const std::string& word) {
+  std::filesystem::create_directories(path.parent_path());
+  test::write_file(path, "#!/bin/sh\necho " + word + "\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+// The program's directory is that of a recipe, which may contain any program.
+class ProgramOfTheCaller : public ::testing::Test {
+ protected:
+  ProgramOfTheCaller() {
+    put_script(directory / "caller/tools/mycc", "caller");
+    put_script(directory / "recipe/tools/mycc", "recipe");
+    std::filesystem::current_path(directory / "caller");
+  }
+  ~ProgramOfTheCaller() override { std::filesystem::current_path(before); }
+
+  Result<std::string> output_of(const std::string& program, const ProgramSearch& search) {
+    GANTRY_TRY(const ProgramEnd end, run_program({program}, directory / "recipe", 100, search));
+    return end.output;
+  }
+
+  const TempDir directory;
+  const std::filesystem::path before = std::filesystem::current_path();
+};
+
+TEST_F(ProgramOfTheCaller, IsFoundByARelativePath) {
+  EXPECT_EQ(output_of("tools/mycc", {}).value(), "caller\n");
+}
+
+TEST_F(ProgramOfTheCaller, IsFoundInARelativeDirectoryOfPath) {
+  EXPECT_EQ(output_of("mycc", {"/nowhere:tools:/bin", true}).value(), "caller\n");
+}
+
+TEST_F(ProgramOfTheCaller, IsFoundInAnEmptyDirectoryOfPath) {
+  std::filesystem::current_path(directory / "caller/tools");
+
+  for (const char* path : {"", ":/bin", "/bin:", "/bin::/usr/bin"}) {
+    EXPECT_EQ(output_of("mycc", {path, true}).value(), "caller\n") << path;
+  }
+}
+
+TEST_F(ProgramOfTheCaller, IsNotADirectoryOrAFileThatCannotBeExecuted) {
+  std::filesystem::create_directories(directory / "caller/first/mycc");
+  std::filesystem::create_directories(directory / "caller/second");
+  test::write_file(directory / "caller/second/mycc", "no program");
+
+  EXPECT_EQ(output_of("mycc", {"first:second:tools", true}).value(), "caller\n");
+}
+
+// A compiler starts its parts in the same way.
+TEST_F(ProgramOfTheCaller, StartsOtherProgramsOfTheCaller) {
+  const ProgramSearch search{"tools:/bin:", true};
+  const auto output = [&](const ProgramSearch& how) {
+    return run_program(shell("mycc; echo $PATH"), directory / "recipe", 1000, how)->output;
+  };
+  const std::string caller = std::filesystem::current_path().native();
+
+  EXPECT_EQ(output(search), concat("caller\n", caller, "/tools:/bin:", caller, "/.\n"));
+  EXPECT_THAT(output({"tools:/bin:", false}), HasSubstr("\n/bin\n"));
+}
+
+TEST_F(ProgramOfTheCaller, IsRefusedInARelativeDirectoryOfASecureProcess) {
+  const Result<std::string> output = output_of("mycc", {"/nowhere:tools", false});
+
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().code, Code::unavailable);
+  EXPECT_EQ(output.error().reason, "SECURE");
+  EXPECT_EQ(output.error().message,
+            "program \"mycc\" is in the relative directory \"tools\" of PATH, which this secure "
+            "process does not use; make it absolute");
+  EXPECT_EQ(output_of("mycc", {(directory / "caller/tools").native() + ":tools", false}).value(),
+            "caller\n");
+}
+
 TEST(Program, NeedsAName) {
   EXPECT_EQ(run_program({}, ".", 10).error().message, "program name is empty");
 }
