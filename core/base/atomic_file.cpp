@@ -16,7 +16,7 @@ Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path, const I
   int descriptor = -1;
   // open() instead of mkstemp(): the permissions of the file follow the umask.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const std::string last = concat(".", path.filename().native(), ".", getpid(), ".", attempt);
+    const std::string last = concat(temporary_name(path), getpid(), ".", attempt);
     made.beside_ = (directory_of(path) / last).native();
     do {
       descriptor = open(made.beside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

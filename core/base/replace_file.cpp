@@ -38,6 +38,10 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+std::string temporary_name(const std::filesystem::path& path) {
+  return concat(".", path.filename().native().substr(0, 200), ".");
+}
+
 Failure cannot_write(const std::filesystem::path& path, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::unavailable;
   return fail(code, "cannot write ", quoted(path.native()), ": ",

@@ -8,6 +8,7 @@
 #include <gantry/result.hpp>
 
 #include <filesystem>
+#include <string>
 
 namespace gantry {
 
@@ -32,6 +33,10 @@ Status move_into_place(const std::filesystem::path& file, const std::filesystem:
 //
 // number   [in]   errno
 Failure cannot_write(const std::filesystem::path& path, int number);
+
+// Returns the start of the name of a temporary file beside `path`: ".<file name>.", with at most 200
+// bytes of the name, so that file systems accept the name of each file that they accept.
+std::string temporary_name(const std::filesystem::path& path);
 
 // The parent directory of `path`; "." if `path` is a bare file name.
 std::filesystem::path directory_of(const std::filesystem::path& path);

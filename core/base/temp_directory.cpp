@@ -20,7 +20,7 @@ Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   // Absolute, since the compiler runs in another working directory. Everything that may fail is
   // done before the directory is created.
   std::error_code failed;
-  const fs::path name = directory / concat(".", target.filename().native(), ".XXXXXX");
+  const fs::path name = directory / concat(temporary_name(target), "XXXXXX");
   const fs::path whole = fs::absolute(name, failed);
   TempDirectory made;
   std::string pattern = (failed ? name : whole).native();

@@ -164,6 +164,10 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
                      const Recipe& recipe) {
   GANTRY_TRY(const auto mapped, MappedFile::open(file));
   GANTRY_TRY(const ElfFile library, ElfFile::parse(mapped));
+  if (library.type() != ElfType::shared) {
+    return invalid("C compiler produces no shared library; remove flags such as -c from the recipe")
+        .with_reason("FILE_KIND");
+  }
   const ElfSymbol* container = library.find(container_symbol);
   if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
     return unavailable("C compiler produces a library with a container of ",

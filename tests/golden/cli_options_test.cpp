@@ -229,5 +229,18 @@ TEST_F(CompilerOfPath, MayNotBeRelativeInASecureProcess) {
   EXPECT_FALSE(std::filesystem::exists(temp / "it has run"));
 }
 
+// The longest file name of most file systems.
+TEST(Pack, WritesAFileNameOf255Bytes) {
+  const TempDir temp;
+  write_file(temp / "f.c", "int f(void) { return 0; }\n");
+  write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+  const std::filesystem::path output = temp / (std::string(252, 'm') + ".so");
+
+  const Outcome pack = run_gantry({"pack", (temp / "f.yaml").string(), "-o", output.string()});
+
+  EXPECT_EQ(pack.status, 0) << pack.err;
+  EXPECT_TRUE(std::filesystem::exists(output));
+}
+
 }  // namespace
 }  // namespace gantry::test

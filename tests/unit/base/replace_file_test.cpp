@@ -39,7 +39,7 @@ TEST(MoveIntoPlace, WritesTheFileBeforeItsNameAndThenTheDirectory) {
   test::write_file(directory / "new", "new");
   test::file_calls = {.records = true};
 
-  const Status moved = move_into_place(directory / "new", directory / "target");
+  const Status moved = move_into_place(directory / "new", directory / "target", {});
 
   const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
   ASSERT_TRUE(moved.ok()) << moved.error().message;
@@ -53,7 +53,7 @@ TEST(MoveIntoPlace, KeepsTheTargetIfTheFileCannotBeWritten) {
   test::write_file(directory / "target", "old");
   test::file_calls = {.records = true, .fsync_fails = true};
 
-  const Status moved = move_into_place(directory / "new", directory / "target");
+  const Status moved = move_into_place(directory / "new", directory / "target", {});
 
   const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
   ASSERT_FALSE(moved.ok());
@@ -64,7 +64,7 @@ TEST(MoveIntoPlace, KeepsTheTargetIfTheFileCannotBeWritten) {
 
 TEST(AtomicFile, WritesItsContentBeforeItsName) {
   const TempDir directory;
-  AtomicFile file = AtomicFile::beside(directory / "target").value();
+  AtomicFile file = AtomicFile::beside(directory / "target", {}).value();
   std::fputs("content", file.stream());
   test::file_calls = {.records = true};
 
@@ -80,11 +80,23 @@ TEST(AtomicFile, WritesItsContentBeforeItsName) {
 TEST(AtomicFile, IsRemovedIfItIsNotCommitted) {
   const TempDir directory;
   {
-    const AtomicFile file = AtomicFile::beside(directory / "target").value();
-    const AtomicFile second = AtomicFile::beside(directory / "target").value();
+    const AtomicFile file = AtomicFile::beside(directory / "target", {}).value();
+    const AtomicFile second = AtomicFile::beside(directory / "target", {}).value();
   }
 
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+// The longest name that most file systems accept.
+TEST(AtomicFile, CanHaveANameOf255Bytes) {
+  const TempDir directory;
+  const std::filesystem::path path = directory / std::string(255, 'n');
+
+  Result<AtomicFile> file = AtomicFile::beside(path, {});
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file->commit().ok());
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 TEST(MoveIntoPlace, ReportsAMissingDirectory) {

@@ -60,6 +60,17 @@ TEST_F(Pack, ProducesALibraryWithItsFunctionAndItsContainer) {
   EXPECT_EQ(file.find(container_symbol)->type, SymbolType::object);
 }
 
+TEST_F(Pack, RefusesFlagsThatProduceNoLibrary) {
+  const Status packed = pack_text("schema: \"1.0\"\nsources: [twice.c]\nflags: [-c]\n");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::invalid);
+  EXPECT_EQ(packed.error().reason, "FILE_KIND");
+  EXPECT_EQ(packed.error().message,
+            "C compiler produces no shared library; remove flags such as -c from the recipe");
+  EXPECT_THAT(files_out(), ::testing::IsEmpty());
+}
+
 // The data are aligned in memory, not only relative to the container's first byte.
 TEST_F(Pack, AlignsParameters) {
   ASSERT_TRUE(pack_text(recipe_text).ok());
