@@ -31,6 +31,8 @@ Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path, const I
     unlink(made.beside_.c_str());
     return cannot_write(path, number);
   }
+  made.cleanup_ =
+      std::make_unique<CleanUpOnSignal>([name = made.beside_] { unlink(name.c_str()); });
   return made;
 }
 
@@ -38,10 +40,12 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       inputs_(std::move(other.inputs_)),
       beside_(std::move(other.beside_)),
-      stream_(std::exchange(other.stream_, nullptr)) {}
+      stream_(std::exchange(other.stream_, nullptr)),
+      cleanup_(std::move(other.cleanup_)) {}
 
 AtomicFile::~AtomicFile() {
   if (stream_ == nullptr) return;
+  cleanup_.reset();
   std::fclose(stream_);
   unlink(beside_.c_str());
 }
@@ -50,6 +54,7 @@ Status AtomicFile::commit() {
   if (std::ferror(stream_) != 0) return cannot_write(path_, EIO);
   if (std::fflush(stream_) != 0) return cannot_write(path_, errno);
   GANTRY_CHECK(move_into_place(beside_, path_, inputs_));
+  cleanup_.reset();
   std::fclose(std::exchange(stream_, nullptr));
   return {};
 }

@@ -5,11 +5,13 @@
 #pragma once
 
 #include "core/base/input_files.hpp"
+#include "core/base/signal_cleanup.hpp"
 
 #include <gantry/result.hpp>
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace gantry {
@@ -44,6 +46,7 @@ class AtomicFile {
   std::string beside_;
   // NULL: committed or moved from
   std::FILE* stream_ = nullptr;
+  std::unique_ptr<CleanUpOnSignal> cleanup_;
 };
 
 }  // namespace gantry

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/child_process.hpp"
 
+#include "core/base/signal_cleanup.hpp"
+
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
@@ -17,14 +19,22 @@
 namespace gantry {
 namespace {
 
+// Ends a program and the programs that it has started. A compiler removes its temporary files
+// unless it takes longer than a second.
+void end_group(pid_t process) {
+  ::kill(-process, SIGTERM);
+  for (int i = 0; i < 100 && ::waitpid(process, nullptr, WNOHANG) == 0; ++i) ::usleep(10'000);
+  ::kill(-process, SIGKILL);
+}
+
 // A running program. The destructor kills it unless wait() has returned its status, so that it
 // cannot write into a directory that the caller then removes.
 class Child {
  public:
-  explicit Child(pid_t process) : process_(process) {}
+  explicit Child(pid_t process) : process_(process), cleanup_([process] { end_group(process); }) {}
   ~Child() {
     if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
+    ::kill(-process_, SIGKILL);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -39,6 +49,19 @@ class Child {
 
  private:
   pid_t process_;
+  CleanUpOnSignal cleanup_;
+};
+
+class Attributes {
+ public:
+  Attributes() { posix_spawnattr_init(&attributes_); }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
 };
 
 class FileActions {
@@ -68,6 +91,11 @@ Result<pid_t> start(const std::filesystem::path& program, const std::vector<std:
   if (failed == 0) failed = posix_spawn_file_actions_addchdir_np(actions.get(), directory.c_str());
   if (failed != 0) return start_error(words.front(), failed);
 
+  // A group of its own, so that the programs that it starts can be ended with it.
+  Attributes attributes;
+  failed = posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP);
+  if (failed != 0) return start_error(words.front(), failed);
+
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -80,7 +108,7 @@ Result<pid_t> start(const std::filesystem::path& program, const std::vector<std:
     environment.push_back(std::string_view(*entry).starts_with("PATH=") ? path.data() : *entry);
   }
   environment.push_back(nullptr);
-  failed = posix_spawn(&process, program.c_str(), actions.get(), nullptr, arguments.data(),
+  failed = posix_spawn(&process, program.c_str(), actions.get(), attributes.get(), arguments.data(),
                        environment.data());
   if (failed != 0) return start_error(words.front(), failed);
   return process;

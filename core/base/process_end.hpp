@@ -5,7 +5,8 @@
 //     running ── exit() ──▶ exiting    static destructors of the plugins run
 //        └────── fork() ──▶ forked     in the child, which has no thread and no driver of the plugins
 //
-// This is the only process-wide state of the core; all runtimes share it.
+// This and the work of signal_cleanup.hpp are the only process-wide state of the core; all runtimes
+// share it.
 #pragma once
 
 #include <gantry/result.hpp>

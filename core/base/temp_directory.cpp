@@ -15,24 +15,6 @@ namespace gantry {
 
 namespace fs = std::filesystem;
 
-Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
-  const fs::path directory = directory_of(target);
-  // Absolute, since the compiler runs in another working directory. Everything that may fail is
-  // done before the directory is created.
-  std::error_code failed;
-  const fs::path name = directory / concat(temporary_name(target), "XXXXXX");
-  const fs::path whole = fs::absolute(name, failed);
-  TempDirectory made;
-  std::string pattern = (failed ? name : whole).native();
-  if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
-  // from here on the destructor removes the directory
-  made.name_ = std::move(pattern);
-  made.directory_ = ::open(made.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (made.directory_ < 0) return cannot_write(target, errno);
-  made.path_ = made.name_;
-  return made;
-}
-
 namespace {
 
 // Does not allocate, so that it also works when memory is exhausted.
@@ -53,15 +35,42 @@ void remove_files_in(int directory) {
   }
 }
 
+void remove_directory(int directory, const char* name) {
+  // The second attempt removes what a passing failure has left.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (directory >= 0) remove_files_in(directory);
+    if (::rmdir(name) == 0) break;
+  }
+}
+
 }  // namespace
+
+Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
+  const fs::path directory = directory_of(target);
+  // Absolute, since the compiler runs in another working directory. Everything that may fail is
+  // done before the directory is created.
+  std::error_code failed;
+  const fs::path name = directory / concat(temporary_name(target), "XXXXXX");
+  const fs::path whole = fs::absolute(name, failed);
+  TempDirectory made;
+  std::string pattern = (failed ? name : whole).native();
+  if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
+  // from here on the destructor removes the directory
+  made.name_ = std::move(pattern);
+  made.directory_ = ::open(made.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (made.directory_ < 0) return cannot_write(target, errno);
+  made.path_ = made.name_;
+  made.cleanup_ =
+      std::make_unique<CleanUpOnSignal>([directory = made.directory_, name = made.name_] {
+        remove_directory(directory, name.c_str());
+      });
+  return made;
+}
 
 TempDirectory::~TempDirectory() {
   if (name_.empty()) return;
-  // The second attempt removes what a passing failure has left.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (directory_ >= 0) remove_files_in(directory_);
-    if (::rmdir(name_.c_str()) == 0) break;
-  }
+  cleanup_.reset();
+  remove_directory(directory_, name_.c_str());
   if (directory_ >= 0) ::close(directory_);
 }
 

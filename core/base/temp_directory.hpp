@@ -4,9 +4,12 @@
 // file system, so that the finished file can be renamed, and not in /tmp, which may be in memory.
 #pragma once
 
+#include "core/base/signal_cleanup.hpp"
+
 #include <gantry/result.hpp>
 
 #include <filesystem>
+#include <memory>
 
 namespace gantry {
 
@@ -24,7 +27,8 @@ class TempDirectory {
   TempDirectory(TempDirectory&& other) noexcept
       : name_(std::exchange(other.name_, {})),
         path_(std::move(other.path_)),
-        directory_(std::exchange(other.directory_, -1)) {}
+        directory_(std::exchange(other.directory_, -1)),
+        cleanup_(std::move(other.cleanup_)) {}
   TempDirectory& operator=(TempDirectory&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
@@ -37,6 +41,7 @@ class TempDirectory {
   std::filesystem::path path_;
   // open, for the destructor
   int directory_ = -1;
+  std::unique_ptr<CleanUpOnSignal> cleanup_;
 };
 
 }  // namespace gantry

@@ -9,6 +9,7 @@
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/signal_cleanup.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
@@ -151,6 +152,7 @@ int run(int argc, char** argv) {
 
 // The kernel sends SIGBUS on access to a page of a mapped file that was truncated.
 void exit_for_truncated_file(int) {
+  gantry::clean_up_for_signal();
   constexpr std::string_view text =
       "gantry: a file was truncated while it was read; replace files by renaming\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());
@@ -160,6 +162,7 @@ void exit_for_truncated_file(int) {
 int main(int argc, char** argv) {
   using namespace gantry;
   std::signal(SIGBUS, exit_for_truncated_file);
+  handle_ending_signals();
   try {
     return cli::run(argc, argv);
   } catch (...) {
