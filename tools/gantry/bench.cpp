@@ -129,13 +129,14 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
   }
   Progress progress("bench", count, quiet);
   const Stopwatch all;
-  while (report.steady_ns.size() < count) {
+  while (report.steady_ns.count() < count) {
     const Stopwatch run;
     GANTRY_CHECK(executor.run());
     GANTRY_CHECK(synchronize(runtime, devices));
-    report.steady_ns.push_back(run.nanoseconds());
+    report.steady_ns.add(run.nanoseconds());
     progress.advance();
-    const bool enough = report.steady_ns.size() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
+    const bool enough =
+        report.steady_ns.count() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
     if (options.repeat == 0 && enough) break;
   }
   return {};

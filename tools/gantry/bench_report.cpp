@@ -4,7 +4,6 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/json_document.hpp"
-#include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
@@ -28,7 +27,7 @@ void write_operator(const NamedTime& one, JsonWriter& json) {
 std::string bench_text(const BenchReport& report) {
   constexpr std::size_t max_operators = 20;
   const Terminal terminal = terminal_of(STDOUT_FILENO);
-  const Statistics steady = statistics_of(report.steady_ns);
+  const Statistics steady = report.steady_ns.statistics();
   std::string text = terminal.paint(escaped(report.file), Tone::heading) + "\n";
   const auto field = [&](std::string_view name, std::string_view value) {
     text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
@@ -38,7 +37,7 @@ std::string bench_text(const BenchReport& report) {
   field("first run", human_time(report.first_ns));
   field(report.capture ? "replays" : "steady runs",
         concat("median ", human_time(steady.median), ", p99 ", human_time(steady.p99), ", min ",
-               human_time(steady.min), " of ", report.steady_ns.size()));
+               human_time(steady.min), " of ", report.steady_ns.count()));
   for (const NamedTime& device : report.device_times)
     field("device time", concat("median ", human_time(device.ns), " on ", device.name));
   field("mapped", concat(human_size(report.file_bytes), " artifact"));
@@ -71,7 +70,7 @@ std::string bench_text(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  const Statistics steady = statistics_of(report.steady_ns);
+  const Statistics steady = report.steady_ns.statistics();
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(report.file));
     json.field("devices", report.devices);
@@ -81,7 +80,7 @@ std::string bench_json(const BenchReport& report) {
     json.field("load_ns", report.load_ns);
     json.field("create_ns", report.create_ns);
     json.field("first_ns", report.first_ns);
-    json.field("runs", report.steady_ns.size());
+    json.field("runs", report.steady_ns.count());
     json.field("median_ns", steady.median);
     json.field("p99_ns", steady.p99);
     json.field("min_ns", steady.min);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tools/gantry/common/process_memory.hpp"
+#include "tools/gantry/common/statistics.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +30,7 @@ struct BenchReport {
   std::vector<std::string> plugins;
 
   double load_ns = 0, create_ns = 0, first_ns = 0;
-  std::vector<double> steady_ns;
+  RunTimes steady_ns;
   // the mean of each, the slowest first
   std::vector<NamedTime> operators;
   // the median of a run's work in the default stream of each device

@@ -4,7 +4,6 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/process_memory.hpp"
-#include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -28,11 +27,11 @@ struct Finished {
 };
 
 std::string run_text(const RunOptions& options, const Finished& done) {
-  const Statistics times = statistics_of(done.outcome.run_ns);
+  const Statistics times = done.outcome.run_ns.statistics();
   std::string text;
   for (const HostArray& array : done.outcome.arrays) text += line_of(array) + "\n";
   if (done.outcome.result) text += concat("result  ", *done.outcome.result, "\n");
-  const std::size_t runs = done.outcome.run_ns.size();
+  const std::size_t runs = done.outcome.run_ns.count();
   text += concat(runs, runs == 1 ? " run, " : " runs, median ", human_time(times.median), "; load ",
                  human_time(done.load_ns), "\n");
   if (!options.expect.empty() && done.expected.ok()) {
@@ -43,12 +42,12 @@ std::string run_text(const RunOptions& options, const Finished& done) {
 }
 
 void write_times(const Finished& done, JsonWriter& json) {
-  const Statistics times = statistics_of(done.outcome.run_ns);
+  const Statistics times = done.outcome.run_ns.statistics();
   json.begin_object("times");
   json.field("load_ns", done.load_ns);
   json.field("create_ns", done.outcome.create_ns);
-  json.field("runs", done.outcome.run_ns.size());
-  json.field("first_ns", done.outcome.run_ns.front());
+  json.field("runs", done.outcome.run_ns.count());
+  json.field("first_ns", done.outcome.run_ns.first());
   json.field("median_ns", times.median);
   json.field("p99_ns", times.p99);
   json.end();

@@ -125,7 +125,7 @@ Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const Run
     auto called = function.call(arguments.values, &env);
     if (!called.ok()) return std::move(called).error().at("in function ", quoted(options.function));
     GANTRY_CHECK(synchronize(runtime, std::span(&device, 1)));
-    outcome.run_ns.push_back(run.nanoseconds());
+    outcome.run_ns.add(run.nanoseconds());
     progress.advance();
     result = std::move(called).value();
   }

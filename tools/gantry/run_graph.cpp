@@ -73,7 +73,7 @@ Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOpt
       const Stopwatch run;
       GANTRY_CHECK(executor.run());
       GANTRY_CHECK(synchronize(runtime, devices));
-      outcome.run_ns.push_back(run.nanoseconds());
+      outcome.run_ns.add(run.nanoseconds());
       progress.advance();
     }
     GANTRY_CHECK(outputs.fetch(i));

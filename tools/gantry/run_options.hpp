@@ -3,6 +3,7 @@
 // The options of `run`, and its outcome.
 #pragma once
 
+#include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/host_array.hpp"
 
 #include <optional>
@@ -38,7 +39,7 @@ struct RunOutcome {
   // the result of a function that returns neither an array nor a number, as text
   std::optional<std::string> result;
   // of each run
-  std::vector<double> run_ns;
+  RunTimes run_ns;
   // creation of the executor
   double create_ns = 0;
 };

@@ -125,6 +125,34 @@ TEST(Statistics, AreComputedFromUnsortedValues) {
   EXPECT_EQ(found.max, 200);
 }
 
+TEST(RunTimes, AreExactAsLongAsAllAreStored) {
+  RunTimes times;
+  for (int i = 200; i > 0; --i) times.add(i);
+
+  EXPECT_EQ(times.count(), 200u);
+  EXPECT_EQ(times.first(), 200);
+  EXPECT_EQ(times.statistics().min, 1);
+  EXPECT_EQ(times.statistics().median, 100.5);
+  EXPECT_EQ(times.statistics().p99, 198);
+  EXPECT_EQ(times.statistics().max, 200);
+}
+
+// Values that increase: a sample of the first or of the last ones would show.
+TEST(RunTimes, OfManyRunsAreASampleInConstantMemory) {
+  RunTimes times;
+  constexpr int count = 1'000'000;
+  for (int i = 0; i < count; ++i) times.add(i);
+
+  EXPECT_EQ(times.stored_count(), RunTimes::max_stored);
+  EXPECT_EQ(times.count(), static_cast<std::size_t>(count));
+  EXPECT_EQ(times.first(), 0);
+  EXPECT_EQ(times.statistics().min, 0);
+  EXPECT_EQ(times.statistics().max, count - 1);
+  // 10 standard deviations of a sample.
+  EXPECT_NEAR(times.statistics().median, count * 0.5, count * 0.02);
+  EXPECT_NEAR(times.statistics().p99, count * 0.99, count * 0.004);
+}
+
 TEST(Statistics, OfOneValueAreThatValue) {
   const Statistics found = statistics_of({7});
 
