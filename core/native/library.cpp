@@ -4,7 +4,9 @@
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
 #include "core/native/library_imports.hpp"
+#include "core/native/process_state.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
@@ -152,7 +154,14 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
       return std::move(opened).failure().at("while opening ", location);
     }
   }
-  GANTRY_CHECK(library->open_file());
+  ProcessState before;
+  Status opened = library->open_file();
+  const std::vector<std::string_view> changed = before.restore();
+  if (services.log && !changed.empty()) {
+    services.log->warning(concat(location, " changes ", join(changed),
+                                 " while it is loaded; gantry has restored it"));
+  }
+  GANTRY_CHECK(opened);
   if (services.log && library->is_private_copy()) {
     services.log->debug(
         concat(location, " is already open in this process: this runtime uses a copy in memory"));

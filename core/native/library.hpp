@@ -44,7 +44,8 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
 
 class HostLibrary {
  public:
-  // Opens a library. Only its constructors run.
+  // Opens a library. Only its constructors run; what they change of a ProcessState is restored and
+  // logged.
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
