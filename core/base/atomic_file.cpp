@@ -12,6 +12,7 @@
 namespace gantry {
 Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path, const InputFiles& inputs) {
   GANTRY_CHECK(check_replaceable(path, inputs));
+  const SignalsBlocked blocked;
   AtomicFile made(path, inputs);
   int descriptor = -1;
   // open() instead of mkstemp(): the permissions of the file follow the umask.

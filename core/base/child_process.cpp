@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -82,8 +83,8 @@ Failure start_error(const std::string& program, int number) {
 }
 
 Result<pid_t> start(const std::filesystem::path& program, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search,
-                    int output) {
+                    const std::filesystem::path& directory, const ProgramSearch& search, int output,
+                    const sigset_t& signals) {
   FileActions actions;
   int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
   if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 1);
@@ -93,7 +94,9 @@ Result<pid_t> start(const std::filesystem::path& program, const std::vector<std:
 
   // A group of its own, so that the programs that it starts can be ended with it.
   Attributes attributes;
-  failed = posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP);
+  failed =
+      posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  if (failed == 0) failed = posix_spawnattr_setsigmask(attributes.get(), &signals);
   if (failed != 0) return start_error(words.front(), failed);
 
   std::vector<char*> arguments;
@@ -138,8 +141,11 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& words,
   if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
-  GANTRY_TRY(const pid_t process, start(program, words, directory, search, writing.get()));
+  std::optional<SignalsBlocked> blocked(std::in_place);
+  GANTRY_TRY(const pid_t process,
+             start(program, words, directory, search, writing.get(), blocked->before()));
   Child child(process);
+  blocked.reset();
   writing.close();
 
   ProgramEnd end;

@@ -20,20 +20,14 @@ constinit CleanUpOnSignal* latest = nullptr;
 class Locked {
  public:
   Locked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
     while (list_lock.test_and_set(std::memory_order_acquire)) usleep(1000);
   }
-  ~Locked() {
-    list_lock.clear(std::memory_order_release);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
+  ~Locked() { list_lock.clear(std::memory_order_release); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  sigset_t before_;
+  const SignalsBlocked blocked_;
 };
 
 constexpr struct {
@@ -59,6 +53,14 @@ void end_for_signal(int number) {
 }
 
 }  // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 CleanUpOnSignal::CleanUpOnSignal(std::function<void()> work) : work_(std::move(work)) {
   const Locked locked;

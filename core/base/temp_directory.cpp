@@ -52,6 +52,7 @@ Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   std::error_code failed;
   const fs::path name = directory / concat(temporary_name(target), "XXXXXX");
   const fs::path whole = fs::absolute(name, failed);
+  const SignalsBlocked blocked;
   TempDirectory made;
   std::string pattern = (failed ? name : whole).native();
   if (::mkdtemp(pattern.data()) == nullptr) return cannot_write(target, errno);
