@@ -50,4 +50,17 @@ struct Entry {
 std::string location_of_entry(std::size_t index, std::string_view type_key,
                               std::string_view file_name);
 
+// The names of several entries of one type key. Allocates for the first one only.
+class EntryLocation {
+ public:
+  EntryLocation(std::string_view type_key, std::string_view file_name);
+
+  // Returns location_of_entry(), valid until the next call.
+  std::string_view of(std::size_t index);
+
+ private:
+  std::string behind_index_;
+  std::string text_;
+};
+
 }  // namespace gantry

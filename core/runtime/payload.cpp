@@ -161,8 +161,7 @@ gantry_blob PayloadLoader::blob_of(const Entry& entry, std::string_view location
 }
 
 Result<std::uint64_t> PayloadLoader::load(const Entry& entry, ModuleNode& node) {
-  const std::string location = location_of(node);
-  return load_binary(blob_of(entry, location), node);
+  return load_binary(blob_of(entry, location_.of(node.index)), node);
 }
 
 Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,

@@ -60,7 +60,11 @@ class PayloadLoader {
  private:
   PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
                 const Artifact& artifact, std::string_view type_key)
-      : state_(&state), server_(std::move(server)), artifact_(&artifact), type_key_(type_key) {}
+      : state_(&state),
+        server_(std::move(server)),
+        artifact_(&artifact),
+        type_key_(type_key),
+        location_(type_key, artifact.name) {}
   std::string subject() const;
   // location  [in]   must outlive the blob
   gantry_blob blob_of(std::span<const std::uint8_t> bytes, bool exact,
@@ -73,6 +77,8 @@ class PayloadLoader {
   std::shared_ptr<const ActivePlugin> server_;
   const Artifact* artifact_;
   std::string_view type_key_;
+  // of the payload that is loaded
+  EntryLocation location_;
   const gantry_loader_table* loader_ = nullptr;
   // The table that the plugin returned last, and its copy.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};
