@@ -18,7 +18,7 @@ extern "C" void __cxa_finalize(void* owner);
 
 namespace gantry {
 
-constinit std::atomic<ProcessPhase> detail::process_phase{ProcessPhase::running};
+constinit std::atomic<std::uint8_t> detail::process_phase{kRunning};
 
 namespace {
 
@@ -64,7 +64,7 @@ const WatchedPlugin* plugin_on_this_stack() {
 thread_local bool is_moving = false;
 void exit_begins(void*) {
   if (is_moving || !plugins_may_run()) return;
-  detail::process_phase.store(ProcessPhase::exiting, std::memory_order_relaxed);
+  detail::process_phase.store(kExiting, std::memory_order_relaxed);
   const WatchedPlugin* const plugin = plugin_on_this_stack();
   if (plugin == nullptr) return;
   std::fflush(nullptr);
@@ -80,7 +80,7 @@ char first_owner, moving_owner;
 }  // namespace
 
 Failure process_end_error(std::string_view subject) {
-  if (detail::process_phase.load(std::memory_order_relaxed) == ProcessPhase::forked) {
+  if (detail::process_phase.load(std::memory_order_relaxed) == kForked) {
     return unavailable(subject,
                        " is not called: this process was forked from one that had opened plugins; "
                        "fork before plugins are opened, or call exec()")
@@ -104,9 +104,8 @@ void watch_process_end() {
   if (!plugins_may_run()) return;
   if (!is_watching) {
     is_watching = true;
-    pthread_atfork(nullptr, nullptr, [] {
-      detail::process_phase.store(ProcessPhase::forked, std::memory_order_relaxed);
-    });
+    pthread_atfork(nullptr, nullptr,
+                   [] { detail::process_phase.store(kForked, std::memory_order_relaxed); });
     __cxa_atexit(exit_begins, nullptr, &first_owner);
   }
   is_moving = true;

@@ -20,18 +20,19 @@
 
 namespace gantry {
 
-enum class ProcessPhase : std::uint8_t { running, exiting, forked };
+enum ProcessPhase : std::uint8_t { kRunning, kExiting, kForked };
 
 namespace detail {
-extern constinit std::atomic<ProcessPhase> process_phase;
-}
+// A ProcessPhase.
+extern constinit std::atomic<std::uint8_t> process_phase;
+}  // namespace detail
 
 // False once exit() has begun, and in a child process that was forked after a plugin was opened.
 //
 // thread   any
 // costs    one load
 inline bool plugins_may_run() noexcept {
-  return detail::process_phase.load(std::memory_order_relaxed) == ProcessPhase::running;
+  return detail::process_phase.load(std::memory_order_relaxed) == kRunning;
 }
 
 // Creates the error for a plugin function that must not be called.

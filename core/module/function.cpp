@@ -4,6 +4,7 @@
 #include "core/base/process_end.hpp"
 #include "core/module/module.hpp"
 #include "core/module/traced_function.hpp"
+#include "core/tensor/device_set.hpp"
 
 #include <new>
 
@@ -35,6 +36,8 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   if (function == nullptr) return exhausted("no memory for a function object");
   function->header = fresh_header(GANTRY_FUNCTION, delete_function);
   function->target = target;
+  function->env.device = {device_type != 0 ? device_type : kCpu, 0};
+  function->process_phase = &detail::process_phase;
   function->device_type = device_type;
   function->parent = std::move(parent);
   function->pin = std::move(pin);

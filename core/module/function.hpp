@@ -9,6 +9,7 @@
 #include <gantry/module.h>
 #include <gantry/result.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,8 +20,16 @@ namespace gantry {
 class TraceRecorder;
 struct ModuleNode;
 
+// Calls packed host code with arguments in its own layout, see core/native/packed.
+using PackedEntry = gantry_code (*)(void* self, const gantry_env* env, void* values, int* codes,
+                                    std::int32_t count, gantry_value* result,
+                                    gantry_status* status);
+
 // GANTRY_FUNCTION. The function cell of tvm-ffi directly follows the header, so that code of the
-// `ffi` dialect can call it.
+// `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed host code
+// has a member of its own.
+//
+// The members up to process_phase are compiled into programs (gantry/runtime/function_layout.hpp).
 struct FunctionObject {
   gantry_object header;
   // for the ffi dialect; NULL if not provided
@@ -28,6 +37,11 @@ struct FunctionObject {
   void* cpp_call = nullptr;
   // owned
   gantry_function target{};
+  // for packed host code, whose `self` is that of target; else NULL
+  PackedEntry packed = nullptr;
+  // of a call without one: device 0 of the function's device type, default stream, no task
+  gantry_env env{};
+  const std::atomic<std::uint8_t>* process_phase = nullptr;
   // device type on which it runs (the loader's `device`); 0: the host, env is passed unchanged
   std::int32_t device_type = 0;
   // NULL for globals

@@ -258,7 +258,7 @@ gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_v
     status->text_size = 0;
     status->error = nullptr;
   }
-  return call_prepared(function, env ? *env : default_env(function), args, count, result, status);
+  return call_prepared(function, env ? *env : function.env, args, count, result, status);
 }
 
 Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,

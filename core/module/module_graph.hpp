@@ -6,7 +6,6 @@
 
 #include "core/base/process_end.hpp"
 #include "core/module/module.hpp"
-#include "core/tensor/device_set.hpp"
 
 #include <gantry/host.h>
 
@@ -39,14 +38,14 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 // Returns the names that the node's own table lists, in its order. Empty if it cannot list them.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
 
-// The env for a call without one: device 0 of the function's device type, default stream, no task.
-inline gantry_env default_env(const FunctionObject& function) {
-  return {{function.device_type != 0 ? function.device_type : kCpu, 0}, nullptr, nullptr};
+// True if the function may be called. Those of plugins may not be called while the process ends.
+inline bool may_call(const FunctionObject& function) {
+  return plugins_may_run() || (function.parent && may_call(*function.parent));
 }
 
 // Calls a function. The text of an error is that of the callee; nothing is added.
 //
-// env      [in]   NULL: default_env()
+// env      [in]   NULL: function.env
 // returns  OK, with *result owned by the caller; else *result is none. If the callee fails and
 //          writes a result, or fails without a text, the status also reports that
 // costs    a few ns more than the callee
@@ -66,7 +65,7 @@ gantry_code refuse_at_end(FunctionObject& function, gantry_status* status);
 inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env,
                                  const gantry_value* args, std::int32_t count, gantry_value* result,
                                  gantry_status* status) {
-  if (!plugins_may_run() && (!function.parent || !may_call(*function.parent))) [[unlikely]]
+  if (!plugins_may_run() && !may_call(function)) [[unlikely]]
     return detail::refuse_at_end(function, status);
   gantry_code code = GANTRY_OK;
   try {

@@ -21,7 +21,7 @@ struct LibraryModule {
   // of function names; empty except for prefixed system libraries
   std::string prefix;
   const HostServices* services;
-  const ModuleNode* node;
+  ModuleNode* node;
   LibraryContext context;
 };
 
@@ -75,13 +75,31 @@ Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& mo
       reinterpret_cast<PackedCall>(code), module.services, module.node, std::string(name)});
 }
 
+// Returns a function object that callers can enter with arguments in the code's layout. If calls
+// are traced, returns the pair, which the look-up wraps.
+Result<gantry_function> to_function(const LibraryModule& module,
+                                    std::unique_ptr<HostFunction> function) {
+  const gantry_function pair{function.get(), host_function_table()};
+  if (module.node->artifact->trace != nullptr) {
+    function.release();
+    return pair;
+  }
+  GANTRY_TRY(Ref<FunctionObject> object,
+             new_function(pair, Ref<ModuleNode>::share(module.node), module.node->device_type));
+  function.release();
+  object->packed = call_packed;
+  return gantry_function{object.take(), nullptr};
+}
+
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                          gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
     auto found = find_host_function(*static_cast<LibraryModule*>(self), {name.data, name.size});
     if (!found.ok()) return to_status(found.error(), status);
     if (*found == nullptr) return GANTRY_NOT_FOUND;
-    *out = {found->release(), host_function_table()};
+    auto made = to_function(*static_cast<LibraryModule*>(self), std::move(*found));
+    if (!made.ok()) return to_status(made.error(), status);
+    *out = *made;
     return GANTRY_OK;
   });
 }

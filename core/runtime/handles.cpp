@@ -9,6 +9,8 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace gantry {
@@ -16,24 +18,21 @@ namespace {
 
 TensorObject* tensor_of(gantry_object* object) { return reinterpret_cast<TensorObject*>(object); }
 ModuleNode* node_of(gantry_object* object) { return reinterpret_cast<ModuleNode*>(object); }
+FunctionObject& function_of(gantry_object* object) {
+  return *reinterpret_cast<FunctionObject*>(object);
+}
 
 Failure wrong_kind(const gantry_value& value, std::string_view expected) {
   return invalid("value is ", kind_text(value.kind), ", expected ", expected)
       .with_reason("VALUE_KIND");
 }
 
-// Not inlined, to keep error handling out of the code of successful calls.
-[[gnu::noinline, gnu::cold]] Result<Any> no_call(const gantry_object* function, std::size_t args) {
-  return guard([&]() -> Result<Any> {
-    if (function == nullptr) return invalid("function handle is empty");
-    return invalid("a call has ", args, " arguments, maximum is ", INT32_MAX);
-  });
-}
-
-[[gnu::noinline, gnu::cold]] Result<Any> failed_call(const FunctionObject& function,
-                                                     gantry_code code, const StatusBuffer& said) {
-  return guard([&]() -> Result<Any> { return said.error(code, described(function)); });
-}
+// The beginning of FunctionObject, as programs know it.
+static_assert(offsetof(FunctionObject, target) == offsetof(detail::FunctionLayout, target));
+static_assert(offsetof(FunctionObject, packed) == offsetof(detail::FunctionLayout, packed));
+static_assert(offsetof(FunctionObject, env) == offsetof(detail::FunctionLayout, env));
+static_assert(offsetof(FunctionObject, process_phase) ==
+              offsetof(detail::FunctionLayout, process_phase));
 
 }  // namespace
 
@@ -140,21 +139,36 @@ Result<std::vector<Any>> Any::items() const {
   });
 }
 
-Result<Any> Function::call(std::span<const gantry_value> args, const gantry_env* env) const {
-  // All returns use this variable, so the callee writes directly to the caller's result.
-  Result<Any> result{Any()};
-  if (object_ == nullptr || args.size() > INT32_MAX) [[unlikely]] {
-    result = no_call(object_, args.size());
-  } else {
-    auto& function = *reinterpret_cast<FunctionObject*>(object_);
-    StatusBuffer said;
-    const gantry_code code =
-        call_prepared(function, env ? *env : default_env(function), args.data(),
-                      static_cast<std::int32_t>(args.size()), result->slot(), said.get());
-    if (code != GANTRY_OK) [[unlikely]]
-      result = failed_call(function, code, said);
-  }
-  return result;
+void detail::refuse_call(const gantry_object* function, std::size_t argument_count,
+                         Result<Any>& result) noexcept {
+  result = guard([&]() -> Result<Any> {
+    if (function == nullptr) return invalid("function handle is empty");
+    return invalid("a call has ", argument_count, " arguments, maximum is ", INT32_MAX);
+  });
+}
+
+bool detail::may_call_at_end(gantry_object* object, Result<Any>& result) noexcept {
+  const FunctionObject& function = function_of(object);
+  if (gantry::may_call(function)) return true;
+  result = guard([&]() -> Result<Any> { return process_end_error(described(function)); });
+  return false;
+}
+
+gantry_code detail::take_exception(gantry_object* object, gantry_value* result,
+                                   gantry_status* status) noexcept {
+  return thrown(function_of(object), result, status);
+}
+
+void detail::finish_call(gantry_object* object, gantry_code code, CallStatus& said,
+                         Result<Any>& result) noexcept {
+  FunctionObject& function = function_of(object);
+  if (code == GANTRY_OK && is_result(result->value())) return;
+  code = ended_badly(function, code, result->slot(), &said.status);
+  const std::string_view text(said.text,
+                              std::min<std::size_t>(said.status.text_size, sizeof said.text - 1));
+  result = guard(
+      [&]() -> Result<Any> { return error_of(said.status, text, code, described(function)); });
+  if (said.status.error != nullptr) gantry_release(said.status.error);
 }
 
 std::string Module::type_key() const { return std::string(node_of(object_)->type_key); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares a call with four scalar arguments through the public handle with the raw call: into
-// packed host code of an artifact, and into a function of a plugin.
+// Compares a call through the public handle with the raw call: of four scalars and of three tensors
+// into packed host code of an artifact, and of four scalars into a function of a plugin.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
@@ -43,6 +43,31 @@ void add_raw_packed(PackedCall call) {
   });
 }
 
+// out = in + parameter, each of one element.
+void add_tensors(Runtime& runtime, const Function& function, PackedCall call) {
+  const std::int64_t shape[] = {1};
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 3; ++i) {
+    tensors.push_back(or_fail(runtime.tensor(shape, {2, 32, 1})));
+    tensors.back().elements<float>()[0] = 1;
+  }
+  bench("call/tensors/gantry", [function, tensors](benchmark::State& state) {
+    for ([[maybe_unused]] auto _ : state) {
+      benchmark::ClobberMemory();
+      if (!function(tensors[0], tensors[1], tensors[2]).ok()) throw Failed("add_first fails");
+    }
+  });
+  bench("call/tensors/raw", [call, tensors](benchmark::State& state) {
+    for ([[maybe_unused]] auto _ : state) {
+      benchmark::ClobberMemory();
+      PackedValue values[3], result;
+      int codes[3] = {kPackedTensor, kPackedTensor, kPackedTensor}, code;
+      for (std::size_t i = 0; i < 3; ++i) values[i].p = tensors[i].dlpack();
+      if (call(values, codes, 3, &result, &code, nullptr) != 0) throw Failed("add_first fails");
+    }
+  });
+}
+
 void add_raw_plugin(const gantry_function& target) {
   bench("call/plugin/raw", [target](benchmark::State& state) {
     Four four;
@@ -76,13 +101,19 @@ void add_calls(Suite& suite) {
   const std::filesystem::path calls = suite.fixtures / "calls.so";
   add_ours("call/packed/gantry", or_fail(or_fail(runtime.load(calls)).function("sum4")));
   add_raw_packed(reinterpret_cast<PackedCall>(symbol_of(calls, "sum4")));
-  suite.figure("call into packed host code, above the raw call", above_raw("call/packed", 7));
+  suite.figure("call into packed host code, 4 scalars, above the raw call",
+               above_raw("call/packed", 7));
+  add_tensors(runtime, or_fail(or_fail(runtime.load(calls)).function("add_first")),
+              reinterpret_cast<PackedCall>(symbol_of(calls, "add_first")));
+  suite.figure("call into packed host code, 3 tensors, above the raw call",
+               above_raw("call/tensors", 9));
 
   const Module stubs = or_fail(runtime.load(suite.fixtures / "stubs1.so"));
   const Function plugin = or_fail(stubs.function("stub_sum4"));
   add_ours("call/plugin/gantry", plugin);
   add_raw_plugin(reinterpret_cast<FunctionObject*>(plugin.get())->target);
-  suite.figure("call into a plugin's function, above the raw call", above_raw("call/plugin", 1));
+  suite.figure("call into a plugin's function, 4 scalars, above the raw call",
+               above_raw("call/plugin", 1.5));
 }
 
 }  // namespace gantry::bench

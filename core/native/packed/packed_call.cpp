@@ -69,6 +69,29 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   return finish_packed_call(function, returned, value, code, result, status);
 }
 
+// Calls with arguments in the code's layout, but with the runtime's device numbers.
+[[gnu::noinline]] gantry_code call_translated(const HostFunction& function, const gantry_env& env,
+                                              const PackedValue* values, const int* codes,
+                                              std::int32_t count, gantry_value* result,
+                                              gantry_status* status) {
+  GantryArguments args(count);
+  if (auto filled = args.fill(nullptr, values, codes); !filled.ok())
+    return to_status(filled.error(), status);
+  return call_with_any(function, env, args.values(), count, result, status);
+}
+
+// Calls with arguments that need no conversion.
+inline gantry_code call_plain(HostThread& thread, const HostFunction& function,
+                              const gantry_env& env, PackedValue* values, int* codes,
+                              std::int32_t count, gantry_value* result, gantry_status* status) {
+  PackedValue value{};
+  int code = kPackedNull;
+  const int returned = run_code(thread, function, env, values, codes, count, &value, &code);
+  if (returned == 0 && take_plain(value, code, result)) [[likely]]
+    return GANTRY_OK;
+  return finish_packed_call(function, returned, value, code, result, status);
+}
+
 gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
                        std::int32_t count, gantry_value* result, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
@@ -79,13 +102,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
     const bool few = count >= 0 && count <= kFewArguments && !translates_devices(*function.node);
     if (!few || !to_plain_packed(args, count, values, codes)) [[unlikely]]
       return call_with_any(function, *env, args, count, result, status);
-    PackedValue value{};
-    int code = kPackedNull;
-    const int returned =
-        run_code(kept.thread(), function, *env, values, codes, count, &value, &code);
-    if (returned == 0 && take_plain(value, code, result)) [[likely]]
-      return GANTRY_OK;
-    return finish_packed_call(function, returned, value, code, result, status);
+    return call_plain(kept.thread(), function, *env, values, codes, count, result, status);
   });
 }
 
@@ -181,6 +198,18 @@ const gantry_function_table* host_function_table() {
       sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<HostFunction*>(self); },
       call_entry};
   return &table;
+}
+
+gantry_code call_packed(void* self, const gantry_env* env, void* values, int* codes,
+                        std::int32_t count, gantry_value* result, gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    const auto& function = *static_cast<HostFunction*>(self);
+    auto* const words = static_cast<PackedValue*>(values);
+    const KeptUntilHere kept;
+    if (translates_devices(*function.node)) [[unlikely]]
+      return call_translated(function, *env, words, codes, count, result, status);
+    return call_plain(kept.thread(), function, *env, words, codes, count, result, status);
+  });
 }
 
 const HostFunction* host_function(const FunctionObject& function) {

@@ -41,6 +41,14 @@ struct HostFunction {
 // function that it called, and a line with the name of the function.
 const gantry_function_table* host_function_table();
 
+// The entry for callers that lay out arguments themselves: FunctionObject::packed. The device
+// numbers in tensors are the runtime's.
+//
+// self           [in]   a HostFunction
+// values, codes  [in]   numbers, pointers and tensors: `count` PackedValues and type codes
+gantry_code call_packed(void* self, const gantry_env* env, void* values, int* codes,
+                        std::int32_t count, gantry_value* result, gantry_status* status);
+
 // Returns the function behind a function object, or NULL if it is not host code of this dialect.
 const HostFunction* host_function(const FunctionObject& function);
 

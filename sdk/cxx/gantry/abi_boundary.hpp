@@ -136,6 +136,39 @@ gantry_code abi_boundary(gantry_status* status, Body&& body) {
       [&] { return to_status(error_in_flight().error(), status); });
 }
 
+// Returns the error that a failed call reported.
+//
+// status   [in]   prepared as the ABI requires before the call
+// text     [in]   of the status, within the caller's buffer
+// code     [in]   what the callee returned, not OK; used instead of the status's own code
+// subject  [in]   the callee, for messages: "create of plugin acme.npu"
+// returns  an Error with the callee's text. If the callee provides no text or an unknown code, the
+//          Error reports that
+inline Error error_of(const gantry_status& status, std::string_view text, gantry_code code,
+                      std::string_view subject) {
+  if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
+    return bug(subject, " returns ", code, ", which is not a code").with_reason("STATUS_CODE");
+  }
+  // A text field of fixed size, which may lack its terminator.
+  const auto field = []<std::size_t N>(const char(&bytes)[N]) {
+    return std::string(bytes, strnlen(bytes, N));
+  };
+  Error error;
+  error.code = static_cast<Code>(code);
+  if (status.code != GANTRY_OK) {
+    error.message = shown_utf8(text);
+    error.reason = field(status.reason);
+    error.offset = status.offset;
+    error.native_domain = field(status.native_domain);
+    error.native_code = status.native_code;
+    error.raised = ObjectRef::share(status.error);
+    if (!is_utf8(text)) error.at(subject, " returns a text that is not UTF-8");
+  }
+  if (error.message.empty())
+    error.message = concat(subject, " fails as ", name_of(error.code), " without a reason");
+  return error;
+}
+
 // A gantry_status with a buffer for its text, for calls of functions of the ABI.
 class StatusBuffer {
  public:
@@ -174,29 +207,10 @@ class StatusBuffer {
 
   // Returns the error that the call reported. Precondition: call() or get().
   //
-  // code     [in]   what the callee returned, not OK; used instead of the status's own code
-  // subject  [in]   the callee, for messages: "create of plugin acme.npu"
-  // returns  an Error with the callee's text. If the callee provides no text or an unknown code,
-  //          the Error reports that
+  // Arguments and result are those of error_of().
   Error error(gantry_code code, std::string_view subject) const {
     if (thrown_) return bug(subject, " throws: ", shown_utf8(text())).with_reason("EXCEPTION");
-    if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
-      return bug(subject, " returns ", code, ", which is not a code").with_reason("STATUS_CODE");
-    }
-    Error error;
-    error.code = static_cast<Code>(code);
-    if (status_.code != GANTRY_OK) {
-      error.message = shown_utf8(text());
-      error.reason = field(status_.reason);
-      error.offset = status_.offset;
-      error.native_domain = field(status_.native_domain);
-      error.native_code = status_.native_code;
-      error.raised = ObjectRef::share(status_.error);
-      if (!is_utf8(text())) error.at(subject, " returns a text that is not UTF-8");
-    }
-    if (error.message.empty())
-      error.message = concat(subject, " fails as ", name_of(error.code), " without a reason");
-    return error;
+    return error_of(status_, text(), code, subject);
   }
 
  private:
@@ -205,11 +219,6 @@ class StatusBuffer {
   }
   std::string_view text() const {
     return {text_, status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1};
-  }
-  // Reads a text field of fixed size, which may lack its terminator.
-  template <std::size_t N>
-  static std::string field(const char (&text)[N]) {
-    return std::string(text, strnlen(text, N));
   }
 
   gantry_status status_;

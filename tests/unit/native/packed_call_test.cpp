@@ -2,7 +2,10 @@
 #include "core/native/packed/packed_call.hpp"
 
 #include "core/tensor/tensor.hpp"
+#include "core/trace/span.hpp"
 #include "tests/unit/native/host_world.hpp"
+
+#include <gantry/abi_boundary.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,6 +67,54 @@ TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
 
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(static_cast<std::uint64_t>(result->get().i), 0x00234567BBCCBCA9u);
+}
+
+// Callers that lay out arguments themselves enter through FunctionObject::packed.
+TEST_F(PackedCall, IsEnteredWithArgumentsInItsOwnLayout) {
+  const Ref<FunctionObject> sum = function_of(node, "sum");
+  const Ref<FunctionObject> raise = function_of(node, "raise_text");
+  PackedValue values[] = {{.i = 2}, {.i = 5}};
+  int codes[] = {kPackedInt, kPackedInt};
+  gantry_value result{};
+  ASSERT_NE(sum->packed, nullptr);
+  EXPECT_EQ(sum->cpp_call, nullptr) << "tvm-ffi calls it whenever it is not NULL";
+
+  EXPECT_EQ(sum->packed(sum->target.self, &sum->env, values, codes, 2, &result, nullptr),
+            GANTRY_OK);
+  EXPECT_EQ(result.kind, GANTRY_INT);
+  EXPECT_EQ(result.i, 7);
+
+  values[0].s = "no luck";
+  codes[0] = kPackedString;
+  result = {};
+  StatusBuffer status;
+  const gantry_code code =
+      raise->packed(raise->target.self, &raise->env, values, codes, 1, &result, status.get());
+  EXPECT_EQ(status.error(code, "raise").message, refused_in("no luck", "raise_text"));
+}
+
+TEST_F(PackedCall, TranslatesTensorsInItsOwnLayout) {
+  test::artifact_of(*node).device_numbers = {{5, 100}};
+  const Ref<FunctionObject> device_of = function_of(node, "device_of_tensor");
+  gantry_tensor tensor{};
+  tensor.device = {100, 0};
+  PackedValue value{.p = &tensor};
+  int code = kPackedTensor;
+  gantry_value result{};
+
+  ASSERT_EQ(device_of->packed(device_of->target.self, &device_of->env, &value, &code, 1, &result,
+                              nullptr),
+            GANTRY_OK);
+
+  EXPECT_EQ(result.i, 5);
+}
+
+TEST_F(PackedCall, OfATracedArtifactHasNoOtherEntry) {
+  TraceRecorder trace;
+  test::artifact_of(*node).trace = &trace;
+
+  EXPECT_EQ(function_of(node, "sum")->packed, nullptr);
+  EXPECT_EQ(call_named(node, "sum", {int_value(1)})->get().i, 1);
 }
 
 TEST_F(PackedCall, AcceptsATensorObject) {
