@@ -68,8 +68,8 @@ Result<Directory> find_directory(std::span<const std::uint8_t> bytes) {
                             ", disk of the directory is ", int{end.directory_disk}, ", expected 0");
   }
   Directory directory{end.count, end.directory_bytes, end.directory_at, end_at};
-  if (end.count == zip_max16 || end.directory_bytes == zip_max32 ||
-      end.directory_at == zip_max32 || directory.at + directory.bytes != end_at) {
+  if (end.count == zip_max16 || end.directory_bytes == zip_max32 || end.directory_at == zip_max32 ||
+      directory.at + directory.bytes != end_at) {
     GANTRY_CHECK(read_zip64_end(bytes, directory));
   }
   if (directory.at > directory.end_at || directory.bytes != directory.end_at - directory.at) {

@@ -2,6 +2,7 @@
 #include "core/base/atomic_file.hpp"
 
 #include "core/base/replace_file.hpp"
+#include "core/base/signals_blocked.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

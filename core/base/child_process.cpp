@@ -2,6 +2,7 @@
 #include "core/base/child_process.hpp"
 
 #include "core/base/signal_cleanup.hpp"
+#include "core/base/signals_blocked.hpp"
 
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/signal_cleanup.hpp"
 
+#include "core/base/signals_blocked.hpp"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -53,14 +55,6 @@ void end_for_signal(int number) {
 }
 
 }  // namespace
-
-SignalsBlocked::SignalsBlocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before_);
-}
-
-SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 CleanUpOnSignal::CleanUpOnSignal(std::function<void()> work) : work_(std::move(work)) {
   const Locked locked;

@@ -7,25 +7,9 @@
 // The list is process-wide, as signals are. Only the command line installs handlers.
 #pragma once
 
-#include <csignal>
 #include <functional>
 
 namespace gantry {
-
-// Blocks the signals of this thread, from before the creation of a file or a child until its
-// CleanUpOnSignal exists.
-class SignalsBlocked {
- public:
-  SignalsBlocked();
-  ~SignalsBlocked();
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  // The mask that the destructor restores, for children.
-  const sigset_t& before() const { return before_; }
-
- private:
-  sigset_t before_;
-};
 
 class CleanUpOnSignal {
  public:

@@ -2,6 +2,7 @@
 #include "core/base/temp_directory.hpp"
 
 #include "core/base/replace_file.hpp"
+#include "core/base/signals_blocked.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

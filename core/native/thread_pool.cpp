@@ -2,6 +2,7 @@
 #include "core/native/thread_pool.hpp"
 
 #include "core/base/log.hpp"
+#include "core/base/signals_blocked.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -9,7 +10,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <mutex>
 
@@ -34,22 +34,6 @@ unsigned watch_forks() {
   });
   return fork_generation.load(std::memory_order_relaxed);
 }
-
-// Blocks all signals, so that the application's handlers do not run on the pool's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // The pieces of one parallel_for. Tasks take the next index until none is left or a lower one has
 // failed. Every piece below one that fails is run, so the lowest index that fails is always

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/forked_work.hpp"
 
+#include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
 #include <fcntl.h>
@@ -21,23 +22,6 @@ namespace gantry::cli {
 namespace {
 
 constexpr std::size_t max_printed_bytes = 64 << 10;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 Failure system_error(std::string_view call, int number) {
   return unavailable(call, " fails: ", std::generic_category().message(number))
