@@ -75,6 +75,8 @@ Result<gantry_device_id> Runtime::device(std::string_view name) {
   });
 }
 
+int Runtime::threads() const { return state_->pool.size(); }
+
 std::vector<DeviceInfo> Runtime::devices(std::vector<std::string>& problems) {
   return list_devices(*state_, problems);
 }

@@ -242,12 +242,15 @@ TEST(Run, WritesJsonAndATrace) {
 }
 
 TEST(Bench, ReportsTimesOperatorsAndMemory) {
-  const Outcome bench =
-      with_graph({"bench", "tvm-0.12/digits_mlp_c.so", "--repeat", "5", "--json"});
+  const Outcome bench = with_graph(
+      {"bench", "tvm-0.12/digits_mlp_c.so", "--repeat", "5", "--threads", "3", "--json"});
 
   ASSERT_EQ(bench.status, 0) << bench.err;
   const auto json = nlohmann::json::parse(bench.out);
   EXPECT_EQ(json["times"]["runs"], 5);
+  EXPECT_EQ(json["threads"], 3);
+  EXPECT_GE(json["cpus"], 1);
+  EXPECT_GE(json["other_cpus"], 0);
   EXPECT_EQ(json["operators"].size(), 4u);
   EXPECT_EQ(json["memory"]["mapped"], read_file(golden("tvm-0.12/digits_mlp_c.so")).size());
   EXPECT_GT(json["memory"]["allocated"]["cpu:0"], 0);

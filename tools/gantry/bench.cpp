@@ -2,6 +2,7 @@
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/arg_spec.hpp"
+#include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
@@ -12,6 +13,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/native/thread_pool.hpp"
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/quoted.hpp>
@@ -128,6 +130,7 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
     count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, max_runs);
   }
   Progress progress("bench", count, quiet);
+  const MachineLoad machine;
   const Stopwatch all;
   while (report.steady_ns.count() < count) {
     const Stopwatch run;
@@ -139,12 +142,15 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
         report.steady_ns.count() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
     if (options.repeat == 0 && enough) break;
   }
+  report.other_cpus = machine.other_cpus();
   return {};
 }
 
 Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   BenchReport report{.file = options.file, .devices = options.devices, .capture = options.capture};
+  report.threads = runtime.threads();
+  report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
   GANTRY_TRY(const Module model, runtime.load(options.file));

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
@@ -32,6 +33,7 @@ std::string bench_text(const BenchReport& report) {
   const auto field = [&](std::string_view name, std::string_view value) {
     text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
   };
+  field("threads", threads_text(report.threads, report.cpus, report.other_cpus));
   field("load", human_time(report.load_ns));
   field("executor", human_time(report.create_ns));
   field("first run", human_time(report.first_ns));
@@ -76,6 +78,9 @@ std::string bench_json(const BenchReport& report) {
     json.field("devices", report.devices);
     json.field("capture", report.capture);
     json.field("plugins", report.plugins);
+    json.field("threads", report.threads);
+    json.field("cpus", report.cpus);
+    json.field("other_cpus", report.other_cpus);
     json.begin_object("times");
     json.field("load_ns", report.load_ns);
     json.field("create_ns", report.create_ns);

@@ -7,6 +7,7 @@
 #include "tools/gantry/common/statistics.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct BenchReport {
   // the steady runs replay a recording
   bool capture = false;
   std::vector<std::string> plugins;
+
+  // of the runtime's pool, and those of the CPUs that this process may use
+  int threads = 0, cpus = 0;
+  // CPUs that other processes used during the steady runs; nullopt: unknown
+  std::optional<double> other_cpus;
 
   double load_ns = 0, create_ns = 0, first_ns = 0;
   RunTimes steady_ns;

@@ -88,6 +88,9 @@ class GANTRY_EXPORT Runtime {
   // `problems`.
   std::vector<DeviceInfo> devices(std::vector<std::string>& problems);
 
+  // Returns the number of threads that compiled host code uses, including the caller.
+  int threads() const;
+
   // Creates a tensor. Its content is undefined.
   Result<Tensor> tensor(std::span<const std::int64_t> shape, gantry_dtype dtype,
                         std::string_view device = "cpu");
