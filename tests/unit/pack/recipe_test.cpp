@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/recipe.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/page.hpp"
 #include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>
@@ -13,12 +14,7 @@ using ::testing::ElementsAre;
 
 // Returns the example of RECIPE.md, so that the page is tested.
 std::string example() {
-  const std::vector<std::uint8_t> bytes =
-      test::read_file(test::golden("../../../core/pack/RECIPE.md"));
-  const std::string page(bytes.begin(), bytes.end());
-  const std::string fence = "```yaml\n";
-  const std::size_t begin = page.find(fence) + fence.size();
-  return page.substr(begin, page.find("```", begin) - begin);
+  return test::blocks_of(test::read_page("core/pack/RECIPE.md"), "yaml").at(0);
 }
 
 TEST(Recipe, ReadsEverySection) {
