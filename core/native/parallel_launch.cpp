@@ -20,7 +20,9 @@ Error cause_here() {
   return thread.error;
 }
 
-struct Launch {
+// Aligned, so that the fields that workers read share no cache line with the caller's stack, which
+// changes while the caller runs its own task.
+struct alignas(64) Launch {
   ParallelTask task;
   void* closure;
   const HostServices* services;
