@@ -81,7 +81,9 @@ const gantry_plugin_table* meddling_plugin(const gantry_host_info*, gantry_statu
   return &table;
 }
 
-TEST(FileVanishes, BetweenReadingAndOpeningIsReportedWithItsName) {
+// The library is opened by the descriptor of the file that was read. The loader of the plugin, which
+// runs later, refuses its payload.
+TEST(FileVanishes, BetweenReadingAndOpeningHasNoEffect) {
   const test::TempDir directory;
   const auto path = directory / "model.so";
   std::filesystem::copy_file(test::golden("tvm-0.12/digits_mlp_llvm.so"), path);
@@ -91,10 +93,9 @@ TEST(FileVanishes, BetweenReadingAndOpeningIsReportedWithItsName) {
 
   const auto module = runtime->load(path.string());
 
+  EXPECT_FALSE(std::filesystem::exists(path));
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(module.error().code, AnyOf(Code::unavailable, Code::not_found))
-      << module.error().message;
-  EXPECT_THAT(module.error().message, HasSubstr(path.string()));
+  EXPECT_THAT(module.error().message, HasSubstr("while loading entry 0 \"GraphExecutorFactory\""));
 }
 
 // The compiler is another program, so pack checks the file that it should have written.
