@@ -69,11 +69,9 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
                  host_.device_type_in(source.node, static_cast<std::int32_t>(number)));
       const auto found = std::ranges::find(devices, type, &gantry_device_id::type);
       if (found == devices.end()) {
-        const auto text_of = [](gantry_device_id device) {
-          return concat(device.type, ":", device.index);
-        };
-        return invalid("graph requires a device of type ", type, " for entry ", e,
-                       ", devices given are ", join(devices, ", ", text_of))
+        const std::string_view name = dlpack_name(type);
+        return invalid("graph requires a device ", name.empty() ? concat(type) : quoted(name),
+                       " for entry ", e, ", devices given are ", join(devices, ", ", device_text))
             .with_reason("DEVICE");
       }
       last_number = number;

@@ -292,7 +292,7 @@ TEST_F(SpreadGraph, RequiresEachOfItsDevices) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::invalid);
   EXPECT_EQ(made.error().reason, "DEVICE");
-  EXPECT_THAT(made.error().message, HasSubstr("graph requires a device of type 1 for entry 3"));
+  EXPECT_THAT(made.error().message, HasSubstr("graph requires a device \"cpu\" for entry 3"));
 }
 
 TEST_F(SpreadGraph, IsNotRecorded) {

@@ -146,6 +146,33 @@ TEST(PoclWithoutACache, IsALineThatNamesTheDirectory) {
             "POCL_CACHE_DIR to a directory that it can write\n");
 }
 
+TEST_P(Devices, AreThoseThatTheArtifactNames) {
+  const std::string line = "gantry: runs on " + kind_.name + ", for which \"digits_mlp_" +
+                           kind_.name + ".so\" is made\n";
+  const std::string base = "tvm-0.12/digits_mlp";
+  const Args run{"run", base + "_" + kind_.name + ".so", "--input", "x=" + base + ".input.npz",
+                 "--each"};
+  Args quiet = run;
+  quiet.push_back("-q");
+
+  EXPECT_EQ(gantry(run).err, line);
+  EXPECT_THAT(gantry(quiet).err, IsEmpty());
+  EXPECT_THAT(gantry({"bench", run[1], "--repeat", "1"}).out, HasSubstr(kind_.name));
+  EXPECT_THAT(gantry({"run", "tvm-0.12/axpy2_" + kind_.name + ".so", "--function", "axpy2", "--arg",
+                      "zeros:float32[4]", "--arg", "zeros:float32[4]", "--arg", "zeros:float32[4]"})
+                  .err,
+              HasSubstr("gantry: runs on " + kind_.name));
+}
+
+TEST_P(Devices, ThatTheGraphDoesNotNameAreRefused) {
+  const Outcome run =
+      gantry({"run", "tvm-0.12/digits_mlp_" + kind_.name + ".so", "--device", "cpu"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr(".so\" is made for " + kind_.name +
+                                 ", --device names cpu; this host has: cpu, " + device()));
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::ValuesIn(kinds),
                          [](const auto& test) { return test.param.name; });
 

@@ -207,6 +207,49 @@ TEST(Run, ListsEveryTypeKeyWithoutAPlugin) {
                          "\"const_loader\", \"dnnl_json\", served by no plugin\n"));
 }
 
+TEST(RunDevice, ThatTheHostLacksIsNamedBesideThoseThatItHas) {
+  const Outcome run = with_graph({"run", "tvm-0.12/digits_mlp_vulkan.so"});
+  const Outcome bench = with_graph({"bench", "tvm-0.12/digits_mlp_vulkan.so"});
+  const Outcome allowed = with_graph({"run", "tvm-0.12/digits_mlp_vulkan.so", "--allow-missing"});
+
+  const std::string made = "\"digits_mlp_vulkan.so\" is made for vulkan; this host has: cpu\n";
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("\n  " + made));
+  EXPECT_THAT(bench.err, HasSubstr("\n  " + made));
+  EXPECT_EQ(allowed.status, 1);
+  EXPECT_THAT(allowed.err, HasSubstr("\ngantry: " + made));
+}
+
+TEST(RunDevice, MustBeOneThatTheGraphNames) {
+  const Outcome run = with_graph(
+      {"run", "tvm-0.12/digits_mlp_vulkan.so", "--allow-missing", "--device", "cpu", "-q"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.err,
+            "gantry: \"digits_mlp_vulkan.so\" is made for vulkan, --device names cpu; this host "
+            "has: cpu\n");
+}
+
+TEST(RunDevice, OfAnUnknownNameIsReportedWithTheNearest) {
+  const auto error_of = [](const std::string& name) {
+    return with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--device", name}).err;
+  };
+
+  EXPECT_EQ(error_of("cpuu:1"),
+            "gantry: device \"cpuu:1\" is not there, did you mean \"cpu\"; this host has: cpu\n");
+  EXPECT_THAT(error_of("vulkan"),
+              StartsWith("gantry: device \"vulkan\" is not there; this host has: cpu\n  "));
+  EXPECT_THAT(error_of(":"), StartsWith("gantry: device \":\" has no kind"));
+}
+
+TEST(RunDevice, OfHostCodeIsTheCpuWithoutALine) {
+  const Outcome run = with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input",
+                                  "x=tvm-0.12/digits_mlp.input.npz", "--each", "--json"});
+
+  EXPECT_THAT(run.err, IsEmpty());
+  EXPECT_EQ(nlohmann::json::parse(run.out)["devices"], nlohmann::json::parse(R"(["cpu"])"));
+}
+
 TEST(Run, WithAllowMissingWarnsOnLoadAndFailsOnUse) {
   const Args args{"run",   "tvm-0.12/axpy2_opencl.so", "--function",     "axpy2",
                   "--arg", "zeros:float32[4]",         "--arg",          "zeros:float32[4]",

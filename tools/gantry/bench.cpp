@@ -8,6 +8,7 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/device_timer.hpp"
+#include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -37,7 +38,8 @@ constexpr int timed_runs = 20;
 
 struct BenchOptions {
   std::string file;
-  std::vector<std::string> devices{"cpu"};
+  // empty: those that the artifact names
+  std::vector<std::string> devices;
   std::vector<std::string> inputs;
   // 0: until enough_ns
   std::size_t repeat = 0;
@@ -148,22 +150,24 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
 
 Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  BenchReport report{.file = options.file, .devices = options.devices, .capture = options.capture};
+  BenchReport report{.file = options.file, .capture = options.capture};
   report.threads = runtime.threads();
   report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
-  GANTRY_TRY(const Module model, runtime.load(options.file));
+  GANTRY_TRY(const Module model, load_model(runtime, options.file));
   report.load_ns = load.nanoseconds();
   std::error_code ignored;
   report.file_bytes = std::filesystem::file_size(options.file, ignored);
 
+  GANTRY_TRY(report.devices,
+             choose_devices(runtime, model, {.names = options.devices, .quiet = globals.quiet}));
   GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   const Stopwatch create;
   GANTRY_TRY(Executor executor,
-             make_executor(runtime, model, options.devices, factory, options.capture));
+             make_executor(runtime, model, report.devices, factory, options.capture));
   report.create_ns = create.nanoseconds();
-  GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
+  GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   GANTRY_TRY(const std::vector<ModelInput> inputs,
              options.inputs.empty() ? zero_inputs(runtime, executor)
                                     : read_inputs(runtime, executor, options.inputs, false));
@@ -203,7 +207,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(not_empty());
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
-                 "device to run on: cpu, opencl:1, ...; may be repeated");
+                 "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
+                 "repeated");
   add_repeatable(*command, "--input", "NAME=FILE", options->inputs,
                  "file for an input of the graph, default: zeros for all; may be repeated",
                  accepted_by(parse_named_file));

@@ -6,6 +6,7 @@
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
@@ -18,6 +19,7 @@ namespace gantry::cli {
 namespace {
 
 struct Finished {
+  std::vector<std::string> devices;
   RunOutcome outcome;
   double load_ns = 0;
   std::vector<std::string> plugins;
@@ -67,7 +69,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
   const auto& result = done.outcome.result;
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(options.file));
-    json.field("devices", options.devices);
+    json.field("devices", done.devices);
     json.field("function", text_or_null(options.function));
     json.field("capture", options.capture);
     write_objects("outputs", done.outcome.arrays, json, write_type);
@@ -127,15 +129,21 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   Finished done;
   const Stopwatch load;
   GANTRY_TRY(const Module model,
-             runtime.load(options.file, {.allow_missing = options.allow_missing}));
+             load_model(runtime, options.file, {.allow_missing = options.allow_missing}));
   done.load_ns = load.nanoseconds();
   done.missing = model.missing();
   for (const std::string& reason : done.missing) {
     if (!globals.quiet) warn(reason);
   }
+  RunOptions chosen = options;
+  GANTRY_TRY(chosen.devices, choose_devices(runtime, model,
+                                            {.names = options.devices,
+                                             .quiet = globals.quiet,
+                                             .allow_missing = options.allow_missing}));
+  done.devices = chosen.devices;
 
-  auto outcome = options.function.empty() ? run_graph(runtime, model, options, globals.quiet)
-                                          : run_function(runtime, model, options, globals.quiet);
+  auto outcome = options.function.empty() ? run_graph(runtime, model, chosen, globals.quiet)
+                                          : run_function(runtime, model, chosen, globals.quiet);
   if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
@@ -167,7 +175,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
   command->add_option("FILE", options->file, "the artifact")->required()->check(not_empty());
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
-                 "device to run on: cpu, opencl:1, ...; may be repeated");
+                 "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
+                 "repeated");
   CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
                                    "call this function instead of running the graph");
   add_repeatable(*command, "--arg", "SPEC", options->args,

@@ -14,7 +14,8 @@ namespace gantry::cli {
 
 struct RunOptions {
   std::string file;
-  std::vector<std::string> devices{"cpu"};
+  // empty: those that the artifact names
+  std::vector<std::string> devices;
   // NAME=FILE
   std::vector<std::string> inputs;
   bool each = false;

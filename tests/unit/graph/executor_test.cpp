@@ -291,7 +291,7 @@ TEST_F(TwoDevices, AreMatchedByTheRuntimesDeviceType) {
   EXPECT_EQ(made.error().code, Code::invalid);
   EXPECT_EQ(made.error().reason, "DEVICE");
   EXPECT_EQ(made.error().message,
-            "graph requires a device of type 4 for entry 0, devices given are 1:0");
+            "graph requires a device \"opencl\" for entry 0, devices given are cpu:0");
 }
 
 // Functions of NNVM's element-wise fusions require rank 1; the executor's tensors keep their shape.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inputs and outputs of a model, read from the graph in its payload.
+#pragma once
+
+#include "core/format/entry.hpp"
+
+#include <gantry/tensor.h>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+struct SignatureTensor {
+  std::string name;
+  gantry_dtype dtype{};
+  std::vector<std::int64_t> shape;
+  // device type in the artifact's numbering; -1: the graph names none
+  std::int64_t device_number = -1;
+};
+
+struct ModelSignature {
+  // without parameters
+  std::vector<SignatureTensor> inputs;
+  std::vector<SignatureTensor> outputs;
+  // of all tensors, ascending, each once
+  std::vector<std::int64_t> device_numbers;
+};
+
+// Reads the signature of a graph factory.
+//
+// returns  nullopt if the module is not a graph factory; malformed, unsupported: its graph
+// costs    parses the graph
+Result<std::optional<ModelSignature>> read_signature(const Entry& entry);
+
+}  // namespace gantry

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/model_devices.hpp"
+
+#include "tools/gantry/common/exit_status.hpp"
+
+#include "core/base/near_name.hpp"
+#include "core/format/model_signature.hpp"
+#include "core/module/module.hpp"
+#include "core/native/device_numbers.hpp"
+#include "core/runtime/installed_plugins.hpp"
+#include "core/tensor/device_set.hpp"
+
+#include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+
+namespace gantry::cli {
+namespace {
+
+constexpr std::string_view cpu = "cpu";
+
+struct NamedDevices {
+  // kinds, the CPU last: "opencl", "cpu"
+  std::vector<std::string> kinds;
+  // named by a graph, which runs on no other device
+  bool required = false;
+
+  void add(std::string_view kind) {
+    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.emplace_back(kind);
+  }
+};
+
+// The kind of device that runs modules of this type key; empty if there is none.
+std::string_view kind_for_key(std::string_view key, const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.manifest) continue;
+    const Manifest& manifest = *candidate.manifest;
+    const bool serves = std::ranges::any_of(manifest.keys, [&](const ManifestKey& each) {
+      return each.key == key || std::ranges::find(each.aliases, key) != each.aliases.end();
+    });
+    if (serves && manifest.devices.size() == 1) return manifest.devices.front().name;
+  }
+  return dlpack_number(key) != 0 ? key : std::string_view();
+}
+
+NamedDevices devices_named_by(const Artifact& artifact, const Runtime& runtime) {
+  NamedDevices named;
+  for (const Entry& entry : artifact.container.entries) {
+    const auto signature = read_signature(entry);
+    // An invalid graph is reported when an executor is created.
+    if (!signature.ok() || !*signature) continue;
+    for (const std::int64_t number : (*signature)->device_numbers) {
+      const auto moved = std::ranges::find(artifact.device_numbers, number,
+                                           [](const auto& pair) { return pair.first; });
+      const auto type = moved == artifact.device_numbers.end() ? number : moved->second;
+      const std::string_view kind = dlpack_name(static_cast<std::int32_t>(type));
+      if (!kind.empty()) named.add(kind);
+    }
+  }
+  named.required = !named.kinds.empty();
+  if (!named.required) {
+    const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
+    for (const Entry& entry : artifact.container.entries) {
+      const std::string_view kind = kind_for_key(entry.type_key, candidates);
+      if (!kind.empty()) named.add(kind);
+    }
+  }
+  // Graphs of several devices start on an accelerator and use the CPU where they name it.
+  if (const auto at = std::ranges::find(named.kinds, cpu); at != named.kinds.end()) {
+    std::rotate(at, at + 1, named.kinds.end());
+  }
+  if (named.kinds.empty()) named.add(cpu);
+  return named;
+}
+
+// "this host has: cpu, opencl:0". Opens all plugins.
+std::string host_text(Runtime& runtime) {
+  std::vector<std::string> problems;
+  return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
+           return device.name == cpu ? device.name : concat(device.name, ":", device.index);
+         });
+}
+
+Error lacking(Runtime& runtime, const Artifact& artifact, const NamedDevices& named, Error cause) {
+  return fail(cause.code, quoted(artifact.name), " is made for ", join(named.kinds), "; ",
+              host_text(runtime))
+      .with_reason(cause.reason)
+      .at(cause.message);
+}
+
+// Explains that a device of --device does not exist.
+Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
+  const auto parsed = parse_device_name(name);
+  if (!parsed.ok()) return cause;
+  const std::string kind(parsed->kind);
+  std::vector<std::string> problems;
+  std::vector<DeviceInfo> found = runtime.devices(problems);
+  // The kind exists: the cause states how many devices it has.
+  if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
+  std::vector<std::string_view> names;
+  for (const DeviceInfo& device : found) names.push_back(device.name);
+  const std::string near = did_you_mean(kind, names);
+  Error error =
+      fail(cause.code, "device ", quoted(name), " is not there", near, "; ", host_text(runtime))
+          .with_reason(cause.reason);
+  // The plugins for a kind that exists on other hosts.
+  return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
+}
+
+// Checks that the devices of --device exist and include those that the graph names.
+Status check_given(Runtime& runtime, const Artifact& artifact, const NamedDevices& named,
+                   const std::vector<std::string>& given) {
+  std::vector<std::int32_t> types;
+  for (const std::string& name : given) {
+    const auto id = runtime.device(name);
+    if (!id.ok()) return unknown_device(runtime, name, id.error());
+    types.push_back(id->type);
+  }
+  for (const std::string& kind : named.kinds) {
+    const std::int32_t type = dlpack_number(kind);
+    if (!named.required || std::ranges::find(types, type) != types.end()) continue;
+    return invalid(quoted(artifact.name), " is made for ", join(named.kinds), ", --device names ",
+                   join(given), "; ", host_text(runtime));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadOptions& options) {
+  auto model = runtime.load(path, options);
+  if (model.ok() || model.error().code != Code::unavailable) return model;
+  const auto artifact = InstalledPlugins(runtime).read_artifact(path);
+  if (!artifact.ok()) return model;
+  const NamedDevices named = devices_named_by(**artifact, runtime);
+  for (const std::string& kind : named.kinds) {
+    if (!runtime.device(kind).ok()) {
+      return std::move(model).error().at(quoted((*artifact)->name), " is made for ",
+                                         join(named.kinds), "; ", host_text(runtime));
+    }
+  }
+  return model;
+}
+
+Result<std::vector<std::string>> choose_devices(Runtime& runtime, const Module& model,
+                                                const DeviceOptions& options) {
+  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(model.get())->artifact;
+  const NamedDevices named = devices_named_by(artifact, runtime);
+  if (!options.names.empty()) {
+    GANTRY_CHECK(check_given(runtime, artifact, named, options.names));
+    return options.names;
+  }
+  for (const std::string& kind : named.kinds) {
+    const auto id = runtime.device(kind);
+    if (id.ok()) continue;
+    if (options.allow_missing && !named.required) return std::vector<std::string>{std::string(cpu)};
+    return lacking(runtime, artifact, named, id.error());
+  }
+  if (named.kinds.front() != cpu && !options.quiet) {
+    print_error(concat("gantry: runs on ", join(named.kinds), ", for which ", quoted(artifact.name),
+                       " is made\n"));
+  }
+  return named.kinds;
+}
+
+}  // namespace gantry::cli
