@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/arrays/array_file.hpp"
 
+#include "core/base/file_mark.hpp"
+
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -15,7 +17,8 @@ std::optional<ArrayFormat> array_format(std::span<const std::uint8_t> bytes) {
   };
   if (begins_with(npy_magic.data(), npy_magic.size())) return ArrayFormat::npy;
   // A member, or the end record of an archive without members.
-  if (begins_with("PK\3\4", 4) || begins_with("PK\5\6", 4)) return ArrayFormat::npz;
+  const bool archive = begins_with("PK\3\4", 4) || begins_with("PK\5\6", 4);
+  if (archive && !is_pytorch_archive(bytes)) return ArrayFormat::npz;
   if (begins_with(&params_magic, sizeof params_magic)) return ArrayFormat::params;
   return std::nullopt;
 }
@@ -27,7 +30,7 @@ Result<ArrayFile> ArrayFile::parse(std::span<const std::uint8_t> bytes, const Np
     return malformed(
         0, "file begins with ",
         quoted(std::string_view(reinterpret_cast<const char*>(first.data()), first.size())),
-        ", expected a file in the format .npy, .npz or .params");
+        ", expected a file in the format .npy, .npz or .params", file_mark_text(bytes));
   }
   ArrayFile file(*format);
   switch (*format) {

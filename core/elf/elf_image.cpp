@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_image.hpp"
 
+#include "core/base/file_mark.hpp"
+
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
@@ -33,7 +35,8 @@ Status check_identity(std::span<const std::uint8_t> bytes) {
   constexpr std::uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
   if (bytes.size() < sizeof magic ||
       !std::equal(std::begin(magic), std::end(magic), bytes.begin())) {
-    return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes))
+    return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes),
+                     file_mark_text(bytes))
         .with_reason("NOT_ELF");
   }
   if (bytes.size() < header_bytes) {

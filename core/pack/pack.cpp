@@ -212,6 +212,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       container_bytes = container.size();
       report("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
       GANTRY_CHECK(write_container_source(container, directory, job));
+    } else {
+      job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
     }
     report("compiling ", recipe.sources.size(), " sources");
     GANTRY_CHECK(link_library(job));

@@ -17,6 +17,9 @@
 
 namespace gantry {
 
+// Symbol of packed libraries without a container, which have no other mark of a compiler.
+constexpr std::string_view packed_mark = "__gantry_packed";
+
 struct PackOptions {
   // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};

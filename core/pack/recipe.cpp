@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/recipe.hpp"
 
+#include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
@@ -231,6 +232,10 @@ std::span<const YamlField> recipe_fields() { return all_fields; }
 
 Result<Recipe> read_recipe(const fs::path& file) {
   GANTRY_TRY(const auto mapped, MappedFile::open(file));
+  const auto mark = find_file_mark(mapped->bytes());
+  if (mark && mark->what != text_file_words) {
+    return malformed(0, file.native(), " is not a recipe", file_mark_text(mapped->bytes()));
+  }
   const auto* text = reinterpret_cast<const char*>(mapped->bytes().data());
   std::error_code failed;
   fs::path directory = fs::absolute(file, failed).parent_path();

@@ -43,8 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(file->path == text, "a file's path is the argument");
   }
 
-  const auto named = cli::parse_named_file(text);
+  const auto named = cli::parse_input(text);
   if (!named.ok()) return expect_refusal(named.error(), size);
-  expect(named->name + "=" + named->path == text, "a named file is name=path");
+  const std::string name = named->name.empty() ? "" : named->name + "=";
+  expect(text.starts_with(name + named->path), "an input is its name and its path");
   return 0;
 }

@@ -6,12 +6,15 @@
 
 #include "core/arrays/npy.hpp"
 #include "tests/support/array_value.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gantry/dtype_text.hpp>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace gantry::test {
@@ -167,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(BadInput{"Missing", {}, "input \"x\" is not given"},
                       BadInput{"Unknown",
                                {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
-                               "the model has no input \"y\""},
+                               "the model has no input \"y\", did you mean \"x\""},
                       BadInput{"Shape",
                                {"--input", "x=tvm-0.12/digits_mlp.input.npz"},
                                "input \"x\" is float32[360, 1, 64], expected float32[1, 64]"},
@@ -177,15 +180,111 @@ INSTANTIATE_TEST_SUITE_P(
                                "input \"x\" is given twice"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Run, ListsTheMembersOfAnInputFile) {
-  const Outcome run =
-      with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/resnet20.input.npz"});
+// A model of two inputs, and files for them.
+class RunInputs : public ::testing::Test {
+ protected:
+  RunInputs() {
+    write_file(temp_ / "add.c",
+               "int add(void** args, const int* codes, int count) {\n"
+               "  **(float**)args[2] = **(float**)args[0] - 2 * **(float**)args[1];\n"
+               "  return (void)codes, count - 3;\n"
+               "}\n");
+    write_file(temp_ / "add.yaml",
+               "schema: \"1.0\"\n"
+               "sources: [add.c]\n"
+               "graph:\n"
+               "  inputs: {first: \"float32[1]\", second: \"float32[1]\"}\n"
+               "  operators:\n"
+               "    - {function: add, inputs: [first, second], outputs: {out: \"float32[1]\"}}\n"
+               "  outputs: [out]\n");
+    write_npy(temp_ / "10.npy", {1}, {10});
+    write_pair("both.npz", "first", "second");
+    write_pair("other.npz", "first", "secnd");
+    write_pair("x.npz", "x", "z");
+    EXPECT_EQ(run_gantry({"pack", path("add.yaml"), "-o", path("add.so")}).status, 0);
+  }
 
-  EXPECT_EQ(run.status, 1);
-  EXPECT_EQ(
-      run.err,
-      "gantry: input \"x\": \"tvm-0.12/resnet20.input.npz\" has no such member; members: \"data\"\n"
-      "  while running \"tvm-0.12/digits_mlp_c.so\"\n");
+  std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // 3 and 1
+  void write_pair(std::string_view file, std::string_view one, std::string_view two) const {
+    const std::array<std::int64_t, 1> shape{1};
+    const std::array<float, 2> values{3, 1};
+    const auto* data = reinterpret_cast<const std::uint8_t*>(values.data());
+    const std::array<NpzItem, 2> items{NpzItem{one, float32, shape, {data, 4}},
+                                       NpzItem{two, float32, shape, {data + 4, 4}}};
+    EXPECT_TRUE(test::write_npz(temp_ / file, items).ok());
+  }
+  Outcome run(Args inputs) const {
+    Args args{"run", path("add.so")};
+    for (const std::string& input : inputs) args.insert(args.end(), {"--input", input});
+    return with_graph(args);
+  }
+
+  const TempDir temp_;
+};
+
+TEST_F(RunInputs, AreAllMembersOfAFileWithoutAName) {
+  EXPECT_THAT(run({path("both.npz")}).out, StartsWith("output  float32[1]  1\n"));
+}
+
+TEST_F(RunInputs, AreMembersThatAreNamed) {
+  EXPECT_THAT(run({"first=" + path("x.npz:z"), "second=" + path("x.npz:x")}).out,
+              StartsWith("output  float32[1]  -5\n"));
+  EXPECT_THAT(run({"second=" + path("both.npz"), "first=" + path("10.npy")}).out,
+              StartsWith("output  float32[1]  8\n"));
+}
+
+TEST_F(RunInputs, ThatTheFileDoesNotContainAreListed) {
+  EXPECT_THAT(run({"first=" + path("x.npz")}).err,
+              StartsWith("gantry: input \"first\": \"" + path("x.npz") +
+                         "\" has no member \"first\"; members: \"x\", \"z\"\n"));
+  EXPECT_THAT(run({"first=" + path("both.npz:z")}).err,
+              StartsWith("gantry: input \"first\": \"" + path("both.npz") +
+                         "\" has no member \"z\"; members: \"first\", \"second\"\n"));
+}
+
+TEST_F(RunInputs, ThatTheModelDoesNotHaveAreRefusedWithTheNearest) {
+  EXPECT_THAT(run({path("other.npz")}).err,
+              StartsWith("gantry: the model has no input \"secnd\", did you mean \"second\"\n"
+                         "  inputs of the model: first float32[1], second float32[1]\n"));
+}
+
+TEST_F(RunInputs, RequireANameIfTheFileHasNone) {
+  EXPECT_THAT(run({path("10.npy")}).err, StartsWith("gantry: the file \"" + path("10.npy") +
+                                                    "\" names no input, the model has 2\n"));
+}
+
+// The only member of a file needs no name, and the only input needs none either.
+TEST(Run, TakesTheOnlyMemberForTheOnlyInput) {
+  for (const char* input : {"tvm-0.12/digits_mlp.input.npz", "x=tvm-0.12/digits_mlp.input.npz:x"}) {
+    EXPECT_EQ(with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--each", "--input", input}).status,
+              0);
+  }
+  EXPECT_THAT(
+      with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/resnet20.input.npz"})
+          .err,
+      StartsWith("gantry: input \"x\" is float32["));
+}
+
+TEST(RunFunctionOfALibrary, WithoutASymbolOfTvmIsRefusedUnlessForced) {
+  const TempDir temp;
+  write_file(temp / "f.c", "int f(void) { return 0; }\n");
+  write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+  const std::string packed = (temp / "packed.so").string();
+  const std::string plain = (temp / "plain.so").string();
+  ASSERT_EQ(run_gantry({"pack", (temp / "f.yaml").string(), "-o", packed}).status, 0);
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + plain + " " + (temp / "f.c").string()).c_str()),
+            0);
+
+  const Outcome refused = run_gantry({"run", plain, "--function", "f"});
+
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err,
+            "gantry: \"plain.so\" has no symbol of TVM, so its functions probably have other "
+            "arguments; --force calls \"f\" anyway\n");
+  EXPECT_EQ(run_gantry({"run", plain, "--function", "f", "--force"}).status, 0);
+  EXPECT_EQ(run_gantry({"run", packed, "--function", "f"}).status, 0);
+  EXPECT_EQ(run_gantry({"run", plain, "--force"}).status, 2);
 }
 
 TEST(Run, ListsTheFunctionsOfALibraryWithoutAGraph) {

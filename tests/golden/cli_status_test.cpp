@@ -56,9 +56,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "  see: gantry run --help\n"},
         WrongUsage{
             "BadInput",
-            {"run", "x.so", "--input", "x.npy"},
-            "gantry: --input: input \"x.npy\" has an unknown form, expected NAME=FILE.npy or "
-            "NAME=FILE.npz\n  see: gantry run --help\n"},
+            {"run", "x.so", "--input", "x.bin"},
+            "gantry: --input: input \"x.bin\" has an unknown form, expected FILE.npz for all "
+            "inputs, NAME=FILE.npy or NAME=FILE.npz:MEMBER\n  see: gantry run --help\n"},
         WrongUsage{"ToleranceWithoutExpect",
                    {"run", "x.so", "--rtol", "1e-3"},
                    "gantry: --rtol requires --expect\n  see: gantry run --help\n"},
@@ -206,6 +206,38 @@ TEST(FileNames, AreEscapedInErrors) {
   EXPECT_EQ(inspect.status, 1);
   EXPECT_EQ(inspect.err.find('\x1b'), std::string::npos);
 }
+
+struct OtherFile {
+  std::string name;
+  std::vector<std::string> command;
+};
+
+class OtherFileOfCommand : public ::testing::TestWithParam<OtherFile> {};
+
+// "FILE" stands for a file that begins as an ONNX model does.
+TEST_P(OtherFileOfCommand, IsRecognized) {
+  const TempDir temp;
+  write_file(temp / "model.onnx", "\x08\x07\x12\x07pytorch\x1a\x05");
+  std::vector<std::string> args = GetParam().command;
+  for (std::string& arg : args) {
+    if (arg.ends_with("FILE")) arg.replace(arg.size() - 4, 4, (temp / "model.onnx").string());
+  }
+
+  const Outcome outcome = run_gantry(args);
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("an ONNX model"));
+  EXPECT_THAT(outcome.err, HasSubstr("compile it to a shared library"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, OtherFileOfCommand,
+    ::testing::Values(OtherFile{"Inspect", {"inspect", "FILE"}}, OtherFile{"Run", {"run", "FILE"}},
+                      OtherFile{"Expected", {"run", "no-such.so", "--expect", "FILE"}},
+                      OtherFile{"Bench", {"bench", "FILE"}},
+                      OtherFile{"Doctor", {"plugins", "doctor", "--artifact", "FILE"}},
+                      OtherFile{"Pack", {"pack", "FILE", "-o", "/tmp/no-such.so"}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace gantry::test

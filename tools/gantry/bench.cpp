@@ -209,9 +209,10 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
                  "repeated");
-  add_repeatable(*command, "--input", "NAME=FILE", options->inputs,
-                 "file for an input of the graph, default: zeros for all; may be repeated",
-                 accepted_by(parse_named_file));
+  add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
+                 "inputs of the graph: FILE.npz with all of them, NAME=FILE.npy, "
+                 "NAME=FILE.npz:MEMBER; default: zeros; may be repeated",
+                 accepted_by(parse_input));
   command
       ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")

@@ -5,6 +5,8 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/host_array.hpp"
 
+#include "core/base/near_name.hpp"
+
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -68,17 +70,36 @@ std::string describe(std::span<const InputInfo> inputs) {
   });
 }
 
-Result<Tensor> read_member(Runtime& runtime, const NamedFile& file) {
-  GANTRY_TRY(auto members, runtime.read_tensors(file.path));
-  if (members.size() == 1 && members.front().first.empty())
-    return std::move(members.front().second);
+using Members = std::vector<std::pair<std::string, Tensor>>;
+
+// The member of a file for one input: the only one, or the one that `input` or its name selects.
+Result<Tensor> select(Members members, const InputSpec& input) {
+  const std::string& wanted = input.member.empty() ? input.name : input.member;
+  if (members.size() == 1 && input.member.empty()) return std::move(members.front().second);
   for (auto& [name, tensor] : members) {
-    if (name == file.name) return std::move(tensor);
+    if (name == wanted) return std::move(tensor);
   }
   const std::string names =
       join(members, ", ", [](const auto& member) { return quoted(member.first); });
-  return not_found("input ", quoted(file.name), ": ", quoted(file.path),
-                   " has no such member; members: ", names.empty() ? "none" : names);
+  return not_found("input ", quoted(input.name), ": ", quoted(input.path), " has no member ",
+                   quoted(wanted), "; members: ", names.empty() ? "none" : names);
+}
+
+// The arrays of one --input by input name.
+Result<Members> read_arrays(Runtime& runtime, const InputSpec& input,
+                            std::span<const InputInfo> infos) {
+  GANTRY_TRY(Members members, runtime.read_tensors(input.path));
+  if (!input.name.empty()) {
+    GANTRY_TRY(Tensor tensor, select(std::move(members), input));
+    members.clear();
+    members.emplace_back(input.name, std::move(tensor));
+  } else if (members.size() == 1 && infos.size() == 1) {
+    members.front().first = infos.front().name;
+  } else if (members.size() == 1 && members.front().first.empty()) {
+    return invalid("the file ", quoted(input.path), " names no input, the model has ",
+                   infos.size());
+  }
+  return members;
 }
 
 // Compares a file's type with that of the input; an extent of -1 matches any extent.
@@ -99,7 +120,11 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
 Result<const InputInfo*> find(std::span<const InputInfo> infos, const std::string& name) {
   const auto at = std::find_if(infos.begin(), infos.end(),
                                [&](const InputInfo& info) { return info.name == name; });
-  if (at == infos.end()) return invalid("the model has no input ", quoted(name));
+  if (at == infos.end()) {
+    std::vector<std::string_view> names;
+    for (const InputInfo& info : infos) names.push_back(info.name);
+    return invalid("the model has no input ", quoted(name), did_you_mean(name, names));
+  }
   return &*at;
 }
 
@@ -107,13 +132,15 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
                                       std::span<const InputInfo> infos, bool each) {
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
-    GANTRY_TRY(const NamedFile file, parse_named_file(text));
-    GANTRY_TRY(const InputInfo* info, find(infos, file.name));
-    ModelInput& input = inputs[static_cast<std::size_t>(info - infos.data())];
-    if (input.tensor) return invalid("input ", quoted(file.name), " is given twice");
-    GANTRY_TRY(input.tensor, read_member(runtime, file));
-    GANTRY_CHECK(check_type(*info, input.tensor, each));
-    input.name = file.name;
+    GANTRY_TRY(const InputSpec spec, parse_input(text));
+    GANTRY_TRY(Members members, read_arrays(runtime, spec, infos));
+    for (auto& [name, tensor] : members) {
+      GANTRY_TRY(const InputInfo* info, find(infos, name));
+      ModelInput& input = inputs[static_cast<std::size_t>(info - infos.data())];
+      if (input.tensor) return invalid("input ", quoted(name), " is given twice");
+      GANTRY_CHECK(check_type(*info, tensor, each));
+      input = {name, std::move(tensor)};
+    }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].tensor) return invalid("input ", quoted(infos[i].name), " is not given");

@@ -23,7 +23,7 @@ struct ModelInput {
 
 // Reads the files and matches them with the inputs of a model.
 //
-// files    [in]   NAME=FILE
+// files    [in]   see InputSpec in arg_spec.hpp
 // each     [in]   every file has an additional first axis, a list of inputs; all have the same
 //                 length
 // returns  inputs in the model's order; invalid, listing the inputs with their types, if an input

@@ -12,8 +12,13 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/output_file.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/pack/pack.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
+
+#include <algorithm>
 
 namespace gantry::cli {
 namespace {
@@ -90,8 +95,8 @@ struct RunFiles {
   static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
     InputFiles inputs = input_files(globals, {options.file, options.expect});
     for (const std::string& input : options.inputs) {
-      GANTRY_TRY(const NamedFile file, parse_named_file(input));
-      inputs.add(file.path);
+      GANTRY_TRY(const InputSpec spec, parse_input(input));
+      inputs.add(spec.path);
     }
     for (const std::string& arg : options.args) {
       GANTRY_TRY(const ArgSpec spec, parse_arg(arg));
@@ -119,6 +124,23 @@ struct RunFiles {
   bool use_stdout() const { return on_stdout(output) || on_stdout(trace); }
 };
 
+// Checks that TVM's calling convention can be assumed for the functions of a library: it has a
+// symbol of TVM or of `gantry pack`. Errors of reading the file are left to the loader.
+Status check_called_library(const Runtime& runtime, const RunOptions& options) {
+  const auto artifact = InstalledPlugins(runtime).read_artifact(options.file);
+  if (options.function.empty() || options.force || !artifact.ok()) return {};
+  const auto is_mark = [](const ElfSymbol& symbol) {
+    return symbol.name.starts_with("__tvm") || symbol.name.starts_with("__TVM") ||
+           symbol.name.starts_with("TVM") || symbol.name == packed_mark;
+  };
+  if (std::ranges::any_of((*artifact)->elf->symbols(), is_mark)) return {};
+  return unsupported(quoted((*artifact)->name),
+                     " has no symbol of TVM, so its functions probably have other arguments; "
+                     "--force calls ",
+                     quoted(options.function), " anyway")
+      .with_reason("NOT_TVM");
+}
+
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
@@ -126,6 +148,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   if (!options.expect.empty()) {
     GANTRY_TRY(expected, ExpectedArrays::read(runtime, options.expect));
   }
+  GANTRY_CHECK(check_called_library(runtime, options));
   Finished done;
   const Stopwatch load;
   GANTRY_TRY(const Module model,
@@ -179,13 +202,19 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "repeated");
   CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
                                    "call this function instead of running the graph");
+  command
+      ->add_flag("--force", options->force,
+                 "call the function even if the library has no symbol of TVM")
+      ->needs(function);
   add_repeatable(*command, "--arg", "SPEC", options->args,
                  "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
                  "str:text, none; may be repeated",
                  accepted_by(parse_arg))
       ->needs(function);
-  add_repeatable(*command, "--input", "NAME=FILE", options->inputs,
-                 "file for an input of the graph; may be repeated", accepted_by(parse_named_file))
+  add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
+                 "inputs of the graph: FILE.npz with all of them, NAME=FILE.npy, "
+                 "NAME=FILE.npz:MEMBER; may be repeated",
+                 accepted_by(parse_input))
       ->excludes(function);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
       ->excludes(function);

@@ -16,13 +16,15 @@ struct RunOptions {
   std::string file;
   // empty: those that the artifact names
   std::vector<std::string> devices;
-  // NAME=FILE
+  // see InputSpec in arg_spec.hpp
   std::vector<std::string> inputs;
   bool each = false;
   // record a run on the device and replay it
   bool capture = false;
   // empty: run the graph
   std::string function;
+  // call it although the library has no symbol of TVM
+  bool force = false;
   // arguments of the function
   std::vector<std::string> args;
   std::string output;

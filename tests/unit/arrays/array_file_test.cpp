@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/arrays/array_file.hpp"
+#include "core/base/file_mark.hpp"
 
 #include "tests/support/array_value.hpp"
 #include "tests/support/params_file.hpp"
@@ -105,9 +106,14 @@ TEST(ArrayFile, ReadsNamesBeyondAsciiThatNumpyWrote) {
 }
 
 TEST(ArrayFile, IsRejectedWithItsFirstBytesIfTheyMatchNoFormat) {
-  for (const auto& [text, shown] :
-       {std::pair("not an array", "\"not an a\""), std::pair("PK\7\x08", "\"PK\\x07\\x08\""),
-        std::pair("", "\"\"")}) {
+  const std::string model("GGUF\3\0\0\0", 8);
+  for (const auto& [text, shown, mark] :
+       {std::tuple(std::string("PK\7\x08"), "\"PK\\x07\\x08\"", std::string()),
+        std::tuple(std::string("not an array"), "\"not an a\"",
+                   std::string("; this is a text file")),
+        std::tuple(std::string(), "\"\"", std::string()),
+        std::tuple(model, "\"GGUF\\x03\\x00\\x00\\x00\"",
+                   file_mark_text(Bytes(model.begin(), model.end())))}) {
     const std::string_view view = text;
 
     const Result<ArrayFile> file = ArrayFile::parse(Bytes(view.begin(), view.end()));
@@ -117,7 +123,7 @@ TEST(ArrayFile, IsRejectedWithItsFirstBytesIfTheyMatchNoFormat) {
     EXPECT_EQ(file.error().offset, 0u);
     EXPECT_EQ(file.error().message,
               concat("file begins with ", shown,
-                     ", expected a file in the format .npy, .npz or .params"));
+                     ", expected a file in the format .npy, .npz or .params", mark));
   }
 }
 

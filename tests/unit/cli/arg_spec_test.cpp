@@ -89,21 +89,35 @@ TEST(ArgSpec, ReportsTheArgumentWithAnUnknownType) {
   EXPECT_THAT(arg.error().message, ::testing::EndsWith("\n  in argument \"zeros:float33x[2]\""));
 }
 
-TEST(NamedFile, SplitsAtTheFirstEquals) {
-  const auto named = parse_named_file("x=a=b.npy");
+struct InputForm {
+  const char* text;
+  InputSpec spec;
+};
 
-  EXPECT_EQ(named.value().name, "x");
-  EXPECT_EQ(named.value().path, "a=b.npy");
+TEST(InputSpec, HasNameFileAndMember) {
+  for (const InputForm& form :
+       {InputForm{"x=a=b.npy", {"x", "a=b.npy", ""}}, InputForm{"x=a.bin", {"x", "a.bin", ""}},
+        InputForm{"x=a.npz:b", {"x", "a.npz", "b"}},
+        InputForm{"x=a.npz:b:c", {"x", "a.npz", "b:c"}}, InputForm{"x=a.npz:", {"x", "a.npz", ""}},
+        InputForm{"a.npz", {"", "a.npz", ""}}, InputForm{"a.npy", {"", "a.npy", ""}}}) {
+    const auto input = parse_input(form.text);
+
+    ASSERT_TRUE(input.ok()) << form.text;
+    EXPECT_EQ(input->name, form.spec.name) << form.text;
+    EXPECT_EQ(input->path, form.spec.path) << form.text;
+    EXPECT_EQ(input->member, form.spec.member) << form.text;
+  }
 }
 
-TEST(NamedFile, RejectsAnEmptyNameOrFile) {
-  for (const char* text : {"x", "=a.npy", "x="}) {
-    const auto named = parse_named_file(text);
+TEST(InputSpec, RejectsAnEmptyNameOrFileAndOtherFilesWithoutName) {
+  for (const char* text : {"x", "=a.npy", "x=", "a.npz:b", "a.bin"}) {
+    const auto input = parse_input(text);
 
-    ASSERT_FALSE(named.ok()) << text;
-    EXPECT_EQ(named.error().message, concat("input \"", text,
-                                            "\" has an unknown form, expected NAME=FILE.npy or "
-                                            "NAME=FILE.npz"));
+    ASSERT_FALSE(input.ok()) << text;
+    EXPECT_EQ(input.error().message,
+              concat("input \"", text,
+                     "\" has an unknown form, expected FILE.npz for all inputs, NAME=FILE.npy or "
+                     "NAME=FILE.npz:MEMBER"));
   }
 }
 

@@ -87,7 +87,8 @@ TEST(FileKind, OfAnElfFileIsItsTypeInEitherByteOrder) {
 }
 
 TEST(FirstBytesText, DescribesKnownFormatsTextAndBytes) {
-  EXPECT_EQ(first_bytes_text(bytes_of("\x1f\x8b\x08")), "a gzip file");
+  EXPECT_EQ(first_bytes_text(bytes_of("\x1f\x8b\x08")),
+            "a gzip file (unpack it and use the file in it)");
   EXPECT_EQ(first_bytes_text(bytes_of("schema: 1\nid: x\n")),
             "text that begins with \"schema: 1\"");
   EXPECT_EQ(first_bytes_text(bytes_of("\n\n  License\r\n")), "text that begins with \"License\"");

@@ -98,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(
                [](Bytes& b) {
                  b = {'h', 'e', 'l', 'l', 'o'};
                },
-               Code::malformed, 0, "not an ELF file: first bytes are 68 65 6c 6c 6f", "NOT_ELF"},
+               Code::malformed, 0,
+               "not an ELF file: first bytes are 68 65 6c 6c 6f; this is a text file", "NOT_ELF"},
         BadElf{"Nothing", [](Bytes& b) { b.clear(); }, Code::malformed, 0,
                "not an ELF file: first bytes are none", "NOT_ELF"},
         BadElf{"HeaderCut", [](Bytes& b) { b.resize(40); }, Code::malformed, 0,

@@ -156,7 +156,8 @@ TEST_F(ParameterFile, HasNoMembersAsNpy) {
 TEST_F(ParameterFile, IsRecognizedByItsBytes) {
   EXPECT_EQ(find("text", "").error().code, Code::malformed);
   EXPECT_EQ(error_of("text", ""),
-            "file begins with \"not an a\", expected a file in the format .npy, .npz or .params" +
+            "file begins with \"not an a\", expected a file in the format .npy, .npz or .params; "
+            "this is a text file" +
                 below("text"));
 }
 

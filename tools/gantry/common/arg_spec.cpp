@@ -71,13 +71,24 @@ Result<ArgSpec> parse_arg(std::string_view text) {
                  "str:text or none");
 }
 
-Result<NamedFile> parse_named_file(std::string_view text) {
+Result<InputSpec> parse_input(std::string_view text) {
+  constexpr std::string_view member_mark = ".npz:";
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-    return invalid("input ", quoted(text),
-                   " has an unknown form, expected NAME=FILE.npy or NAME=FILE.npz");
+  const bool named = equals != std::string_view::npos;
+  InputSpec input{std::string(named ? text.substr(0, equals) : ""),
+                  std::string(named ? text.substr(equals + 1) : text), ""};
+  const std::size_t mark = input.path.rfind(member_mark);
+  if (named && mark != std::string::npos) {
+    input.member = input.path.substr(mark + member_mark.size());
+    input.path.resize(mark + member_mark.size() - 1);
   }
-  return NamedFile{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+  const bool is_array_file = input.path.ends_with(".npz") || input.path.ends_with(".npy");
+  if (equals == 0 || input.path.empty() || (!named && !is_array_file)) {
+    return invalid("input ", quoted(text),
+                   " has an unknown form, expected FILE.npz for all inputs, NAME=FILE.npy or "
+                   "NAME=FILE.npz:MEMBER");
+  }
+  return input;
 }
 
 }  // namespace gantry::cli

@@ -32,11 +32,17 @@ using ArgSpec = std::variant<NoneArg, std::int64_t, double, std::string, FileArg
 // returns  invalid, with the wrong part; for an unknown form, with a list of all forms
 Result<ArgSpec> parse_arg(std::string_view text);
 
-// NAME=FILE, the value of --input.
-struct NamedFile {
+// The value of --input, one or all inputs of a model.
+//
+//     NAME=FILE   NAME=FILE.npz:MEMBER   FILE.npz   FILE.npy
+struct InputSpec {
+  // empty: the members of the file are the names
   std::string name;
   std::string path;
+  // empty: the only member, or the one of the input's name
+  std::string member;
 };
-Result<NamedFile> parse_named_file(std::string_view text);
+// returns  invalid, with a list of all forms
+Result<InputSpec> parse_input(std::string_view text);
 
 }  // namespace gantry::cli

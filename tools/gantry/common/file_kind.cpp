@@ -4,6 +4,7 @@
 #include "tools/gantry/common/archive_members.hpp"
 
 #include "core/arrays/array_file.hpp"
+#include "core/base/file_mark.hpp"
 #include "core/base/text.hpp"
 #include "core/elf/elf_types.hpp"
 #include "core/format/container.hpp"
@@ -34,26 +35,6 @@ constexpr KindName kind_names[] = {
     {FileKind::npz, "npz", "an archive of numpy arrays"},
     {FileKind::container, "container", "a bare container"},
     {FileKind::unknown, "unknown", "of unknown kind"},
-};
-
-struct Magic {
-  std::string_view bytes;
-  std::string_view words;
-};
-constexpr Magic other_files[] = {
-    {std::string_view("\x1f\x8b", 2), "a gzip file"},
-    {std::string_view("BZh", 3), "a bzip2 file"},
-    {std::string_view("\xfd"
-                      "7zXZ",
-                      5),
-     "an xz file"},
-    {std::string_view("\x28\xb5\x2f\xfd", 4), "a zstd file"},
-    {std::string_view("MZ", 2), "a Windows program or library"},
-    {std::string_view("\xcf\xfa\xed\xfe", 4), "a Mach-O file"},
-    {std::string_view("\xca\xfe\xba\xbe", 4), "a Mach-O or Java file"},
-    {std::string_view("\0asm", 4), "a WebAssembly file"},
-    {std::string_view("#!", 2), "a script"},
-    {std::string_view("\x89HDF", 4), "an HDF5 file"},
 };
 
 constexpr std::size_t elf_type_at = 16;
@@ -117,13 +98,12 @@ FileKind kind_of(std::span<const std::uint8_t> bytes) {
 std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t max_text = 64;
   const std::string_view text = as_text(bytes.first(std::min(bytes.size(), max_text)));
-  for (const Magic& magic : other_files) {
-    if (text.starts_with(magic.bytes)) return std::string(magic.words);
+  const auto mark = find_file_mark(bytes);
+  if (mark && mark->what != text_file_words) {
+    return concat(mark->what, mark->advice.empty() ? "" : " (", mark->advice,
+                  mark->advice.empty() ? "" : ")");
   }
-  const auto is_text = [](char c) {
-    return (c >= 0x20 && c <= 0x7e) || c == '\n' || c == '\r' || c == '\t';
-  };
-  if (std::all_of(text.begin(), text.end(), is_text)) {
+  if (mark) {
     const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
     const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
     return concat("text that begins with ", quoted(line));
