@@ -49,7 +49,8 @@ std::vector<std::string> near_names(std::string_view wrong,
   for (const std::string_view name : names) {
     const bool only_case = name.size() == wrong.size() && lower(name) == wrong_lower;
     const std::size_t distance = only_case ? 0 : edit_distance(wrong, name);
-    if (distance <= allowed) near.emplace_back(distance, name);
+    const bool shares = distance < std::max(wrong.size(), name.size());
+    if (distance <= allowed && shares) near.emplace_back(distance, name);
   }
   std::sort(near.begin(), near.end());
   near.erase(std::unique(near.begin(), near.end()), near.end());

@@ -9,6 +9,9 @@
 
 namespace gantry {
 
+// The number of known names that an error lists; `and 7 more` follows them.
+constexpr std::size_t max_listed_names = 16;
+
 // Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`;
 // 256 if one of them is longer than 256 bytes.
 //
@@ -16,7 +19,8 @@ namespace gantry {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Up to three names whose edit distance is at most a third of the length of `wrong` (at least 1, at
-// most 3), nearest first, then bytewise. A name that differs only in case has the distance 0.
+// most 3), nearest first, then bytewise. A name that differs only in case has the distance 0; one
+// that shares no character is omitted.
 std::vector<std::string> near_names(std::string_view wrong,
                                     const std::vector<std::string_view>& names);
 

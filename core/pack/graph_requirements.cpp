@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_requirements.hpp"
 
+#include "core/base/near_name.hpp"
+
 #include <gantry/join.hpp>
 
 #include <set>
@@ -19,12 +21,11 @@ Status check_parameters(const Graph& graph, std::span<const GraphTensor> paramet
   for (const GraphTensor& parameter : parameters) {
     const auto input = graph.input_by_name.find(parameter.name);
     if (input == graph.input_by_name.end()) {
-      const auto name_of = [&](std::uint32_t node) {
-        return std::string_view(graph.nodes[node].name);
-      };
-      return not_found("parameter ", quoted(parameter.name),
-                       " is not an argument of the graph, its arguments are ",
-                       join(graph.inputs, ", ", name_of));
+      std::vector<std::string_view> names;
+      for (const std::uint32_t node : graph.inputs) names.push_back(graph.nodes[node].name);
+      return not_found("parameter ", quoted(parameter.name), " is not an argument of the graph",
+                       did_you_mean(parameter.name, names), ", its arguments are ",
+                       join(names, ", ", std::identity(), max_listed_names));
     }
     const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
     if (!same_type(parameter.type, {entry.dtype, entry.shape})) {

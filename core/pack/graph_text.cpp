@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_text.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/near_name.hpp"
 #include "core/pack/storage_plan.hpp"
 
 #include <gantry/join.hpp>
@@ -137,8 +138,11 @@ class GraphWriter {
   Result<Entry*> find(const std::string& name, std::string_view subject) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &entries_[found->second];
-    return not_found(subject, " names tensor ", quoted(name), ", defined before it are ",
-                     join(by_name_, ", ", [](const auto& entry) { return entry.first; }));
+    std::vector<std::string_view> names;
+    for (const auto& [known, entry] : by_name_) names.push_back(known);
+    return not_found(subject, " names tensor ", quoted(name), did_you_mean(name, names),
+                     ", defined before it are ",
+                     join(names, ", ", std::identity(), max_listed_names));
   }
 
   std::vector<Node> nodes_;
@@ -149,18 +153,31 @@ class GraphWriter {
   std::map<std::string, std::size_t> by_name_;
 };
 
+// Adds the place in the recipe to an error.
+Status located(Status status, const std::string& location) {
+  if (status.ok() || location.empty()) return status;
+  return std::move(status).error().at("for ", location);
+}
+
 }  // namespace
 
 Result<std::string> write_graph_json(const GraphDescription& graph,
                                      std::span<const GraphTensor> parameters) {
-  if (graph.outputs.empty()) return invalid("graph has no outputs, minimum is 1");
+  if (graph.outputs.empty()) {
+    GANTRY_CHECK(located(invalid("graph has no outputs, minimum is 1"), graph.location));
+  }
   GraphWriter writer;
-  for (const GraphTensor& input : graph.inputs) GANTRY_CHECK(writer.add_argument(input));
+  for (const GraphTensor& input : graph.inputs) {
+    GANTRY_CHECK(located(writer.add_argument(input), graph.location));
+  }
   for (const GraphTensor& parameter : parameters) GANTRY_CHECK(writer.add_argument(parameter));
   for (std::size_t step = 0; step < graph.operators.size(); ++step) {
-    GANTRY_CHECK(writer.add_operator(graph.operators[step], step));
+    const GraphOperator& call = graph.operators[step];
+    GANTRY_CHECK(located(writer.add_operator(call, step), call.location));
   }
-  for (const std::string& output : graph.outputs) GANTRY_CHECK(writer.add_output(output));
+  for (const std::string& output : graph.outputs) {
+    GANTRY_CHECK(located(writer.add_output(output), graph.location));
+  }
   return writer.text();
 }
 

@@ -25,6 +25,8 @@ struct GraphOperator {
   std::vector<std::string> inputs;
   // at least one; the name of the first is the name of the node
   std::vector<GraphTensor> outputs;
+  // "digits.yaml:20:7: graph.operators[1]", for messages; may be empty
+  std::string location;
 };
 
 struct GraphDescription {
@@ -33,6 +35,8 @@ struct GraphDescription {
   std::vector<GraphOperator> operators;
   // names of any tensors
   std::vector<std::string> outputs;
+  // of the graph, for messages; may be empty
+  std::string location;
 };
 
 // parameters  [in]  arguments that are packed into the artifact; each becomes a node, used or not

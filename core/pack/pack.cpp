@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/pack.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/base/text.hpp"
@@ -22,7 +23,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ranges>
+#include <string_view>
 
 namespace gantry {
 namespace {
@@ -87,7 +88,12 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
     }
     return std::move(graph).failure();
   }
-  GANTRY_CHECK(check_parameters(*graph, parameters));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Status checked = check_parameters(*graph, std::span(&parameters[i], 1));
+    if (!checked.ok()) {
+      return std::move(checked).error().at("for ", recipe.parameters[i].location);
+    }
+  }
   part.payload.module_name = recipe.module_name;
   part.functions = called_functions(*graph);
   return part;
@@ -145,17 +151,24 @@ Status write_container_source(const Pieces& container, const TempDirectory& dire
 
 // Checks that the library has every function that the graph calls, because the linker does not see
 // these calls.
-Status check_functions(const ElfFile& library, const std::vector<std::string>& functions) {
+Status check_functions(const ElfFile& library, const std::vector<std::string>& functions,
+                       const Recipe& recipe) {
   for (const std::string& function : functions) {
     const ElfSymbol* symbol = library.find(function);
     if (symbol != nullptr && symbol->defined()) continue;
-    const std::string defined =
-        join(library.symbols() | std::views::filter([](const ElfSymbol& other) {
-               return other.defined() && !other.name.starts_with('_');
-             }),
-             ", ", &ElfSymbol::name);
-    return not_found("graph calls function ", quoted(function), ", the host code has ",
-                     defined.empty() ? "none" : defined);
+    std::vector<std::string_view> defined;
+    for (const ElfSymbol& other : library.symbols()) {
+      if (other.defined() && !other.name.starts_with('_')) defined.push_back(other.name);
+    }
+    Error error = not_found(
+        "graph calls function ", quoted(function), did_you_mean(function, defined),
+        ", the host code has ",
+        defined.empty() ? "none" : join(defined, ", ", std::identity(), max_listed_names));
+    const auto* graph = std::get_if<GraphDescription>(&recipe.graph);
+    if (graph == nullptr) return error;
+    const auto call = std::ranges::find(graph->operators, function, &GraphOperator::function);
+    if (call == graph->operators.end() || call->location.empty()) return error;
+    return std::move(error).at("for ", call->location);
   }
   return {};
 }
@@ -179,7 +192,7 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
   for (const DeviceModuleSource& module : recipe.device_modules) {
     if (module.format.empty()) return {};
   }
-  return check_functions(library, graph->functions);
+  return check_functions(library, graph->functions, recipe);
 }
 
 }  // namespace

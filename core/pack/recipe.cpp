@@ -81,8 +81,8 @@ class RecipeReader {
   Result<Recipe> read() {
     GANTRY_TRY(const YamlRecord root, read_record(document_, all_fields));
     if (!root.text("schema").starts_with("1.")) {
-      return unsupported(document_.file, ": schema is ", quoted(root.text("schema")),
-                         ", this version reads 1.x");
+      return unsupported(location_of(*root.find("schema"), "schema"), ": is ",
+                         quoted(root.text("schema")), ", this version reads 1.x");
     }
     Recipe recipe;
     recipe.directory = directory_;
@@ -131,11 +131,13 @@ class RecipeReader {
     }
     if (!written) return GraphSource(directory_ / graph.text("file"));
     GraphDescription description;
+    description.location = location_of(*root.find("graph"), "graph");
     GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
     for (const YamlRecord& step : graph.records("operators")) {
       GANTRY_TRY(std::vector<GraphTensor> outputs, tensors(step, "outputs"));
       description.operators.push_back(
-          {step.text("function"), step.texts("inputs"), std::move(outputs)});
+          {step.text("function"), step.texts("inputs"), std::move(outputs),
+           location_of(*step.find("function"), step.path_of("function"))});
     }
     description.outputs = graph.texts("outputs");
     return GraphSource(std::move(description));
@@ -213,7 +215,13 @@ class RecipeReader {
   }
 
   std::string location(const YamlEntry& entry, const std::string& path) const {
-    return concat(document_.file, ":", entry.location.line, ":", entry.location.column, ": ", path);
+    return location_text(entry.location, path);
+  }
+  std::string location_of(const YamlValue& value, const std::string& path) const {
+    return location_text(value.location, path);
+  }
+  std::string location_text(const YamlLocation& at, const std::string& path) const {
+    return concat(document_.file, ":", at.line, ":", at.column, ": ", path);
   }
 
   const YamlDocument& document_;

@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 namespace gantry::test {
 namespace {
 
@@ -125,7 +127,7 @@ TEST(Log, RejectsUnknownLevels) {
 TEST(Help, OfEveryCommandListsTheGlobalOptions) {
   for (const Args& command : {Args{}, Args{"inspect"}, Args{"run"}, Args{"bench"}, Args{"plugins"},
                               Args{"plugins", "list"}, Args{"plugins", "doctor"}, Args{"devices"},
-                              Args{"pack"}, Args{"version"}}) {
+                              Args{"pack"}, Args{"version"}, Args{"help"}}) {
     Args args = command;
     args.push_back("--help");
 
@@ -136,6 +138,65 @@ TEST(Help, OfEveryCommandListsTheGlobalOptions) {
       EXPECT_THAT(help, HasSubstr(std::string("  ") + option)) << help;
     }
   }
+}
+
+TEST(Help, IsAlsoACommand) {
+  const auto same = [](const Args& help, const Args& option) {
+    const Outcome outcome = run_gantry(help);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.out, run_gantry(option).out);
+  };
+
+  same({"help"}, {"--help"});
+  same({"help", "run"}, {"run", "--help"});
+  same({"help", "plugins", "doctor"}, {"plugins", "doctor", "--help"});
+  same({"-V"}, {"version"});
+}
+
+TEST(Help, OfAnUnknownCommandNamesTheNearest) {
+  const Outcome near = run_gantry({"help", "rnu"});
+  const Outcome below = run_gantry({"help", "plugins", "remove"});
+
+  EXPECT_EQ(near.status, 2);
+  EXPECT_EQ(near.err,
+            "gantry: unknown command \"rnu\", did you mean \"run\"\n  see: gantry help --help\n");
+  EXPECT_EQ(below.err,
+            "gantry: unknown command \"remove\"; commands: list, doctor\n"
+            "  see: gantry help --help\n");
+}
+
+TEST(Plugins, ThatNameNoManifestAreReported) {
+  const TempDir temp;
+  const Args inspect{"inspect", model, "--plugins", temp.path().string(), "--plugins", "no/such"};
+  Args quiet = inspect;
+  quiet.push_back("-q");
+
+  const Outcome outcome = run_gantry(inspect);
+
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("gantry: warning: --plugins " + temp.path().string() +
+                                     ": the directory has no manifest of a plugin\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("no/such: no such directory\n"));
+  EXPECT_THAT(run_gantry(quiet).err, IsEmpty());
+  EXPECT_THAT(run_gantry(with_graph({"inspect", model})).err, IsEmpty());
+}
+
+TEST(InspectOption, WithoutEffectOnTheFileIsRefused) {
+  const TempDir temp;
+  for (const Args& option : {Args{"--tree", "text"}, Args{"--extract", (temp / "out").string()}}) {
+    Args args{"inspect", "tvm-0.12/resnet20.input.npz"};
+    args.insert(args.end(), option.begin(), option.end());
+
+    const Outcome outcome = run_gantry(args);
+
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_EQ(outcome.err,
+              "gantry: \"tvm-0.12/resnet20.input.npz\" is an archive of numpy arrays without "
+              "modules, so that " +
+                  option.front() + " has no effect\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(temp / "out"));
 }
 
 TEST(Colour, IsUsedOnTerminalsOnly) {

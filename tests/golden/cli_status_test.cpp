@@ -36,7 +36,10 @@ TEST_P(Usage, IsRejectedWithStatus2) {
 INSTANTIATE_TEST_SUITE_P(
     Wrong, Usage,
     ::testing::Values(
-        WrongUsage{"NoArguments", {}, "gantry: A subcommand is required\n  see: gantry --help\n"},
+        WrongUsage{"NoArguments",
+                   {},
+                   "gantry: a command is required; commands: inspect, run, bench, plugins, "
+                   "devices, pack, version, help\n  see: gantry --help\n"},
         WrongUsage{
             "NoFile", {"inspect"}, "gantry: FILE is required\n  see: gantry inspect --help\n"},
         WrongUsage{"UnknownOption",
@@ -67,9 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "gantry: unknown command \"isnpect\", did you mean \"inspect\"\n"
                    "  see: gantry --help\n"},
         WrongUsage{"UnknownCommand",
-                   {"help"},
-                   "gantry: unknown command \"help\"; commands: inspect, run, bench, plugins, "
-                   "devices, pack, version\n  see: gantry --help\n"},
+                   {"explain"},
+                   "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
+                   "devices, pack, version, help\n  see: gantry --help\n"},
         WrongUsage{"UnknownCommandOfPlugins",
                    {"plugins", "explain"},
                    "gantry: unknown command \"explain\"; commands: list, doctor\n"
@@ -112,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "  see: gantry run --help\n"},
         WrongUsage{"PluginsAlone",
                    {"plugins"},
-                   "gantry: A subcommand is required\n  see: gantry plugins --help\n"},
+                   "gantry: a command is required; commands: list, doctor\n  see: gantry plugins "
+                   "--help\n"},
         WrongUsage{"TreeAndJson",
                    {"inspect", "--tree", "dot", "--json", "x.so"},
                    "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),

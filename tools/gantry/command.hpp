@@ -53,6 +53,13 @@ void add_doctor(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
+// Adds `help`, after all other commands.
+void add_help(CLI::App& app, Invocation& invocation);
+
+// The full name of a command: "gantry plugins list".
+std::string words_to(const CLI::App& innermost);
+// `unknown command "rnu", did you mean "run"`, or with a list of the commands.
+std::string unknown_command_text(const CLI::App& parent, const std::string& word);
 
 // The output of `gantry version`, without the final line break.
 std::string version_text();

@@ -44,6 +44,11 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
                            [&](std::string_view key) { return plugins.serving(key); },
                            globals.quiet};
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
+  if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {
+    return invalid(quoted(options.file), " is ", words_for(report.kind),
+                   " without modules, so that ", options.tree.empty() ? "--extract" : "--tree",
+                   " has no effect");
+  }
   if (!options.extract.empty()) {
     const bool extract_only = !options.json && options.tree.empty();
     const InputFiles inputs = input_files(globals, {options.file});

@@ -64,7 +64,7 @@ void add_globals(CLI::App& app, Globals& globals) {
          "same as --log info; twice: --log debug")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", globals.quiet, "no warnings and no progress on stderr, only errors");
-  app.set_version_flag("--version", version_text, "same as gantry version");
+  app.set_version_flag("-V,--version", version_text, "same as gantry version");
 }
 
 constexpr struct {
@@ -73,39 +73,36 @@ constexpr struct {
 } kCommands[] = {
     {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
     {"plugins", add_plugins}, {"devices", add_devices}, {"pack", add_pack},
-    {"version", add_version},
+    {"version", add_version}, {"help", add_help},
 };
 
-// Adds the command that the first word names, or all commands if it names none. Adding the options
-// of all commands takes as long as the rest of `gantry version`.
+// Adds the command that the first word names, or all commands if it names none or `help`. Adding the
+// options of all commands takes as long as the rest of `gantry version`.
 void add_commands(CLI::App& app, Invocation& invocation, std::string_view first_word) {
-  const auto* const named = std::find_if(std::begin(kCommands), std::end(kCommands),
-                                         [&](const auto& c) { return c.name == first_word; });
-  if (named != std::end(kCommands)) return named->add(app, invocation);
+  for (const auto& command : kCommands) {
+    if (command.name == first_word && first_word != "help") return command.add(app, invocation);
+  }
   for (const auto& command : kCommands) command.add(app, invocation);
 }
 
-// The full name of a command, for example "gantry plugins list".
-std::string words_to(const CLI::App& innermost) {
-  const CLI::App* parent = innermost.get_parent();
-  return parent == nullptr ? innermost.get_name() : words_to(*parent) + " " + innermost.get_name();
-}
-
-// Describes the word in place of a missing command; nothing if no command is missing. Words that no
-// command accepts remain at the root.
-std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
-  const bool missing = innermost.get_require_subcommand_min() != 0;
-  const std::vector<std::string> words = root.remaining();
-  if (!missing || words.empty()) return std::nullopt;
-  const std::string& word = words.front();
-  if (word.starts_with("-")) return concat("unknown option ", quoted(word));
+std::vector<std::string_view> commands_of(const CLI::App& parent) {
   std::vector<std::string_view> names;
-  for (const CLI::App* command : innermost.get_subcommands({})) {
+  for (const CLI::App* command : parent.get_subcommands({})) {
     names.push_back(command->get_name());
   }
-  const std::string near = did_you_mean(word, names);
-  return concat("unknown command ", quoted(word),
-                near.empty() ? "; commands: " + join(names) : near);
+  return names;
+}
+
+// Describes a missing command and the word in its place; nothing if no command is missing. Words
+// that no command accepts remain at the root.
+std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
+  const bool missing = innermost.get_require_subcommand_min() != 0;
+  if (!missing) return std::nullopt;
+  const std::vector<std::string> words = root.remaining();
+  if (words.empty()) return "a command is required; commands: " + join(commands_of(innermost));
+  const std::string& word = words.front();
+  if (word.starts_with("-")) return concat("unknown option ", quoted(word));
+  return unknown_command_text(innermost, word);
 }
 
 // Reports why parsing ended early. --help and --version are such errors, with exit code 0.
@@ -148,6 +145,19 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::string words_to(const CLI::App& innermost) {
+  const CLI::App* parent = innermost.get_parent();
+  return parent == nullptr ? innermost.get_name() : words_to(*parent) + " " + innermost.get_name();
+}
+
+std::string unknown_command_text(const CLI::App& parent, const std::string& word) {
+  const std::vector<std::string_view> names = commands_of(parent);
+  const std::string near = did_you_mean(word, names);
+  return concat("unknown command ", quoted(word),
+                near.empty() ? "; commands: " + join(names) : near);
+}
+
 }  // namespace gantry::cli
 
 // The kernel sends SIGBUS on access to a page of a mapped file that was truncated.

@@ -6,7 +6,6 @@
 #include "core/base/near_name.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/module/module.hpp"
-#include "core/native/device_numbers.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/tensor/device_set.hpp"
 

@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/session.hpp"
 
+#include "tools/gantry/common/exit_status.hpp"
+
 #include "core/runtime/config.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace gantry::cli {
+
+namespace {
+
+void warn_of_empty_directories(const std::vector<std::string>& directories,
+                               const PluginSet& plugins) {
+  for (const std::string& directory : directories) {
+    const std::string name = concat("--plugins ", directory);
+    const std::vector<SearchLocation>& all = plugins.found().locations;
+    const auto location = std::ranges::find(all, name, &SearchLocation::name);
+    std::error_code ignored;
+    if (!std::filesystem::exists(directory, ignored)) {
+      warn(concat(name, ": no such directory"));
+    } else if (location != all.end() && location->files.empty()) {
+      warn(concat(name, ": the directory has no manifest of a plugin"));
+    }
+  }
+}
+
+}  // namespace
 
 Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   RuntimeOptions options;
@@ -15,7 +39,9 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   options.log_level = globals.quiet ? "error" : globals.log;
   options.trace = trace;
   GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));
-  InstalledPlugins(runtime).warn_of_unknown_names();
+  InstalledPlugins plugins(runtime);
+  plugins.warn_of_unknown_names();
+  if (!globals.quiet) warn_of_empty_directories(globals.plugins, plugins.set());
   return runtime;
 }
 

@@ -27,6 +27,7 @@ TEST(NearNames, ReturnsAtMostThreeNearestFirst) {
   EXPECT_THAT(near_names("abcd", {"abcx", "abcy", "abc", "abcz", "xyz"}),
               ElementsAre("abc", "abcx", "abcy"));
   EXPECT_THAT(near_names("zzz", {"priority"}), IsEmpty());
+  EXPECT_THAT(near_names("y", {"x", "xy"}), ElementsAre("xy"));
 }
 
 TEST(NearNames, IgnoresCase) {

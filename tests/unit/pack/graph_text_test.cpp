@@ -117,6 +117,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "graph has no outputs, minimum is 1"},
         Refused{"UnknownOutput", [](GraphDescription& g) { g.outputs = {"z"}; }, Code::not_found,
                 "outputs names tensor \"z\", defined before it are a, b, c, d, w, x"},
+        Refused{"OutputWithANearName",
+                [](GraphDescription& g) {
+                  g.operators[2].outputs[0].name = "probabilities";
+                  g.outputs = {"probabilites"};
+                  g.location = "r.yaml:3:1: graph";
+                },
+                Code::not_found,
+                "outputs names tensor \"probabilites\", did you mean \"probabilities\", defined "
+                "before it are a, b, c, probabilities, w, x\n  for r.yaml:3:1: graph"},
+        Refused{"InputOfAnOperator",
+                [](GraphDescription& g) {
+                  g.operators[2].inputs[0] = "q";
+                  g.operators[2].location = "r.yaml:9:7: graph.operators[2].function";
+                },
+                Code::not_found,
+                "operator 2 names tensor \"q\", defined before it are a, b, c, w, x\n"
+                "  for r.yaml:9:7: graph.operators[2].function"},
         Refused{"UsedBeforeMade", [](GraphDescription& g) { g.operators[0].inputs[0] = "d"; },
                 Code::not_found, "operator 0 names tensor \"d\", defined before it are w, x"},
         Refused{"DefinedTwice", [](GraphDescription& g) { g.operators[2].outputs[0].name = "x"; },

@@ -86,7 +86,9 @@ TEST_F(PackDevices, DefineFunctionsOfTheGraphOnlyInUnknownPayloads) {
 
   ASSERT_FALSE(kernels.ok());
   EXPECT_EQ(kernels.error().code, Code::not_found);
-  EXPECT_EQ(kernels.error().message, "graph calls function \"thrice\", the host code has twice");
+  EXPECT_EQ(kernels.error().message,
+            "graph calls function \"thrice\", did you mean \"twice\", the host code has twice\n"
+            "  for r.yaml:6:18: graph.operators[0].function");
   EXPECT_TRUE(ready.ok()) << ready.error().message;
 }
 

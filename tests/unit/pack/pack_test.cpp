@@ -214,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "function: thrice",
                 {},
                 Code::not_found,
-                "graph calls function \"thrice\", the host code has twice"},
+                "graph calls function \"thrice\", did you mean \"twice\", the host code has "
+                "twice\n  for r.yaml:6:18: graph.operators[0].function"},
         Failure{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
         Failure{"MissingMember",
                 "member: w",
@@ -272,7 +273,9 @@ TEST_F(Pack, RejectsAParameterOfAnotherTypeThanTheGraph) {
 
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::invalid);
-  EXPECT_EQ(packed.error().message, "parameter \"w\" is float32[3], the graph requires float32[4]");
+  EXPECT_EQ(packed.error().message,
+            "parameter \"w\" is float32[3], the graph requires float32[4]\n"
+            "  for r.yaml:3:14: parameters.w");
   EXPECT_TRUE(files_out().empty());
 }
 

@@ -210,7 +210,7 @@ TEST(Recipe, RejectsANewerSchema) {
 
   ASSERT_FALSE(recipe.ok());
   EXPECT_EQ(recipe.error().code, Code::unsupported);
-  EXPECT_EQ(recipe.error().message, "r.yaml: schema is \"2.0\", this version reads 1.x");
+  EXPECT_EQ(recipe.error().message, "r.yaml:1:9: schema: is \"2.0\", this version reads 1.x");
 }
 
 TEST(RecipeSchema, EqualsTheReadersFields) {
