@@ -29,6 +29,10 @@ Result<std::set<std::string_view>> read_names(ByteReader& in) {
 
 }  // namespace
 
+std::string output_name(std::size_t index, std::size_t count) {
+  return count == 1 ? "output" : concat("output", index);
+}
+
 Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
   if (entry.type_key != "GraphExecutorFactory" && entry.type_key != "GraphRuntimeFactory") {
     return std::optional<ModelSignature>();
@@ -44,8 +48,9 @@ Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
     if (parameters.contains(name)) continue;
     signature.inputs.push_back(tensor_of(name, graph.entries[graph.input_entry(i)]));
   }
-  for (const GraphOutput& head : graph.heads) {
-    signature.outputs.push_back(tensor_of(graph.nodes[head.node].name, graph.entries[head.entry]));
+  for (std::size_t i = 0; i < graph.heads.size(); ++i) {
+    signature.outputs.push_back(
+        tensor_of(output_name(i, graph.heads.size()), graph.entries[graph.heads[i].entry]));
   }
   std::set<std::int64_t> numbers;
   for (const GraphEntry& each : graph.entries) {

@@ -26,10 +26,14 @@ struct SignatureTensor {
 struct ModelSignature {
   // without parameters
   std::vector<SignatureTensor> inputs;
+  // named by output_name(), because compilers store no names of outputs
   std::vector<SignatureTensor> outputs;
   // of all tensors, ascending, each once
   std::vector<std::int64_t> device_numbers;
 };
+
+// "output", or "output0", "output1" and so on if there are several.
+std::string output_name(std::size_t index, std::size_t count);
 
 // Reads the signature of a graph factory.
 //

@@ -47,7 +47,8 @@ void inspect_whole(std::span<const std::uint8_t> bytes) {
   const std::string path = file.path();
   const cli::InspectOptions options{.layouts = &layouts,
                                     .served_by = [](std::string_view) { return std::nullopt; },
-                                    .quiet = true};
+                                    .quiet = true,
+                                    .verbose = true};
   const auto report = cli::inspect_file(path, options);
   if (!report.ok()) {
     expect(!has_control(cli::escaped_lines(report.error().message)),

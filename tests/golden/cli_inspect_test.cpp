@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 namespace gantry::test {
 namespace {
@@ -55,6 +56,11 @@ TEST_P(Inspect, PrintsTheExpectedText) {
   EXPECT_EQ(inspect.status, 0);
   EXPECT_THAT(inspect.err, IsEmpty());
   EXPECT_EQ(inspect.out, expected(GetParam() + ".inspect.txt"));
+}
+
+TEST_P(Inspect, PrintsAtMost100Columns) {
+  std::istringstream lines(run_gantry({"inspect", GetParam()}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST_P(Inspect, PrintsTheExpectedJson) {
@@ -134,7 +140,7 @@ TEST(Inspect, ReadsABareContainer) {
   const auto file = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
   write_file(temp / "bare", std::span(file).subspan(0x634c, 42495));
 
-  const Outcome inspect = run_gantry({"inspect", (temp / "bare").string()});
+  const Outcome inspect = run_gantry({"inspect", "-v", (temp / "bare").string()});
 
   EXPECT_EQ(inspect.status, 0) << inspect.err;
   EXPECT_THAT(inspect.out, HasSubstr("format      container, 41.5 KiB\n"));
@@ -214,6 +220,43 @@ TEST(Inspect, ReadsALibraryForAnotherMachine) {
   EXPECT_EQ(inspect.status, 0) << inspect.err;
   EXPECT_THAT(inspect.out, HasSubstr("  machine     aarch64\n"));
   EXPECT_THAT(inspect.out, HasSubstr("modules (3)\n"));
+}
+
+TEST(InspectSignature, IsTheBeginningOfTheText) {
+  EXPECT_THAT(run_gantry({"inspect", "tvm-0.12/digits_mlp_vulkan.so"}).out,
+              ::testing::StartsWith("tvm-0.12/digits_mlp_vulkan.so\n"
+                                    "  input       x  float32[1, 64]  vulkan\n"
+                                    "  output      output  float32[1, 10]  vulkan\n"
+                                    "  format      shared-library, "));
+}
+
+// A packed library has a filler before each parameter.
+TEST(InspectVerbose, AddsDigestsAndFillers) {
+  const TempDir temp;
+  const std::string recipe = (temp / "f.yaml").string(), library = (temp / "f.so").string();
+  write_file(temp / "f.c", "int f(void) { return 0; }\n");
+  write_file(temp / "w.npy", std::string("\x93NUMPY\x01\0\x3e\0", 10) +
+                                 "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }    \n" +
+                                 std::string("\0\0\x80\x3f", 4));
+  write_file(temp / "f.yaml",
+             "schema: \"1.0\"\n"
+             "sources: [f.c]\n"
+             "graph:\n"
+             "  inputs: {x: \"float32[1]\"}\n"
+             "  operators: [{function: f, inputs: [x, w], outputs: {out: \"float32[1]\"}}]\n"
+             "  outputs: [out]\n"
+             "parameters: {w: {file: w.npy}}\n");
+  ASSERT_EQ(run_gantry({"pack", recipe, "-o", library}).status, 0);
+
+  const std::string brief = run_gantry({"inspect", library}).out;
+  const std::string verbose = run_gantry({"inspect", library, "-v"}).out;
+
+  EXPECT_THAT(brief, HasSubstr("\n  input       x  float32[1]\n"));
+  EXPECT_THAT(brief, HasSubstr("\n  params (1)\n    w  float32[1], 4 B\n"));
+  EXPECT_THAT(brief, ::testing::Not(HasSubstr("sha256")));
+  EXPECT_THAT(brief, ::testing::Not(HasSubstr("__gantry_fill_")));
+  EXPECT_THAT(verbose, HasSubstr("served by  sha256\n"));
+  EXPECT_THAT(verbose, HasSubstr("__gantry_fill_0"));
 }
 
 }  // namespace

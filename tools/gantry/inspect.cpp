@@ -40,9 +40,9 @@ Status extract(const InspectReport& report, const std::string& directory, const 
 Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   InstalledPlugins plugins(runtime);
-  const InspectOptions how{&plugins.layouts(),
-                           [&](std::string_view key) { return plugins.serving(key); },
-                           globals.quiet};
+  const InspectOptions how{
+      &plugins.layouts(), [&](std::string_view key) { return plugins.serving(key); }, globals.quiet,
+      globals.log == "info" || globals.log == "debug" || options.json};
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
   if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
@@ -87,7 +87,9 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   add_text(*command, "--extract", "DIR", options->extract,
            "write each payload to DIR/<index>-<type key>.bin");
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
-  command->footer("Example:\n  gantry inspect model.so --tree mermaid");
+  command->footer(
+      "-v adds digests of the payloads and the fillers that align parameters.\n\n"
+      "Example:\n  gantry inspect model.so --tree mermaid");
   set_action(*command, invocation, options, inspect);
 }
 

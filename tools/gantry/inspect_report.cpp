@@ -78,13 +78,13 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   report.entry = entry_of(elf);
   GANTRY_TRY(report.container, read_container(elf, *options.layouts));
   report.functions = functions_of(elf, report.container.facts.dialect);
-  digest_payloads(report, options);
+  if (options.verbose) digest_payloads(report, options);
   return {};
 }
 
 Status inspect_container(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *options.layouts));
-  digest_payloads(report, options);
+  if (options.verbose) digest_payloads(report, options);
   return {};
 }
 

@@ -39,6 +39,8 @@ struct InspectOptions {
   ServedBy served_by;
   // no progress bar
   bool quiet = false;
+  // compute digests, which JSON requires; the text contains them, and filler parameters
+  bool verbose = false;
 };
 
 // One array of a parameter or numpy file.
@@ -68,7 +70,7 @@ struct InspectReport {
   std::optional<std::string> entry;
 
   Container container;
-  // of each entry's payload; zeros if it has none
+  // of each entry's payload; zeros if it has none. Empty unless InspectOptions::verbose
   std::vector<Sha256> digests;
   // sorted
   std::vector<std::string_view> functions;

@@ -5,7 +5,10 @@
 #include "tools/gantry/inspect_report.hpp"
 
 #include "core/base/text.hpp"
+#include "core/format/model_signature.hpp"
 
+#include <gantry/aligned_record.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 
@@ -22,6 +25,7 @@ class Writer {
 
   void run() {
     sink_(terminal_.paint(escaped(report_.file), Tone::heading) + "\n");
+    write_signatures();
     write_file();
     for (const std::string& warning : report_.container.warnings) warnings_.add(warning);
     if (report_.has_modules()) {
@@ -48,6 +52,31 @@ class Writer {
   }
   void field(std::string_view name, std::string_view value) {
     sink_(concat("  ", name, std::string(12 - name.size(), ' '), value, "\n"));
+  }
+
+  // The inputs and outputs of the models, which most readers look for.
+  void write_signatures() {
+    for (const Entry& entry : report_.container.entries) {
+      const auto signature = read_signature(entry);
+      if (!signature.ok()) {
+        warnings_.add(concat(quoted(entry.type_key), " graph: ", signature.error().message));
+      } else if (*signature) {
+        for (const SignatureTensor& input : (*signature)->inputs)
+          field("input", tensor_text(input));
+        for (const SignatureTensor& output : (*signature)->outputs) {
+          field("output", tensor_text(output));
+        }
+      }
+    }
+  }
+  // "x  float32[1, 64]  opencl"
+  static std::string tensor_text(const SignatureTensor& tensor) {
+    const std::string text =
+        concat(escaped(tensor.name), "  ", type_text(tensor.dtype, tensor.shape));
+    if (tensor.device_number < 0) return text;
+    const std::string_view device = dlpack_name(static_cast<std::int32_t>(tensor.device_number));
+    return device.empty() ? concat(text, "  device ", tensor.device_number)
+                          : concat(text, "  ", device);
   }
 
   void write_file() {
@@ -84,12 +113,13 @@ class Writer {
     const Entry& entry = report_.container.entries[index];
     const bool unknown = entry.type_key.empty();
     const bool library = entry.is_library();
-    return {concat(index),
-            unknown ? TableCell("?") : TableCell(escaped(entry.type_key)),
-            library ? std::string() : concat(Hex{entry.at}),
-            library ? std::string() : size_of(entry),
-            server_of(entry),
-            has_payload(entry) ? hex_text(report_.digests[index]) : std::string()};
+    TableRow row = {concat(index), unknown ? TableCell("?") : TableCell(escaped(entry.type_key)),
+                    library ? std::string() : concat(Hex{entry.at}),
+                    library ? std::string() : size_of(entry), server_of(entry)};
+    if (options_.verbose) {
+      row.emplace_back(has_payload(entry) ? hex_text(report_.digests[index]) : std::string());
+    }
+    return row;
   }
 
   // "~38": the boundary is guessed. "<=38": it is unknown, so the bytes include those of the
@@ -104,24 +134,33 @@ class Writer {
 
   void write_modules() {
     section(concat("modules (", report_.container.entries.size(), ")"));
+    std::vector<TableColumn> columns = {{"index", Align::right},
+                                        {"type key"},
+                                        {"offset", Align::right},
+                                        {"bytes", Align::right},
+                                        {"served by"}};
+    if (options_.verbose) columns.push_back({"sha256"});
     // No width limit: digests are never truncated, so that they can be copied.
     write_table(
-        {{"index", Align::right},
-         {"type key"},
-         {"offset", Align::right},
-         {"bytes", Align::right},
-         {"served by"},
-         {"sha256"}},
-        report_.container.entries.size(), [this](std::size_t index) { return module_row(index); },
+        columns, report_.container.entries.size(),
+        [this](std::size_t index) { return module_row(index); },
         Terminal{terminal_.present, terminal_.colour, 0}, sink_);
   }
 
   void write_details() {
     for (std::size_t i = 0; i < report_.container.entries.size(); ++i) {
-      const Detail details = details_of(report_, i, options_, warnings_);
+      Detail details = details_of(report_, i, options_, warnings_);
+      if (!options_.verbose) drop_fillers(details);
       if (details.children.empty()) continue;
       section(concat("[", i, "] ", escaped(report_.container.entries[i].type_key)));
       for (const Detail& child : details.children) write_detail(child, 2);
+    }
+  }
+
+  static void drop_fillers(Detail& details) {
+    for (Detail& child : details.children) {
+      if (child.name != "params") continue;
+      std::erase_if(child.children, [](const Detail& each) { return is_filler(each.name); });
     }
   }
 
@@ -160,15 +199,34 @@ class Writer {
     bool one_line = leaf(detail) || (shallow(detail) && few);
     // a record of short lists, for example a kernel
     if (!one_line && few && detail.kind == Detail::Kind::record) {
-      one_line = std::all_of(detail.children.begin(), detail.children.end(), shallow) &&
-                 inline_text(detail).size() <= max_inline;
+      one_line = std::all_of(detail.children.begin(), detail.children.end(), shallow);
     }
     if (one_line) {
-      sink_(concat(margin, name, "  ", inline_text(detail), "\n"));
-      return;
+      const std::string line = concat(margin, name, "  ", inline_text(detail), "\n");
+      if (leaf(detail) || line.size() <= max_columns + 1) return sink_(line);
     }
     sink_(concat(margin, name, " (", detail.children.size(), ")\n"));
+    if (detail.kind == Detail::Kind::list && std::ranges::all_of(detail.children, is_plain)) {
+      return write_wrapped(detail.children, indent + 2);
+    }
     for (const Detail& child : detail.children) write_detail(child, indent + 2);
+  }
+
+  static bool is_plain(const Detail& detail) { return leaf(detail) && detail.name.empty(); }
+
+  // Values without names, as many on a line as fit.
+  void write_wrapped(const std::vector<Detail>& values, std::size_t indent) {
+    std::string line;
+    for (const Detail& value : values) {
+      const std::string text = value_text(value);
+      if (!line.empty() && line.size() + 3 + text.size() > max_columns) {
+        sink_(line + ",\n");
+        line.clear();
+      }
+      line += line.empty() ? std::string(indent, ' ') : ", ";
+      line += text;
+    }
+    if (!line.empty()) sink_(line + "\n");
   }
 
   void write_members() {
@@ -205,7 +263,7 @@ class Writer {
     }
   }
 
-  static constexpr std::size_t max_inline = 160;
+  static constexpr std::size_t max_columns = 100;
 
   const InspectReport& report_;
   const InspectOptions& options_;

@@ -6,6 +6,8 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/format/model_signature.hpp"
+
 namespace gantry::cli {
 namespace {
 
@@ -38,7 +40,8 @@ class Outputs {
     std::vector<std::int64_t> shape(output.shape().begin(), output.shape().end());
     if (each_) shape.insert(shape.begin(), count_);
     GANTRY_TRY(Tensor array, runtime_.tensor(shape, output.dtype()));
-    arrays_.push_back({outputs == 1 ? "output" : concat("output", k), std::move(array)});
+    arrays_.push_back({output_name(static_cast<std::size_t>(k), static_cast<std::size_t>(outputs)),
+                       std::move(array)});
     return {};
   }
 

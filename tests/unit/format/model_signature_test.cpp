@@ -37,7 +37,7 @@ TEST(ModelSignature, ContainsInputsThatAreNoParametersAndOutputs) {
   EXPECT_THAT(signature.inputs[0].shape, ElementsAre(2, 2));
   EXPECT_EQ(signature.inputs[0].device_number, 1);
   ASSERT_EQ(signature.outputs.size(), 1u);
-  EXPECT_EQ(signature.outputs[0].name, "y");
+  EXPECT_EQ(signature.outputs[0].name, "output");
   EXPECT_THAT(signature.outputs[0].shape, ElementsAre(4));
 }
 
@@ -57,6 +57,17 @@ TEST(ModelSignature, HasNoDevicesIfTheGraphNamesNone) {
   ASSERT_TRUE(found.ok() && found->has_value());
   EXPECT_THAT((*found)->device_numbers, IsEmpty());
   EXPECT_EQ((*found)->inputs[0].device_number, -1);
+}
+
+TEST(ModelSignature, NumbersSeveralOutputs) {
+  const auto found = signature_of(
+      "GraphExecutorFactory",
+      payload_of(replaced(small_graph, "\"heads\":[[3,0,0]]", "\"heads\":[[3,0,0],[2,0,0]]")));
+
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->outputs[0].name, "output0");
+  EXPECT_EQ((*found)->outputs[1].name, "output1");
+  EXPECT_THAT((*found)->outputs[1].shape, ElementsAre(2, 2));
 }
 
 TEST(ModelSignature, IsAbsentForOtherModules) {
