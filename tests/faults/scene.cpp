@@ -13,7 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kBefore = "what was there before";
+// `pack` replaces only ELF files.
+constexpr std::string_view kBefore =
+    "\x7f"
+    "ELF that was there before";
 
 // float32[1, 64] of zeros, as numpy writes it.
 std::string zeros() {

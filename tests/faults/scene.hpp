@@ -39,7 +39,7 @@ class Scene {
   void reset();
 
   const std::filesystem::path& directory() const { return dir_.path(); }
-  std::filesystem::path output() const { return dir_ / "out/result"; }
+  std::filesystem::path output() const { return dir_ / "out/result.npz"; }
   std::filesystem::path input() const { return dir_ / "x.npy"; }
 
  private:
