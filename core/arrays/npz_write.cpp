@@ -164,6 +164,7 @@ Result<Member> write_item(const NpzItem& item, NpzStream& out) {
 
 Status write_npz(OutputFile& file, std::span<const NpzItem> items) {
   GANTRY_CHECK(check_items(items));
+  GANTRY_CHECK(file.start());
   NpzStream out(file.stream());
   std::vector<Member> members;
   for (const NpzItem& item : items) {
@@ -183,6 +184,7 @@ Status write_npz(OutputFile& file, std::span<const NpzItem> items) {
 Status write_npy(OutputFile& file, const NpzItem& item) {
   GANTRY_CHECK(check_items(std::span(&item, 1)));
   GANTRY_TRY(const std::vector<std::uint8_t> header, npy_header(item.dtype, item.shape));
+  GANTRY_CHECK(file.start());
   NpzStream out(file.stream());
   out.write(header.data(), header.size());
   out.write(item.data.data(), item.data.size());

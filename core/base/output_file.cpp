@@ -25,8 +25,16 @@ Result<OutputFile> OutputFile::open(const std::filesystem::path& path, const Inp
   if (is_stream(path)) {
     return of_descriptor(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   }
-  GANTRY_TRY(AtomicFile file, AtomicFile::beside(path, inputs));
-  return OutputFile(path, std::move(file));
+  GANTRY_CHECK(check_replaceable(path, inputs));
+  return OutputFile(path, inputs);
+}
+
+Status OutputFile::start() {
+  if (const auto* inputs = std::get_if<InputFiles>(&file_)) {
+    GANTRY_TRY(AtomicFile file, AtomicFile::beside(path_, *inputs));
+    file_.emplace<AtomicFile>(std::move(file));
+  }
+  return {};
 }
 
 Result<OutputFile> OutputFile::of_descriptor(const std::filesystem::path& path, int descriptor) {
@@ -39,7 +47,7 @@ Result<OutputFile> OutputFile::of_descriptor(const std::filesystem::path& path, 
 }
 
 bool OutputFile::is_standard_output() const {
-  if (std::holds_alternative<AtomicFile>(file_)) return false;
+  if (!std::holds_alternative<Stream>(file_)) return false;
   struct stat here {};
   struct stat standard {};
   return ::fstat(::fileno(stream()), &here) == 0 && ::fstat(STDOUT_FILENO, &standard) == 0 &&
@@ -52,6 +60,7 @@ std::FILE* OutputFile::stream() const {
 }
 
 Status OutputFile::finish(std::string_view text) {
+  GANTRY_CHECK(start());
   if (std::fwrite(text.data(), 1, text.size(), stream()) != text.size()) {
     return cannot_write(path_, errno);
   }

@@ -20,17 +20,22 @@ namespace gantry {
 
 class OutputFile {
  public:
-  // Opens the output. Opening a pipe blocks until it has a reader.
+  // Checks the output, and opens it if it is a stream. Opening a pipe blocks until it has a reader.
   //
   // inputs   [in]   the files that the output must not replace
   // returns  invalid      `path` is an input, a directory, or a link to a regular file
-  //          not_found, unavailable  the file cannot be created
+  //          not_found, unavailable  the stream cannot be opened
   static Result<OutputFile> open(const std::filesystem::path& path, const InputFiles& inputs);
 
   const std::filesystem::path& path() const { return path_; }
   // True if the bytes go where standard output goes: then nothing else may be printed there.
   bool is_standard_output() const;
-  // Open for writing; owned by this object.
+  // Creates the temporary file of a file, the first time. Separate from open(), so that a command
+  // that ends before it writes leaves no file.
+  //
+  // returns  as AtomicFile::beside()
+  Status start();
+  // Open for writing after start(); owned by this object.
   std::FILE* stream() const;
   // Writes the text, then commit().
   Status finish(std::string_view text);
@@ -43,12 +48,14 @@ class OutputFile {
   };
   using Stream = std::unique_ptr<std::FILE, Close>;
 
-  OutputFile(std::filesystem::path path, std::variant<AtomicFile, Stream> file)
+  using File = std::variant<InputFiles, AtomicFile, Stream>;
+  OutputFile(std::filesystem::path path, File file)
       : path_(std::move(path)), file_(std::move(file)) {}
   static Result<OutputFile> of_descriptor(const std::filesystem::path& path, int descriptor);
 
   std::filesystem::path path_;
-  std::variant<AtomicFile, Stream> file_;
+  // InputFiles: a file before start()
+  File file_;
 };
 
 }  // namespace gantry

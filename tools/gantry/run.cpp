@@ -87,8 +87,8 @@ std::string run_json(const RunOptions& options, const Finished& done) {
   });
 }
 
-// The files that a run writes. They are opened before the model is loaded, so that an output that
-// cannot be written fails early.
+// The files that a run writes. They are checked before the model is loaded, so that a wrong name
+// fails early.
 struct RunFiles {
   std::optional<OutputFile> output, trace;
 

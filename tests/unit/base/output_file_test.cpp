@@ -73,6 +73,15 @@ TEST(OutputFile, IsNotMovedOverAnInput) {
   EXPECT_THAT(test::read_file(temp / "out"), ElementsAreArray(std::string("precious")));
 }
 
+TEST(OutputFile, IsCreatedWhenItIsWritten) {
+  const TempDir temp;
+
+  const auto file = OutputFile::open(temp / "out", {});
+
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(fs::is_empty(temp.path()));
+}
+
 TEST(OutputFile, ReplacesAFileThatIsNoInput) {
   const TempDir temp;
   test::write_file(temp / "out", "old");
