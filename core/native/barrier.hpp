@@ -7,6 +7,8 @@
 
 #include "core/native/waitable_counter.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 namespace gantry {
@@ -14,9 +16,15 @@ namespace gantry {
 class Barrier {
  public:
   static constexpr std::uint32_t kMaxMembers = 0xffff;
+  // A member that has not arrived by then probably has no CPU: on a busy machine it gets one sooner
+  // from a thread that sleeps than from one that yields, and a launch may have many barriers.
+  static constexpr std::chrono::nanoseconds arrival_window = std::chrono::microseconds(50);
 
-  // limits   [in]   of waits; borrowed
-  explicit Barrier(const SpinLimits& limits) : limits_(limits) {}
+  // limits   [in]   of waits until all members have left; borrowed. The window of waits in arrive()
+  //                 is at most arrival_window
+  explicit Barrier(const SpinLimits& limits)
+      : limits_(limits),
+        arrival_limits_{std::min(limits.window, arrival_window), limits.max_spinning} {}
 
   // Precondition: no thread is in another function.
   //
@@ -28,7 +36,7 @@ class Barrier {
     // does not change before this thread arrives
     const std::uint32_t phase = phase_.value();
     if (!end_phase_if_complete(state_.add(kArrival)))
-      phase_.wait_until([&](std::uint32_t now) { return now != phase; }, limits_);
+      phase_.wait_until([&](std::uint32_t now) { return now != phase; }, arrival_limits_);
   }
 
   // Removes the calling thread from the members.
@@ -61,6 +69,7 @@ class Barrier {
   }
 
   const SpinLimits& limits_;
+  const SpinLimits arrival_limits_;
   WaitableCounter state_;
   WaitableCounter phase_;
 };

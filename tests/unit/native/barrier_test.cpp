@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/barrier.hpp"
+
+#include "tests/unit/native/sleepers_held.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace gantry {
+namespace {
+
+// With the window of the limits the thread would spin for an hour.
+TEST(Barrier, LetsAThreadSleepWhileAnotherIsLate) {
+  const SpinLimits limits{std::chrono::hours(1), 1};
+  Barrier barrier(limits);
+  barrier.reset(2);
+  std::thread early;
+  {
+    const test::SleepersHeld held;
+    early = std::thread([&] { barrier.arrive(); });
+    test::SleepersHeld::wait_for(1);
+  }
+
+  barrier.arrive();
+
+  early.join();
+}
+
+}  // namespace
+}  // namespace gantry
