@@ -7,6 +7,7 @@
 
 #include "core/module/module_graph.hpp"
 #include "core/runtime/installed_plugins.hpp"
+#include "core/tensor/device_set.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/runtime.hpp>

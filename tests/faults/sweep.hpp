@@ -57,6 +57,11 @@ struct Ending {
   std::string out, err;
 };
 
+// True if the dynamic linker ended the process, which it does with status 127 if there is no memory
+// for the thread-local data of a library that was loaded later: libstdc++, when a plugin throws for
+// the first time in a program that contains a copy of its own.
+bool ended_by_linker(const Ending& run);
+
 // precondition  one run at a time in this process: the tracer waits for any child
 Ending run_with(const Job& job, const Fault& fault);
 

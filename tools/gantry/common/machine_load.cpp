@@ -33,13 +33,12 @@ std::chrono::nanoseconds own_time_now() {
 
 std::optional<std::chrono::nanoseconds> busy_time(std::string_view proc_stat) {
   const std::string line(proc_stat.substr(0, proc_stat.find('\n')));
-  std::uint64_t user = 0, nice = 0, system = 0, irq = 0, softirq = 0;
-  // The fields between are idle and iowait.
+  std::uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
   const int read = std::sscanf(line.c_str(),
-                               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %*" SCNu64 " %*" SCNu64
+                               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                                " %" SCNu64 " %" SCNu64,
-                               &user, &nice, &system, &irq, &softirq);
-  if (read != 5) return std::nullopt;
+                               &user, &nice, &system, &idle, &iowait, &irq, &softirq);
+  if (read != 7) return std::nullopt;
   const std::uint64_t ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   return std::chrono::nanoseconds((user + nice + system + irq + softirq) * 1'000'000'000 /
                                   ticks_per_second);
