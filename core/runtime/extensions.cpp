@@ -15,8 +15,6 @@
 namespace gantry {
 namespace {
 
-RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
-
 constexpr gantry_threads kThreads = {
     .struct_size = sizeof(gantry_threads),
     .zero = 0,

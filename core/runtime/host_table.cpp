@@ -13,12 +13,10 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
+#include <gantry/value.hpp>
 
 namespace gantry {
 namespace {
-
-RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
-std::string_view text_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
 
 // Transfers an object to the caller of the ABI.
 template <class T>
@@ -57,7 +55,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
                                              : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
                                                                         : level);
     if (log.is_enabled(known))
-      log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(text_of(text))));
+      log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(view_of(text))));
     return {};
   });
 }
@@ -67,11 +65,11 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
   return abi_boundary(status, [&]() -> Status {
     const PluginHost& plugin = PluginHost::of(host);
     for (const auto& [name, value] : plugin.options) {
-      if (name != text_of(key)) continue;
+      if (name != view_of(key)) continue;
       *borrowed = value.get();
       return {};
     }
-    return not_found("plugin ", plugin.plugin, " has no option ", quoted(text_of(key)),
+    return not_found("plugin ", plugin.plugin, " has no option ", quoted(view_of(key)),
                      "; options: ",
                      join(plugin.options, ", ", [](const auto& option) { return option.first; }))
         .with_reason("CONFIG_KEY");
@@ -87,13 +85,13 @@ std::int32_t host_is_cancelled(const gantry_host*, const gantry_env* env) {
 gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                           gantry_value* out, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
-    if (kind == GANTRY_STRING && !is_utf8(text_of(text))) {
+    if (kind == GANTRY_STRING && !is_utf8(view_of(text))) {
       return invalid("text_new: plugin ", PluginHost::of(host).plugin,
-                     " passes a string that is not UTF-8, ", quoted(text_of(text)),
+                     " passes a string that is not UTF-8, ", quoted(view_of(text)),
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .with_reason("TEXT_UTF8");
     }
-    GANTRY_TRY(OwnedValue made, new_text(kind, text_of(text)));
+    GANTRY_TRY(OwnedValue made, new_text(kind, view_of(text)));
     *out = made.take();
     return {};
   });
@@ -157,7 +155,7 @@ gantry_code host_tensor_new(const gantry_host* host, const gantry_tensor* like, 
                             std::uint32_t flags, gantry_value* out, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_CHECK(check_flags(flags, "tensor_new"));
-    return give(tensor_new(state_of(host).devices, *like, text_of(scope)), out);
+    return give(tensor_new(state_of(host).devices, *like, view_of(scope)), out);
   });
 }
 
@@ -237,7 +235,7 @@ gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t w
                       gantry_bytes name, gantry_object** function, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "find"));
-    GANTRY_TRY(Ref<FunctionObject> found, find_function(*node, where, text_of(name)));
+    GANTRY_TRY(Ref<FunctionObject> found, find_function(*node, where, view_of(name)));
     *function = reinterpret_cast<gantry_object*>(found.take());
     return {};
   });
@@ -258,7 +256,7 @@ gantry_code host_call(const gantry_host*, gantry_object* function, const gantry_
 gantry_code host_device_type(const gantry_host* host, gantry_bytes name, std::int32_t* type,
                              gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(*type, state_of(host).devices.number_of(text_of(name)));
+    GANTRY_TRY(*type, state_of(host).devices.number_of(view_of(name)));
     return {};
   });
 }

@@ -31,6 +31,8 @@ struct PluginHost {
   }
 };
 
+inline RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
+
 // Fills the table.
 //
 // abi_minor  [in]  the minor version negotiated with the plugin
