@@ -6,6 +6,7 @@
 #include "core/native/packed/packed_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/device_name.hpp>
 
 #include <memory>
 #include <vector>
@@ -60,10 +61,6 @@ Status check_call(const gantry_batch_call& call, std::size_t index) {
         .with_reason("ARGUMENT_COUNT");
   }
   return {};
-}
-
-bool same_device(gantry_device_id a, gantry_device_id b) {
-  return a.type == b.type && a.index == b.index;
 }
 
 // Appends a call to the last stretch, or to a new one.
