@@ -2,7 +2,6 @@
 #include "core/base/mapping.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <charconv>
 #include <cstdint>
@@ -30,9 +29,14 @@ std::string mapping_of(const void* address) {
   return "";
 }
 
-std::string mapping_of_library(void* handle) {
+link_map* link_map_of(void* handle) {
   link_map* map = nullptr;
-  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map ? mapping_of(map->l_ld) : "";
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+std::string mapping_of_library(void* handle) {
+  const link_map* const map = link_map_of(handle);
+  return map != nullptr ? mapping_of(map->l_ld) : "";
 }
 
 }  // namespace gantry

@@ -32,9 +32,7 @@ std::string first_bytes(std::span<const std::uint8_t> bytes) {
 
 // Checks e_ident: the magic number, class, data encoding and version.
 Status check_identity(std::span<const std::uint8_t> bytes) {
-  constexpr std::uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
-  if (bytes.size() < sizeof magic ||
-      !std::equal(std::begin(magic), std::end(magic), bytes.begin())) {
+  if (!has_elf_magic(bytes)) {
     return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes),
                      file_mark_text(bytes))
         .with_reason("NOT_ELF");

@@ -10,6 +10,12 @@
 
 namespace gantry {
 
+// True for bytes that begin with the magic number of ELF files.
+constexpr bool has_elf_magic(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 4 && bytes[0] == 0x7f && bytes[1] == 'E' && bytes[2] == 'L' &&
+         bytes[3] == 'F';
+}
+
 enum class ElfType : std::uint16_t {
   none = 0,
   relocatable = 1,

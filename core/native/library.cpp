@@ -10,7 +10,6 @@
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -98,11 +97,6 @@ bool searches_origin(const ElfFile& elf) {
            text.find("${ORIGIN}") != std::string_view::npos;
   };
   return has_origin(elf.runpath()) || has_origin(elf.rpath());
-}
-
-link_map* link_map_of(void* handle) {
-  link_map* map = nullptr;
-  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {

@@ -17,23 +17,19 @@ std::vector<std::string> called_functions(const Graph& graph) {
   return {functions.begin(), functions.end()};
 }
 
-Status check_parameters(const Graph& graph, std::span<const GraphTensor> parameters) {
-  for (const GraphTensor& parameter : parameters) {
-    const auto input = graph.input_by_name.find(parameter.name);
-    if (input == graph.input_by_name.end()) {
-      std::vector<std::string_view> names;
-      for (const std::uint32_t node : graph.inputs) names.push_back(graph.nodes[node].name);
-      return not_found("parameter ", quoted(parameter.name), " is not an argument of the graph",
-                       did_you_mean(parameter.name, names), ", its arguments are ",
-                       join(names, ", ", std::identity(), max_listed_names));
-    }
-    const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
-    if (!same_type(parameter.type, {entry.dtype, entry.shape})) {
-      return invalid("parameter ", quoted(parameter.name), " is ", type_text(parameter.type),
-                     ", the graph requires ", type_text(entry));
-    }
+Status check_parameter(const Graph& graph, const GraphTensor& parameter) {
+  const auto input = graph.input_by_name.find(parameter.name);
+  if (input == graph.input_by_name.end()) {
+    std::vector<std::string_view> names;
+    for (const std::uint32_t node : graph.inputs) names.push_back(graph.nodes[node].name);
+    return not_found("parameter ", quoted(parameter.name), " is not an argument of the graph",
+                     did_you_mean(parameter.name, names), ", its arguments are ",
+                     join(names, ", ", std::identity(), max_listed_names));
   }
-  return {};
+  const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
+  if (same_type(parameter.type, {entry.dtype, entry.shape})) return {};
+  return invalid("parameter ", quoted(parameter.name), " is ", type_text(parameter.type),
+                 ", the graph requires ", type_text(entry));
 }
 
 }  // namespace gantry

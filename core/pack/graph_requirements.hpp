@@ -12,9 +12,9 @@ namespace gantry {
 // "__copy", which executors implement.
 std::vector<std::string> called_functions(const Graph& graph);
 
-// Checks that every parameter has the name and the type of an argument of the graph.
+// Checks that a parameter has the name and the type of an argument of the graph.
 //
 // returns  not_found with the names of the graph's arguments, or invalid with both types
-Status check_parameters(const Graph& graph, std::span<const GraphTensor> parameters);
+Status check_parameter(const Graph& graph, const GraphTensor& parameter);
 
 }  // namespace gantry

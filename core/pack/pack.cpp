@@ -4,7 +4,6 @@
 #include "core/base/near_name.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
@@ -57,10 +56,7 @@ InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
 // not name, for example headers, than artifacts to replace.
 Status check_overwritten(const fs::path& output) {
   const auto file = MappedFile::open(output);
-  if (!file.ok() || as_text((*file)->bytes())
-                        .starts_with("\x7f"
-                                     "ELF"))
-    return {};
+  if (!file.ok() || has_elf_magic((*file)->bytes())) return {};
   return invalid("cannot write ", quoted(output.native()),
                  ": it exists and is not an ELF file; remove it or choose another output");
 }
@@ -89,7 +85,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
     return std::move(graph).failure();
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Status checked = check_parameters(*graph, std::span(&parameters[i], 1));
+    Status checked = check_parameter(*graph, parameters[i]);
     if (!checked.ok()) {
       return std::move(checked).error().at("for ", recipe.parameters[i].location);
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/linker.hpp"
 
+#include "core/base/mapping.hpp"
 #include "core/manifest/directory.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/join.hpp>
 
 #include <dlfcn.h>
-#include <link.h>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -88,9 +88,8 @@ std::optional<std::string> find_loaded(const std::string& soname) {
     dlerror();
     return std::nullopt;
   }
-  link_map* map = nullptr;
   std::string path;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name) path = map->l_name;
+  if (const link_map* map = link_map_of(handle); map && map->l_name) path = map->l_name;
   dlclose(handle);
   return path;
 }
@@ -103,11 +102,7 @@ bool is_library(const fs::path& path) {
   if (!file.ok()) return false;
   const auto bytes = (*file)->bytes();
   const auto machine = static_cast<std::uint16_t>(host_machine());
-  return bytes.size() > 20 &&
-         std::memcmp(bytes.data(),
-                     "\x7f"
-                     "ELF\x02\x01",
-                     6) == 0 &&
+  return bytes.size() > 20 && has_elf_magic(bytes) && bytes[4] == 2 && bytes[5] == 1 &&
          std::memcmp(bytes.data() + 18, &machine, sizeof machine) == 0;
 }
 

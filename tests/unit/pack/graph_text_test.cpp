@@ -180,9 +180,8 @@ TEST(CalledFunctions, OmitReshapesAndCopies) {
   EXPECT_THAT(called_functions(read(graph)), ElementsAre("split"));
 }
 
-TEST(CheckParameters, RequiresAnArgumentOfThatName) {
-  const Status checked =
-      check_parameters(read(written(diamond())), std::vector{tensor("v", {8, 4})});
+TEST(CheckParameter, RequiresAnArgumentOfThatName) {
+  const Status checked = check_parameter(read(written(diamond())), tensor("v", {8, 4}));
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::not_found);
@@ -190,9 +189,8 @@ TEST(CheckParameters, RequiresAnArgumentOfThatName) {
             "parameter \"v\" is not an argument of the graph, its arguments are x, w");
 }
 
-TEST(CheckParameters, RequiresTheSameType) {
-  const Status checked =
-      check_parameters(read(written(diamond())), std::vector{tensor("w", {4, 8})});
+TEST(CheckParameter, RequiresTheSameType) {
+  const Status checked = check_parameter(read(written(diamond())), tensor("w", {4, 8}));
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::invalid);

@@ -84,9 +84,7 @@ std::string_view words_for(FileKind kind) {
 
 FileKind kind_of(std::span<const std::uint8_t> bytes) {
   const std::string_view text = as_text(bytes.first(std::min<std::size_t>(bytes.size(), 512)));
-  if (text.starts_with("\x7f"
-                       "ELF"))
-    return kind_of_elf(bytes);
+  if (has_elf_magic(bytes)) return kind_of_elf(bytes);
   if (text.starts_with("!<arch>\n")) return FileKind::archive;
   if (text.size() >= 262 && text.substr(257, 5) == "ustar") {
     return is_model_library(bytes) ? FileKind::model_library : FileKind::tar;
