@@ -26,7 +26,7 @@ Failure system_error(std::string_view what, int number) {
 
 Result<LinkerFile> LinkerFile::of(const MappedFile& file) {
   LinkerFile original(fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0), false);
-  if (original.descriptor_ < 0) return system_error("its descriptor cannot be duplicated", errno);
+  if (!original.descriptor_) return system_error("its descriptor cannot be duplicated", errno);
   GANTRY_TRY(const bool is_new, original.avoid_known_paths(&file));
   if (is_new) return original;
   return copy(file.path().filename().native(), file.bytes());
@@ -35,14 +35,14 @@ Result<LinkerFile> LinkerFile::of(const MappedFile& file) {
 Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::uint8_t> bytes) {
   const std::string shown = std::string(name.substr(0, 200));
   LinkerFile copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), true);
-  if (copy.descriptor_ < 0) return system_error("a private copy cannot be made", errno);
+  if (!copy.descriptor_) return system_error("a private copy cannot be made", errno);
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::write(copy.descriptor_, bytes.data() + done, bytes.size() - done);
+    const ssize_t count = ::write(copy.descriptor_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error("a private copy cannot be written", errno);
     done += static_cast<std::size_t>(count);
   }
-  if (fcntl(copy.descriptor_, F_ADD_SEALS,
+  if (fcntl(copy.descriptor_.get(), F_ADD_SEALS,
             F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     return system_error("a private copy cannot be sealed", errno);
   }
@@ -56,26 +56,13 @@ Result<bool> LinkerFile::avoid_known_paths(const MappedFile* file) {
         file != nullptr && mapping_of_library(known) == mapping_of(file->bytes().data());
     dlclose(known);
     if (is_file) return false;
-    const int moved = fcntl(descriptor_, F_DUPFD_CLOEXEC, above);
-    if (moved < 0) return system_error("its descriptor cannot be duplicated", errno);
-    ::close(std::exchange(descriptor_, moved));
+    Descriptor moved(fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, above));
+    if (!moved) return system_error("its descriptor cannot be duplicated", errno);
+    descriptor_ = std::move(moved);
   }
   return true;
 }
 
-LinkerFile::~LinkerFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-LinkerFile::LinkerFile(LinkerFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), is_copy_(other.is_copy_) {}
-
-LinkerFile& LinkerFile::operator=(LinkerFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(is_copy_, other.is_copy_);
-  return *this;
-}
-
-std::string LinkerFile::path() const { return concat("/proc/self/fd/", descriptor_); }
+std::string LinkerFile::path() const { return concat("/proc/self/fd/", descriptor_.get()); }
 
 }  // namespace gantry

@@ -11,6 +11,7 @@
 
 #include "core/base/mapped_file.hpp"
 
+#include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -33,23 +34,19 @@ class LinkerFile {
   //          unavailable  the kernel does not permit such files
   static Result<LinkerFile> copy(std::string_view name, std::span<const std::uint8_t> bytes);
 
-  ~LinkerFile();
-  LinkerFile(LinkerFile&& other) noexcept;
-  LinkerFile& operator=(LinkerFile&& other) noexcept;
-
   bool is_copy() const { return is_copy_; }
   // Valid as long as this object, which must outlive the opened library.
   std::string path() const;
 
  private:
-  explicit LinkerFile(int descriptor, bool is_copy) : descriptor_(descriptor), is_copy_(is_copy) {}
+  LinkerFile(int descriptor, bool is_copy) : descriptor_(descriptor), is_copy_(is_copy) {}
   // Changes the number of the descriptor until the linker has no library with the path.
   //
   // file     [in]   NULL: one that the linker cannot have open
   // returns  false if the linker has this file open
   Result<bool> avoid_known_paths(const MappedFile* file);
 
-  int descriptor_ = -1;
+  Descriptor descriptor_{-1};
   bool is_copy_ = false;
 };
 
