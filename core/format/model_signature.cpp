@@ -34,7 +34,7 @@ std::string output_name(std::size_t index, std::size_t count) {
 }
 
 Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
-  if (entry.type_key != "GraphExecutorFactory" && entry.type_key != "GraphRuntimeFactory") {
+  if (entry.type_key != graph_factory_key && entry.type_key != old_graph_factory_key) {
     return std::optional<ModelSignature>();
   }
   ByteReader in(entry.payload, entry.at);

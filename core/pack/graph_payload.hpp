@@ -9,13 +9,12 @@
 // that a loader can use them without a copy (gantry/aligned_record.hpp).
 #pragma once
 
+#include "core/format/model_signature.hpp"
 #include "core/pack/pieces.hpp"
 
 #include <gantry/tensor.h>
 
 namespace gantry {
-
-constexpr std::string_view graph_factory_key = "GraphExecutorFactory";
 
 // One array. Its data may be in memory or described, see Pieces.
 struct Parameter {
