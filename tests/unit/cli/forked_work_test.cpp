@@ -97,5 +97,15 @@ TEST(ForkedWork, EndsAProcessThatClosesItsOutput) {
   EXPECT_EQ(failure->text, "the driver did not return within 0.05 s, without output");
 }
 
+TEST(ForkedWork, EndsAProcessThatClosesAllDescriptors) {
+  const auto failure = run(1, [](std::size_t) {
+    for (int number = 0; number < 1024; ++number) close(number);
+    pause();
+  });
+
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text, "the driver ended the process by signal 9 (Killed), without output");
+}
+
 }  // namespace
 }  // namespace gantry::cli

@@ -102,7 +102,11 @@ class Child {
       // A driver that prints and is not read blocks.
       read_output();
       if (size < 0) continue;
-      if (size == 0) return ForkedFailure{done, concat(end_of(wait()), last_words())};
+      if (size == 0) {
+        // No effect on a process that ends; one that has closed its descriptors may run for ever.
+        ::kill(pid_, SIGKILL);
+        return ForkedFailure{done, concat(end_of(wait()), last_words())};
+      }
       if (++done == count) return std::optional<ForkedFailure>();
       printed_.clear();
       // A child that has ended in the meantime is seen by the next read().
