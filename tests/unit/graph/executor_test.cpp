@@ -70,7 +70,13 @@ TEST_F(Executing, ReportsAllMissingFunctions) {
             "  look-up of the first reports: fake host: no function \"div\"");
 }
 
-TEST_F(Executing, NamesTheFailingNode) {
+// The parameter: the host has batches.
+class ExecutingEitherWay : public Model, public ::testing::WithParamInterface<bool> {
+ protected:
+  ExecutingEitherWay() { fake.has_batches = GetParam(); }
+};
+
+TEST_P(ExecutingEitherWay, NamesTheFailingNode) {
   fake.add_function("add", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
                               gantry_status* status) {
     return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
@@ -84,6 +90,8 @@ TEST_F(Executing, NamesTheFailingNode) {
   EXPECT_EQ(ran.error().reason, "DRIVER");
   EXPECT_EQ(ran.error().message, "the driver is gone\n  in node 2 \"add\"");
 }
+
+INSTANTIATE_TEST_SUITE_P(HasBatches, ExecutingEitherWay, ::testing::Bool());
 
 TEST_F(Executing, ReleasesTheResultOfAnOperator) {
   fake.add_function("add", [this](const gantry_env*, std::span<const gantry_value>,
@@ -153,21 +161,6 @@ TEST_F(ExecutingInBatches, RunsAllOperatorsWithOneCallOfTheHost) {
   }
   // The blob's pin, which the test holds.
   EXPECT_EQ(fake.live_objects(), 1);
-}
-
-TEST_F(ExecutingInBatches, NamesTheFailingNode) {
-  fake.add_function("add", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
-                              gantry_status* status) {
-    return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
-  });
-  const Value executor = this->executor(small_graph, {small_p0});
-
-  const Result<Value> ran = call(executor, "run");
-
-  ASSERT_FALSE(ran.ok());
-  EXPECT_EQ(ran.error().code, Code::unavailable);
-  EXPECT_EQ(ran.error().reason, "DRIVER");
-  EXPECT_EQ(ran.error().message, "the driver is gone\n  in node 2 \"add\"");
 }
 
 TEST_F(ExecutingInBatches, StopsWhenCancelledAndNamesNoNode) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace gantry {
@@ -15,16 +16,22 @@ TEST(Barrier, LetsAThreadSleepWhileAnotherIsLate) {
   const SpinLimits limits{std::chrono::hours(1), 1};
   Barrier barrier(limits);
   barrier.reset(2);
+  std::atomic<bool> passed{false};
   std::thread early;
   {
     const test::SleepersHeld held;
-    early = std::thread([&] { barrier.arrive(); });
+    early = std::thread([&] {
+      barrier.arrive();
+      passed = true;
+    });
     test::SleepersHeld::wait_for(1);
   }
+  EXPECT_FALSE(passed);
 
   barrier.arrive();
 
   early.join();
+  EXPECT_TRUE(passed);
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ using test::Words;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+// A module without functions.
+constexpr gantry_module_table made_table = {
+    .struct_size = sizeof(gantry_module_table),
+    .type_name = "made",
+    .destroy = [](void*) {},
+    .get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
+      return GANTRY_NOT_FOUND;
+    }};
+
 class PluginInUse : public testing::Test {
  protected:
   PluginInUse() { program_plugin() = {}; }
@@ -638,15 +647,8 @@ TEST_F(PluginInUse, CreatesModulesThatShareTheirParentsImports) {
         runtime.load(file_of({{"test.block", "root"}, {"test.block", "import"}})).value();
     program_plugin().call = [](const gantry_env*, const gantry_value* args, std::int32_t,
                                gantry_value* result, gantry_status* status) -> gantry_code {
-      static constexpr gantry_module_table table = {
-          .struct_size = sizeof(gantry_module_table),
-          .type_name = "made",
-          .destroy = [](void*) {},
-          .get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
-            return GANTRY_NOT_FOUND;
-          }};
       const gantry_host* host = program_plugin().host;
-      return host->module_new(host, args[0].object, {nullptr, &table}, 0, result, status);
+      return host->module_new(host, args[0].object, {nullptr, &made_table}, 0, result, status);
     };
     made = root.function("call").value()(root)->module().value();
   }
@@ -662,18 +664,11 @@ TEST_F(PluginInUse, CreatesModulesWithTheDeviceNumbersOfTheirParent) {
   const Module root = runtime.load(file_of({{"test.block", "root"}})).value();
   auto& node = *reinterpret_cast<ModuleNode*>(root.get());
   const_cast<Artifact&>(*node.artifact).device_numbers = {{5, 32}};
-  static constexpr gantry_module_table table = {
-      .struct_size = sizeof(gantry_module_table),
-      .type_name = "made",
-      .destroy = [](void*) {},
-      .get_function = [](void*, gantry_bytes, gantry_function*, gantry_status*) -> gantry_code {
-        return GANTRY_NOT_FOUND;
-      }};
   const gantry_host* host = program_plugin().host;
   OwnedValue made;
   std::int32_t type = 0;
 
-  ASSERT_EQ(host->module_new(host, root.get(), {nullptr, &table}, 0, made.slot(), nullptr),
+  ASSERT_EQ(host->module_new(host, root.get(), {nullptr, &made_table}, 0, made.slot(), nullptr),
             GANTRY_OK);
 
   ASSERT_EQ(host->device_type_in(host, made.get().object, 5, &type, nullptr), GANTRY_OK);
