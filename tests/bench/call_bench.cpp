@@ -11,13 +11,6 @@
 namespace gantry::bench {
 namespace {
 
-// Arguments that the compiler cannot treat as constants.
-struct Four {
-  std::int64_t a = 3, b = 4;
-  double c = 5, d = 6;
-  void hide() { benchmark::DoNotOptimize(this), benchmark::ClobberMemory(); }
-};
-
 void add_ours(const std::string& name, const Function& function) {
   bench(name, [function](benchmark::State& state) {
     Four four;

@@ -42,6 +42,9 @@ int main(int argc, char** argv) {
     if (!devices_only) {
       for (const auto add : {add_loads, add_calls, add_graphs, add_pool, add_starts, add_sizes})
         add(suite);
+#ifdef GANTRY_BENCH_TVM_FFI
+      add_ffi_calls(suite);
+#endif
     }
 #ifdef GANTRY_BENCH_OPENCL
     add_opencl(suite);

@@ -74,6 +74,8 @@ struct Suite {
 
 void add_loads(Suite& suite);
 void add_calls(Suite& suite);
+// only with GANTRY_BENCH_TVM_FFI, after add_calls()
+void add_ffi_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_pool(Suite& suite);
 void add_starts(Suite& suite);
@@ -114,6 +116,13 @@ benchmark::internal::Benchmark* bench(const std::string& name, Body body) {
     }
   });
 }
+
+// Four arguments of a call that the compiler cannot treat as constants.
+struct Four {
+  std::int64_t a = 3, b = 4;
+  double c = 5, d = 6;
+  void hide() { benchmark::DoNotOptimize(this), benchmark::ClobberMemory(); }
+};
 
 // A runtime of two threads with the build tree's plugins and the suite's stub, without the
 // configuration of this machine.
