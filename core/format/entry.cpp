@@ -4,19 +4,20 @@
 #include <gantry/concat.hpp>
 #include <gantry/quoted.hpp>
 
-#include <charconv>
-#include <iterator>
-
 namespace gantry {
 
 EntryLocation::EntryLocation(std::string_view type_key, std::string_view file_name)
-    : behind_index_(concat(" ", quoted(type_key), " of ", file_name)) {}
+    : text_(concat(std::string(room, ' '), " ", quoted(type_key), " of ", file_name)) {}
 
 std::string_view EntryLocation::of(std::size_t index) {
-  char digits[20];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), index).ptr;
-  text_.assign("entry ").append(digits, end).append(behind_index_);
-  return text_;
+  std::size_t begin = room;
+  do {
+    text_[--begin] = static_cast<char>('0' + index % 10);
+    index /= 10;
+  } while (index != 0);
+  begin -= prefix.size();
+  prefix.copy(&text_[begin], prefix.size());
+  return std::string_view(text_).substr(begin);
 }
 
 std::string location_of_entry(std::size_t index, std::string_view type_key,

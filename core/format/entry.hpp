@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ struct Entry {
 std::string location_of_entry(std::size_t index, std::string_view type_key,
                               std::string_view file_name);
 
-// The names of several entries of one type key. Allocates for the first one only.
+// The names of several entries of one type key. Only the constructor allocates.
 class EntryLocation {
  public:
   EntryLocation(std::string_view type_key, std::string_view file_name);
@@ -59,7 +60,12 @@ class EntryLocation {
   std::string_view of(std::size_t index);
 
  private:
-  std::string behind_index_;
+  static constexpr std::string_view prefix = "entry ";
+  // of the prefix and the digits of an index, which end here
+  static constexpr std::size_t room =
+      prefix.size() + std::numeric_limits<std::size_t>::digits10 + 1;
+
+  // starts with `room` bytes for prefix and index
   std::string text_;
 };
 
