@@ -11,7 +11,7 @@
 namespace gantry::bench {
 namespace {
 
-constexpr double kMs = 1e6, kMb = 1e6;
+constexpr double kMs = 1e6;
 
 int open_libraries() {
   int count = 0;
@@ -116,7 +116,7 @@ void add_sizes(Suite& suite) {
                "KB", ""};
   });
   suite.figure("anonymous memory of an idle runtime", [tree = suite.build_tree](const Times&) {
-    return Row{2, numbers_of({(tree / "tests/gantry_bench_memory").string(), "idle"}).at(0) / kMb,
+    return Row{2, numbers_of({(tree / "tests/gantry_bench_memory").string(), "idle"}).at(0) / 1e6,
                "MB", "of the whole program"};
   });
 }
