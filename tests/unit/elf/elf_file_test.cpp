@@ -27,6 +27,35 @@ std::vector<std::string_view> names_of(const ElfFile& file) {
   return names;
 }
 
+template <class T>
+void put(std::vector<std::uint8_t>& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// File offset of the entry `sought` of the dynamic segment, which program header 1 describes.
+std::size_t entry_at(const std::vector<std::uint8_t>& bytes, std::uint64_t sought) {
+  std::uint64_t at, tag;
+  std::memcpy(&at, bytes.data() + 64 + 56 + 8, sizeof at);
+  for (;; at += 16) {
+    std::memcpy(&tag, bytes.data() + at, sizeof tag);
+    if (tag == sought) return at;
+  }
+}
+
+std::uint64_t dynamic_entry(const std::vector<std::uint8_t>& bytes, std::uint64_t tag) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes.data() + entry_at(bytes, tag) + 8, sizeof value);
+  return value;
+}
+
+void set_dynamic(std::vector<std::uint8_t>& bytes, std::uint64_t tag, std::uint64_t value) {
+  put(bytes, entry_at(bytes, tag) + 8, value);
+}
+
+void set_tag(std::vector<std::uint8_t>& bytes, std::uint64_t tag, std::uint64_t other) {
+  put(bytes, entry_at(bytes, tag), other);
+}
+
 TEST(ElfFile, ReadsALibraryOfAnotherMachine) {
   const auto bytes = ElfBuilder().machine(183).object("data", content).build();
 
@@ -256,16 +285,8 @@ TEST(ElfFile, PrefersTheSectionTableToTheNextTable) {
 
 TEST(ElfFile, ReadsNoSymbolIfTheCountIsUnknown) {
   auto bytes = ElfBuilder().undefined("a").hash(ElfBuilder::Hash::gnu_empty).build();
-  std::uint64_t dynamic_at;
-  std::memcpy(&dynamic_at, bytes.data() + 64 + 56 + 8, sizeof dynamic_at);
-  const std::uint64_t behind_all_tables = ElfBuilder::base_address + dynamic_at;
-  for (std::uint64_t at = dynamic_at;; at += 16) {
-    std::uint64_t tag;
-    std::memcpy(&tag, bytes.data() + at, sizeof tag);
-    if (tag != 6) continue;
-    std::memcpy(bytes.data() + at + 8, &behind_all_tables, sizeof behind_all_tables);
-    break;
-  }
+  const std::uint64_t behind_all_tables = ElfBuilder::base_address + entry_at(bytes, 5);
+  set_dynamic(bytes, 6, behind_all_tables);
 
   const auto file = ElfFile::parse(bytes);
 
@@ -301,6 +322,110 @@ TEST(ElfFile, ReadsALibraryWithoutSectionHeaders) {
   EXPECT_THAT(stripped->image().sections(), IsEmpty());
   EXPECT_EQ(names_of(*stripped), names_of(*whole));
   EXPECT_TRUE(stripped->check_complete().ok());
+}
+
+TEST(ElfFile, DoesNotFindANameBehindTheLastOne) {
+  const auto bytes = ElfBuilder().object("data", content).build();
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->find("datb"), nullptr);
+}
+
+TEST(ElfFile, KeepsTheMappingThatItIsReadFrom) {
+  std::shared_ptr<const MappedFile> mapped = *MappedFile::open("/proc/self/exe");
+  const std::weak_ptr<const MappedFile> watched = mapped;
+
+  const auto file = ElfFile::parse(std::move(mapped));
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_FALSE(watched.expired());
+}
+
+TEST(ElfFile, ReadsSymbolsWithoutTheSizeOfTheirEntries) {
+  auto bytes = ElfBuilder().object("data", content).build();
+  set_tag(bytes, 11, 0x70000000);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(names_of(*file), ElementsAre("data"));
+}
+
+TEST(ElfFile, AcceptsStringsThatEndAtTheEndOfTheirSegment) {
+  auto bytes = ElfBuilder().object("data", content).build();
+  const std::uint64_t room = ElfBuilder::base_address + bytes.size() - dynamic_entry(bytes, 5);
+  set_dynamic(bytes, 10, room);
+
+  EXPECT_TRUE(ElfFile::parse(bytes).ok());
+  set_dynamic(bytes, 10, room + 1);
+  EXPECT_EQ(ElfFile::parse(bytes).error().code, Code::malformed);
+}
+
+// The symbols are the last 48 bytes of the segment: the end of the dynamic segment, whose last
+// value is read as the name of symbol 1.
+std::vector<std::uint8_t> symbols_at_segment_end(ElfBuilder::Hash hash) {
+  auto bytes = ElfBuilder().undefined("a").hash(hash).sections().dynamic(0x70000000, 1).build();
+  set_dynamic(bytes, 6, ElfBuilder::base_address + bytes.size() - 3 * 64 - 48);
+  return bytes;
+}
+
+TEST(ElfFile, AcceptsSymbolsThatEndAtTheEndOfTheirSegment) {
+  const auto bytes = symbols_at_segment_end(ElfBuilder::Hash::sysv);
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(names_of(*file), ElementsAre("a"));
+}
+
+// Section 1 is .dynsym: its type is at offset 4, its address at 16, its size at 32.
+TEST(ElfFile, CountsSymbolsBySectionUpToTheEndOfTheirSegment) {
+  auto bytes = symbols_at_segment_end(ElfBuilder::Hash::gnu_empty);
+  const std::size_t section = bytes.size() - 2 * 64;
+  put(bytes, section + 16, dynamic_entry(bytes, 6));
+
+  put(bytes, section + 32, std::uint64_t{48});
+  const auto whole = ElfFile::parse(bytes);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_THAT(names_of(*whole), ElementsAre("a"));
+
+  put(bytes, section + 32, std::uint64_t{49});
+  const auto beyond = ElfFile::parse(bytes);
+  ASSERT_TRUE(beyond.ok()) << beyond.error().message;
+  EXPECT_THAT(names_of(*beyond), IsEmpty());
+}
+
+TEST(ElfFile, CountsSymbolsByASectionOfTheirTypeAndAddressOnly) {
+  const auto bytes = ElfBuilder()
+                         .undefined("a")
+                         .undefined("b")
+                         .hash(ElfBuilder::Hash::gnu_empty)
+                         .sections()
+                         .build();
+  const std::size_t section = bytes.size() - 2 * 64;
+  auto other_type = bytes, other_address = bytes;
+  put(other_type, section + 4, std::uint32_t{1});
+  put(other_address, section + 16, std::uint64_t{ElfBuilder::base_address});
+  for (auto* changed : {&other_type, &other_address}) {
+    put(*changed, section + 32, std::uint64_t{24});
+    const auto file = ElfFile::parse(*changed);
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_THAT(names_of(*file), ElementsAre("a", "b"));
+  }
+}
+
+TEST(ElfFile, CountsSymbolsByATableBehindTheirStart) {
+  auto bytes =
+      ElfBuilder().undefined("a").hash(ElfBuilder::Hash::gnu_empty).dynamic(0x6ffffff0, 0).build();
+  // DT_VERSYM
+  set_dynamic(bytes, 0x6ffffff0, dynamic_entry(bytes, 6));
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_THAT(names_of(*file), ElementsAre("a"));
 }
 
 }  // namespace

@@ -393,5 +393,95 @@ TEST(ElfFile, SurvivesEveryBitFlipInARelocatableObject) {
   }
 }
 
+// ---- tables that fill the bytes they have, and one byte less -----------------------------------
+
+TEST(ElfSymbols, ReadAHashTableThatFillsItsBytes) {
+  const auto table = test::Words().u32(1).u32(2).u32(0).u32(0).u32(0);
+
+  EXPECT_EQ(*symbol_count_of_hash(table.bytes(), 0), 2u);
+  const auto cut = symbol_count_of_hash(table.bytes().first(19), 0x100);
+  ASSERT_FALSE(cut.ok());
+  EXPECT_EQ(cut.error().code, Code::malformed);
+  EXPECT_EQ(cut.error().offset, 0x100u);
+  EXPECT_EQ(cut.error().message, "DT_HASH has 1 buckets and 2 chains, room for 2");
+}
+
+TEST(ElfSymbols, ReadAGnuHashTableWhoseBucketsFillItsBytes) {
+  const auto table = test::Words().u32(1).u32(5).u32(0).u32(0).u32(0);
+
+  EXPECT_EQ(read_gnu_hash(table.bytes(), 0)->end, 5u);
+  const auto cut = read_gnu_hash(table.bytes().first(19), 0x100);
+  ASSERT_FALSE(cut.ok());
+  EXPECT_EQ(cut.error().code, Code::malformed);
+  EXPECT_EQ(cut.error().offset, 0x100u);
+  EXPECT_EQ(cut.error().message, "DT_GNU_HASH has 1 buckets, room for 0");
+}
+
+TEST(ElfSymbols, RejectAVersionNeedAtTheEndOfItsTable) {
+  const auto table = test::Words().u16(1).u16(0).u32(0).u32(0).u32(16);
+  const std::vector<std::uint8_t> names(1);
+  StringTable strings(names, 0);
+
+  const auto needs = read_version_needs(table.bytes(), 0x100, 2, strings);
+
+  ASSERT_FALSE(needs.ok());
+  EXPECT_EQ(needs.error().code, Code::malformed);
+  EXPECT_EQ(needs.error().offset, 0x110u);
+  EXPECT_THAT(needs.error().message, HasSubstr("version need: needs 2 bytes, 0 left"));
+}
+
+TEST(ElfSymbols, RejectAVersionAtTheEndOfItsTable) {
+  const auto table = test::Words().u16(1).u16(1).u32(0).u32(16).u32(0);
+  const std::vector<std::uint8_t> names(1);
+  StringTable strings(names, 0);
+
+  const auto needs = read_version_needs(table.bytes(), 0x100, 1, strings);
+
+  ASSERT_FALSE(needs.ok());
+  EXPECT_EQ(needs.error().code, Code::malformed);
+  EXPECT_EQ(needs.error().offset, 0x110u);
+  EXPECT_THAT(needs.error().message, HasSubstr("version hash: needs 4 bytes, 0 left"));
+}
+
+TEST(StringTable, RejectsAnOffsetAtItsEnd) {
+  const std::vector<std::uint8_t> bytes{'a', 0};
+  StringTable strings(bytes, 0x100);
+
+  EXPECT_EQ(*strings.name(1, "symbol name"), "");
+  const auto name = strings.name(2, "symbol name");
+  ASSERT_FALSE(name.ok());
+  EXPECT_EQ(name.error().code, Code::malformed);
+  EXPECT_EQ(name.error().offset, 0x100u);
+  EXPECT_EQ(name.error().message, "symbol name is at offset 2, string table has 2 bytes");
+}
+
+// 17 names of 65,552 bytes are exactly 65,536 bytes and 16 times the table of 65,553 bytes.
+TEST(StringTable, ReturnsNamesUpToTheirTotalLimit) {
+  std::vector<std::uint8_t> bytes(65552, 'a');
+  bytes.push_back(0);
+  StringTable strings(bytes, 0x100);
+
+  for (int i = 0; i < 17; ++i) ASSERT_TRUE(strings.name(0, "symbol name").ok()) << i;
+  const auto over = strings.name(65551, "symbol name");
+  ASSERT_FALSE(over.ok());
+  EXPECT_EQ(over.error().code, Code::malformed);
+  EXPECT_EQ(over.error().offset, 0x100u + 65551);
+  EXPECT_THAT(over.error().message, HasSubstr("exceeds the limit on the total length of names"));
+}
+
+// As above, with 8 more bytes that have no NUL: they are what the limit leaves.
+TEST(StringTable, ReportsAMissingNulWithinTheLimit) {
+  std::vector<std::uint8_t> bytes(65552 + 15 * 8, 'a');
+  bytes.push_back(0);
+  bytes.insert(bytes.end(), 8, 'b');
+  StringTable strings(bytes, 0x100);
+  for (int i = 0; i < 17; ++i) ASSERT_TRUE(strings.name(0, "symbol name").ok()) << i;
+
+  const auto name = strings.name(bytes.size() - 8, "symbol name");
+
+  ASSERT_FALSE(name.ok());
+  EXPECT_EQ(name.error().message, "symbol name has no NUL in its string table");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -174,5 +174,18 @@ TEST(SymbolTable, IsRejectedIfItsStringTableHasNoBytes) {
             "symbol name is at offset 1, string table has 0 bytes\n  while reading symbol 1");
 }
 
+TEST(SymbolVisibility, OfAHiddenSymbolPreventsItsExport) {
+  auto bytes = ElfBuilder().object("data", content).build();
+  const std::uint64_t entry = ElfFile::parse(bytes)->find("data")->at;
+  // STV_HIDDEN
+  put(bytes, entry + 5, std::uint8_t{2});
+
+  const auto file = ElfFile::parse(bytes);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->find("data")->visibility, SymbolVisibility::hidden);
+  EXPECT_FALSE(file->find("data")->exported());
+}
+
 }  // namespace
 }  // namespace gantry
