@@ -17,8 +17,7 @@ void delete_function(void* object, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
     const NoCancellation guard;
     const gantry_function& target = static_cast<FunctionObject*>(object)->target;
-    if (GANTRY_HAS(target.table, destroy) && target.table->destroy)
-      target.table->destroy(target.self);
+    if (target.table->destroy) target.table->destroy(target.self);
   }
   delete_object<FunctionObject>(object, flags);
 }
@@ -57,16 +56,15 @@ Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
                ", expected a function (kind ", std::int32_t{GANTRY_FUNCTION}, ")")
         .with_reason("RESULT_KIND");
   }
-  gantry_function owned = target;
-  const auto make = [&]() -> Result<Ref<FunctionObject>> {
-    if (trace != nullptr) {
-      GANTRY_TRY(owned, traced_function(owned, name, *trace));
-    }
-    return new_function(owned, std::move(parent), device_type, std::move(pin));
-  };
-  auto made = make();
-  if (!made.ok() && owned.table && GANTRY_HAS(owned.table, destroy) && owned.table->destroy)
-    owned.table->destroy(owned.self);
+  auto made = new_function(target, std::move(parent), device_type, std::move(pin));
+  if (!made.ok()) {
+    if (target.table && GANTRY_HAS(target.table, destroy) && target.table->destroy)
+      target.table->destroy(target.self);
+    return made;
+  }
+  if (trace != nullptr) {
+    GANTRY_TRY((*made)->target, traced_function(target, name, *trace));
+  }
   return made;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/traced_function.hpp"
 
-#include <gantry/abi.h>
-
 #include <memory>
 #include <new>
 #include <string>
@@ -20,8 +18,7 @@ struct TracedFunction {
 void destroy(void* self) {
   const std::unique_ptr<TracedFunction> traced(static_cast<TracedFunction*>(self));
   const gantry_function& target = traced->target;
-  if (GANTRY_HAS(target.table, destroy) && target.table->destroy)
-    target.table->destroy(target.self);
+  if (target.table->destroy) target.table->destroy(target.self);
 }
 
 // The span also ends if the callee violates the ABI and throws.

@@ -2,6 +2,7 @@
 #include "core/module/module_graph.hpp"
 
 #include "core/module/unbound.hpp"
+#include "core/trace/span.hpp"
 #include "tests/unit/module/fake_module.hpp"
 
 #include <gmock/gmock.h>
@@ -196,8 +197,10 @@ TEST(FindFunction, SearchesTheGlobalsLast) {
 }
 
 TEST(FindFunction, ReturnsTheDeviceTypeOfTheModule) {
-  Ref<ModuleNode> node = fake_node("device", {{"kernel", 1}});
-  node->device_type = 4;
+  const Ref<ModuleNode> node = test::named_node("device");
+  const gantry_module pair{new test::FakeModule{"device", {{"kernel", 1}}},
+                           test::fake_module_table()};
+  ASSERT_TRUE(bind(*node, pair, "acme.npu", 4).ok());
 
   const auto found = find_function(*node, GANTRY_FIND_SELF, "kernel");
 
@@ -252,7 +255,8 @@ TEST(FindFunction, ListsEightUnboundModules) {
     const std::string message = find_function(*root, kAll, "f").error().message;
 
     EXPECT_THAT(message, HasSubstr("module \"u7\" is not bound"));
-    EXPECT_EQ(message.find("; 1 more modules are not bound") != std::string::npos, count == 9);
+    EXPECT_EQ(message.ends_with("; 1 more modules are not bound"), count == 9);
+    EXPECT_EQ(message.ends_with(" more modules are not bound"), count == 9);
   }
 }
 
@@ -347,6 +351,214 @@ TEST(ListFunctions, IsEmptyForAModuleThatCannotList) {
   ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
 
   EXPECT_THAT(*list_functions(*node), IsEmpty());
+}
+
+// The pair that get_function of the module below writes, and the code that it returns.
+struct Answer {
+  gantry_function function{};
+  gantry_code code = GANTRY_OK;
+};
+
+// A module whose get_function returns `answer`.
+Ref<ModuleNode> answers_with(Answer& answer) {
+  static const gantry_module_table table = [] {
+    gantry_module_table made = *test::fake_module_table();
+    made.destroy = [](void*) {};
+    made.get_function = [](void* self, gantry_bytes, gantry_function* out, gantry_status* status) {
+      const Answer& given = *static_cast<Answer*>(self);
+      *out = given.function;
+      if (given.code != GANTRY_OK) gantry_fail(status, given.code, "FAKE", "no");
+      return given.code;
+    };
+    return made;
+  }();
+  const Ref<ModuleNode> node = test::named_node("odd");
+  EXPECT_TRUE(bind(*node, {&answer, &table}).ok());
+  return node;
+}
+
+// A function that counts its destructions in `self`.
+gantry_function_table counting_table() {
+  return {sizeof(gantry_function_table), 0, [](void* self) { ++*static_cast<int*>(self); },
+          [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+             gantry_status*) -> gantry_code { return GANTRY_OK; }};
+}
+
+TEST(FindFunction, ReportsAFunctionThatAFailedLookUpWrites) {
+  const gantry_function_table table = counting_table();
+  int self = 0;
+  for (const gantry_function& written :
+       {gantry_function{&self, nullptr}, gantry_function{nullptr, &table}, gantry_function{}}) {
+    Answer answer{written, GANTRY_UNAVAILABLE};
+    const bool writes = written.self != nullptr || written.table != nullptr;
+
+    const auto found = find_function(*answers_with(answer), GANTRY_FIND_SELF, "f");
+
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().code, Code::unavailable);
+    EXPECT_EQ(
+        found.error().message,
+        concat(
+            "no",
+            writes ? "\n  get_function of module \"odd\" writes a function although it fails" : "",
+            "\n  while looking up \"f\" in module \"odd\""));
+  }
+}
+
+TEST(FindFunction, RejectsAFunctionWithoutATable) {
+  Answer answer;
+
+  const auto found = find_function(*answers_with(answer), GANTRY_FIND_SELF, "f");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::bug);
+  EXPECT_EQ(found.error().reason, "TABLE_INCOMPLETE");
+  EXPECT_EQ(found.error().message, "module \"odd\" returns a function without `call`");
+}
+
+TEST(FindFunction, DestroysAFunctionThatItRejects) {
+  int ends = 0;
+  gantry_function_table table = counting_table();
+  table.call = nullptr;
+  Answer answer{{&ends, &table}};
+
+  EXPECT_FALSE(find_function(*answers_with(answer), GANTRY_FIND_SELF, "f").ok());
+
+  EXPECT_EQ(ends, 1);
+}
+
+TEST(FindFunction, DestroysARejectedFunctionOnlyIfItsTableCan) {
+  int ends = 0;
+  gantry_function_table table = counting_table();
+  Answer answer{{&ends, &table}};
+  // too short for `destroy`
+  table.struct_size = offsetof(gantry_function_table, destroy);
+  EXPECT_FALSE(find_function(*answers_with(answer), GANTRY_FIND_SELF, "f").ok());
+  EXPECT_EQ(ends, 0);
+
+  table = {sizeof table, 0, nullptr, nullptr};
+  EXPECT_FALSE(find_function(*answers_with(answer), GANTRY_FIND_SELF, "f").ok());
+}
+
+TEST(FindFunction, RejectsAFunctionWithoutCallIfItIsTraced) {
+  TraceRecorder trace;
+  int ends = 0;
+  gantry_function_table table = counting_table();
+  table.call = nullptr;
+  Answer answer{{&ends, &table}};
+  const Ref<ModuleNode> node = answers_with(answer);
+  test::artifact_of(*node).trace = &trace;
+
+  const auto found = find_function(*node, GANTRY_FIND_SELF, "f");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::bug);
+  EXPECT_EQ(found.error().reason, "TABLE_INCOMPLETE");
+  EXPECT_EQ(ends, 1);
+}
+
+TEST(FindFunction, TracesCallsAndDestroysTheTracedFunction) {
+  TraceRecorder trace;
+  int ends = 0;
+  gantry_function_table table = counting_table();
+  Answer answer{{&ends, &table}};
+  const Ref<ModuleNode> node = answers_with(answer);
+  test::artifact_of(*node).trace = &trace;
+
+  {
+    const Ref<FunctionObject> function = find_function(*node, GANTRY_FIND_SELF, "f").value();
+    EXPECT_TRUE(call(*function, nullptr, {}).ok());
+    ASSERT_EQ(trace.events().size(), 1u);
+    EXPECT_EQ(trace.events()[0].name, "f");
+    EXPECT_EQ(ends, 0);
+  }
+  EXPECT_EQ(ends, 1);
+
+  table.destroy = nullptr;
+  EXPECT_TRUE(find_function(*node, GANTRY_FIND_SELF, "f").ok());
+}
+
+TEST(FindFunction, ReportsAModuleWithoutFunctions) {
+  const Ref<ModuleNode> root = fake_node("root");
+
+  EXPECT_EQ(find_function(*root, kAll, "f").error().message,
+            "function \"f\" is not there; looked in module \"root\"");
+}
+
+TEST(FindFunction, ListsTheFunctionsOfSelfOnlyIfItSearchesThem) {
+  const Ref<ModuleNode> root = fake_node("root", {{"a", 1}});
+  root->imports = {fake_node("import")};
+
+  EXPECT_EQ(find_function(*root, GANTRY_FIND_IMPORTS, "f").error().message,
+            "function \"f\" is not there; looked in module \"import\"");
+}
+
+TEST(FindFunction, OmitsTheFunctionsOfAModuleThatFailsToListThem) {
+  gantry_module_table table = *test::fake_module_table();
+  table.list_functions = [](void*, const gantry_visitor*, gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "", "the driver is gone");
+  };
+  const Ref<ModuleNode> node = test::named_node("quiet");
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
+
+  EXPECT_EQ(find_function(*node, kAll, "f").error().message,
+            "function \"f\" is not there; looked in module \"quiet\"");
+}
+
+TEST(FindFunction, SearchesTheGlobalsOnlyOnRequest) {
+  const Ref<ModuleNode> root = fake_node("root");
+  const auto globals = std::make_shared<GlobalFunctions>();
+  ASSERT_TRUE(globals
+                  ->add("g", new_function({new test::FakeFunction{50, "g", nullptr},
+                                           test::fake_function_table()},
+                                          {}, 0)
+                                 .value())
+                  .ok());
+  test::artifact_of(*root).globals = globals;
+
+  EXPECT_EQ(find_function(*root, GANTRY_FIND_SELF, "g").error().message,
+            "function \"g\" is not there; looked in module \"root\"");
+  EXPECT_EQ(find_function(*root, GANTRY_FIND_GLOBALS, "f").error().message,
+            "function \"f\" is not there; looked in the global functions");
+}
+
+TEST(FindFunction, ReturnsTheErrorOfAnOfferedGlobal) {
+  const Ref<ModuleNode> root = fake_node("root");
+  test::artifact_of(*root).globals = std::make_shared<GlobalFunctions>(
+      [](std::string_view) -> Result<Ref<FunctionObject>> { return unavailable("no device"); });
+
+  const auto found = find_function(*root, kAll, "g");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::unavailable);
+  EXPECT_EQ(found.error().message, "no device");
+}
+
+TEST(FindFunction, PrefersAGlobalToAnOfferedOne) {
+  const Ref<ModuleNode> root = fake_node("root");
+  const auto globals = std::make_shared<GlobalFunctions>(
+      [](std::string_view) -> Result<Ref<FunctionObject>> { return unavailable("no device"); });
+  ASSERT_TRUE(globals
+                  ->add("g", new_function({new test::FakeFunction{50, "g", nullptr},
+                                           test::fake_function_table()},
+                                          {}, 0)
+                                 .value())
+                  .ok());
+  test::artifact_of(*root).globals = globals;
+
+  EXPECT_EQ(answer_of(find_function(*root, kAll, "g")), 50);
+}
+
+TEST(ListFunctions, AcceptsAnEmptyName) {
+  gantry_module_table table = *test::fake_module_table();
+  table.list_functions = [](void*, const gantry_visitor* visitor, gantry_status* status) {
+    const gantry_function_info info{sizeof info, 0, {nullptr, 0}, {}};
+    return visitor->visit(visitor->self, &info, status);
+  };
+  const Ref<ModuleNode> node = test::named_node("odd");
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
+
+  EXPECT_THAT(*list_functions(*node), ElementsAre(""));
 }
 
 }  // namespace
