@@ -39,7 +39,7 @@ void end_node(ModuleNode& root) {
     dead = static_cast<ModuleNode*>(node->self);
     for (Ref<ModuleNode>& import : node->imports) {
       ModuleNode* child = import.take();
-      if (child == nullptr || !release_strong(child->header)) continue;
+      if (!release_strong(child->header)) continue;
       finish(*child);
       child->self = dead;
       dead = child;

@@ -39,7 +39,7 @@ void walk_imports(ModuleNode& root, Visit visit) {
       continue;
     }
     ModuleNode* import = step.node->imports[step.next++].get();
-    if (import == nullptr || !seen.insert(import).second) continue;
+    if (!seen.insert(import).second) continue;
     if (visit(*import)) return;
     path.push_back({import, 0});
   }
@@ -89,7 +89,7 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
 
   std::string text = concat("function ", quoted(name), " is not there");
   if (!bound.empty()) text += concat("; looked in ", join(bound, ", ", {}, kMaxNames));
-  if ((where & GANTRY_FIND_SELF) && !is_unbound(module)) {
+  if (where & GANTRY_FIND_SELF) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
       text += concat("; ", location_of(module), " has ", join(*names, ", ", in_quotes, kMaxNames));
     }
@@ -181,7 +181,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
     }
     if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals) {
       found = module.artifact->globals->find(name);
-      if (found.ok() && !*found) found = module.artifact->globals->find_offered(name);
+      if (!*found) found = module.artifact->globals->find_offered(name);
       if (!found.ok() || *found) return found;
     }
     std::size_t unbound = 0;
@@ -192,8 +192,7 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
 
 Result<std::vector<std::string>> list_functions(ModuleNode& module) {
   const auto* table = module.table.load(std::memory_order_acquire);
-  if (table == nullptr || !GANTRY_HAS(table, list_functions) || !table->list_functions)
-    return std::vector<std::string>();
+  if (table == nullptr) return std::vector<std::string>();
   struct List {
     std::string subject;
     std::vector<std::string> names;

@@ -193,9 +193,7 @@ Status fill(void* copy, std::span<const Location> locations, std::string_view su
     return missing(subject, location, concat(", which is required with ", owner->name));
   }
   for (const Location& location : locations) {
-    if (location.rule == Rule::optional && !pointer_at(copy, location.offset)) {
-      set_pointer(copy, location.offset, &location.stub);
-    }
+    if (!pointer_at(copy, location.offset)) set_pointer(copy, location.offset, &location.stub);
   }
   return {};
 }

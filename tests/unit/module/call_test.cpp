@@ -234,5 +234,143 @@ TEST(Call, WorksWithoutAStatus) {
   EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, nullptr), GANTRY_CANCELLED);
 }
 
+TEST(Call, ReplacesATextWhoseCodeIsNotSet) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    status->text[0] = 'x';
+    status->text_size = 1;
+    return gantry_code{GANTRY_INVALID};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "a global function fails with code 5 and without a text");
+}
+
+TEST(Call, AddsATextToACodeWithoutOne) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    status->code = GANTRY_INVALID;
+    return gantry_code{GANTRY_INVALID};
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "a global function fails with code 5 and without a text");
+}
+
+TEST(Call, KeepsTheReasonInAStatusWithoutABuffer) {
+  const auto table = calls(
+      [](void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+         gantry_status* status) { return gantry_fail(status, GANTRY_INVALID, "FAKE", "lost"); });
+  gantry_status status{sizeof status, GANTRY_OK, nullptr, 0, 0, nullptr};
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, &status), GANTRY_INVALID);
+
+  EXPECT_EQ(status.code, GANTRY_INVALID);
+  EXPECT_STREQ(status.reason, "FAKE");
+}
+
+TEST(Call, SetsTheCodeOfTheStatusToTheReturnedOne) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_EXHAUSTED, "", "full");
+    return gantry_code{GANTRY_INVALID};
+  });
+  char text[128];
+  gantry_status status{sizeof status, GANTRY_OK, text, sizeof text, 0, nullptr};
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, &status), GANTRY_INVALID);
+
+  EXPECT_EQ(status.code, GANTRY_INVALID);
+  EXPECT_STREQ(text, "full");
+}
+
+TEST(Call, ReturnsTheLastCodeOfTheAbiAndConvertsTheNextOne) {
+  const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_INVALID, "", "odd");
+    return *static_cast<gantry_code*>(self);
+  });
+  gantry_code last = GANTRY_BUG, next = GANTRY_BUG + 1;
+
+  EXPECT_EQ(call(*plain_function(table, &last), nullptr, {}).error().message, "odd");
+  const auto unknown = call(*plain_function(table, &next), nullptr, {});
+  EXPECT_EQ(unknown.error().code, Code::bug);
+  EXPECT_EQ(unknown.error().message, concat("odd\n  a global function fails with code ", next,
+                                            ", which is not a code of the ABI"));
+}
+
+TEST(Call, ClearsAnObjectAtAddressZeroOfACalleeThatFails) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status* status) {
+    result->kind = 99;
+    return gantry_fail(status, GANTRY_INVALID, "", "no");
+  });
+
+  const auto result = call(*plain_function(table), nullptr, {});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "no\n  a global function writes a result although it fails");
+}
+
+TEST(Call, ReleasesTheResultOfACalleeThatThrows) {
+  const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value* result, gantry_status*) -> gantry_code {
+    *result = value_of(static_cast<gantry_object*>(self));
+    throw std::runtime_error("seven");
+  });
+  Counted object = counted();
+  gantry_value result{};
+
+  EXPECT_EQ(call(*plain_function(table, &object), nullptr, nullptr, 0, &result, nullptr),
+            GANTRY_BUG);
+
+  EXPECT_EQ(object.ends, 1);
+  EXPECT_EQ(result.kind, GANTRY_NONE);
+}
+
+TEST(Call, ClearsTheResultAndTheStatusOfAnEarlierCall) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status*) { return gantry_code{GANTRY_OK}; });
+  Counted object = counted();
+  char text[128];
+  gantry_status status{sizeof status, GANTRY_OK, text, sizeof text, 0, nullptr};
+  gantry_fail(&status, GANTRY_BUG, "", "of another call");
+  status.error = &object.header;
+  gantry_value result{GANTRY_INT, 0, {7}};
+
+  EXPECT_EQ(call(*plain_function(table), nullptr, nullptr, 0, &result, &status), GANTRY_OK);
+
+  EXPECT_EQ(result.kind, GANTRY_NONE);
+  EXPECT_EQ(status.code, GANTRY_OK);
+  EXPECT_EQ(status.text_size, 0u);
+  EXPECT_EQ(status.error, nullptr);
+}
+
+// Nothing reads the arguments.
+TEST(Call, AcceptsAsManyArgumentsAsACountCanState) {
+  const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t count,
+                              gantry_value* result, gantry_status*) {
+    *result = {GANTRY_INT, 0, {count}};
+    return gantry_code{GANTRY_OK};
+  });
+  const auto function = plain_function(table);
+  const gantry_value one{};
+
+  const auto most = call(*function, nullptr, {&one, std::size_t{INT32_MAX}});
+  ASSERT_TRUE(most.ok()) << most.error().message;
+  EXPECT_EQ(most->get().i, INT32_MAX);
+
+  const auto more = call(*function, nullptr, {&one, std::size_t{INT32_MAX} + 1});
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, Code::invalid);
+  EXPECT_EQ(more.error().message, "a call has 2147483648 arguments, maximum is 2147483647");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -181,5 +181,45 @@ TEST(GlobalFunctions, RefusesATakenName) {
   EXPECT_FALSE(globals.find("h"));
 }
 
+TEST(Module, RefusesATableThatIsTooShortForCall) {
+  gantry_function_table table = *test::fake_function_table();
+  table.struct_size = offsetof(gantry_function_table, call);
+
+  const auto function = new_function({nullptr, &table}, fake_node("root"), 0);
+
+  ASSERT_FALSE(function.ok());
+  EXPECT_EQ(function.error().code, Code::bug);
+  EXPECT_EQ(function.error().reason, "TABLE_INCOMPLETE");
+}
+
+// Programs read the phase through this member, see gantry/runtime/function_layout.hpp.
+TEST(Module, FunctionRefersToThePhaseOfTheProcess) {
+  const auto function =
+      new_function({new test::FakeFunction{1, "g", nullptr}, test::fake_function_table()}, {}, 0);
+
+  ASSERT_TRUE(function.ok());
+  EXPECT_EQ((*function)->process_phase, &detail::process_phase);
+}
+
+TEST(Module, KeepsTheMemoryOfAnImportThatHasAWeakReference) {
+  WeakRef<ModuleNode> weak;
+  {
+    const Ref<ModuleNode> root = fake_node("root");
+    root->imports.push_back(fake_node("import"));
+    weak = WeakRef<ModuleNode>(root->imports[0]);
+  }
+
+  EXPECT_FALSE(weak.lock());
+}
+
+TEST(Module, IsDescribedWithoutAPluginIfItHasNone) {
+  const auto artifact = test::artifact_of({"_lib", "cuda"});
+  const Ref<ModuleNode> node = test::node_of(artifact, 1);
+
+  EXPECT_EQ(described(*node), "entry 1 \"cuda\" of model.so");
+  ASSERT_TRUE(bind(*node, {new test::FakeModule, test::fake_module_table()}, "acme.npu").ok());
+  EXPECT_EQ(described(*node), "entry 1 \"cuda\" of model.so (plugin acme.npu)");
+}
+
 }  // namespace
 }  // namespace gantry
