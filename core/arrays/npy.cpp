@@ -38,9 +38,9 @@ class HeaderText {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
-  // Skips `wanted` if it is the next character.
+  // Skips `wanted`, which is not NUL, if it is the next character.
   bool take(char wanted) {
-    if (peek() != wanted || at_ == text_.size()) return false;
+    if (peek() != wanted) return false;
     ++at_;
     return true;
   }

@@ -184,5 +184,19 @@ TEST(ArrayFile, FindsManyLongNamesInSeconds) {
   EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 5);
 }
 
+TEST(ArrayFormat, IsKnownFromTheMarkAlone) {
+  const Bytes npz{'P', 'K', 3, 4}, empty_npz{'P', 'K', 5, 6}, weights = params("a");
+
+  EXPECT_EQ(array_format(Bytes(npy_magic.begin(), npy_magic.end())), ArrayFormat::npy);
+  EXPECT_EQ(array_format(npz), ArrayFormat::npz);
+  EXPECT_EQ(array_format(empty_npz), ArrayFormat::npz);
+  EXPECT_EQ(array_format(std::span(weights).first(8)), ArrayFormat::params);
+  EXPECT_EQ(array_format(std::span(npz).first(3)), std::nullopt);
+}
+
+TEST(ArrayFormat, IsNotThatOfAPyTorchArchive) {
+  EXPECT_EQ(array_format(zip_of({{"archive/data.pkl", npy()}})), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -175,6 +175,10 @@ INSTANTIATE_TEST_SUITE_P(
                "npy type \"|O\": object arrays contain pickled code and are never read"},
         BadNpy{"Record", with_descr("[('a', '<f4')]"), kNotOurs, no_offset,
                "npy type is a record, only plain numbers are read"},
+        BadNpy{"Tuple", with_descr("('<f4', (2,))"), kNotOurs, no_offset,
+               "npy type is a record, only plain numbers are read"},
+        BadNpy{"NulForAKey", std::string("{\0}\n", 4), kBad, 11,
+               "npy header: \"\\x00}\" where a key belongs"},
         BadNpy{"BigEndian", with_descr("'>f4'"), kNotOurs, no_offset,
                "npy type \">f4\": big-endian numbers are not read, convert with .astype() first"},
         BadNpy{"NoSuchType", with_descr("'<q4'"), kBad, 20,
@@ -354,6 +358,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "npy type \"|O8\": object arrays contain pickled code and are never read"},
         BadDescr{"Bytes", "|S3", kNotOurs, "npy type \"|S3\": texts are not numbers"},
         BadDescr{"Unicode", "<U3", kNotOurs, "npy type \"<U3\": texts are not numbers"},
+        BadDescr{"ZeroTerminatedBytes", "|a3", kNotOurs, "npy type \"|a3\": texts are not numbers"},
+        BadDescr{"Durations", "<m8[ns]", kNotOurs,
+                 "npy type \"<m8[ns]\": dates and times are not read, use .view('<i8')"},
+        BadDescr{"LongDoubleComplex", "<c32", kNotOurs,
+                 "npy type \"<c32\": long double differs between machines"},
         BadDescr{"Dates", "<M8[ns]", kNotOurs,
                  "npy type \"<M8[ns]\": dates and times are not read, use .view('<i8')"},
         BadDescr{"Raw", "|V2", kNotOurs,
@@ -365,6 +374,22 @@ INSTANTIATE_TEST_SUITE_P(
         BadDescr{"NativeOrder", "=f4", kBad, "npy type \"=f4\" is not one of numpy's"},
         BadDescr{"OddWidth", "<f3", kBad, "npy type \"<f3\" is not one of numpy's"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Npy, AcceptsTheLongestHeader) {
+  const std::string fields = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }";
+  const Words file = npy(fields + std::string(65534 - fields.size(), ' ') + "\n", "x");
+
+  const Result<ArrayRecord> array = read_npy(file.bytes());
+
+  ASSERT_TRUE(array.ok()) << array.error().message;
+  EXPECT_EQ(array->data_at, 10u + 65535);
+}
+
+TEST(Npy, WritesTheMaximumRank) {
+  const std::vector<std::int64_t> shape(32, 1);
+
+  EXPECT_TRUE(npy_header({2, 32, 1}, shape).ok());
+}
 
 }  // namespace
 }  // namespace gantry

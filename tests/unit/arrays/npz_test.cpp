@@ -718,5 +718,71 @@ TEST(Npz, ReturnsOnlyOriginalDataForAnyChangedByte) {
   }
 }
 
+// 10 packed bytes give 10 * 1032 bytes, and up to 1031 more because the quotient is rounded down.
+TEST(Npz, AcceptsTheLargestRatioOfDeflate) {
+  EXPECT_TRUE(NpzReader::over(zip_of({sized(8, 11 * 1032 - 1, 10)})).ok());
+  EXPECT_FALSE(NpzReader::over(zip_of({sized(8, 11 * 1032, 10)})).ok());
+}
+
+TEST(Npz, AcceptsAsManyBytesAsItsLimit) {
+  const Bytes archive = zip_of({{"a.npy", npy("x")}, {"b.npy", npy("y")}});
+
+  EXPECT_TRUE(NpzReader::over(archive, {.bytes = 258}).ok());
+  EXPECT_FALSE(NpzReader::over(archive, {.bytes = 257}).ok());
+}
+
+TEST(Npz, AcceptsAsManyMembersAsItsLimit) {
+  const Bytes archive = zip_of({{"a.npy", npy("x")}, {"b.npy", npy("y")}});
+
+  EXPECT_TRUE(NpzReader::over(archive, {.members = 2}).ok());
+}
+
+TEST(Npz, ReadsAnArrayWithoutElements) {
+  const Result<Bytes> data = read_first(zip_of({{"a.npy", npy("")}}));
+
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_THAT(*data, ElementsAre());
+}
+
+// The size of the data would be negative.
+TEST(Npz, RejectsDataThatBeginBehindTheMember) {
+  const Bytes archive = zip_of({{"a.npy", npy("four")}});
+  const NpzReader npz = NpzReader::over(archive).value();
+  const ZipMember& member = npz.members().front();
+  ArrayHeader header = npz.header(member).value();
+  header.data_at = member.bytes + 1;
+  header.data_bytes = UINT64_MAX;
+
+  const auto data = npz.stored_data(member, header);
+
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().code, Code::invalid);
+  EXPECT_EQ(data.error().message,
+            "npz member \"a.npy\" is 132 bytes, room is for 133 and 18446744073709551615");
+}
+
+TEST(Npz, AcceptsAHeaderThatEndsAtTheDirectory) {
+  // The directory begins at 164: offset 129 leaves 35 bytes, which the header fills.
+  const Bytes archive =
+      zip_of({{.name = "a.npy", .bytes = npy("x"), .size = 0, .packed_size = 0, .header_at = 129}});
+
+  const Result<NpzReader> npz = NpzReader::over(archive);
+
+  EXPECT_TRUE(npz.ok()) << npz.error().message;
+}
+
+// 98 bytes: the zip64 end record, its locator and the end record.
+TEST(Npz, ReadsTheShortestArchive) {
+  const Bytes archive = zip_of({}, {.zip64 = true});
+  ASSERT_EQ(archive.size(), 98u);
+
+  const Result<NpzReader> npz = NpzReader::over(archive);
+
+  ASSERT_TRUE(npz.ok()) << npz.error().message;
+  EXPECT_TRUE(npz->members().empty());
+  EXPECT_EQ(NpzReader::over(std::span(archive).subspan(1)).error().message,
+            "npz has 97 bytes, minimum is 98");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -279,5 +279,15 @@ TEST(AtomicFile, TwoOfOnePathDoNotConflict) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
+TEST(NpzWrite, AcceptsTheLongestName) {
+  const TempDir directory;
+  const std::string name(1024, 'n');
+  const NpzItem items[] = {item(name)};
+
+  ASSERT_TRUE(write_npz(directory / "x.npz", items).ok());
+
+  EXPECT_EQ(array_in(directory / "x.npz", name).data, kData);
+}
+
 }  // namespace
 }  // namespace gantry
