@@ -102,13 +102,13 @@ std::int64_t attribute_number(std::int32_t kind) {
 gantry_code attribute(void*, std::int32_t i, std::int32_t kind, gantry_value* out,
                       gantry_status* status) {
   std::int64_t number = 0;
-  if (i != 0 && kind == 0) {
-    // "exists" is 0 for another index and not an error
-    number = 0;
-  } else if (const gantry_code code = check_index(i, status); code != GANTRY_OK) {
-    return code;
-  } else if (number = attribute_number(kind); number < 0) {
-    return refuse(status, GANTRY_NOT_FOUND, "cpu: attribute %" PRId32 " does not apply", kind);
+  // "exists" is 0 for another index and not an error
+  if (i == 0 || kind != 0) {
+    if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+    number = attribute_number(kind);
+    if (number < 0) {
+      return refuse(status, GANTRY_NOT_FOUND, "cpu: attribute %" PRId32 " does not apply", kind);
+    }
   }
   *out = gantry_value{};
   out->kind = GANTRY_INT;

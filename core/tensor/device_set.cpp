@@ -100,7 +100,8 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
   if (const std::int32_t known = dlpack_number(name); known != 0 && type != known) {
     return invalid("device ", name, ": number is ", type, ", DLPack's is ", known);
   }
-  if (const auto& slot = slots_[static_cast<std::size_t>(type)]; type != 0 && slot) {
+  // slot 0 is always empty
+  if (const auto& slot = slots_[static_cast<std::size_t>(type)]) {
     return invalid("device ", name, ": number ", type, " is already used by device ", slot->name);
   }
   if (type == 0) {

@@ -176,7 +176,6 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(like));
   GANTRY_TRY(std::shared_ptr<const Device> device, devices.lend(like.device.type));
   gantry_tensor compact = like;
-  compact.data = nullptr;
   compact.strides = nullptr;
   compact.byte_offset = 0;
   GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(compact));

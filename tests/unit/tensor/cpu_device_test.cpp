@@ -173,6 +173,8 @@ TEST(CpuDevice, HasNumericAttributes) {
   EXPECT_GE(attribute(14)->i, attribute(15)->i);
   EXPECT_GT(attribute(15)->i, 0);
   EXPECT_EQ(attribute(0)->kind, GANTRY_INT);
+  const Result<gantry_value> cache = attribute(13);
+  EXPECT_TRUE(cache.ok() ? cache->i > 0 : cache.error().code == Code::not_found);
 }
 
 TEST(CpuDevice, ReportsThatAnotherIndexDoesNotExist) { EXPECT_EQ(attribute(0, 1)->i, 0); }
@@ -304,6 +306,31 @@ TEST(CpuDevice, DoesNotSupportCapture) {
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message, "cpu: capture is not supported");
   EXPECT_EQ(cpu().capture_end(nullptr, 0, nullptr, &graph, nullptr), GANTRY_UNSUPPORTED);
   EXPECT_EQ(cpu().capture_launch(nullptr, 0, graph, nullptr, nullptr), GANTRY_UNSUPPORTED);
+}
+
+TEST(CpuDevice, WritesWholeAttributes) {
+  gantry_value value;
+  std::memset(&value, 0xff, sizeof value);
+
+  ASSERT_EQ(cpu().attribute(nullptr, 0, 0, &value, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(value.small_size, 0u);
+  EXPECT_EQ(value.i, 1);
+}
+
+TEST(CpuDevice, RejectsTheTimeFromAnEventThatIsNotRecorded) {
+  void *start = nullptr, *stop = nullptr;
+  ASSERT_EQ(cpu().event_create(nullptr, 0, 0, &start, nullptr), GANTRY_OK);
+  ASSERT_EQ(cpu().event_create(nullptr, 0, 0, &stop, nullptr), GANTRY_OK);
+  ASSERT_EQ(cpu().event_record(nullptr, 0, stop, nullptr, nullptr), GANTRY_OK);
+  std::int64_t ns = -1;
+  StatusBuffer status;
+
+  EXPECT_EQ(cpu().event_elapsed(nullptr, 0, start, stop, &ns, status.get()), GANTRY_INVALID);
+
+  EXPECT_EQ(status.error(GANTRY_INVALID, "").message, "cpu: the start event is not recorded");
+  cpu().event_destroy(nullptr, 0, start);
+  cpu().event_destroy(nullptr, 0, stop);
 }
 
 }  // namespace

@@ -313,5 +313,27 @@ TEST(DlpackName, IsEmptyForUnknownNumbers) {
   EXPECT_EQ(dlpack_name(0), "");
 }
 
+TEST(DeviceSet, AssignsAWithdrawnNumberAgainOnlyIfItIsTheLastOne) {
+  DeviceSet devices;
+  const gantry_device_table table = table_of(0);
+  const std::int32_t first = devices.reserve("a", &table).value();
+  ASSERT_EQ(*devices.reserve("b", &table), 65);
+
+  devices.withdraw(first);
+
+  EXPECT_EQ(*devices.reserve("c", &table), 66);
+}
+
+TEST(DeviceSet, AssignsNoNumberOfDlpackAfterItIsWithdrawn) {
+  DeviceSet devices;
+  const gantry_device_table last = table_of(63), table = table_of(0);
+  const std::int32_t type = devices.reserve("a", &last).value();
+  ASSERT_EQ(type, 63);
+
+  devices.withdraw(type);
+
+  EXPECT_EQ(*devices.reserve("b", &table), 64);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -24,7 +24,9 @@ class FakeDevice {
     table_.copy = copy;
     table_.synchronize = synchronize;
     table_.event_create = event_create;
-    table_.event_destroy = [](void*, std::int32_t, void*) {};
+    table_.event_destroy = [](void* self, std::int32_t, void*) {
+      --static_cast<FakeDevice*>(self)->events;
+    };
     table_.event_record = event_record;
     table_.event_wait = event_wait;
   }
@@ -47,10 +49,11 @@ class FakeDevice {
   bool has_events = true;
   // false: copy between two indices of this type is unsupported
   bool copies_between = true;
+  gantry_alloc last_alloc{};
   void* last_stream = nullptr;
-  std::uint32_t last_flags = 0;
-  // number of blocks that are currently allocated
-  int blocks = 0;
+  std::uint32_t last_flags = 0, last_copy_size = 0;
+  // number of blocks and events that currently exist
+  int blocks = 0, events = 0;
 
  private:
   struct Block {
@@ -63,6 +66,7 @@ class FakeDevice {
     const std::string_view scope(what->scope.data, what->scope.size);
     fake->calls.push_back(concat("alloc ", what->size, " bytes at ", what->alignment, ", rank ",
                                  what->ndim, ", scope ", scope, ", on ", i));
+    fake->last_alloc = *what;
     if (fake->fails_with != GANTRY_OK) return fake->fail(status);
     if (fake->gives_null) return GANTRY_OK;
     *data = new Block{std::vector<std::uint8_t>(what->size)};
@@ -84,6 +88,7 @@ class FakeDevice {
                                  fake->text(what->to), " on ", i));
     fake->last_stream = stream;
     fake->last_flags = what->flags;
+    fake->last_copy_size = what->struct_size;
     if (!fake->copies_between && what->from.device.type == what->to.device.type &&
         what->from.device.index != what->to.device.index) {
       return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE",
@@ -103,6 +108,7 @@ class FakeDevice {
     if (!static_cast<FakeDevice*>(self)->has_events)
       return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake device has no events");
     *event = self;
+    ++static_cast<FakeDevice*>(self)->events;
     return GANTRY_OK;
   }
   static gantry_code event_record(void* self, std::int32_t i, void*, void*, gantry_status*) {

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <array>
 #include <atomic>
@@ -58,7 +59,10 @@ TEST(Object, BeginsWithOneStrongAndOneWeakReference) {
 TEST(Object, TextKeepsEveryByteAndEndsWithNul) {
   const std::string bytes("a\0bcdefg", 8);
 
+  // fresh memory is not zero
+  mallopt(M_PERTURB, 0x55);
   const OwnedValue text = new_text(GANTRY_BYTES, bytes).value();
+  mallopt(M_PERTURB, 0);
 
   EXPECT_EQ(text.get().kind, GANTRY_BYTES);
   EXPECT_EQ(text_of(text.get()), bytes);
@@ -331,6 +335,7 @@ TEST(ErrorObject, HoldsCopiesOfItsTextsAndItsCause) {
   gantry_error what{};
   what.kind = gantry_text("ValueError");
   what.message = {message.data(), message.size()};
+  what.backtrace = gantry_text("frame 1\n");
   what.cause = watched.object.get();
 
   const auto error = new_error(what).value();
@@ -342,6 +347,7 @@ TEST(ErrorObject, HoldsCopiesOfItsTextsAndItsCause) {
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(std::string(read->kind.data, read->kind.size), "ValueError");
   EXPECT_EQ(std::string(read->message.data, read->message.size), "n must be larger than 3");
+  EXPECT_EQ(std::string(read->backtrace.data, read->backtrace.size), "frame 1\n");
   EXPECT_EQ(read->cause->kind, GANTRY_OBJECT);
   EXPECT_FALSE(watched.is_destroyed);
 }
@@ -443,6 +449,19 @@ TEST(Object, IsFreedOnceByTheLastOfSeveralThreads) {
 
     ASSERT_EQ(freed, 1);
   }
+}
+
+TEST(OpaqueObject, IsDestroyedWithItsLastStrongReference) {
+  int ends = 0;
+  {
+    WeakRef<gantry_object> weak;
+    {
+      const ObjectPtr object = new_opaque(&kCounter, &ends, {}).value();
+      weak = WeakRef<gantry_object>(object);
+    }
+    EXPECT_EQ(ends, 1);
+  }
+  EXPECT_EQ(ends, 1);
 }
 
 }  // namespace

@@ -101,6 +101,8 @@ TEST(TensorCopy, BetweenDevicesOfOneTypeIsOrderedOnBothStreams) {
   EXPECT_THAT(npu.calls, ElementsAre("record on 1", "wait on 0", "copy 4 bytes npu+0 -> npu+0 on 0",
                                      "record on 0", "wait on 1"));
   EXPECT_EQ(npu.last_flags, 0u);
+  EXPECT_EQ(npu.last_copy_size, sizeof(gantry_copy));
+  EXPECT_EQ(npu.events, 0);
 }
 
 TEST(TensorCopy, BetweenDevicesWithoutEventsSynchronizes) {
@@ -270,6 +272,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCopy{"TargetAtNull", Like({2}).over(elements), Like({2}),
                 "tensor copy: target float32[2] on cpu:0 is at address 0"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(TensorCopy, AcceptsNoElementsAtAddressZero) {
+  EXPECT_TRUE(tensor_copy(DeviceSet(), Like({0}).tensor, Like({0}).tensor, nullptr).ok());
+}
 
 }  // namespace
 }  // namespace gantry

@@ -286,5 +286,49 @@ TEST(TensorView, RejectsAShapeThatOverflows) {
   EXPECT_EQ(view.error().code, Code::invalid);
 }
 
+TEST(TensorNew, DescribesTheTensorToTheDevice) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const Like like({2, 3}, kFloat, {type, 0});
+
+  const auto tensor = make(devices, like);
+
+  EXPECT_EQ(npu.last_alloc.struct_size, sizeof(gantry_alloc));
+  EXPECT_EQ(npu.last_alloc.shape, like.shape.data());
+  EXPECT_TRUE(same_dtype(npu.last_alloc.dtype, kFloat));
+}
+
+// The CPU with blocks whose addresses are not aligned.
+TEST(TensorNew, RejectsAndFreesMemoryThatIsNotAligned) {
+  static int blocks;
+  blocks = 0;
+  gantry_device_table table = *cpu_device_table();
+  table.type = 0;
+  table.alloc = [](void*, std::int32_t, const gantry_alloc*, void** data,
+                   gantry_status*) -> gantry_code {
+    ++blocks;
+    *data = reinterpret_cast<void*>(8);
+    return GANTRY_OK;
+  };
+  table.free = [](void*, std::int32_t, void*) { --blocks; };
+  DeviceSet devices;
+  const std::int32_t type = devices.add("npu", nullptr, &table).value();
+
+  const auto tensor = tensor_new(devices, Like({2}, kFloat, {type, 0}).tensor);
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::bug);
+  EXPECT_EQ(tensor.error().reason, "DEVICE_ALLOC");
+  EXPECT_EQ(tensor.error().message,
+            "device npu: alloc of 8 bytes returns an address that is not a multiple of 256\n"
+            "  while making tensor float32[2] on npu:0");
+  EXPECT_EQ(blocks, 0);
+}
+
+TEST(TensorView, AcceptsNoElementsAtAddressZero) {
+  EXPECT_TRUE(tensor_view(Like({0}).tensor, nullptr).ok());
+}
+
 }  // namespace
 }  // namespace gantry
