@@ -118,7 +118,6 @@ std::span<const std::uint8_t> ZipMemberReader::view(std::uint64_t size) {
   const auto bytes = packed_.first(size);
   packed_ = packed_.subspan(size);
   crc_ = static_cast<std::uint32_t>(crc32_z(crc_, bytes.data(), bytes.size()));
-  done_ += size;
   return bytes;
 }
 

@@ -59,7 +59,7 @@ std::string hint_for(YamlType type, const YamlValue& value) {
     case YamlType::number: {
       if (!yaml_number(plain, number)) return "";
       if (value.quoted) return ": write it without quotes";
-      const bool padded = value.text.size() > 1 && value.text[0] == '0' && value.text[1] != '.';
+      const bool padded = value.text[0] == '0' && value.text[1] != '.';
       return padded ? ": a decimal number has no leading zero" : "";
     }
     case YamlType::boolean:

@@ -46,7 +46,8 @@ bool looks_like_number(std::string_view text) {
   return at == text.size();
 }
 
-// True for the words that YAML 1.1 or 1.2 defines as a truth value or null.
+// True for the words that YAML 1.1 or 1.2 defines as a truth value or null. yaml-cpp reports `~` and
+// most spellings of null as an empty value.
 bool is_word(std::string_view text) {
   constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
                                                      "off",  "y",     "n",   "null"};
@@ -54,7 +55,7 @@ bool is_word(std::string_view text) {
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  return std::find(words.begin(), words.end(), lower) != words.end() || text == "~";
+  return std::find(words.begin(), words.end(), lower) != words.end();
 }
 
 bool is_ambiguous(const YamlValue& value) {
@@ -70,25 +71,23 @@ std::string quote(std::string_view text) {
 
 }  // namespace
 
+// Below, the text of a value that is no scalar is empty, which has no type.
+
 bool yaml_integer(const YamlValue& value, std::int64_t& out) {
-  if (value.kind != YamlKind::scalar || value.quoted || !is_decimal(value.text)) return false;
+  if (value.quoted || !is_decimal(value.text)) return false;
   const char* end = value.text.data() + value.text.size();
-  const auto read = std::from_chars(value.text.data(), end, out);
-  return read.ec == std::errc() && read.ptr == end;
+  return std::from_chars(value.text.data(), end, out).ec == std::errc();
 }
 
 bool yaml_number(const YamlValue& value, double& out) {
-  if (value.kind != YamlKind::scalar || value.quoted || !looks_like_number(value.text))
-    return false;
+  if (value.quoted || !looks_like_number(value.text)) return false;
   const char* end = value.text.data() + value.text.size();
   const auto read = std::from_chars(value.text.data(), end, out, std::chars_format::general);
   return read.ec == std::errc() && read.ptr == end;
 }
 
 bool yaml_boolean(const YamlValue& value, bool& out) {
-  if (value.kind != YamlKind::scalar || value.quoted ||
-      (value.text != "true" && value.text != "false"))
-    return false;
+  if (value.quoted || (value.text != "true" && value.text != "false")) return false;
   out = value.text == "true";
   return true;
 }

@@ -174,12 +174,11 @@ class Builder final : public YAML::EventHandler {
 
   // A node's mark is at its first token, which is its anchor or tag if it has one.
   void check_plain(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    const char first = character(mark);
-    if (anchor != 0 || first == '&') {
+    if (anchor != 0) {
       refuse("YAML_ALIAS", location(mark), here(),
              "anchor is not supported, repeat the value where it is needed");
     }
-    if (first == '!')
+    if (character(mark) == '!')
       refuse("YAML_TAG", location(mark), here(), "tag is not supported, the key has a fixed type");
   }
 

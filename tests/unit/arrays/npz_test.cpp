@@ -590,6 +590,24 @@ INSTANTIATE_TEST_SUITE_P(
                   concat("npz member \"a.npy\": packed data do not end after 129 bytes and packed "
                          "size ",
                          deflated(kX).size() + 2)},
+        // one block that is not marked as the last one
+        BadMember{"DataHaveNoEnd",
+                  {.name = "a.npy",
+                   .bytes = kX,
+                   .method = 8,
+                   .packed = joined({0x00, 129, 0x00, 0x7e, 0xff}, kX)},
+                  35 + 5 + 129,
+                  "npz member \"a.npy\": packed data do not end after 129 bytes and packed size "
+                  "134"},
+        BadMember{"OneByteFollows",
+                  {.name = "a.npy",
+                   .bytes = kX,
+                   .method = 8,
+                   .packed = deflated(joined(kX, Bytes(1, 'y')))},
+                  35 + deflated(joined(kX, Bytes(1, 'y'))).size(),
+                  concat("npz member \"a.npy\": packed data do not end after 129 bytes and packed "
+                         "size ",
+                         deflated(joined(kX, Bytes(1, 'y'))).size())},
         BadMember{"DataGoOn",
                   {.name = "a.npy",
                    .bytes = kX,

@@ -25,7 +25,7 @@ constexpr YamlField kFields[] = {
      .items = YamlType::record,
      .longest = 2,
      .fields = kKeyFields},
-    {.name = "config", .type = YamlType::map, .items = YamlType::scalar},
+    {.name = "config", .type = YamlType::map, .items = YamlType::scalar, .longest = 2},
     {.name = "first", .type = YamlType::record, .fields = kKeyFields},
     {.name = "even",
      .type = YamlType::integer,
@@ -147,6 +147,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "leading zero"},
         BadRecord{"Hexadecimal", "priority: 0x3\n", 10, "YAML_TYPE",
                   "a.yaml:1:11: priority: expected integer, found \"0x3\""},
+        BadRecord{"FractionForAnInteger", "priority: 0.5\n", 10, "YAML_TYPE",
+                  "a.yaml:1:11: priority: expected integer, found \"0.5\""},
+        BadRecord{"LargeFractionForAnInteger", "priority: 1.5\n", 10, "YAML_TYPE",
+                  "a.yaml:1:11: priority: expected integer, found \"1.5\""},
         BadRecord{
             "QuotedInteger", "priority: \"3\"\n", 10, "YAML_TYPE",
             "a.yaml:1:11: priority: expected integer, found text \"3\": write it without quotes"},
@@ -163,6 +167,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecord{"TruthIsQuoted", "enabled: 'true'\n", 9, "YAML_TYPE",
                   "a.yaml:1:10: enabled: expected true or false, found text \"true\": write it "
                   "without quotes"},
+        BadRecord{"TruthIsQuotedYes", "enabled: 'yes'\n", 9, "YAML_TYPE",
+                  "a.yaml:1:10: enabled: expected true or false, found text \"yes\""},
+        BadRecord{"TooManyKeys", "config: {a: 1, b: 2, c: 3}\n", 8, "YAML_RANGE",
+                  "a.yaml:1:9: config: 3 keys, limit is 2"},
         BadRecord{"WrongChoice", "probe: alway\n", 7, "YAML_RANGE",
                   "a.yaml:1:8: probe: expected auto, always or never, found \"alway\", did you "
                   "mean \"always\""},
@@ -250,6 +258,73 @@ TEST(YamlScalar, HasTheTypeOfItsSpelling) {
   EXPECT_THAT(numbers, ElementsAre(1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(booleans, ElementsAre(0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(texts, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1));
+}
+
+TEST(YamlRecord, AcceptsValuesAtTheirLimits) {
+  for (const char* const text : {"priority: 10\n", "priority: -10\n", "name: 'is eight'\n",
+                                 "keys: [{key: a}, {key: b}]\n", "config: {a: 1, b: 2}\n"}) {
+    const YamlDocument document = parse_yaml(text, "a.yaml").value();
+
+    EXPECT_TRUE(read_record(document, kFields).ok()) << text;
+  }
+}
+
+TEST(YamlRecord, SkipsOnlyXKeysIfTheyAreAllowed) {
+  const YamlDocument document = parse_yaml("nmae: a\n", "a.yaml").value();
+
+  const Result<YamlRecord> record = read_record(document, kFields, {.skip_x_keys = true});
+
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.error().reason, "YAML_UNKNOWN_KEY");
+}
+
+TEST(YamlFound, QuotesSixtyBytes) {
+  YamlValue value;
+  value.kind = YamlKind::scalar;
+  value.text = std::string(60, 'a');
+  EXPECT_EQ(yaml_found(value), "\"" + value.text + "\"");
+
+  value.text += 'b';
+  EXPECT_EQ(yaml_found(value), "\"" + std::string(60, 'a') + "...\"");
+}
+
+TEST(YamlScalar, ReadsTheValueOfAnInteger) {
+  const YamlDocument document = parse_yaml("[0, 9, 10, 90, -7]", "a.yaml").value();
+  std::vector<std::int64_t> numbers;
+  for (const YamlValue& item : document.root.items) {
+    EXPECT_TRUE(yaml_integer(item, numbers.emplace_back())) << item.text;
+  }
+
+  EXPECT_THAT(numbers, ElementsAre(0, 9, 10, 90, -7));
+}
+
+TEST(YamlScalar, IsNoTextIfAReaderMayTakeItForSomethingElse) {
+  const YamlDocument document =
+      parse_yaml("[+5, 0x3, 0o7, 0b1, .inf, -.nan, .Inf, .NaN, 1E3, 1e-3, 1e+3, FALSE, nULL]", "a")
+          .value();
+  for (const YamlValue& item : document.root.items) EXPECT_FALSE(yaml_text(item)) << item.text;
+}
+
+TEST(YamlScalar, IsATextIfItOnlyBeginsLikeANumber) {
+  const YamlDocument document =
+      parse_yaml("[1x5, 1x3, 1ex, 1.5e1x, inf, nan, .info, 0y1, falsehood]", "a").value();
+  for (const YamlValue& item : document.root.items) {
+    double number = 0;
+    EXPECT_TRUE(yaml_text(item)) << item.text;
+    EXPECT_FALSE(yaml_number(item, number)) << item.text;
+  }
+}
+
+TEST(YamlScalar, HasNoTypeIfItIsAListAMapOrEmpty) {
+  const YamlDocument document = parse_yaml("[[], {}, ]\n", "a").value();
+  YamlValue nothing;
+  for (const YamlValue& item : {document.root.items[0], document.root.items[1], nothing}) {
+    std::int64_t i = 0;
+    double d = 0;
+    bool b = false;
+    EXPECT_FALSE(yaml_integer(item, i) || yaml_number(item, d) || yaml_boolean(item, b) ||
+                 yaml_text(item));
+  }
 }
 
 }  // namespace

@@ -85,11 +85,35 @@ TEST(YamlText, CountsColumnsOfLongLines) {
 }
 
 TEST(YamlText, GivesAnEmptyValueTheLocationOfItsKey) {
-  const Result<YamlDocument> document = parse("first:\nsecond: x\n");
+  const Result<YamlDocument> document = parse("first: x\nsecond:\nthird: x\n");
 
   ASSERT_TRUE(document.ok()) << document.error().message;
-  EXPECT_EQ(document->root.entries[0].value.kind, YamlKind::nothing);
-  EXPECT_EQ(document->root.entries[0].value.location.line, 1u);
+  EXPECT_EQ(document->root.entries[1].value.kind, YamlKind::nothing);
+  EXPECT_EQ(document->root.entries[1].value.location.line, 2u);
+}
+
+TEST(YamlText, GivesAnEmptyItemItsOwnLocation) {
+  const Result<YamlDocument> document = parse("a:\n  - x\n  -\n  - y\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  const YamlValue& item = document->root.entries[0].value.items[1];
+  EXPECT_EQ(item.kind, YamlKind::nothing);
+  EXPECT_GE(item.location.line, 3u);
+}
+
+TEST(YamlText, AcceptsTabsBehindTheIndentationAndCarriageReturns) {
+  const Result<YamlDocument> document = parse("a: 1\t# one\r\nb:\t2\r\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  EXPECT_EQ(document->root.find("a")->text, "1");
+  EXPECT_EQ(document->root.find("b")->text, "2");
+}
+
+TEST(YamlText, AcceptsAQuotedMergeKey) {
+  const Result<YamlDocument> document = parse("'<<': 1\n");
+
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  EXPECT_EQ(document->root.entries[0].key, "<<");
 }
 
 TEST(YamlText, ParsesAnEmptyTextToNothing) {
@@ -150,6 +174,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "a.yaml:1:4: a: tag is not supported, the key has a fixed type"},
         BadText{"TagOnQuotedText", "a: ! \"x\"\n", 3, "YAML_TAG",
                 "a.yaml:1:4: a: tag is not supported, the key has a fixed type"},
+        BadText{"TagAtTheBeginning", "!x 1\n", 0, "YAML_TAG",
+                "a.yaml:1:1: tag is not supported, the key has a fixed type"},
+        BadText{"TagBeforeAnAnchor", "a: !x &y 1\n", 3, "YAML_ALIAS",
+                "a.yaml:1:4: a: anchor is not supported, repeat the value where it is needed"},
+        BadText{"ClosesWithoutAList", "a: ]\n", 3, "YAML_SYNTAX",
+                "a.yaml:1:4: YAML syntax: illegal flow end"},
+        BadText{"LastControlCharacter", "a: \x1f\n", 3, "YAML_CONTROL_CHARACTER",
+                "a.yaml:1:4: control character 0x1f"},
+        BadText{"Delete", "a: \x7f\n", 3, "YAML_CONTROL_CHARACTER",
+                "a.yaml:1:4: control character 0x7f"},
         BadText{"SecondDocument", "a: 1\n---\nb: 2\n", 5, "YAML_SECOND_DOCUMENT",
                 "a.yaml:2:1: second document, expected one"},
         BadText{"TabInFront", "a:\n\tb: 1\n", 3, "YAML_TAB",
