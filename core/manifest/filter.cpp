@@ -7,16 +7,13 @@ namespace gantry {
 namespace {
 
 // Matches one byte against the class that begins at glob[at] == '[' and sets `end` to the position
-// after its ']'. A '[' without ']' matches itself.
+// after its ']'. A '[' without ']' matches itself and leaves `end`.
 bool matches_class(std::string_view glob, std::size_t at, char c, std::size_t& end) {
   std::size_t i = at + 1;
   const bool negated = i < glob.size() && glob[i] == '!';
   if (negated) ++i;
   const std::size_t close = glob.find(']', i + 1);
-  if (close == std::string_view::npos) {
-    end = at + 1;
-    return c == '[';
-  }
+  if (close == std::string_view::npos) return c == '[';
   bool found = false;
   while (i < close) {
     const bool range = i + 2 < close && glob[i + 1] == '-';

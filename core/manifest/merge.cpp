@@ -34,8 +34,7 @@ bool is_mask(const std::string& file, const Result<std::string>& text) {
 bool same_file(const std::string& a, const std::string& b) {
   struct stat first {
   }, second{};
-  if (a.empty() || b.empty() || ::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0)
-    return false;
+  if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return false;
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxNames = 5;
 
 bool is_manifest_name(std::string_view name) {
-  return name.size() > 5 && name.ends_with(".yaml") && !name.starts_with('.');
+  return name.ends_with(".yaml") && !name.starts_with('.');
 }
 
 std::vector<std::string> split_list(std::string_view text) {
@@ -82,7 +82,7 @@ class Search {
         add_drop_ins(path, name.substr(0, name.size() - 2));
       } else if (is_directory && !name.starts_with('.')) {
         add_directory(path);
-      } else if (!is_directory && is_manifest_name(name)) {
+      } else if (is_manifest_name(name)) {
         add_manifest(path.string());
       }
     }

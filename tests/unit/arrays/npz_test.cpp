@@ -802,5 +802,27 @@ TEST(Npz, ReadsTheShortestArchive) {
             "npz has 97 bytes, minimum is 98");
 }
 
+TEST(Npz, RejectsZeroBytesWithoutAnEndRecord) {
+  const Result<NpzReader> npz = NpzReader::over(Bytes(100));
+
+  ASSERT_FALSE(npz.ok());
+  EXPECT_EQ(npz.error().message, "npz is not a zip archive: it has no directory at its end");
+}
+
+// Offset and size of the directory: their sum overflows to the offset of the end record.
+TEST(Npz, RefusesADirectoryWhoseEndOverflows) {
+  Bytes archive = zip_of({{"a.npy", npy("x")}}, {.zip64 = true});
+  std::fill_n(archive.begin() + 215 + 40, 8, std::uint8_t{0xff});
+  archive[215 + 48] = 216;
+
+  const Result<NpzReader> npz = NpzReader::over(archive);
+
+  ASSERT_FALSE(npz.ok());
+  EXPECT_EQ(npz.error().code, Code::malformed);
+  EXPECT_EQ(npz.error().offset, 215u);
+  EXPECT_EQ(npz.error().message,
+            "npz directory: offset is 216, size is 18446744073709551615, expected to end at 215");
+}
+
 }  // namespace
 }  // namespace gantry

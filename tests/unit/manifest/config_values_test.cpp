@@ -234,5 +234,75 @@ TEST(ConfigVariable, IsTheIdAndKeyInUpperCase) {
   EXPECT_EQ(config_variable("acme.npu-2", "cache_mb"), "GANTRY_CONFIG_ACME_NPU_2__CACHE_MB");
 }
 
+TEST(ConfigVariable, HasOnlyItsLettersInUpperCase) {
+  EXPECT_EQ(config_variable("a.z", "az~"), "GANTRY_CONFIG_A_Z__AZ~");
+}
+
+TEST(ConfigValues, AreAcceptedAtBothEndsOfTheirRange) {
+  EXPECT_EQ(resolved(typed(), {layer("t", "mb", "0")}, "mb"), "0 from t");
+  EXPECT_EQ(resolved(typed(), {layer("t", "mb", "1024")}, "mb"), "1024 from t");
+}
+
+// The manifest of one option "o".
+Manifest with_option(std::string_view declaration) {
+  return read_manifest(ManifestBuilder()
+                           .id("acme.npu")
+                           .key("k")
+                           .line(concat("config_schema: {o: ", declaration, "}"))
+                           .text(),
+                       "/p/acme.yaml")
+      .value();
+}
+
+TEST(ConfigValues, AreRejectedWithTheRangeAsWritten) {
+  const std::pair<std::string_view, std::string_view> ranges[] = {
+      {"{type: int, min: 3}", "int, at least 3"},
+      {"{type: float, min: 0.5, max: 0.75}", "float 0.5 to 0.75"},
+      {"{type: int, min: 2, max: 999999999999999}", "int 2 to 999999999999999"},
+      {"{type: int, min: 2, max: 1000000000000000}", "int 2 to 1e+15"}};
+  for (const auto& [declaration, range] : ranges) {
+    EXPECT_EQ(refusal(with_option(declaration), {layer("t", "o", "0")}).message,
+              concat("t: option \"o\" of plugin acme.npu: expected ", range, ", found \"0\""));
+  }
+}
+
+TEST(ConfigValues, OfTheEnvironmentAreTextsInAnySpelling) {
+  EXPECT_EQ(resolved(typed(), {layer("t", "name", "010", Spelling::raw)}, "name"), "010 from t");
+}
+
+TEST(ConfigValues, OfAnEnumAreNotExpanded) {
+  const Manifest manifest = with_option("{type: enum, enum: [a$b]}");
+
+  EXPECT_EQ(resolved(manifest, {layer("t", "o", "a$b")}, "o"), "a$b from t");
+}
+
+TEST(ConfigValues, AreLiveIfTheirOptionIs) {
+  for (const bool live : {false, true}) {
+    const Manifest manifest =
+        with_option(concat("{type: int, live: ", live ? "true" : "false", "}"));
+    std::vector<std::string> warnings;
+
+    const auto values =
+        resolve_config(manifest, std::vector{layer("t", "o", "1")}, locations(), warnings);
+
+    ASSERT_TRUE(values.ok()) << values.error().message;
+    EXPECT_EQ((*values)[0].live, live);
+    EXPECT_THAT(warnings, IsEmpty());
+  }
+}
+
+TEST(ConfigValues, WarnOnlyAboutOptionsThatTheManifestDoesNotSet) {
+  const Manifest manifest =
+      read_manifest(ManifestBuilder().id("acme.npu").key("k").set("config", "{a: 1}").text(),
+                    "/p/a.yaml")
+          .value();
+  std::vector<std::string> warnings;
+
+  ASSERT_TRUE(
+      resolve_config(manifest, std::vector{layer("t", "a", "2")}, locations(), warnings).ok());
+
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
 }  // namespace
 }  // namespace gantry

@@ -85,5 +85,13 @@ TEST_F(DeclaredLayouts, OfUnusablePluginsAreIgnoredIfAUsableOneServesTheKey) {
   EXPECT_EQ(layout_of("one", {}), "u8");
 }
 
+TEST_F(DeclaredLayouts, OfAnInvalidManifestDoNotExist) {
+  add("a", "[{key: one, payload: [u8]}]", "prority: 1");
+  add("b", "[{key: two, payload: [u16]}]");
+
+  EXPECT_EQ(layout_of("one"), "");
+  EXPECT_EQ(layout_of("two", {"two"}), "u16");
+}
+
 }  // namespace
 }  // namespace gantry

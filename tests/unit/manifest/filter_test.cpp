@@ -21,13 +21,18 @@ TEST(Glob, MatchesWholeTextsWithStarsQuestionMarksAndClasses) {
                                                                  {"gantry.cuda", "gantry.cuda"},
                                                                  {"*.yaml", "a.yaml"},
                                                                  {"**", "a"},
+                                                                 {"[a-c]x", "ax"},
+                                                                 {"[a-c]x", "cx"},
+                                                                 {"[a-]x", "ax"},
+                                                                 {"[a-]x", "-x"},
+                                                                 {"[acb]x", "cx"},
                                                                  {"[]]", "]"}};
   for (const auto& [glob, text] : match)
     EXPECT_TRUE(matches_glob(glob, text)) << glob << " " << text;
   const std::pair<std::string_view, std::string_view> none[] = {
-      {"", "a"},        {"a", ""},       {"a?c", "ac"},  {"gantry.cuda", "gantry.cuda2"},
-      {"CUDA", "cuda"}, {"[!a]x", "ax"}, {"[a-c]", "d"}, {"a*", "ba"},
-      {"*b", "bc"}};
+      {"", "a"},        {"a", ""},        {"a?c", "ac"},   {"gantry.cuda", "gantry.cuda2"},
+      {"CUDA", "cuda"}, {"[!a]x", "ax"},  {"[a-c]", "d"},  {"a*", "ba"},
+      {"*b", "bc"},     {"[a-c]x", "dx"}, {"ab*bx", "abx"}};
   for (const auto& [glob, text] : none)
     EXPECT_FALSE(matches_glob(glob, text)) << glob << " " << text;
 }

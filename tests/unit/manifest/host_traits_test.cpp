@@ -42,8 +42,11 @@ TEST(HostTraits, DescribeThisMachine) {
   const HostTraits host = host_traits();
 
   EXPECT_TRUE(host.arch == "x86_64" || host.arch == "aarch64");
+  EXPECT_EQ(host.os, "linux");
+  EXPECT_EQ(host.libc_name, "glibc");
   EXPECT_EQ(host.libc_version.substr(0, 2), "2.");
-  EXPECT_FALSE(host.isa.empty());
+  ASSERT_FALSE(host.isa.empty());
+  EXPECT_EQ(host.isa[0], host.arch == "x86_64" ? "x86-64-v1" : "armv8-a");
 }
 
 TEST(VersionLess, ComparesNumerically) {

@@ -53,6 +53,7 @@ abi: {major: 1, min_minor: 0, max_minor: 3}
 keys: [{key: acme.npu, aliases: [acme.old], payload: [str, bytes]}]
 targets: {arch: [x86_64, aarch64], os: [linux], libc: ["glibc>=2.28"], isa: x86-64-v2}
 devices: [{name: acme_npu, kind: npu, vendor_ids: ["0x1e57"], pci_ids: ["1e57:0001"], dlpack: ext}, {name: gpu0, kind: gpu, dlpack: 2}]
+globals: [acme.run, acme.tools.*]
 requires:
   files: [/opt/acme/firmware]
   device_nodes: [/dev/acme0]
@@ -77,7 +78,14 @@ x-acme-sku: edge
   ASSERT_TRUE(read.ok()) << read.error().message;
   const Manifest& m = *read;
   EXPECT_EQ(m.title(), "ACME NPU (acme.npu 2.3.1)");
+  EXPECT_EQ(m.file, "/p/acme.yaml");
+  EXPECT_EQ(m.vendor, "ACME Silicon");
+  EXPECT_EQ(m.license, "Apache-2.0");
+  EXPECT_EQ(m.homepage, "https://example.invalid");
   EXPECT_EQ(m.support, "https://support.example.invalid/npu");
+  EXPECT_EQ(m.sha256, "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c");
+  EXPECT_EQ(m.signature, "/opt/acme/lib/libacme_gantry.so.sig");
+  EXPECT_THAT(m.globals, ElementsAre("acme.run", "acme.tools.*"));
   EXPECT_EQ(m.library_path, "/opt/acme/lib/libacme_gantry.so");
   EXPECT_TRUE(m.self_contained);
   EXPECT_THAT(m.keys[0].aliases, ElementsAre("acme.old"));
@@ -85,6 +93,9 @@ x-acme-sku: edge
   EXPECT_EQ(m.keys[0].payload->text(), "str bytes");
   EXPECT_THAT(m.targets.arch, ElementsAre("x86_64", "aarch64"));
   EXPECT_EQ(m.targets.isa, "x86-64-v2");
+  EXPECT_EQ(m.devices[0].kind, "npu");
+  EXPECT_THAT(m.devices[0].vendor_ids, ElementsAre("0x1e57"));
+  EXPECT_THAT(m.devices[0].pci_ids, ElementsAre("1e57:0001"));
   EXPECT_EQ(m.devices[0].dlpack, 0);
   EXPECT_EQ(m.devices[1].dlpack, 2);
   EXPECT_THAT(m.needs.device_nodes, ElementsAre("/dev/acme0"));
@@ -102,6 +113,8 @@ x-acme-sku: edge
   EXPECT_EQ(m.config[0].values[0].text, "512");
   ASSERT_EQ(m.config_schema.size(), 3u);
   EXPECT_EQ(std::get<std::int64_t>(*m.config_schema[0].fallback), 256);
+  EXPECT_EQ(m.config_schema[0].unit, "MiB");
+  EXPECT_EQ(m.config_schema[0].doc, "size of the cache");
   EXPECT_TRUE(m.config_schema[0].live);
   EXPECT_THAT(m.config_schema[1].choices, ElementsAre("lazy", "eager"));
   EXPECT_TRUE(m.config_schema[2].secret);
@@ -366,6 +379,106 @@ TEST(PluginId, IsVendorDotNameInLowerCase) {
   EXPECT_EQ(check_plugin_id("a." + std::string(62, 'b')), "");
   EXPECT_NE(check_plugin_id("a." + std::string(63, 'b')), "");
 }
+
+TEST(PluginId, HasNoNeighbourOfItsCharacters) {
+  EXPECT_EQ(check_plugin_id("0a.z9"), "");
+  for (const char c : std::string_view("/:`{")) {
+    EXPECT_NE(check_plugin_id(concat("a.b", std::string(1, c), "d")), "") << c;
+  }
+}
+
+TEST(DeviceName, IsALetterAndLettersDigitsOrUnderscores) {
+  for (const std::string_view name : {"a", "z", "a0", "a9", "az_a"}) {
+    EXPECT_TRUE(is_device_name(name)) << name;
+  }
+  for (const std::string_view name :
+       {"", "A", "0a", "_a", "`a", "{a", "a/", "a:", "a`", "a{", "aB"}) {
+    EXPECT_FALSE(is_device_name(name)) << name;
+  }
+}
+
+TEST(Manifest, MayOfferOnlyDevicesOrOnlyGlobals) {
+  EXPECT_TRUE(read_manifest(ManifestBuilder().device("npu").text(), "/p/a.yaml").ok());
+  EXPECT_TRUE(read_manifest(ManifestBuilder().line("globals: [f]").text(), "/p/a.yaml").ok());
+}
+
+TEST(Manifest, AcceptsARangeOfOneValueOrWithOneEnd) {
+  for (const std::string_view range : {"min: 5, max: 5", "min: 5", "max: -1"}) {
+    const auto manifest = read_manifest(
+        fake().line(concat("config_schema: {a: {type: int, ", range, "}}")).text(), "/p/a.yaml");
+    EXPECT_TRUE(manifest.ok()) << manifest.error().message;
+  }
+}
+
+TEST(Manifest, RejectsASchemaThatIsNotTwoNumbers) {
+  for (const std::string_view schema : {"1", ".0", "1x0", "1.", "1.0x"}) {
+    const auto manifest = read_manifest(fake().schema(schema).text(), "/p/a.yaml");
+
+    ASSERT_FALSE(manifest.ok()) << schema;
+    EXPECT_EQ(manifest.error().code, Code::malformed);
+    EXPECT_EQ(manifest.error().reason, "YAML_TYPE");
+    EXPECT_THAT(manifest.error().message, HasSubstr("expected major.minor as in \"1.0\""));
+  }
+}
+
+TEST(Manifest, RejectsASchemaWithoutQuotesBeforeItsVersion) {
+  const auto manifest = read_manifest(fake().set("schema", "2.0").text(), "/p/a.yaml");
+
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().reason, "YAML_TYPE");
+  EXPECT_THAT(manifest.error().message, HasSubstr("expected text in quotes, found \"2.0\""));
+}
+
+// The values of one field at either side of what it accepts, as written.
+struct FieldValues {
+  std::string name;
+  std::string key;
+  std::vector<std::string> good, bad;
+};
+
+class ManifestField : public ::testing::TestWithParam<FieldValues> {};
+
+TEST_P(ManifestField, AcceptsExactlyItsValues) {
+  const FieldValues& field = GetParam();
+  for (const std::string& value : field.good) {
+    const auto manifest = read_manifest(fake().set(field.key, value).text(), "/p/a.yaml");
+    EXPECT_TRUE(manifest.ok()) << value << ": " << manifest.error().message;
+  }
+  for (const std::string& value : field.bad) {
+    const auto manifest = read_manifest(fake().set(field.key, value).text(), "/p/a.yaml");
+    ASSERT_FALSE(manifest.ok()) << value;
+    EXPECT_EQ(manifest.error().code, Code::malformed);
+    EXPECT_THAT(manifest.error().message, HasSubstr(concat(": ", field.key)));
+  }
+}
+
+const std::string kDigits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde";
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, ManifestField,
+    ::testing::Values(FieldValues{"Sha256",
+                                  "sha256",
+                                  {"'" + kDigits + "f'", "'" + kDigits + "9'"},
+                                  {"'" + kDigits + "'", "'" + kDigits + "ff'", "'" + kDigits + "/'",
+                                   "'" + kDigits + ":'", "'" + kDigits + "`'", "'" + kDigits + "g'",
+                                   "'" + kDigits + "F'"}},
+                      FieldValues{"Dlpack",
+                                  "devices",
+                                  {"[{name: npu, dlpack: 1}]", "[{name: npu, dlpack: 63}]",
+                                   "[{name: npu, dlpack: ext}]"},
+                                  {"[{name: npu, dlpack: 0}]", "[{name: npu, dlpack: 64}]",
+                                   "[{name: npu, dlpack: x}]"}},
+                      FieldValues{"EnvAllow",
+                                  "env_allow",
+                                  {"[_, A, Z, a, z, A0, A9, _Z, aZ, Az]"},
+                                  {"['']", "['0A']", "['9A']", "['A/']", "['A:']", "['A@']",
+                                   "['A[']", "['A`']", "['A{']"}},
+                      FieldValues{"Globals",
+                                  "globals",
+                                  {"[f]", "['f*']", "[" + std::string(256, 'f') + "]"},
+                                  {"['']", "['*']", "['*f']", "['f*g']", "['f**']",
+                                   "[" + std::string(257, 'f') + "]"}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace gantry

@@ -255,5 +255,117 @@ TEST(Merge, StopsAPluginForAnotherHost) {
   EXPECT_THAT(result.candidates[0].text, HasSubstr("plugin targets sparc, this host is "));
 }
 
+TEST(Merge, SelectsTheFirstOfTwoEqualVersions) {
+  const TempDir dir;
+  fake().write_to(dir / "high/a.yaml");
+  fake().write_to(dir / "low/b.yaml");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml eligible", "low/b.yaml D120"));
+  EXPECT_EQ(result.candidates[1].text, concat("same id, same version, in a lower location than "
+                                              "1.0.0 of ",
+                                              (dir / "high/a.yaml").string()));
+}
+
+TEST(Merge, DistinguishesTwoLibrariesOfOneFileSystem) {
+  const TempDir dir;
+  fake().write_to(dir / "high/a.yaml");
+  fake().write_to(dir / "low/b.yaml");
+  test::write_file(dir / "high/libfake.so", std::string_view("library"));
+  test::write_file(dir / "low/libfake.so", std::string_view("library"));
+
+  EXPECT_THAT(outcomes(merge(dir), dir), ElementsAre("high/a.yaml eligible", "low/b.yaml D120"));
+}
+
+TEST(Merge, DoesNotMaskWithAnotherDevice) {
+  const TempDir dir;
+  std::filesystem::create_directories(dir / "high");
+  std::filesystem::create_symlink("/dev/zero", dir / "high/x.yaml");
+
+  EXPECT_EQ(merge(dir).candidates.size(), 1u);
+}
+
+TEST(Merge, KeepsTheReasonOfACandidateThatIsStoppedBeforeTheFilters) {
+  const TempDir dir;
+  fake().line("enabled: false").write_to(dir / "high/a.yaml");
+
+  const MergeResult disabled = merge(dir, {{"a.yaml", false, "GANTRY_DISABLE"}});
+  const MergeResult selected = merge(dir, {{"a.yaml", true, "GANTRY_SELECT"}});
+
+  EXPECT_THAT(outcomes(disabled, dir), ElementsAre("high/a.yaml D411"));
+  EXPECT_THAT(outcomes(selected, dir), ElementsAre("high/a.yaml D411"));
+  EXPECT_EQ(selected.candidates[0].state, CandidateState::parsed);
+}
+
+TEST(Merge, DisablesACandidateTwiceAndSelectsAnEligibleOne) {
+  const TempDir dir;
+  fake("test.a").write_to(dir / "high/a.yaml");
+  fake("test.b").write_to(dir / "high/b.yaml");
+
+  const MergeResult result = merge(dir, {{"a.yaml", false, "GANTRY_DISABLE"},
+                                         {"test.a", false, "plugins.disable"},
+                                         {"b.yaml", true, "GANTRY_SELECT"}});
+
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml D410", "high/b.yaml eligible"));
+}
+
+TEST(Merge, RecordsTheLocationOfACandidate) {
+  const TempDir dir;
+  fake("test.a").write_to(dir / "high/a.yaml");
+  fake("test.b").write_to(dir / "low/b.yaml");
+
+  const MergeResult result = merge(dir);
+
+  ASSERT_EQ(result.candidates.size(), 2u);
+  EXPECT_EQ(result.candidates[0].location, 0u);
+  EXPECT_EQ(result.candidates[1].location, 1u);
+  EXPECT_EQ(result.candidates[1].location_name, concat("--plugins ", (dir / "low").string()));
+}
+
+TEST(Merge, KeepsAMissingManifestWithItsReason) {
+  PluginLocations locations;
+  locations.admin_directory.clear();
+  locations.manifests = {"/nowhere/x.yaml"};
+
+  const MergeResult result = merge_plugins(search_plugins(locations), {});
+
+  ASSERT_EQ(result.candidates.size(), 1u);
+  EXPECT_EQ(result.candidates[0].reason, reason::not_found);
+  EXPECT_EQ(result.candidates[0].text, "no such file or directory");
+}
+
+TEST(Merge, SuggestsTheFileNameOfAPlugin) {
+  const TempDir dir;
+  fake("acme.npu").write_to(dir / "high/opencl.yaml");
+
+  EXPECT_THAT(merge(dir, {{"opncl.yaml", false, "GANTRY_DISABLE"}}).warnings,
+              ElementsAre("GANTRY_DISABLE: \"opncl.yaml\" matches no plugin, did you mean "
+                          "\"opencl.yaml\""));
+}
+
+TEST(Merge, ReturnsTheWarningsOfManifests) {
+  const TempDir dir;
+  fake()
+      .schema("1.4")
+      .set("schema_min", "\"1.0\"")
+      .line("sparkle: 1")
+      .write_to(dir / "high/a.yaml");
+
+  EXPECT_THAT(merge(dir).warnings, ElementsAre(HasSubstr("sparkle: unknown key")));
+}
+
+TEST(Merge, IgnoresKeysForToolsInADropIn) {
+  const TempDir dir;
+  fake().write_to(dir / "high/a.yaml");
+  std::filesystem::create_directories(dir / "high/a.yaml.d");
+  test::write_file(dir / "high/a.yaml.d/1.yaml", std::string_view("x-acme: 1\npriority: 2\n"));
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml eligible"));
+  EXPECT_EQ(result.candidates[0].manifest->priority, 2);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -189,5 +189,66 @@ TEST(SearchPath, ListsDropInsOfTheLowestLocationFirst) {
   EXPECT_THAT(files(result, dir), ElementsAre("low/x/x.yaml"));
 }
 
+TEST(SearchPath, IgnoresHiddenDirectories) {
+  const TempDir dir;
+  touch(dir / ".git/x.yaml");
+  PluginLocations locations = no_locations();
+  locations.directories = {dir.path().string()};
+
+  EXPECT_THAT(search_plugins(locations).manifests, IsEmpty());
+}
+
+TEST(SearchPath, DistinguishesFilesAndDirectoriesOfTheSameForm) {
+  const TempDir dir;
+  touch(dir / "a.yaml.d");
+  touch(dir / "own/own.yaml");
+  touch(dir / "own/b.yaml.d");
+  touch(dir / "own/sub/c.yaml");
+  touch(dir / "own/sub.yaml/d.txt");
+  PluginLocations locations = no_locations();
+  locations.directories = {dir.path().string()};
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre("own/own.yaml"));
+  EXPECT_THAT(result.drop_ins, IsEmpty());
+  EXPECT_THAT(result.warnings, IsEmpty());
+}
+
+TEST(SearchPath, SearchesTheManifestsOfTheConfiguration) {
+  const TempDir dir;
+  touch(dir / "x.yaml");
+  PluginLocations locations = no_locations();
+  locations.config_file = "/etc/runtime.yaml";
+  locations.config_manifests = {(dir / "x.yaml").string()};
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre("x.yaml"));
+  EXPECT_EQ(lines(result)[0], "2 plugins.manifests of /etc/runtime.yaml (1 file)");
+}
+
+TEST(SearchPath, CountsEntriesThatCannotBeUsed) {
+  PluginLocations locations = no_locations();
+  locations.manifests = {"/nowhere/x.yaml", "relative.yaml"};
+
+  EXPECT_EQ(lines(search_plugins(locations))[0], "1 --plugin (2 files)");
+}
+
+TEST(SearchPath, ListsFiveManifestsThatAreReplaced) {
+  for (const int count : {5, 6}) {
+    const TempDir dir;
+    for (int i = 0; i < count; ++i) touch(dir / concat(i, ".yaml"));
+    PluginLocations locations;
+    locations.plugin_files = "";
+    locations.admin_directory = dir.path().string();
+
+    EXPECT_EQ(
+        lines(search_plugins(locations)).back(),
+        concat("4 ", dir.path().string(), " (not used, ", count,
+               " files: 0.yaml, 1.yaml, 2.yaml, 3.yaml, 4.yaml", count == 5 ? ")" : ", ...)"));
+  }
+}
+
 }  // namespace
 }  // namespace gantry

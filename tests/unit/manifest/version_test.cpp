@@ -8,19 +8,12 @@ namespace {
 
 // The example of SemVer 2.0, section 11, and numbers that exceed any integer type.
 TEST(Version, HasTheOrderOfSemVer) {
-  const std::string_view rising[] = {"1.0.0-alpha",
-                                     "1.0.0-alpha.1",
-                                     "1.0.0-alpha.beta",
-                                     "1.0.0-beta",
-                                     "1.0.0-beta.2",
-                                     "1.0.0-beta.11",
-                                     "1.0.0-rc.1",
-                                     "1.0.0-rc.99999999999999999999",
-                                     "1.0.0",
-                                     "1.0.1",
-                                     "1.2.0",
-                                     "1.10.0",
-                                     "2.0.0"};
+  const std::string_view rising[] = {
+      "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta",
+      "1.0.0-beta",  "1.0.0-beta.2",  "1.0.0-beta.11",
+      "1.0.0-rc.1",  "1.0.0-rc.2",    "1.0.0-rc.99999999999999999999",
+      "1.0.0",       "1.0.1",         "1.2.0",
+      "1.10.0",      "2.0.0"};
   for (std::size_t i = 0; i < std::size(rising); ++i) {
     for (std::size_t j = 0; j < std::size(rising); ++j) {
       EXPECT_EQ(Version::parse(rising[i]).value() <=> Version::parse(rising[j]).value(), i <=> j)
@@ -62,6 +55,19 @@ TEST(Version, RejectsInvalidTexts) {
     EXPECT_EQ(version.error().message,
               concat("version \"", text, "\" ", why,
                      ", expected major.minor.patch as in 1.4.0 or 2.0.0-rc.1"));
+  }
+}
+
+TEST(Version, AcceptsEveryCharacterOfAnIdentifier) {
+  for (const std::string_view text :
+       {"1.0.0-0", "1.0.0-10", "1.0.0-9", "1.0.0-0a", "1.0.0-aZ", "1.0.0-Az", "1.0.0-a-b"}) {
+    EXPECT_TRUE(Version::parse(text).ok()) << text;
+  }
+}
+
+TEST(Version, RejectsTheNeighboursOfTheCharactersOfAnIdentifier) {
+  for (const char c : std::string_view("/:@[`{ ")) {
+    EXPECT_FALSE(Version::parse(concat("1.0.0-a", std::string(1, c))).ok()) << c;
   }
 }
 
