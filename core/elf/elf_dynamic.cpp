@@ -6,17 +6,10 @@
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace gantry {
 namespace {
-
-namespace tag {
-constexpr std::uint64_t end = 0, needed = 1, hash = 4, strings = 5, symbols = 6, string_bytes = 10,
-                        symbol_entry_bytes = 11, soname = 14, rpath = 15, text_relocations = 22,
-                        bind_now = 24, runpath = 29, flags = 30, gnu_hash = 0x6ffffef5,
-                        versions = 0x6ffffff0, flags_1 = 0x6ffffffb, version_needs = 0x6ffffffe,
-                        version_need_count = 0x6fffffff;
-}  // namespace tag
 
 // SHT_DYNSYM
 constexpr std::uint32_t section_dynamic_symbols = 11;
@@ -26,8 +19,7 @@ constexpr std::uint32_t section_dynamic_symbols = 11;
 // if there is one, else from the start of the table that follows the symbols; otherwise it is
 // unknown, and only the null symbol is counted.
 std::uint64_t count_unhashed(const ElfImage& image, const DynamicSegment& dynamic,
-                             std::uint64_t room) {
-  const std::uint64_t begin = dynamic.symbols->value;
+                             std::uint64_t begin, std::uint64_t room) {
   for (const ElfSection& section : image.sections()) {
     if (section.type == section_dynamic_symbols && section.address == begin &&
         section.size <= room) {
@@ -35,9 +27,9 @@ std::uint64_t count_unhashed(const ElfImage& image, const DynamicSegment& dynami
     }
   }
   std::uint64_t end = UINT64_MAX;
-  for (const auto& table :
-       {dynamic.strings, dynamic.hash, dynamic.gnu_hash, dynamic.versions, dynamic.version_needs}) {
-    if (table && table->value > begin) end = std::min(end, table->value);
+  for (const std::uint64_t tag : {dynamic_tag::strings, dynamic_tag::hash, dynamic_tag::gnu_hash,
+                                  dynamic_tag::versions, dynamic_tag::version_needs}) {
+    if (const std::uint64_t table = dynamic.value(tag); table > begin) end = std::min(end, table);
   }
   // the null symbol
   if (end == UINT64_MAX) return 1;
@@ -45,19 +37,21 @@ std::uint64_t count_unhashed(const ElfImage& image, const DynamicSegment& dynami
 }
 
 Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment& dynamic,
-                                    std::uint64_t room) {
-  if (!dynamic.hash && !dynamic.gnu_hash) {
-    return malformed(dynamic.symbols->at,
+                                    const DynamicValue& symbols, std::uint64_t room) {
+  const DynamicValue* const hash = dynamic.find(dynamic_tag::hash);
+  const DynamicValue* const gnu_hash = dynamic.find(dynamic_tag::gnu_hash);
+  if (!hash && !gnu_hash) {
+    return malformed(symbols.at,
                      "dynamic symbols cannot be counted: file has neither DT_HASH nor DT_GNU_HASH")
         .with_reason("ELF_HASH");
   }
   std::optional<std::uint64_t> count;
-  if (dynamic.hash) {
-    GANTRY_TRY(const auto table, bytes_behind(image, *dynamic.hash, "DT_HASH"));
+  if (hash) {
+    GANTRY_TRY(const auto table, bytes_behind(image, *hash, "DT_HASH"));
     GANTRY_TRY(count, symbol_count_of_hash(table, image.offset_in_file(table)));
   }
-  if (dynamic.gnu_hash) {
-    GANTRY_TRY(const auto table, bytes_behind(image, *dynamic.gnu_hash, "DT_GNU_HASH"));
+  if (gnu_hash) {
+    GANTRY_TRY(const auto table, bytes_behind(image, *gnu_hash, "DT_GNU_HASH"));
     GANTRY_TRY(const HashedSymbols hashed, read_gnu_hash(table, image.offset_in_file(table)));
     if (count && hashed.end > *count) {
       return malformed(image.offset_in_file(table), "DT_GNU_HASH counts ", hashed.end,
@@ -67,7 +61,7 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
     if (!count) {
       // 1: the null symbol alone
       const bool is_empty = hashed.end <= 1;
-      count = is_empty ? count_unhashed(image, dynamic, room) : hashed.end;
+      count = is_empty ? count_unhashed(image, dynamic, symbols.value, room) : hashed.end;
     }
   }
   return *count;
@@ -75,71 +69,35 @@ Result<std::uint64_t> count_symbols(const ElfImage& image, const DynamicSegment&
 
 }  // namespace
 
+std::size_t DynamicSegment::index_of(std::uint64_t tag) {
+  if (tag < generic_count) return tag;
+  if (tag >= first_gnu && tag < first_gnu + gnu_count) return generic_count + (tag - first_gnu);
+  return generic_count + gnu_count + (tag == dynamic_tag::gnu_hash ? 0 : 1);
+}
+
+const DynamicValue* DynamicSegment::find(std::uint64_t tag) const {
+  const std::size_t index = index_of(tag);
+  return index < entries_.size() && entries_[index].at != 0 ? &entries_[index] : nullptr;
+}
+
 Result<DynamicSegment> DynamicSegment::parse(std::span<const std::uint8_t> segment,
                                              std::uint64_t at) {
   DynamicSegment dynamic;
   ByteReader in(segment, at);
   while (!in.at_end()) {
-    GANTRY_TRY(const std::uint64_t key, in.read_u64("dynamic tag"));
+    GANTRY_TRY(const std::uint64_t tag, in.read_u64("dynamic tag"));
     const std::uint64_t value_at = in.offset();
     GANTRY_TRY(const std::uint64_t value, in.read_u64("dynamic value"));
-    switch (key) {
-      case tag::end:
-        return dynamic;
-      case tag::needed:
-        dynamic.needed.push_back({value, value_at});
-        break;
-      case tag::hash:
-        dynamic.hash = {value, value_at};
-        break;
-      case tag::gnu_hash:
-        dynamic.gnu_hash = {value, value_at};
-        break;
-      case tag::strings:
-        dynamic.strings = {value, value_at};
-        break;
-      case tag::string_bytes:
-        dynamic.string_bytes = {value, value_at};
-        break;
-      case tag::symbols:
-        dynamic.symbols = {value, value_at};
-        break;
-      case tag::symbol_entry_bytes:
-        dynamic.symbol_entry_bytes = {value, value_at};
-        break;
-      case tag::soname:
-        dynamic.soname = {value, value_at};
-        break;
-      case tag::rpath:
-        dynamic.rpath = {value, value_at};
-        break;
-      case tag::runpath:
-        dynamic.runpath = {value, value_at};
-        break;
-      case tag::text_relocations:
-        dynamic.text_relocations = true;
-        break;
-      case tag::bind_now:
-        dynamic.bind_now = true;
-        break;
-      case tag::flags:
-        dynamic.flags = value;
-        break;
-      case tag::flags_1:
-        dynamic.flags_1 = value;
-        break;
-      case tag::versions:
-        dynamic.versions = {value, value_at};
-        break;
-      case tag::version_needs:
-        dynamic.version_needs = {value, value_at};
-        break;
-      case tag::version_need_count:
-        dynamic.version_need_count = {value, value_at};
-        break;
-      default:
-        break;
+    if (tag == dynamic_tag::end) {
+      dynamic.is_terminated_ = true;
+      break;
     }
+    if (tag == dynamic_tag::needed) dynamic.needed_.push_back({value, value_at});
+    if (tag == dynamic_tag::auxiliary || tag == dynamic_tag::filter) {
+      dynamic.filters_.push_back({value, value_at});
+    }
+    const std::size_t index = index_of(tag);
+    if (index < dynamic.entries_.size()) dynamic.entries_[index] = {value, value_at};
   }
   return dynamic;
 }
@@ -149,14 +107,28 @@ Result<std::span<const std::uint8_t>> bytes_behind(const ElfImage& image, const 
   return image.bytes_to_segment_end(entry.value, {name, entry.at});
 }
 
-Result<std::span<const std::uint8_t>> symbol_table(const ElfImage& image,
+Result<std::span<const std::uint8_t>> string_table(const ElfImage& image,
                                                    const DynamicSegment& dynamic) {
-  if (dynamic.symbol_entry_bytes && dynamic.symbol_entry_bytes->value != symbol_bytes) {
-    return malformed(dynamic.symbol_entry_bytes->at, "DT_SYMENT is ",
-                     dynamic.symbol_entry_bytes->value, ", expected ", symbol_bytes);
+  const DynamicValue* const strings = dynamic.find(dynamic_tag::strings);
+  const DynamicValue* const size = dynamic.find(dynamic_tag::string_bytes);
+  if (!strings || !size) return std::span<const std::uint8_t>();
+  GANTRY_TRY(const auto room, bytes_behind(image, *strings, "DT_STRTAB"));
+  if (size->value > room.size()) {
+    return malformed(size->at, "DT_STRSZ is ", size->value, ", room for ", room.size());
   }
-  GANTRY_TRY(const auto room, bytes_behind(image, *dynamic.symbols, "DT_SYMTAB"));
-  GANTRY_TRY(const std::uint64_t count, count_symbols(image, dynamic, room.size()));
+  return room.first(size->value);
+}
+
+Result<std::span<const std::uint8_t>> symbol_table(const ElfImage& image,
+                                                   const DynamicSegment& dynamic,
+                                                   const DynamicValue& symbols) {
+  const DynamicValue* const entry_bytes = dynamic.find(dynamic_tag::symbol_entry_bytes);
+  if (entry_bytes && entry_bytes->value != symbol_bytes) {
+    return malformed(entry_bytes->at, "DT_SYMENT is ", entry_bytes->value, ", expected ",
+                     symbol_bytes);
+  }
+  GANTRY_TRY(const auto room, bytes_behind(image, symbols, "DT_SYMTAB"));
+  GANTRY_TRY(const std::uint64_t count, count_symbols(image, dynamic, symbols, room.size()));
   if (count > room.size() / symbol_bytes) {
     return malformed(image.offset_in_file(room), "dynamic symbols: count ", count, ", room for ",
                      room.size() / symbol_bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_file.hpp"
 
-#include "core/elf/elf_dynamic.hpp"
 #include "core/elf/elf_symbols.hpp"
 
 #include <algorithm>
@@ -105,45 +104,39 @@ Status ElfFile::read_dynamic() {
   }
   GANTRY_TRY(const auto segment,
              image_.bytes_of_segment(static_cast<std::size_t>(found - segments.begin())));
-  GANTRY_TRY(const DynamicSegment dynamic,
-             DynamicSegment::parse(segment, image_.offset_in_file(segment)));
+  GANTRY_TRY(dynamic_, DynamicSegment::parse(segment, image_.offset_in_file(segment)));
 
-  flags_.pie = (dynamic.flags_1 & 0x08000000) != 0;
-  flags_.bind_now = dynamic.bind_now || (dynamic.flags & 8) != 0 || (dynamic.flags_1 & 1) != 0;
-  flags_.text_relocations = dynamic.text_relocations || (dynamic.flags & 4) != 0;
-  flags_.static_tls = (dynamic.flags & 16) != 0;
+  const std::uint64_t flags = dynamic_.value(dynamic_tag::flags);
+  const std::uint64_t flags_1 = dynamic_.value(dynamic_tag::flags_1);
+  flags_.pie = (flags_1 & 0x08000000) != 0;
+  flags_.bind_now = dynamic_.find(dynamic_tag::bind_now) || (flags & 8) != 0 || (flags_1 & 1) != 0;
+  flags_.text_relocations = dynamic_.text_relocations();
+  flags_.static_tls = (flags & 16) != 0;
 
-  StringTable strings;
-  if (dynamic.strings && dynamic.string_bytes) {
-    GANTRY_TRY(const auto room, bytes_behind(image_, *dynamic.strings, "DT_STRTAB"));
-    if (dynamic.string_bytes->value > room.size()) {
-      return malformed(dynamic.string_bytes->at, "DT_STRSZ is ", dynamic.string_bytes->value,
-                       ", room for ", room.size());
-    }
-    strings = StringTable(room.first(dynamic.string_bytes->value), image_.offset_in_file(room));
-  }
-  needed_.reserve(dynamic.needed.size());
-  for (const DynamicValue& entry : dynamic.needed) {
+  GANTRY_TRY(const auto names, string_table(image_, dynamic_));
+  StringTable strings(names, names.empty() ? 0 : image_.offset_in_file(names));
+  needed_.reserve(dynamic_.needed().size());
+  for (const DynamicValue& entry : dynamic_.needed()) {
     GANTRY_TRY(const auto name, strings.name(entry.value, "needed library"));
     needed_.push_back(name);
   }
-  if (dynamic.soname) {
-    GANTRY_TRY(soname_, strings.name(dynamic.soname->value, "soname"));
+  if (const DynamicValue* const entry = dynamic_.find(dynamic_tag::soname)) {
+    GANTRY_TRY(soname_, strings.name(entry->value, "soname"));
   }
-  if (dynamic.rpath) {
-    GANTRY_TRY(rpath_, strings.name(dynamic.rpath->value, "rpath"));
+  if (const DynamicValue* const entry = dynamic_.find(dynamic_tag::rpath)) {
+    GANTRY_TRY(rpath_, strings.name(entry->value, "rpath"));
   }
-  if (dynamic.runpath) {
-    GANTRY_TRY(runpath_, strings.name(dynamic.runpath->value, "runpath"));
+  if (const DynamicValue* const entry = dynamic_.find(dynamic_tag::runpath)) {
+    GANTRY_TRY(runpath_, strings.name(entry->value, "runpath"));
   }
 
-  if (dynamic.symbols) {
-    GANTRY_TRY(const auto table, symbol_table(image_, dynamic));
+  if (const DynamicValue* const entry = dynamic_.find(dynamic_tag::symbols)) {
+    GANTRY_TRY(const auto table, symbol_table(image_, dynamic_, *entry));
     GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
   }
-  if (dynamic.version_needs) {
-    GANTRY_TRY(const auto table, bytes_behind(image_, *dynamic.version_needs, "DT_VERNEED"));
-    const std::uint64_t count = dynamic.version_need_count ? dynamic.version_need_count->value : 0;
+  if (const DynamicValue* const entry = dynamic_.find(dynamic_tag::version_needs)) {
+    GANTRY_TRY(const auto table, bytes_behind(image_, *entry, "DT_VERNEED"));
+    const std::uint64_t count = dynamic_.value(dynamic_tag::version_need_count);
     GANTRY_TRY(version_needs_,
                read_version_needs(table, image_.offset_in_file(table), count, strings));
   }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/base/mapped_file.hpp"
+#include "core/elf/elf_dynamic.hpp"
 #include "core/elf/elf_image.hpp"
 #include "core/elf/elf_types.hpp"
 
@@ -79,6 +80,8 @@ class ElfFile {
   }
 
   const ElfImage& image() const { return image_; }
+  // Empty if the file has no dynamic segment.
+  const DynamicSegment& dynamic() const { return dynamic_; }
   std::span<const std::uint8_t> bytes() const { return image_.bytes(); }
 
  private:
@@ -90,6 +93,7 @@ class ElfFile {
 
   std::shared_ptr<const MappedFile> file_;
   ElfImage image_;
+  DynamicSegment dynamic_;
   ElfFlags flags_;
   std::uint64_t tls_size_ = 0;
   std::string_view interpreter_, soname_, rpath_, runpath_;
