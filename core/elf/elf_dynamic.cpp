@@ -107,6 +107,26 @@ Result<std::span<const std::uint8_t>> bytes_behind(const ElfImage& image, const 
   return image.bytes_to_segment_end(entry.value, {name, entry.at});
 }
 
+Result<std::span<const std::uint8_t>> sized_table(const ElfImage& image,
+                                                  const DynamicSegment& dynamic,
+                                                  const SizedTable& table) {
+  const DynamicValue* const address = dynamic.find(table.address_tag);
+  const DynamicValue* const size = dynamic.find(table.size_tag);
+  if (!address && !size) return std::span<const std::uint8_t>();
+  if (!size) return malformed(address->at, table.name, " has no ", table.size_name);
+  if (!address) return malformed(size->at, table.size_name, " has no ", table.name);
+  if (size->value % table.entry_bytes != 0) {
+    return malformed(size->at, table.size_name, " is ", size->value, ", expected a multiple of ",
+                     table.entry_bytes);
+  }
+  if (size->value == 0) return std::span<const std::uint8_t>();
+  GANTRY_TRY(const auto room, bytes_behind(image, *address, table.name));
+  if (size->value > room.size()) {
+    return malformed(size->at, table.size_name, " is ", size->value, ", room for ", room.size());
+  }
+  return room.first(size->value);
+}
+
 Result<std::span<const std::uint8_t>> string_table(const ElfImage& image,
                                                    const DynamicSegment& dynamic) {
   const DynamicValue* const strings = dynamic.find(dynamic_tag::strings);

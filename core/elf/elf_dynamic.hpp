@@ -78,6 +78,21 @@ class DynamicSegment {
 Result<std::span<const std::uint8_t>> bytes_behind(const ElfImage& image, const DynamicValue& entry,
                                                    std::string_view name);
 
+// A table whose address and size in bytes are in two entries.
+struct SizedTable {
+  std::string_view name, size_name;
+  std::uint64_t address_tag, size_tag;
+  std::uint64_t entry_bytes;
+};
+
+// Returns the bytes of a table; empty if it has neither entry.
+//
+// returns  malformed if one entry is missing, or if the size is not a multiple of entry_bytes or
+//          exceeds the file part of the segment
+Result<std::span<const std::uint8_t>> sized_table(const ElfImage& image,
+                                                  const DynamicSegment& dynamic,
+                                                  const SizedTable& table);
+
 // Returns the string table; empty if there is none.
 Result<std::span<const std::uint8_t>> string_table(const ElfImage& image,
                                                    const DynamicSegment& dynamic);

@@ -9,11 +9,6 @@
 namespace gantry {
 namespace {
 
-namespace segment_type {
-constexpr std::uint32_t dynamic = 2, interpreter = 3, note = 4, tls = 7;
-constexpr std::uint32_t gnu_stack = 0x6474e551, gnu_relro = 0x6474e552;
-}  // namespace segment_type
-
 // SHT_SYMTAB
 constexpr std::uint32_t section_symbols = 2;
 constexpr std::uint16_t first_reserved_section = 0xff00;
@@ -77,7 +72,7 @@ Status ElfFile::read_segments() {
         break;
       case segment_type::gnu_stack:
         flags_.stack_header = true;
-        flags_.executable_stack = (segment.flags & 1) != 0;
+        flags_.executable_stack = segment.is_executable();
         break;
       case segment_type::gnu_relro:
         flags_.relro = true;

@@ -15,7 +15,6 @@ constexpr std::uint64_t program_header_bytes = 56;
 constexpr std::uint64_t section_header_bytes = 64;
 // PN_XNUM
 constexpr std::uint16_t count_stored_elsewhere = 0xffff;
-constexpr std::uint32_t type_load = 1;
 // SHT_NOBITS
 constexpr std::uint32_t section_without_bytes = 8;
 
@@ -98,6 +97,7 @@ Result<std::vector<ElfSegment>> read_segments(std::span<const std::uint8_t> byte
   segments.reserve(table.count);
   for (std::uint64_t i = 0; i < table.count; ++i) {
     ElfSegment segment;
+    segment.at = in.offset();
     GANTRY_TRY(segment.type, in.read_u32("segment type"));
     GANTRY_TRY(segment.flags, in.read_u32("segment flags"));
     GANTRY_TRY(segment.offset, in.read_u64("segment offset"));
@@ -105,11 +105,10 @@ Result<std::vector<ElfSegment>> read_segments(std::span<const std::uint8_t> byte
     GANTRY_CHECK(in.skip(8, "segment physical address"));
     GANTRY_TRY(segment.file_size, in.read_u64("segment file size"));
     GANTRY_TRY(segment.memory_size, in.read_u64("segment memory size"));
-    GANTRY_CHECK(in.skip(8, "segment alignment"));
-    if (segment.type == type_load && segment.file_size > segment.memory_size) {
-      return malformed(table.offset + i * program_header_bytes, "segment ", i, " has ",
-                       segment.file_size, " bytes in the file, ", segment.memory_size,
-                       " in memory");
+    GANTRY_TRY(segment.alignment, in.read_u64("segment alignment"));
+    if (segment.type == segment_type::load && segment.file_size > segment.memory_size) {
+      return malformed(segment.at, "segment ", i, " has ", segment.file_size,
+                       " bytes in the file, ", segment.memory_size, " in memory");
     }
     segments.push_back(segment);
   }
@@ -245,7 +244,7 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64
   std::uint64_t lowest = UINT64_MAX, highest = 0;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const ElfSegment& segment = segments_[i];
-    if (segment.type != type_load) continue;
+    if (segment.type != segment_type::load) continue;
     lowest = std::min(lowest, segment.address);
     highest = std::max(
         highest, segment.address + std::min(segment.memory_size, UINT64_MAX - segment.address));

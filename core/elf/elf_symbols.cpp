@@ -4,6 +4,7 @@
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace gantry {
@@ -69,6 +70,28 @@ Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, 
   return chains;
 }
 
+Status check_hash_chains(std::span<const std::uint8_t> table, std::uint64_t at) {
+  GANTRY_TRY(const std::uint64_t symbols, symbol_count_of_hash(table, at));
+  ByteReader buckets(table, at);
+  GANTRY_TRY(const std::uint32_t bucket_count, buckets.read_u32("DT_HASH bucket count"));
+  GANTRY_CHECK(buckets.skip(4, "DT_HASH chain count"));
+  const auto chains = table.subspan(8 + std::size_t{4} * bucket_count);
+  // A symbol is in one chain only, so a valid table has no more steps than symbols.
+  std::uint64_t steps = 0;
+  for (std::uint32_t i = 0; i < bucket_count; ++i) {
+    GANTRY_TRY(std::uint32_t symbol, buckets.read_u32("DT_HASH bucket"));
+    for (; symbol != 0; ++steps) {
+      if (symbol >= symbols) {
+        return malformed(at, "DT_HASH names symbol ", symbol, ", symbol count is ", symbols);
+      }
+      if (steps == symbols) return malformed(at, "DT_HASH chain ", i, " does not end");
+      ByteReader link(chains.subspan(std::size_t{4} * symbol));
+      GANTRY_TRY(symbol, link.read_u32("DT_HASH chain"));
+    }
+  }
+  return {};
+}
+
 // Layout: u32 bucket count, u32 first hashed symbol, u32 bloom words, u32 shift; u64 bloom[];
 // u32 bucket[]; u32 chain[] with one word per hashed symbol, bit 0 set in the last one of a bucket.
 Result<HashedSymbols> read_gnu_hash(std::span<const std::uint8_t> table, std::uint64_t at) {
@@ -82,15 +105,19 @@ Result<HashedSymbols> read_gnu_hash(std::span<const std::uint8_t> table, std::ui
   if (buckets > in.left() / 4) {
     return malformed(at, "DT_GNU_HASH has ", buckets, " buckets, room for ", in.left() / 4);
   }
+  if (buckets != 0 && !std::has_single_bit(bloom_words)) {
+    return malformed(at, "DT_GNU_HASH has a bloom filter of ", bloom_words,
+                     " words, expected a power of two");
+  }
   for (std::uint32_t i = 0; i < buckets; ++i) {
     GANTRY_TRY(const std::uint32_t symbol, in.read_u32("DT_GNU_HASH bucket"));
+    if (symbol != 0 && symbol < first) {
+      return malformed(at, "DT_GNU_HASH bucket names symbol ", symbol, ", first hashed symbol is ",
+                       first);
+    }
     last = std::max(last, symbol);
   }
   if (last == 0) return HashedSymbols{first, first};
-  if (last < first) {
-    return malformed(at, "DT_GNU_HASH bucket names symbol ", last, ", first hashed symbol is ",
-                     first);
-  }
   GANTRY_CHECK(in.skip((std::uint64_t{last} - first) * 4, "DT_GNU_HASH chain"));
   for (std::uint64_t symbol = last;; ++symbol) {
     GANTRY_TRY(const std::uint32_t link, in.read_u32("DT_GNU_HASH chain"));

@@ -55,6 +55,12 @@ Result<std::vector<ElfSymbol>> read_symbols(std::span<const std::uint8_t> table,
 // source   System V gABI, section "Hash Table": one chain word for each symbol
 Result<std::uint64_t> symbol_count_of_hash(std::span<const std::uint8_t> table, std::uint64_t at);
 
+// Checks that every bucket and chain of DT_HASH names symbols of the table, and that the chains
+// end.
+//
+// costs    O(size of the table)
+Status check_hash_chains(std::span<const std::uint8_t> table, std::uint64_t at);
+
 // The dynamic symbols in a GNU hash table: first .. end-1, the last ones of the symbol table. If
 // the hash table is empty, both are its first-symbol field, for which linkers write the number of
 // symbols or 1.

@@ -79,8 +79,15 @@ struct ElfSymbol {
   }
 };
 
+// Values of p_type.
+namespace segment_type {
+constexpr std::uint32_t load = 1, dynamic = 2, interpreter = 3, note = 4, program_headers = 6,
+                        tls = 7, gnu_stack = 0x6474e551, gnu_relro = 0x6474e552,
+                        gnu_property = 0x6474e553;
+}  // namespace segment_type
+
 struct ElfSegment {
-  // PT_*
+  // segment_type
   std::uint32_t type = 0;
   // bit 0 execute, bit 1 write, bit 2 read
   std::uint32_t flags = 0;
@@ -88,6 +95,12 @@ struct ElfSegment {
   std::uint64_t address = 0;
   std::uint64_t file_size = 0;
   std::uint64_t memory_size = 0;
+  std::uint64_t alignment = 0;
+  // file offset of the program header
+  std::uint64_t at = 0;
+
+  bool is_executable() const { return (flags & 1) != 0; }
+  bool is_writable() const { return (flags & 2) != 0; }
 };
 
 struct ElfSection {

@@ -3,6 +3,7 @@
 
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
+#include "core/elf/elf_link.hpp"
 #include "core/native/library_imports.hpp"
 #include "core/native/process_state.hpp"
 
@@ -100,9 +101,9 @@ bool searches_origin(const ElfFile& elf) {
 }
 
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
-  constexpr std::uint32_t load = 1, write = 2;
   for (const ElfSegment& segment : elf.image().segments()) {
-    if (segment.type != load || !(segment.flags & write) || address < segment.address) continue;
+    if (segment.type != segment_type::load || !segment.is_writable()) continue;
+    if (address < segment.address) continue;
     const std::uint64_t into = address - segment.address;
     if (into <= segment.memory_size && size <= segment.memory_size - into) return true;
   }
@@ -124,6 +125,9 @@ Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
   }
   if (auto complete = elf.check_complete(); !complete.ok()) {
     return std::move(complete).failure().at("while opening ", location);
+  }
+  if (auto linked = check_link(elf); !linked.ok()) {
+    return std::move(linked).failure().at("while opening ", location);
   }
   if (facts.dialect == Dialect::ffi) {
     return unsupported(location, " is host code of the ffi dialect (", quoted(facts.dialect_symbol),

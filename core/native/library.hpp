@@ -35,7 +35,7 @@ namespace gantry {
 // facts    [in]   of the file
 // location [in]   for messages: the file
 // returns  the names that it imports from libgantry_tvm.so
-//          malformed    the file is truncated
+//          malformed    the file is truncated; ELF_DYNAMIC: the linker would crash
 //          unsupported  FILE_KIND not a shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS
 //          unavailable  BLOB_ARCH another CPU
 Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An ELF file: headers, dynamic segment, symbols, needed libraries, and the bytes of every symbol.
+// An ELF file: headers, dynamic segment, symbols, needed libraries, the bytes of every symbol, and
+// the tables of the system's linker.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include "core/elf/elf_file.hpp"
+#include "core/elf/elf_link.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;
@@ -20,6 +22,10 @@ bool lies_in(const View& view, std::span<const std::uint8_t> file) {
 void check(const ElfFile& elf, std::span<const std::uint8_t> file) {
   const Status complete = elf.check_complete();
   if (!complete.ok()) expect_refusal(complete.error(), file.size());
+  if (complete.ok() && elf.type() == ElfType::shared) {
+    const Status linked = check_link(elf);
+    if (!linked.ok()) expect_refusal(linked.error(), file.size());
+  }
   for (const std::string_view text :
        {elf.interpreter(), elf.soname(), elf.rpath(), elf.runpath()}) {
     expect(lies_in(text, file), "a text is a view of the file");

@@ -205,6 +205,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadElf{"GnuBucketBelowFirst",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 4, 9); },
                Code::malformed, 288, "DT_GNU_HASH bucket names symbol 1, first hashed symbol is 9"},
+        BadElf{"GnuBloomWords",
+               [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 8, 3); },
+               Code::malformed, 288,
+               "DT_GNU_HASH has a bloom filter of 3 words, expected a power of two"},
         BadElf{"GnuBucketFar",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 24, 1u << 30); },
                Code::malformed, 316, "DT_GNU_HASH chain: needs 4294967292 bytes, 244 left",
@@ -221,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(ElfSymbols, RejectAGnuHashChainWithoutAnEndMark) {
-  const auto table = test::Words().u32(1).u32(1).u32(0).u32(0).u32(1).u32(0).u32(2).u32(4);
+  const auto table = test::Words().u32(1).u32(1).u32(1).u32(0).u64(0).u32(1).u32(0).u32(2).u32(4);
 
   const auto count = read_gnu_hash(table.bytes(), 0x100);
 
@@ -229,6 +233,15 @@ TEST(ElfSymbols, RejectAGnuHashChainWithoutAnEndMark) {
   EXPECT_EQ(count.error().code, Code::malformed);
   EXPECT_EQ(count.error().offset, 0x100u + table.size());
   EXPECT_EQ(count.error().message, "DT_GNU_HASH chain: needs 4 bytes, 0 left");
+}
+
+TEST(ElfSymbols, RejectAGnuHashBucketBelowTheFirstSymbol) {
+  const auto table = test::Words().u32(2).u32(5).u32(1).u32(0).u64(0).u32(4).u32(5).u32(1);
+
+  const auto symbols = read_gnu_hash(table.bytes(), 0x100);
+
+  ASSERT_FALSE(symbols.ok());
+  EXPECT_EQ(symbols.error().message, "DT_GNU_HASH bucket names symbol 4, first hashed symbol is 5");
 }
 
 // The step to the next version need is 0.

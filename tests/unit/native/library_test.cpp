@@ -76,6 +76,20 @@ TEST_F(HostLibraryTest, RejectsEveryTruncationBeforeItIsOpened) {
   EXPECT_EQ(error_of(directory / "cut.so").code, Code::malformed);
 }
 
+// The system's loader would call the address.
+TEST_F(HostLibraryTest, RejectsDamagedTablesBeforeItIsOpened) {
+  const auto elf = ElfFile::parse(*MappedFile::open(golden("tvm-0.12/axpy2_llvm.so"))).value();
+  const std::uint64_t at = elf.dynamic().find(dynamic_tag::init)->at;
+
+  const Error error = error_of(patched(at + 7, {0x40}));
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_EQ(error.reason, "ELF_DYNAMIC");
+  EXPECT_EQ(error.offset, at);
+  EXPECT_THAT(error.message, StartsWith("DT_INIT is 0x4000000000001000, which is not inside an "
+                                        "executable segment\n  while opening /"));
+}
+
 TEST_F(HostLibraryTest, RejectsTheFfiDialectWithItsWriter) {
   const std::pair<const char*, const char*> cases[] = {
       {"tvm-0.25/axpy2_llvm.so", "\"__tvm_ffi_main\": written by TVM 0.22 or newer"},
