@@ -6,9 +6,12 @@
 #include "core/runtime/state.hpp"
 
 #include <gantry/batch.h>
+#include <gantry/progress.h>
 #include <gantry/threads.h>
 #include <gantry/trace.h>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/utf8.hpp>
+#include <gantry/value.hpp>
 
 #include <string_view>
 
@@ -45,6 +48,35 @@ constexpr gantry_trace kTrace = {
         },
 };
 
+constexpr gantry_progress kProgress = {
+    .struct_size = sizeof(gantry_progress),
+    .zero = 0,
+    .work_begin = [](const gantry_host* host, gantry_bytes text) -> std::uint64_t {
+      std::uint64_t work = 0;
+      abi_boundary(nullptr, [&]() -> Status {
+        RuntimeState& state = state_of(host);
+        const auto& sink = state.options.work_sink;
+        if (!sink && !state.log.is_enabled(LogLevel::info)) return {};
+        const std::string line =
+            concat(PluginHost::of(host).plugin, ": ", shown_utf8(view_of(text)));
+        state.log.info(line);
+        if (!sink) return {};
+        work = ++state.last_work;
+        sink(work, line);
+        return {};
+      });
+      return work;
+    },
+    .work_end =
+        [](const gantry_host* host, std::uint64_t work) {
+          if (work == 0) return;
+          abi_boundary(nullptr, [&]() -> Status {
+            state_of(host).options.work_sink(work, {});
+            return {};
+          });
+        },
+};
+
 constexpr gantry_batch kBatch = {
     .struct_size = sizeof(gantry_batch),
     .zero = 0,
@@ -70,8 +102,10 @@ struct Extension {
   std::string_view id;
   const void* table;
 };
-constexpr Extension kExtensions[] = {
-    {GANTRY_THREADS_1, &kThreads}, {GANTRY_TRACE_1, &kTrace}, {GANTRY_BATCH_1, &kBatch}};
+constexpr Extension kExtensions[] = {{GANTRY_THREADS_1, &kThreads},
+                                     {GANTRY_TRACE_1, &kTrace},
+                                     {GANTRY_BATCH_1, &kBatch},
+                                     {GANTRY_PROGRESS_1, &kProgress}};
 
 }  // namespace
 

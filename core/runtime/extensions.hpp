@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The extensions of the host, function tables by name: gantry/batch.h, gantry/threads.h,
-// gantry/trace.h.
+// The extensions of the host, function tables by name: gantry/batch.h, gantry/progress.h,
+// gantry/threads.h, gantry/trace.h.
 #pragma once
 
 #include <gantry/host.h>

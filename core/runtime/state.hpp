@@ -23,6 +23,8 @@
 #include "core/tensor/device_set.hpp"
 #include "core/trace/span.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,6 +61,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   const Log log;
   // NULL: nothing is recorded
   const std::unique_ptr<TraceRecorder> trace;
+  // The number of the work that a plugin announced last.
+  std::atomic<std::uint64_t> last_work{0};
 
   DeviceSet devices;
   const std::shared_ptr<GlobalFunctions> globals;

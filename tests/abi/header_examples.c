@@ -45,3 +45,10 @@ void build(const gantry_host* host, const gantry_trace* trace, int* program) {
   build_program(program);
   trace->span_end(host, begun, gantry_text("clBuildProgram"), gantry_text("load"));
 }
+
+void announce(const gantry_host* host, const gantry_progress* progress, int* program);
+void announce(const gantry_host* host, const gantry_progress* progress, int* program) {
+  const uint64_t work = progress->work_begin(host, gantry_text("compiling kernel \"add\""));
+  build_program(program);
+  progress->work_end(host, work);
+}

@@ -8,6 +8,8 @@
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
 #include <gantry/plugin.hpp>
+#include <gantry/progress.hpp>
+#include <gantry/quoted.hpp>
 
 #include <array>
 #include <map>
@@ -41,6 +43,16 @@ Status call_table(const gantry_device_table& table, void* self) {
   return {};
 }
 }  // namespace boundary
+
+namespace progress {
+struct Driver {
+  void build(int* program);
+};
+void build(Host host, std::string_view name, Driver& driver, int* program) {
+  const gantry::AnnouncedWork work(host, concat("compiling kernel ", quoted(name)));
+  driver.build(program);
+}
+}  // namespace progress
 
 namespace payload {
 struct Payload {

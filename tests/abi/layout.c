@@ -377,6 +377,13 @@ AT(gantry_batch, zero, 4);
 AT(gantry_batch, prepare, 8);
 AT(gantry_batch, run, 16);
 
+// gantry/progress.h
+SIZE(gantry_progress, 24);
+AT(gantry_progress, struct_size, 0);
+AT(gantry_progress, zero, 4);
+AT(gantry_progress, work_begin, 8);
+AT(gantry_progress, work_end, 16);
+
 // gantry/threads.h
 SIZE(gantry_threads, 24);
 AT(gantry_threads, struct_size, 0);

@@ -136,8 +136,21 @@ struct FakeHost::Entries {
           of(h).spans.push_back(std::string(category.data, category.size) + ":" +
                                 std::string(name.data, name.size));
         }};
+    static const gantry_progress progress = {
+        sizeof(gantry_progress), 0,
+        [](const gantry_host* h, gantry_bytes text) -> std::uint64_t {
+          const std::lock_guard lock(of(h).works_mutex_);
+          ++of(h).running_works;
+          of(h).works.emplace_back(text.data, text.size);
+          return of(h).works.size();
+        },
+        [](const gantry_host* h, std::uint64_t) {
+          const std::lock_guard lock(of(h).works_mutex_);
+          --of(h).running_works;
+        }};
     static const gantry_batch batch = {sizeof(gantry_batch), 0, batch_prepare, batch_run};
     if (of(host).tracing && std::string_view(id) == GANTRY_TRACE_1) return &trace;
+    if (std::string_view(id) == GANTRY_PROGRESS_1) return &progress;
     if (of(host).has_batches && std::string_view(id) == GANTRY_BATCH_1) return &batch;
     return nullptr;
   }

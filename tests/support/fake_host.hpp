@@ -14,12 +14,14 @@
 
 #include <gantry/batch.h>
 #include <gantry/host.h>
+#include <gantry/progress.h>
 #include <gantry/trace.h>
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +76,10 @@ class FakeHost {
   // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;
   std::vector<std::string> spans;
+  // texts of the works that were announced with the extension gantry.progress/1, and the number of
+  // those that have not ended; any thread may announce one
+  std::vector<std::string> works;
+  int running_works = 0;
   // true: the host has the extension gantry.batch/1, which counts its runs in `batch_runs`
   bool has_batches = false;
   int batch_runs = 0;
@@ -96,6 +102,7 @@ class FakeHost {
   friend struct Entries;
 
   Lent lent_{};
+  std::mutex works_mutex_;
   std::shared_ptr<int> live_ = std::make_shared<int>(0);
   gantry_object* node_ = nullptr;
   std::map<std::string, Body, std::less<>> imports_;

@@ -10,6 +10,7 @@
 #include "core/native/device_numbers.hpp"
 
 #include <gantry/batch.h>
+#include <gantry/progress.h>
 #include <gantry/threads.h>
 #include <gantry/trace.h>
 #include <gantry/abi_boundary.hpp>
@@ -410,6 +411,57 @@ TEST_F(PluginInUse, CanUseThePoolAndTheTrace) {
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(pieces, 10);
   EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
+}
+
+class AnnouncedWorks : public PluginInUse {
+ protected:
+  // Announces work in a function of the plugin.
+  static gantry_code announce(gantry_bytes text, gantry_status* status) {
+    const gantry_host* host = program_plugin().host;
+    const auto* progress =
+        static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1));
+    if (progress == nullptr) return gantry_fail(status, GANTRY_BUG, "TEST", "no progress");
+    const std::uint64_t outer = progress->work_begin(host, text);
+    const std::uint64_t inner = progress->work_begin(host, gantry_text("linking"));
+    progress->work_end(host, inner);
+    progress->work_end(host, outer);
+    return GANTRY_OK;
+  }
+  std::vector<std::string> lines_;
+};
+
+TEST_F(AnnouncedWorks, ReachTheSinkOfTheEmbedder) {
+  RuntimeOptions options;
+  options.work_sink = [this](std::uint64_t work, std::string_view text) {
+    lines_.push_back(concat(work, ' ', text));
+  };
+  Runtime runtime = with_plugin(std::move(options));
+
+  const auto done =
+      run(runtime, [](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                      gantry_status* status) { return announce(gantry_text("a\xff"), status); });
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_THAT(lines_, testing::ElementsAre("1 test.program: a\\xff", "2 test.program: linking",
+                                           "2 ", "1 "));
+}
+
+TEST_F(AnnouncedWorks, AreLoggedWithoutASink) {
+  RuntimeOptions options;
+  options.log_level = "info";
+  options.log_sink = [this](std::int32_t level, std::string_view line) {
+    lines_.push_back(concat(level, ' ', line));
+  };
+  Runtime runtime = with_plugin(std::move(options));
+  lines_.clear();
+
+  const auto done = run(
+      runtime, [](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                  gantry_status* status) { return announce(gantry_text("compiling"), status); });
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_THAT(lines_,
+              testing::IsSupersetOf({"2 test.program: compiling", "2 test.program: linking"}));
 }
 
 // The calls of a batch are those of the plugin's own functions; native/batch_test.cpp runs host code.

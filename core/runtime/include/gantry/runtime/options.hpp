@@ -32,6 +32,10 @@ struct RuntimeOptions {
   std::string log_level;
   // empty: stderr
   std::function<void(std::int32_t level, std::string_view line)> log_sink;
+  // Called when work of a plugin begins that can take seconds, such as compiling a kernel, with its
+  // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
+  // Several works may run at the same time, in any threads. Empty: no calls.
+  std::function<void(std::uint64_t work, std::string_view text)> work_sink;
   // record spans for trace_json()
   bool trace = false;
 };
