@@ -3,8 +3,11 @@
 
 #include "plugin.hpp"
 
+#include <gantry/join.hpp>
+#include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace gantry::cuda {
@@ -149,6 +152,12 @@ Result<CUmodule> Module::load_image(Device& device) {
   if (image.kind == Image::Kind::ptx) {
     text.assign(reinterpret_cast<const char*>(image.code.data()), image.code.size());
     code = text.c_str();
+  }
+  std::optional<AnnouncedWork> work;
+  if (image.verdict(device.architecture()) == GANTRY_VERDICT_RECOMPILE) {
+    const auto name = [](const KernelCall& call) { return quoted(call.name()); };
+    work.emplace(plugin_.host, concat("compiling kernels ", join(payload_.calls, ", ", name, 3),
+                                      " for ", device.text()));
   }
   std::string log(4096, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};

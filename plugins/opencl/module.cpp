@@ -80,7 +80,7 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
 void Module::launched(std::size_t index, const Device& device, OwnedEvent launch) {
   ProgramSlot& program = program_slot(index, device);
   const std::lock_guard lock(program.mutex);
-  plugin.programs.keep_after(program.built, device, std::move(launch));
+  plugin.programs.keep_after(program.built, device, payload.calls[index].name(), std::move(launch));
 }
 
 }  // namespace gantry::opencl

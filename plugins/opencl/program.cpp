@@ -153,6 +153,8 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
     built.key.clear();
     return built;
   }
+  const AnnouncedWork work(
+      host_, concat("compiling kernel ", quoted(kernel), " for ", device.described()));
   const std::string spirv = code.form == CodeForm::spirv ? device.spirv() : std::string();
   if (code.form == CodeForm::spirv && spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V, which ", device.described(), ", ",
@@ -177,12 +179,16 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
     return driver_error(error, concat("creating the program of kernel ", quoted(kernel)));
   error = clBuildProgram(built.program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
   if (error != CL_SUCCESS) return build_error(built.program.get(), device, kernel, error);
+  built.is_compiled = code.form != CodeForm::binary;
   return built;
 }
 
-void Programs::keep_after(const Built& built, const Device& device, OwnedEvent launch) {
-  if (built.key.empty() || !launch || clRetainProgram(built.program.get()) != CL_SUCCESS) return;
-  Waiting waiting{OwnedProgram(built.program.get()), device.id, built.key, std::move(launch)};
+void Programs::keep_after(const Built& built, const Device& device, std::string_view kernel,
+                          OwnedEvent launch) {
+  if (!built.is_compiled || !launch || clRetainProgram(built.program.get()) != CL_SUCCESS) return;
+  Waiting waiting{OwnedProgram(built.program.get()), device.id, built.key, std::move(launch), {}};
+  waiting.work = std::make_unique<const AnnouncedWork>(
+      host_, concat("first launch of kernel ", quoted(kernel), " on ", device.described()));
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(waiting));
   has_waiting_.store(true, std::memory_order_release);
@@ -205,6 +211,7 @@ void Programs::settle(bool wait) {
     has_waiting_.store(!waiting_.empty(), std::memory_order_release);
   }
   for (const Waiting& waiting : done) {
+    if (waiting.key.empty()) continue;
     const std::vector<std::uint8_t> binary = binary_of(waiting.program.get(), waiting.device);
     if (!binary.empty()) cache_.store(waiting.key, binary);
   }

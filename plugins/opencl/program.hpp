@@ -14,8 +14,10 @@
 
 #include <gantry/disk_cache.hpp>
 #include <gantry/handle.hpp>
+#include <gantry/progress.hpp>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -26,6 +28,8 @@ namespace gantry::opencl {
 // A program, ready for clCreateKernel.
 struct Built {
   OwnedProgram program;
+  // Compiled in this process. Some drivers finish that with the first launch of each kernel.
+  bool is_compiled = false;
   // Cache key of its binary; empty: the binary is already stored, or is not cached.
   std::string key;
 };
@@ -46,8 +50,11 @@ class Programs {
   // costs    up to seconds
   Result<Built> build(Device& device, const Program& program, std::string_view kernel);
 
-  // Schedules a program's binary for settle(), after its first launch has finished.
-  void keep_after(const Built& built, const Device& device, OwnedEvent launch);
+  // Announces the first launch of a kernel until settle(), and schedules its program's binary.
+  //
+  // kernel   [in]   the kernel's name, for messages
+  void keep_after(const Built& built, const Device& device, std::string_view kernel,
+                  OwnedEvent launch);
 
   // Stores the binaries of programs whose first launch has finished.
   //
@@ -61,6 +68,7 @@ class Programs {
     cl_device_id device;
     std::string key;
     OwnedEvent launch;
+    std::unique_ptr<const AnnouncedWork> work;
   };
 
   std::string key_of(const Device& device, const Program& program) const;

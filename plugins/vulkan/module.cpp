@@ -3,6 +3,9 @@
 
 #include "plugin.hpp"
 
+#include <gantry/progress.hpp>
+#include <gantry/quoted.hpp>
+
 #include <utility>
 
 namespace gantry::vulkan {
@@ -79,6 +82,9 @@ Result<const Pipeline*> Module::pipeline(LoadedKernel& kernel, Device& device) {
   if (const Pipeline* const ready = location.load(std::memory_order_acquire)) return ready;
   const std::lock_guard lock(kernel.building);
   if (const Pipeline* const ready = location.load(std::memory_order_acquire)) return ready;
+  const AnnouncedWork work(plugin_.host(),
+                           concat("compiling kernel ", quoted(kernel.kernel->call.name()), " for ",
+                                  std::string_view(device.gpu().properties.deviceName)));
   GANTRY_TRY(kernel.owned[index],
              build_pipeline(device, kernel.kernel.value(), cache(device).handle()));
   location.store(kernel.owned[index].get(), std::memory_order_release);

@@ -75,6 +75,29 @@ TEST_F(Modules, AreLoadedOnceOnEachDevice) {
   EXPECT_EQ(fake.count_of("cuModuleUnload"), 2u);
 }
 
+TEST_F(Modules, AnnounceTheirKernelsWhileTheDriverCompiles) {
+  std::vector<KernelFields> kernels;
+  const std::vector<std::string> names{"empty_kernel", "b", "c", "d"};
+  for (const std::string& name : names) kernels.push_back({name, "", {}});
+  const gantry_module module = load(payload_of(kernels, text_bytes(ptx_with(names))));
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  EXPECT_TRUE(world->host.works.empty());
+
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(world->call(function, {}).ok());
+
+  EXPECT_THAT(world->host.works,
+              ElementsAre("compiling kernels \"empty_kernel\", \"b\", \"c\" and 1 more for "
+                          "device 0 (Fake H200)"));
+  EXPECT_EQ(world->host.running_works, 0);
+  destroy(module);
+}
+
+TEST_F(Modules, AnnounceNothingForCodeOfTheirDevice) {
+  ASSERT_TRUE(call_empty(cubin()).ok());
+
+  EXPECT_TRUE(world->host.works.empty());
+}
+
 TEST_F(Modules, AreLoadedOnceByManyThreads) {
   const gantry_module module = load(empty_payload(ptx()));
   const gantry_function function = world->function(module, "empty_kernel").value();

@@ -10,8 +10,10 @@ namespace gantry::opencl::test {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 class OpenclCache : public OpenclTest {
@@ -47,6 +49,20 @@ TEST_F(OpenclCache, AvoidsTheSecondCompilation) {
   EXPECT_EQ(between.source_programs, 0);
   EXPECT_EQ(between.binary_programs, 1);
   EXPECT_THAT(host_.log, IsEmpty());
+}
+
+TEST_F(OpenclCache, AnnouncesOnlyCompilations) {
+  use_cache();
+  run(payload_);
+  EXPECT_THAT(host_.works,
+              ElementsAre(StartsWith("compiling kernel \"fill\" for opencl:0 ("),
+                          StartsWith("first launch of kernel \"fill\" on opencl:0 (")));
+  EXPECT_EQ(host_.running_works, 0);
+
+  restart();
+  run(payload_);
+
+  EXPECT_EQ(host_.works.size(), 2u);
 }
 
 TEST_F(OpenclCache, StoresProgramsWithoutAWaitAtTheEnd) {

@@ -102,6 +102,15 @@ TEST_F(PipelineCaches, AreStoredWhenTheModuleIsDestroyed) {
   EXPECT_EQ(std::filesystem::last_write_time(files()[0]), written) << "nothing new was compiled";
 }
 
+TEST_F(PipelineCaches, AreFilledByAnnouncedWork) {
+  use_module();
+
+  EXPECT_THAT(host.works,
+              testing::ElementsAre(concat("compiling kernel \"axpy2_kernel0\" for ",
+                                          std::string_view(device().gpu().properties.deviceName))));
+  EXPECT_EQ(host.running_works, 0);
+}
+
 TEST_F(PipelineCaches, UseOneFileForEachModule) {
   EXPECT_EQ(found("one"), 0u);
   EXPECT_EQ(found("other"), 0u);
