@@ -28,10 +28,11 @@ Log::Log(LogLevel level, Sink sink) : level_(level), sink_(std::move(sink)) {}
 
 void Log::write(LogLevel level, std::string_view text) const {
   if (!is_enabled(level)) return;
-  if (sink_) {
-    sink_(level, text);
-    return;
-  }
+  if (sink_) return sink_(level, text);
+  write_to_stderr(level, text);
+}
+
+void Log::write_to_stderr(LogLevel level, std::string_view text) {
   const std::string_view name = name_of(level);
   std::fprintf(stderr, "gantry: %.*s: %.*s\n", static_cast<int>(name.size()), name.data(),
                static_cast<int>(text.size()), text.data());

@@ -34,6 +34,8 @@ class Log {
 
   bool is_enabled(LogLevel level) const { return level <= level_; }
   void write(LogLevel level, std::string_view text) const;
+  // The default sink.
+  static void write_to_stderr(LogLevel level, std::string_view text);
 
   void warning(std::string_view text) const { write(LogLevel::warning, text); }
   void info(std::string_view text) const { write(LogLevel::info, text); }

@@ -146,6 +146,71 @@ TEST(PoclWithoutACache, IsALineThatNamesTheDirectory) {
             "POCL_CACHE_DIR to a directory that it can write\n");
 }
 
+// A kernel that PoCL compiles in seconds, most of them at its first launch.
+class LongCompilation : public OnDevice {
+ protected:
+  LongCompilation() : OnDevice(kinds[0]) {}
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (IsSkipped()) return;
+    if (gantry({"devices"}).out.find("pthread") == std::string::npos) GTEST_SKIP() << "no PoCL";
+    std::string source = "__kernel void fill(__global float* out, float x) {\n  float y = x + 1;\n";
+    for (int i = 0; i < 400; ++i) source += concat("  x = x * y + ", i, "; y = y * ", i, " - x;\n");
+    write_file(temp_ / "fill.cl", source + "  out[get_global_id(0)] = x + y;\n}\n");
+    write_file(temp_ / "fill.yaml",
+               "schema: \"1.0\"\n"
+               "device_modules:\n"
+               "  - type_key: opencl\n"
+               "    kernels:\n"
+               "      fill: {source: fill.cl, arguments: [handle, float32],\n"
+               "             launch: [blockIdx.x, threadIdx.x]}\n");
+    const Outcome packed = gantry({"pack", path("fill.yaml"), "-o", path("fill.so")});
+    ASSERT_EQ(packed.status, 0) << packed.err;
+  }
+
+  std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // Runs the kernel on a terminal, without anything that an earlier run has cached.
+  Outcome compile(Args more) const {
+    const TempDir caches;
+    Args args{"--plugins",
+              built_plugins() + "/opencl",
+              "run",
+              path("fill.so"),
+              "--device",
+              "opencl:0",
+              "--force",
+              "--function",
+              "fill",
+              "--arg",
+              "zeros:float32[4]",
+              "--arg",
+              "float:1",
+              "--arg",
+              "int:1",
+              "--arg",
+              "int:4"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_gantry_on_terminal(
+        args, {"POCL_CACHE_DIR=" + caches.path().string(), "LSAN_OPTIONS=detect_leaks=0"});
+  }
+};
+
+TEST_F(LongCompilation, IsDisplayedOnATerminalAndErased) {
+  const Outcome run = compile({});
+
+  EXPECT_EQ(run.status, 0) << run.out;
+  const std::size_t at = run.out.find("first launch of kernel \"fill\" on opencl:0");
+  ASSERT_NE(at, std::string::npos) << run.out;
+  EXPECT_THAT(run.out, HasSubstr(" \rarg0  float32[4]  "));
+}
+
+TEST_F(LongCompilation, IsNotDisplayedIfQuiet) {
+  const Outcome run = compile({"-q"});
+
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_THAT(run.out, ::testing::StartsWith("arg0  float32[4]  "));
+}
+
 TEST_P(Devices, AreThoseThatTheArtifactNames) {
   const std::string line = "gantry: runs on " + kind_.name + ", for which \"digits_mlp_" +
                            kind_.name + ".so\" is made\n";

@@ -2,12 +2,17 @@
 #include "tools/gantry/session.hpp"
 
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/work_line.hpp"
 
+#include "core/base/log.hpp"
 #include "core/runtime/config.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 namespace gantry::cli {
 
@@ -28,6 +33,15 @@ void warn_of_empty_directories(const std::vector<std::string>& directories,
   }
 }
 
+// Displays the work of plugins on a terminal. Lines of the log erase it.
+void display_work(RuntimeOptions& options) {
+  const auto line = std::make_shared<WorkLine>();
+  options.work_sink = [line](std::uint64_t work, std::string_view text) { line->show(work, text); };
+  options.log_sink = [line](std::int32_t level, std::string_view text) {
+    line->write_lines([&] { Log::write_to_stderr(static_cast<LogLevel>(level), text); });
+  };
+}
+
 }  // namespace
 
 Result<Runtime> open_runtime(const Globals& globals, bool trace) {
@@ -38,6 +52,7 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   options.spin_us = globals.spin_us;
   options.log_level = globals.quiet ? "error" : globals.log;
   options.trace = trace;
+  if (!globals.quiet && terminal_of(STDERR_FILENO).present) display_work(options);
   GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));
   InstalledPlugins plugins(runtime);
   plugins.warn_of_unknown_names();

@@ -113,6 +113,12 @@ TEST(StatusLine, IsTruncatedBeforeTheEdge) {
   EXPECT_EQ(line_over(0, "0123456789", 0), "\r");
 }
 
+TEST(StatusLine, IsNotTruncatedWithinACharacter) {
+  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 8), "\r012\u00e9\u00e9");
+  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 7), "\r012\u00e9");
+  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 6), "\r012\u00e9");
+}
+
 TEST(Statistics, AreComputedFromUnsortedValues) {
   std::vector<double> values(200);
   std::iota(values.rbegin(), values.rend(), 1);

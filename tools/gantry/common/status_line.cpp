@@ -9,8 +9,13 @@
 namespace gantry::cli {
 namespace {
 
+// Does not split a character of several bytes.
 std::string_view cut(std::string_view text, int width) {
-  return text.substr(0, static_cast<std::size_t>(std::max(width - 1, 0)));
+  const auto max = static_cast<std::size_t>(std::max(width - 1, 0));
+  if (text.size() <= max) return text;
+  std::size_t size = max;
+  while (size != 0 && (text[size] & 0xc0) == 0x80) --size;
+  return text.substr(0, size);
 }
 
 }  // namespace
@@ -18,14 +23,15 @@ std::string_view cut(std::string_view text, int width) {
 StatusLine::StatusLine(bool quiet)
     : terminal_(terminal_of(STDERR_FILENO)), enabled_(terminal_.present && !quiet) {}
 
-StatusLine::~StatusLine() {
-  if (shown_ != 0) std::fprintf(stderr, "%s\r", line_over(shown_, "", terminal_.width).c_str());
-}
-
 void StatusLine::show(std::string_view text) {
   if (!enabled_) return;
   std::fputs(line_over(shown_, text, terminal_.width).c_str(), stderr);
   shown_ = cut(text, terminal_.width).size();
+}
+
+void StatusLine::erase() {
+  if (shown_ != 0) std::fprintf(stderr, "%s\r", line_over(shown_, "", terminal_.width).c_str());
+  shown_ = 0;
 }
 
 std::string line_over(std::size_t before, std::string_view text, int width) {

@@ -16,25 +16,25 @@ namespace gantry::cli {
 class StatusLine {
  public:
   explicit StatusLine(bool quiet);
-  // Erases the line.
-  ~StatusLine();
+  ~StatusLine() { erase(); }
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool enabled() const { return enabled_; }
   int width() const { return terminal_.width; }
-  // text     [in]   printable ASCII
+  // text     [in]   printable UTF-8
   void show(std::string_view text);
+  void erase();
 
  private:
   Terminal terminal_;
   bool enabled_;
-  // columns of the current text
+  // bytes of the current text, which has at most as many columns
   std::size_t shown_ = 0;
 };
 
-// Returns the output that overwrites `before` columns with `text`. The text is truncated before the
-// terminal's edge, because a line that wraps cannot be erased.
+// Returns the output that overwrites a text of `before` bytes with `text`. The text is truncated to
+// fewer bytes than the terminal has columns, because a line that wraps cannot be erased.
 std::string line_over(std::size_t before, std::string_view text, int width);
 
 }  // namespace gantry::cli
