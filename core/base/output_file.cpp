@@ -13,16 +13,31 @@ namespace gantry {
 namespace {
 
 // True for what a rename would replace although a program reads from it.
-bool is_stream(const std::filesystem::path& path) {
+bool is_written_in_place(const std::filesystem::path& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode));
+}
+
+// True for "-" and for a link to the file of standard output, such as /dev/stdout.
+bool names_standard_output(const std::filesystem::path& path, const struct stat& standard) {
+  if (path == "-") return true;
+  struct stat link {};
+  struct stat found {};
+  return ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) &&
+         ::stat(path.c_str(), &found) == 0 && identity_of(found) == identity_of(standard);
 }
 
 }  // namespace
 
 Result<OutputFile> OutputFile::open(const std::filesystem::path& path, const InputFiles& inputs) {
-  if (path == "-") return of_descriptor(path, ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-  if (is_stream(path)) {
+  // All zero, the identity of no file, if standard output is closed.
+  struct stat standard {};
+  (void)::fstat(STDOUT_FILENO, &standard);
+  if (names_standard_output(path, standard)) {
+    if (S_ISREG(standard.st_mode)) GANTRY_CHECK(inputs.check_output(path, identity_of(standard)));
+    return of_descriptor(path, ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  }
+  if (is_written_in_place(path)) {
     return of_descriptor(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   }
   GANTRY_CHECK(check_replaceable(path, inputs));
@@ -46,8 +61,10 @@ Result<OutputFile> OutputFile::of_descriptor(const std::filesystem::path& path, 
   return cannot_write(path, number);
 }
 
+bool OutputFile::is_terminal() const { return is_stream() && ::isatty(::fileno(stream())) != 0; }
+
 bool OutputFile::is_standard_output() const {
-  if (!std::holds_alternative<Stream>(file_)) return false;
+  if (!is_stream()) return false;
   struct stat here {};
   struct stat standard {};
   return ::fstat(::fileno(stream()), &here) == 0 && ::fstat(STDOUT_FILENO, &standard) == 0 &&

@@ -2,7 +2,7 @@
 //
 // The output of a command: a file that is replaced completely or not at all, or a stream.
 //
-//     "-"                           standard output
+//     "-", a link to its file       standard output
 //     a pipe or character device    written to, never replaced
 //     anything else                 AtomicFile
 #pragma once
@@ -23,11 +23,15 @@ class OutputFile {
   // Checks the output, and opens it if it is a stream. Opening a pipe blocks until it has a reader.
   //
   // inputs   [in]   the files that the output must not replace
-  // returns  invalid      `path` is an input, a directory, or a link to a regular file
+  // returns  invalid      `path` is an input, a directory, or a link to a regular file other than
+  //                       that of standard output
   //          not_found, unavailable  the stream cannot be opened
   static Result<OutputFile> open(const std::filesystem::path& path, const InputFiles& inputs);
 
   const std::filesystem::path& path() const { return path_; }
+  // True if nothing is replaced: the bytes are written to a pipe, a device or standard output.
+  bool is_stream() const { return std::holds_alternative<Stream>(file_); }
+  bool is_terminal() const;
   // True if the bytes go where standard output goes: then nothing else may be printed there.
   bool is_standard_output() const;
   // Creates the temporary file of a file, the first time. Separate from open(), so that a command

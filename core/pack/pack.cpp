@@ -2,6 +2,7 @@
 #include "core/pack/pack.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/output_file.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/elf/elf_file.hpp"
@@ -199,8 +200,12 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       if (options.progress) options.progress(concat(words...));
     };
     const InputFiles inputs = input_files(recipe, options.inputs);
-    GANTRY_CHECK(check_replaceable(output, inputs));
-    GANTRY_CHECK(check_overwritten(output));
+    GANTRY_TRY(OutputFile file, OutputFile::open(output, inputs));
+    if (file.is_terminal()) {
+      return invalid("cannot write ", quoted(output.native()),
+                     ": it is a terminal; redirect it, or name a file");
+    }
+    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
       report("reading the graph and ", recipe.parameters.size(), " parameters");
@@ -208,7 +213,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
 
-    GANTRY_TRY(const TempDirectory directory, TempDirectory::beside(output));
+    const fs::path target = file.is_stream() ? options.temporary / "gantry-pack.so" : output;
+    GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
     const ShaderTools tools{options.glslang, recipe.directory, directory.path(), options.search};
     const std::vector<ContainerModule> modules = module_graph(recipe, graph_part, tools);
     const fs::path library = directory / "library.so";
@@ -227,7 +233,12 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     report("compiling ", recipe.sources.size(), " sources");
     GANTRY_CHECK(link_library(job));
     GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
-    return move_into_place(library, output, inputs);
+    if (!file.is_stream()) return move_into_place(library, output, inputs);
+    GANTRY_TRY(const auto mapped, MappedFile::open(library));
+    // Before the first byte is written, because SIGPIPE may end the process then.
+    { const TempDirectory removed = std::move(directory); }
+    const std::span<const std::uint8_t> bytes = mapped->bytes();
+    return file.finish({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   });
 }
 

@@ -31,15 +31,18 @@ struct PackOptions {
   std::function<void(std::string_view)> progress;
   // further files that the output must not replace
   InputFiles inputs;
+  // The directory of temporary files if the output is a stream; else the output's directory is.
+  std::filesystem::path temporary = "/tmp";
 };
 
-// Writes `output`. After a failure the output is unchanged; temporary files are always removed. The
-// same recipe and files produce the same bytes with the same compilers, in any directory.
+// Writes `output`, a path of OutputFile::open(). After a failure the output is unchanged, and
+// nothing is written to a stream; temporary files are always removed. The same recipe and files
+// produce the same bytes with the same compilers, in any directory.
 //
 // returns  not_found    a file, a member, the output's directory or a function that the graph
 //                       calls does not exist
 //          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics; the
-//                       output is the recipe, a file that it names, or no ELF file
+//                       output is the recipe, a file that it names, no ELF file, or a terminal
 //          malformed    a file has a wrong format
 //          unavailable  a compiler cannot run, the output cannot be written
 // costs    seconds for the compilers; memory O(graph) and one compressed parameter in this process,

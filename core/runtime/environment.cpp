@@ -68,6 +68,9 @@ Environment read_environment() {
     } else if (const char* home = std::getenv("HOME"); absolute(home)) {
       read.cache_directory = std::string(home) + "/.cache/gantry";
     }
+    if (const char* temporary = std::getenv("TMPDIR"); absolute(temporary)) {
+      read.temporary_directory = temporary;
+    }
     if (const char* compiler = std::getenv("CC"); compiler != nullptr) read.compiler = compiler;
     if (const char* glslang = std::getenv("GLSLANG"); glslang != nullptr) read.glslang = glslang;
   }

@@ -120,5 +120,41 @@ TEST_F(Model, IsCompiledWithTheDefaultCompilerIfCcIsBlank) {
   EXPECT_EQ(pack("twice.yaml", {"CC= "}).status, 0);
 }
 
+TEST_F(Model, IsWrittenToStandardOutput) {
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+
+  const Outcome packed =
+      run_gantry({"pack", path("twice.yaml"), "-o", "-"}, {"TMPDIR=" + path("temporary")});
+  std::filesystem::create_directory(temp_ / "temporary");
+  const Outcome again =
+      run_gantry({"pack", path("twice.yaml"), "-o", "-"}, {"TMPDIR=" + path("temporary")});
+
+  EXPECT_EQ(packed.status, 1);
+  EXPECT_THAT(packed.err, HasSubstr("cannot write \"" + path("temporary/gantry-pack.so") + "\""));
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, IsEmpty());
+  EXPECT_EQ(again.out, text_in(temp_ / "model.so"));
+  EXPECT_TRUE(std::filesystem::is_empty(temp_ / "temporary"));
+}
+
+TEST_F(Model, IsNotWrittenToATerminal) {
+  const Outcome packed = run_gantry_on_terminal({"pack", path("twice.yaml"), "-o", "-"});
+
+  EXPECT_EQ(packed.status, 1);
+  EXPECT_EQ(packed.out,
+            "gantry: cannot write \"-\": it is a terminal; redirect it, or name a file\r\n");
+}
+
+TEST_F(Model, IsNotReplacedByATraceOnStandardOutput) {
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+  const std::string before = text_in(temp_ / "model.so");
+
+  const Outcome run = run_gantry_into(path("model.so"), {"run", path("model.so"), "--trace", "-"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, StartsWith("gantry: cannot write \"-\": it is an input of this command"));
+  EXPECT_EQ(text_in(temp_ / "model.so"), before);
+}
+
 }  // namespace
 }  // namespace gantry::test

@@ -39,6 +39,7 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   if (!compiler.empty()) how.compiler = compiler;
   if (!glslang.empty()) how.glslang = glslang;
   if (!environment.program_path.empty()) how.search.path = environment.program_path;
+  if (!environment.temporary_directory.empty()) how.temporary = environment.temporary_directory;
   how.search.allow_relative = !environment.elevated;
   StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
@@ -55,9 +56,13 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   command->add_option("RECIPE", options->recipe, "the recipe, a YAML file")
       ->required()
       ->check(not_empty());
-  add_text(*command, "-o,--output", "FILE.so", options->output, "write the artifact to this file")
+  add_text(*command, "-o,--output", "FILE.so", options->output,
+           "write the artifact to this file, to a pipe, or to standard output (-)")
       ->required();
-  command->footer("Example:\n  gantry pack digits.yaml -o digits.so");
+  command->footer(
+      "Examples:\n"
+      "  gantry pack digits.yaml -o digits.so\n"
+      "  gantry pack digits.yaml -o - | ssh board 'cat > digits.so'");
   set_action(*command, invocation, options, pack_recipe);
 }
 

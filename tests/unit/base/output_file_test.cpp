@@ -7,7 +7,9 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -147,6 +149,63 @@ TEST(OutputFile, NamedByAHyphenIsStandardOutput) {
   EXPECT_TRUE(file->is_standard_output());
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "text");
   EXPECT_FALSE(fs::exists("-"));
+}
+
+// Redirects standard output to a file while it exists.
+class FileForStandardOutput {
+ public:
+  explicit FileForStandardOutput(const fs::path& file) : saved_(::dup(STDOUT_FILENO)) {
+    const int descriptor = ::open(file.c_str(), O_WRONLY);
+    ::dup2(descriptor, STDOUT_FILENO);
+    ::close(descriptor);
+  }
+  ~FileForStandardOutput() {
+    ::dup2(saved_, STDOUT_FILENO);
+    ::close(saved_);
+  }
+  FileForStandardOutput(const FileForStandardOutput&) = delete;
+  FileForStandardOutput& operator=(const FileForStandardOutput&) = delete;
+
+ private:
+  int saved_;
+};
+
+TEST(OutputFile, NamedByALinkToTheFileOfStandardOutputIsStandardOutput) {
+  const TempDir temp;
+  test::write_file(temp / "file", "");
+  const FileForStandardOutput redirected(temp / "file");
+
+  auto file = OutputFile::open("/dev/stdout", {});
+
+  ASSERT_TRUE(file.ok() && file->finish("text").ok());
+  EXPECT_TRUE(file->is_stream());
+  EXPECT_TRUE(file->is_standard_output());
+  EXPECT_THAT(test::read_file(temp / "file"), ElementsAreArray(std::string("text")));
+}
+
+TEST(OutputFile, ReportsThatStandardOutputIsClosed) {
+  const int saved = ::dup(STDOUT_FILENO);
+  ::close(STDOUT_FILENO);
+
+  const auto file = OutputFile::open("-", {});
+
+  ::dup2(saved, STDOUT_FILENO);
+  ::close(saved);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().message, "cannot write \"-\": Bad file descriptor");
+}
+
+TEST(OutputFile, RefusesStandardOutputThatIsAnInput) {
+  const TempDir temp;
+  test::write_file(temp / "in", "precious");
+  InputFiles inputs;
+  inputs.add(temp / "in");
+  const FileForStandardOutput redirected(temp / "in");
+
+  const auto file = OutputFile::open("-", inputs);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().reason, "OUTPUT_IS_INPUT");
 }
 
 TEST(OutputFile, RefusesALinkToAFile) {

@@ -8,9 +8,15 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
 
 namespace gantry {
 namespace {
@@ -287,6 +293,76 @@ TEST_F(Pack, ReportsThatTheDirectoryOfTheTargetIsMissing) {
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::not_found);
   EXPECT_FALSE(fs::exists(out() / "none"));
+}
+
+// The temporary directory, which has no other file, is empty when the reader gets the first byte.
+TEST_F(Pack, WritesToAPipeAfterItsTemporaryFilesAreRemoved) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+  ASSERT_TRUE(pack(recipe, target()).ok());
+  const TempDir temporary;
+  PackOptions options;
+  options.temporary = temporary.path();
+  const fs::path pipe = out() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::vector<std::uint8_t> received;
+  bool is_empty = false;
+  std::thread reader([&] {
+    std::ifstream in(pipe, std::ios::binary);
+    in.peek();
+    is_empty = fs::is_empty(temporary.path());
+    received.assign(std::istreambuf_iterator<char>(in), {});
+  });
+
+  const Status packed = pack(recipe, pipe, options);
+
+  reader.join();
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(is_empty);
+  EXPECT_EQ(received, test::read_file(target()));
+  EXPECT_THAT(files_out(), ::testing::UnorderedElementsAre("model.so", "pipe"));
+}
+
+TEST_F(Pack, WritesNothingToAPipeAfterAFailure) {
+  const Recipe recipe = parse_recipe(with("twice.c", "none.c"), "r.yaml", in()).value();
+  const TempDir temporary;
+  PackOptions options;
+  options.temporary = temporary.path();
+  const fs::path pipe = out() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::vector<std::uint8_t> received;
+  std::thread reader([&] { received = test::read_file(pipe); });
+
+  const Status packed = pack(recipe, pipe, options);
+
+  reader.join();
+  EXPECT_FALSE(packed.ok());
+  EXPECT_TRUE(received.empty());
+  EXPECT_TRUE(fs::is_empty(temporary.path()));
+}
+
+TEST_F(Pack, WritesToADevice) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+
+  EXPECT_TRUE(pack(recipe, "/dev/null").ok());
+
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(Pack, RefusesATerminal) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+  int master = -1, slave = -1;
+  char name[64];
+  ASSERT_EQ(openpty(&master, &slave, name, nullptr, nullptr), 0);
+
+  const Status packed = pack(recipe, name);
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::invalid);
+  EXPECT_EQ(packed.error().message,
+            concat("cannot write \"", name, "\": it is a terminal; redirect it, or name a file"));
+  ::close(slave);
+  ::close(master);
 }
 
 // A directory that no user can write to, root included.

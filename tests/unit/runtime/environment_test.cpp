@@ -38,6 +38,7 @@ TEST(Environment, IsIgnoredAndListedInAnElevatedProcess) {
   const Variable secure("GANTRY_SECURE", "1");
   const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml");
   const Variable option("GANTRY_CONFIG_A__B", "1");
+  const Variable temporary("TMPDIR", "/home/user/tmp");
 
   const Environment environment = read_environment();
 
@@ -45,6 +46,7 @@ TEST(Environment, IsIgnoredAndListedInAnElevatedProcess) {
   EXPECT_EQ(environment.plugin_files, std::nullopt);
   EXPECT_TRUE(environment.plugin_config.empty());
   EXPECT_TRUE(environment.cache_directory.empty());
+  EXPECT_TRUE(environment.temporary_directory.empty());
   EXPECT_THAT(environment.ignored, Contains("GANTRY_PLUGIN_FILES"));
   EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
 }
