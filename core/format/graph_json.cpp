@@ -6,6 +6,7 @@
 
 #include <gantry/array_record.hpp>
 
+#include <set>
 #include <utility>
 
 namespace gantry {
@@ -38,6 +39,7 @@ class GraphBuilder {
   Status check_nop(std::size_t n, const GraphNode& node) const;
   Status read_arg_nodes();
   Status read_heads();
+  Status read_output_names();
 
   std::string title(std::size_t n) const {
     return concat("node ", n, " ", quoted(lists_.nodes.items[n].name));
@@ -280,12 +282,36 @@ Status GraphBuilder::read_heads() {
   return {};
 }
 
+Status GraphBuilder::read_output_names() {
+  const GraphList<std::string_view>& list = lists_.output_names;
+  if (!list.exists()) return {};
+  constexpr std::string_view title = "metadata.gantry_output_names";
+  if (list.items.size() != graph_.heads.size()) {
+    return refuse(list.at, title, " has ", list.items.size(), " items, output count is ",
+                  graph_.heads.size());
+  }
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const std::string_view name = list.items[i];
+    if (name.size() > max_name_bytes) {
+      return refuse(list.at, title, "[", i, "] has ", name.size(), " bytes, maximum is ",
+                    max_name_bytes);
+    }
+    if (!seen.insert(name).second) {
+      return refuse(list.at, title, "[", i, "] is ", quoted(name), " again");
+    }
+    graph_.output_names.emplace_back(name);
+  }
+  return {};
+}
+
 Result<Graph> GraphBuilder::build() {
   GANTRY_CHECK(read_entries());
   graph_.nodes.reserve(lists_.nodes.items.size());
   for (std::size_t n = 0; n < lists_.nodes.items.size(); ++n) GANTRY_CHECK(read_node(n));
   GANTRY_CHECK(read_arg_nodes());
   GANTRY_CHECK(read_heads());
+  GANTRY_CHECK(read_output_names());
   return std::move(graph_);
 }
 

@@ -76,6 +76,8 @@ struct Graph {
   std::vector<std::uint32_t> inputs;
   // in output order
   std::vector<GraphOutput> heads;
+  // one for each head, each once; empty: the graph does not name its outputs
+  std::vector<std::string> output_names;
   // index into `inputs`; the last one of equal names
   std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 

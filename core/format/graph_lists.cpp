@@ -65,6 +65,8 @@ constexpr Key graph_attributes[] = {{"dltype", 0, {}},
                                     {"device_index", 3, {}},
                                     {"storage_scope", 4, {}}};
 
+constexpr Key metadata_keys[] = {{"gantry_output_names", 0, JsonKind::array}};
+
 // The values of an object's keys, by slot.
 using Members = std::array<std::optional<JsonValue>, 6>;
 
@@ -218,6 +220,17 @@ Status read_attributes(JsonValue graph, JsonValue attrs, GraphLists& lists) {
   return {};
 }
 
+Status read_metadata(JsonValue metadata, GraphLists& lists) {
+  if (!metadata.is(JsonKind::object)) return {};
+  const Path graph, path{&graph, "metadata"};
+  GANTRY_TRY(const Members members, members_of(metadata, path, metadata_keys, true));
+  if (members[0]) {
+    GANTRY_TRY(lists.output_names,
+               read_list(*members[0], {&path, metadata_keys[0].name}, read_text));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<GraphLists> read_graph_lists(const JsonTree& tree) {
@@ -234,6 +247,7 @@ Result<GraphLists> read_graph_lists(const JsonTree& tree) {
   GANTRY_TRY(lists.node_row_ptr, read_list(*members[2], {&path, "node_row_ptr"}, read_count));
   GANTRY_TRY(lists.heads, read_list(*members[3], {&path, "heads"}, read_output_ref));
   GANTRY_CHECK(read_attributes(graph, *members[4], lists));
+  if (members[5]) GANTRY_CHECK(read_metadata(*members[5], lists));
   return lists;
 }
 

@@ -5,10 +5,11 @@
 //
 //     {"nodes": [{"op", "name", "inputs", "attrs"}], "arg_nodes": [], "heads": [],
 //      "node_row_ptr": [], "attrs": {"dltype": ["list_str", []], "storage_id": ["list_int", []],
-//                                    "shape": ["list_shape", []], ...}}
+//                                    "shape": ["list_shape", []], ...},
+//      "metadata": {"gantry_output_names": []}}
 //
-// Keys may be in any order. The content of `metadata`, `control_deps` and unknown attributes of the
-// graph and its operators is ignored.
+// Keys may be in any order. Other content of `metadata`, that of `control_deps`, and unknown
+// attributes of the graph and its operators are ignored.
 #pragma once
 
 #include <gantry/json_tree.hpp>
@@ -53,6 +54,8 @@ struct GraphLists {
   // optional
   GraphList<std::int64_t> device_index;
   GraphList<std::string_view> storage_scope;
+  // optional, of `metadata`
+  GraphList<std::string_view> output_names;
 };
 
 // returns  malformed if a key is missing, unknown or repeated, or a value has another kind; the

@@ -49,8 +49,9 @@ Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
     signature.inputs.push_back(tensor_of(name, graph.entries[graph.input_entry(i)]));
   }
   for (std::size_t i = 0; i < graph.heads.size(); ++i) {
-    signature.outputs.push_back(
-        tensor_of(output_name(i, graph.heads.size()), graph.entries[graph.heads[i].entry]));
+    std::string name =
+        graph.output_names.empty() ? output_name(i, graph.heads.size()) : graph.output_names[i];
+    signature.outputs.push_back(tensor_of(std::move(name), graph.entries[graph.heads[i].entry]));
   }
   std::set<std::int64_t> numbers;
   for (const GraphEntry& each : graph.entries) {

@@ -30,7 +30,7 @@ struct SignatureTensor {
 struct ModelSignature {
   // without parameters
   std::vector<SignatureTensor> inputs;
-  // named by output_name(), because compilers store no names of outputs
+  // named as in the graph, or by output_name(): compilers store no names of outputs
   std::vector<SignatureTensor> outputs;
   // of all tensors, ascending, each once
   std::vector<std::int64_t> device_numbers;

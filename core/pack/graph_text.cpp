@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace gantry {
 namespace {
@@ -63,6 +64,7 @@ class GraphWriter {
     // A later operator must not overwrite an output.
     entry->life.shared = false;
     heads_.push_back(entry->location());
+    output_names_.push_back(name);
     return {};
   }
 
@@ -78,6 +80,12 @@ class GraphWriter {
     json.key("attrs");
     write_attributes(json);
     json.field("node_row_ptr", row_ptr_);
+    // The last key: TVM's reader ends here.
+    if (std::set(output_names_.begin(), output_names_.end()).size() == output_names_.size()) {
+      json.begin_object("metadata");
+      json.field("gantry_output_names", output_names_);
+      json.end();
+    }
     json.end();
     return text;
   }
@@ -147,6 +155,7 @@ class GraphWriter {
 
   std::vector<Node> nodes_;
   std::vector<std::vector<std::size_t>> heads_;
+  std::vector<std::string> output_names_;
   std::vector<std::size_t> arg_nodes_;
   std::vector<std::size_t> row_ptr_ = {0};
   std::vector<Entry> entries_;

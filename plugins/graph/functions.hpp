@@ -41,8 +41,9 @@ Result<Value> profile(Executor& executor, const Call& call);
 //          INVALID    the index is out of range, or the key is neither a name nor an index
 Result<std::uint32_t> input_of(const Executor& executor, const Call& call, const gantry_value& key);
 
-// Returns "<node>", or "<node>:<output>" if the node has several outputs.
-std::string output_name(const Graph& graph, const GraphOutput& head);
+// Returns the graph's name of an output; if it has none, "<node>", or "<node>:<output>" if the node
+// has several outputs.
+std::string output_name(const Graph& graph, std::size_t output);
 
 // Return texts such as: input "x" float32[2, 2].
 std::string input_title(const Executor& executor, std::uint32_t input);

@@ -51,8 +51,9 @@ Result<Value> get_input_info(Executor& executor, const Call& call) {
 Result<Value> get_output_info(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(0));
   Info info(executor);
-  for (const GraphOutput& head : executor.graph().heads) {
-    GANTRY_CHECK(info.add(output_name(executor.graph(), head), head.entry));
+  const Graph& graph = executor.graph();
+  for (std::size_t i = 0; i < graph.heads.size(); ++i) {
+    GANTRY_CHECK(info.add(output_name(graph, i), graph.heads[i].entry));
   }
   return info.map();
 }

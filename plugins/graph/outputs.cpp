@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "functions.hpp"
 
+#include <algorithm>
+
 namespace gantry::graph {
 namespace {
 
@@ -8,20 +10,23 @@ std::string numbered_name(const Graph& graph, const GraphOutput& head) {
   return concat(graph.nodes[head.node].name, ":", head.index);
 }
 
-// Returns the index of the output that a key names: "<node>" in v0.8 and v0.9, "<node>:<output>" in
-// later releases.
+// Returns the index of the output that a key names: the graph's name of it; "<node>" in v0.8 and
+// v0.9, "<node>:<output>" in later releases.
 Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
                                 const gantry_value& key) {
   const Graph& graph = executor.graph();
   if (const auto name = value_text(key)) {
+    const auto named = std::ranges::find(graph.output_names, *name);
+    if (named != graph.output_names.end())
+      return static_cast<std::uint32_t>(named - graph.output_names.begin());
     for (std::uint32_t i = 0; i < graph.heads.size(); ++i) {
       if (*name == numbered_name(graph, graph.heads[i])) return i;
     }
     for (std::uint32_t i = 0; i < graph.heads.size(); ++i) {
       if (*name == graph.nodes[graph.heads[i].node].name) return i;
     }
-    const std::string names = list_names(
-        graph.heads.size(), [&](std::size_t i) { return output_name(graph, graph.heads[i]); });
+    const std::string names =
+        list_names(graph.heads.size(), [&](std::size_t i) { return output_name(graph, i); });
     return not_found("no output is called ", quoted(*name), ", outputs are ", names)
         .with_reason("OUTPUT");
   }
@@ -33,11 +38,13 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
 std::string output_title(const Executor& executor, std::uint32_t output) {
   const Graph& graph = executor.graph();
   const GraphOutput& head = graph.heads[output];
-  return concat("output ", quoted(output_name(graph, head)), " ",
+  return concat("output ", quoted(output_name(graph, output)), " ",
                 type_text(graph.entries[head.entry]));
 }
 
-std::string output_name(const Graph& graph, const GraphOutput& head) {
+std::string output_name(const Graph& graph, std::size_t output) {
+  if (!graph.output_names.empty()) return graph.output_names[output];
+  const GraphOutput& head = graph.heads[output];
   const GraphNode& node = graph.nodes[head.node];
   return node.output_count == 1 ? node.name : numbered_name(graph, head);
 }

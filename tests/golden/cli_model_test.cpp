@@ -3,12 +3,14 @@
 // Packed models with other names than "default", and the compiler that packing runs.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include "core/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 
 namespace gantry::test {
@@ -42,6 +44,8 @@ constexpr std::string_view twice_recipe =
     "  operators: [{function: twice, inputs: [x], outputs: {out: \"float32[3]\"}}]\n"
     "  outputs: [out]\n";
 
+constexpr gantry_dtype float32{2, 32, 1};
+
 std::string text_in(const std::filesystem::path& path) {
   const auto bytes = read_file(path);
   return {bytes.begin(), bytes.end()};
@@ -55,6 +59,13 @@ class Model : public ::testing::Test {
   }
 
   std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // Writes three numbers to an .npy file and returns its path.
+  std::string floats(std::string_view name, const std::array<float, 3>& values) const {
+    const std::array<std::int64_t, 1> shape{3};
+    const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), sizeof values);
+    write_file(temp_ / name, npy_bytes(float32, shape, data).value());
+    return path(name);
+  }
   Outcome pack(std::string_view recipe, const Args& environment = {}) const {
     return run_gantry({"pack", path(recipe), "-o", path("model.so")}, environment);
   }
@@ -63,21 +74,70 @@ class Model : public ::testing::Test {
 };
 
 TEST_F(Model, RunsUnderAnyName) {
-  constexpr gantry_dtype float32{2, 32, 1};
-  const std::array<std::int64_t, 1> shape{3};
-  const std::array<float, 3> x{1, 2.5, -3};
-  const std::span data(reinterpret_cast<const std::uint8_t*>(x.data()), sizeof x);
-  write_file(temp_ / "x.npy", npy_bytes(float32, shape, data).value());
+  const std::string x = floats("x.npy", {1, 2.5, -3});
   ASSERT_EQ(pack("twice.yaml").status, 0);
 
-  const Outcome run = with_graph({"run", path("model.so"), "--input", "x=" + path("x.npy")});
+  const Outcome run = with_graph({"run", path("model.so"), "--input", "x=" + x});
   const Outcome bench = with_graph({"bench", path("model.so"), "--repeat", "2"});
 
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, StartsWith("output  float32[3]  2 5 -6\n"));
+  EXPECT_THAT(run.out, StartsWith("out  float32[3]  2 5 -6\n"));
   EXPECT_EQ(bench.status, 0);
   EXPECT_THAT(bench.err, IsEmpty());
   EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
+}
+
+TEST_F(Model, KeepsTheNamesOfItsOutputs) {
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+  const auto run_with = [&](Args more) {
+    Args args{"run", path("model.so"), "--input", "x=" + floats("x.npy", {1, 2.5, -3})};
+    args.insert(args.end(), more.begin(), more.end());
+    return with_graph(args);
+  };
+
+  const Outcome inspect = run_gantry({"inspect", path("model.so")});
+  const Outcome run = run_with({"--output", path("out.npz")});
+  const Outcome again = run_with({"--expect", path("out.npz")});
+
+  EXPECT_THAT(inspect.out, HasSubstr("  output      out  float32[3]\n"));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(text_in(temp_ / "out.npz"), HasSubstr("out.npy"));
+  EXPECT_EQ(again.status, 0) << again.err;
+}
+
+// The graph of an artifact, which a recipe names as a file.
+TEST_F(Model, KeepsTheNamesOfItsOutputsWhenItsGraphIsPackedAgain) {
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+  ASSERT_EQ(run_gantry({"inspect", path("model.so"), "--extract", path("out")}).status, 0);
+  const std::string payload = text_in(temp_ / "out/0-GraphExecutorFactory.bin");
+  std::uint64_t length = 0;
+  std::memcpy(&length, payload.data(), sizeof length);
+  write_file(temp_ / "graph.json", payload.substr(sizeof length, length));
+  write_file(temp_ / "again.yaml",
+             "schema: \"1.0\"\nsources: [twice.c]\ngraph: {file: graph.json}\n");
+  ASSERT_EQ(pack("again.yaml").status, 0);
+
+  const Outcome run =
+      with_graph({"run", path("model.so"), "--input", "x=" + floats("x.npy", {1, 2.5, -3})});
+
+  EXPECT_THAT(run.out, StartsWith("out  float32[3]  2 5 -6\n")) << run.err;
+}
+
+// An artifact of TVM for the same model names its output "output".
+TEST_F(Model, IsComparedByPositionWithArraysThatAreNumbered) {
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+  const auto expect = [&](std::string_view name, const std::vector<float>& values) {
+    const std::array<std::int64_t, 1> shape{3};
+    const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), 12);
+    const NpzItem item{std::string(name), float32, shape, data};
+    EXPECT_TRUE(test::write_npz(temp_ / "expected.npz", std::span(&item, 1)).ok());
+    return with_graph({"run", path("model.so"), "--input", "x=" + floats("x.npy", {1, 2.5, -3}),
+                       "--expect", path("expected.npz")});
+  };
+
+  EXPECT_EQ(expect("output", {2, 5, -6}).status, 0);
+  EXPECT_THAT(expect("output", {2, 5, 6}).err, HasSubstr("\"out\" differs at [2]"));
+  EXPECT_THAT(expect("other", {2, 5, -6}).err, HasSubstr("\"out\" is not expected"));
 }
 
 // A library with the payloads of two models, neither named "default".

@@ -224,14 +224,14 @@ class RunInputs : public ::testing::Test {
 };
 
 TEST_F(RunInputs, AreAllMembersOfAFileWithoutAName) {
-  EXPECT_THAT(run({path("both.npz")}).out, StartsWith("output  float32[1]  1\n"));
+  EXPECT_THAT(run({path("both.npz")}).out, StartsWith("out  float32[1]  1\n"));
 }
 
 TEST_F(RunInputs, AreMembersThatAreNamed) {
   EXPECT_THAT(run({"first=" + path("x.npz:z"), "second=" + path("x.npz:x")}).out,
-              StartsWith("output  float32[1]  -5\n"));
+              StartsWith("out  float32[1]  -5\n"));
   EXPECT_THAT(run({"second=" + path("both.npz"), "first=" + path("10.npy")}).out,
-              StartsWith("output  float32[1]  8\n"));
+              StartsWith("out  float32[1]  8\n"));
 }
 
 TEST_F(RunInputs, ThatTheFileDoesNotContainAreListed) {

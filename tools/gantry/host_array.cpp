@@ -5,11 +5,13 @@
 #include "tools/gantry/common/escape.hpp"
 
 #include "core/arrays/npz_write.hpp"
+#include "core/format/model_signature.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace gantry::cli {
 namespace {
@@ -81,14 +83,29 @@ Result<ExpectedArrays> ExpectedArrays::read(Runtime& runtime, const std::string&
   return expected;
 }
 
+std::vector<HostArray> ExpectedArrays::named_as(std::span<const HostArray> found) const {
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    names.emplace(output_name(i, found.size()), found[i].name);
+  }
+  const bool is_named_by_position = std::ranges::all_of(
+      arrays_, [&](const HostArray& array) { return names.contains(array.name); });
+  std::vector<HostArray> expected = arrays_;
+  if (is_named_by_position && arrays_.size() == found.size()) {
+    for (HostArray& array : expected) array.name = names[array.name];
+  }
+  return expected;
+}
+
 Status ExpectedArrays::compare_with(std::span<const HostArray> found, Tolerance tolerance,
                                     bool only) const {
+  const std::vector<HostArray> expected = named_as(found);
   std::vector<ArrayView> expected_views;
-  for (const HostArray& array : arrays_) expected_views.push_back(view_of(array));
+  for (const HostArray& array : expected) expected_views.push_back(view_of(array));
   std::vector<ArrayView> found_views;
   for (const HostArray& array : found) {
-    const bool is_expected = std::any_of(arrays_.begin(), arrays_.end(),
-                                         [&](const HostArray& e) { return e.name == array.name; });
+    const bool is_expected =
+        std::ranges::find(expected, array.name, &HostArray::name) != expected.end();
     if (is_expected || !only) found_views.push_back(view_of(array));
   }
   Status status = compare_all(found_views, expected_views, tolerance);

@@ -45,11 +45,17 @@ class ExpectedArrays {
  public:
   static Result<ExpectedArrays> read(Runtime& runtime, const std::string& path);
 
+  // Compares arrays by name, or by position if all arrays of the file have names of output_name(),
+  // as the outputs of an artifact that does not name them.
+  //
   // only     ignore arrays of `found` that the file does not contain; otherwise they are
   //          differences
   Status compare_with(std::span<const HostArray> found, Tolerance tolerance, bool only) const;
 
  private:
+  // The arrays, with names of `found` in place of positions.
+  std::vector<HostArray> named_as(std::span<const HostArray> found) const;
+
   std::string path_;
   std::vector<HostArray> arrays_;
 };

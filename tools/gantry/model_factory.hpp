@@ -9,6 +9,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry::cli {
 
@@ -28,5 +30,11 @@ Result<Executor> make_executor(Runtime& runtime, const Module& model,
 //
 // returns  not_found, listing the names, if the file contains no model or several with other names
 Result<std::string> factory_name(const Runtime& runtime, const Module& model);
+
+// Returns the names of the outputs of a model; empty if its file does not describe them.
+//
+// factory  [in]   the result of factory_name()
+std::vector<std::string> output_names(const Runtime& runtime, const Module& model,
+                                      std::string_view factory);
 
 }  // namespace gantry::cli

@@ -8,6 +8,10 @@
 
 #include "core/format/model_signature.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace gantry::cli {
 namespace {
 
@@ -15,8 +19,13 @@ namespace {
 // without it, the array is the output.
 class Outputs {
  public:
-  Outputs(Runtime& runtime, const Executor& executor, const RunOptions& options, std::int64_t count)
-      : runtime_(runtime), executor_(executor), each_(options.each), count_(count) {}
+  Outputs(Runtime& runtime, const Executor& executor, std::vector<std::string> names, bool each,
+          std::int64_t count)
+      : runtime_(runtime),
+        executor_(executor),
+        names_(std::move(names)),
+        each_(each),
+        count_(count) {}
 
   Status fetch(std::int64_t i) {
     GANTRY_TRY(const std::int64_t outputs, executor_.output_count());
@@ -40,13 +49,16 @@ class Outputs {
     std::vector<std::int64_t> shape(output.shape().begin(), output.shape().end());
     if (each_) shape.insert(shape.begin(), count_);
     GANTRY_TRY(Tensor array, runtime_.tensor(shape, output.dtype()));
-    arrays_.push_back({output_name(static_cast<std::size_t>(k), static_cast<std::size_t>(outputs)),
-                       std::move(array)});
+    const auto index = static_cast<std::size_t>(k);
+    const auto size = static_cast<std::size_t>(outputs);
+    arrays_.push_back(
+        {names_.size() == size ? names_[index] : output_name(index, size), std::move(array)});
     return {};
   }
 
   Runtime& runtime_;
   const Executor& executor_;
+  std::vector<std::string> names_;
   bool each_;
   std::int64_t count_;
   std::vector<HostArray> arrays_;
@@ -67,7 +79,7 @@ Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOpt
   GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
-  Outputs outputs(runtime, executor, options, count);
+  Outputs outputs(runtime, executor, output_names(runtime, model, factory), options.each, count);
   Progress progress("run", static_cast<std::uint64_t>(count * options.repeat), quiet);
   for (std::int64_t i = 0; i < count; ++i) {
     GANTRY_CHECK(set_inputs(executor, inputs, options.each ? std::optional(i) : std::nullopt));

@@ -74,7 +74,7 @@ TEST_F(RunCaptured, ReturnsTheSameResultsAndCallsItsOperatorsTwice) {
                                  (temp / "captured.json").string()});
 
   ASSERT_EQ(plain.status, 0) << plain.err;
-  EXPECT_THAT(plain.out, HasSubstr("output  float32[6, 100]  21 21"));
+  EXPECT_THAT(plain.out, HasSubstr("z  float32[6, 100]  21 21"));
   EXPECT_EQ(captured.status, 0) << captured.err;
   EXPECT_THAT(captured.out, HasSubstr("equal to "));
   EXPECT_EQ(operators(temp / "plain.json"), 12);

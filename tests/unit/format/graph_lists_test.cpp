@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Accepted{"Metadata",
                  "\"heads\":", "\"metadata\":{\"a\":[1,{\"b\":null}],\"c\":1.5},\"heads\":"},
+        Accepted{"MetadataOfOthers", "\"heads\":", "\"metadata\":{\"output_names\":5},\"heads\":"},
         Accepted{"MetadataText", "\"heads\":", "\"metadata\":\"any\",\"heads\":"},
         Accepted{"ControlDeps", "\"name\":\"x\",", "\"name\":\"x\",\"control_deps\":[1,2],"},
         Accepted{"ListAttribute", "\"dltype\":[", "\"other\":[\"list_int\",[1,[2]]],\"dltype\":["},
@@ -125,6 +126,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoHeads", "\"heads\":[[3,0,0]],", "", "{", "graph has no \"heads\""},
         Bad{"NoAttrs", "\"node_row_ptr\":[0,1,2,3,4]", "\"metadata\":0", "{",
             "graph has no \"node_row_ptr\""},
+        Bad{"OutputNamesText", "\"heads\":",
+            "\"metadata\":{\"gantry_output_names\":\"y\"},\"heads\":", "\"metadata\":{",
+            "metadata.gantry_output_names is a string, expected a list"},
+        Bad{"OutputNameNumber",
+            "\"heads\":", "\"metadata\":{\"gantry_output_names\":[5]},\"heads\":", "_names\":[",
+            "metadata.gantry_output_names[0] is a number, expected a string"},
         Bad{"NoDtype", "\"dltype\"", "\"other\"", "{", "graph has no attribute \"dltype\""},
         // The reader of Apache TVM accepts this one as a dltype.
         Bad{"ScopesForDtype", "\"dltype\"", "\"storage_scope\"", "{",

@@ -70,6 +70,18 @@ TEST(ModelSignature, NumbersSeveralOutputs) {
   EXPECT_THAT((*found)->outputs[1].shape, ElementsAre(2, 2));
 }
 
+TEST(ModelSignature, HasTheNamesOfOutputsThatTheGraphHas) {
+  const auto found = signature_of(
+      "GraphExecutorFactory",
+      payload_of(replaced(small_graph, "\"heads\":[[3,0,0]]",
+                          "\"heads\":[[3,0,0],[2,0,0]],"
+                          "\"metadata\":{\"gantry_output_names\":[\"flat\",\"sum\"]}")));
+
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->outputs[0].name, "flat");
+  EXPECT_EQ((*found)->outputs[1].name, "sum");
+}
+
 TEST(ModelSignature, IsAbsentForOtherModules) {
   const auto found = signature_of("opencl", Words().u64(7));
 

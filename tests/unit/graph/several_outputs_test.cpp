@@ -94,6 +94,26 @@ TEST_F(SeveralOutputs, AreConsideredInTheInfoOfLaterNodes) {
                                                      "back int32[3]", "sum float32[2]"));
 }
 
+TEST_F(SeveralOutputs, AreNamedAsInTheGraph) {
+  const std::string graph =
+      gantry::test::replaced(graph_of_parts, "\"heads\":",
+                             "\"metadata\":{\"gantry_output_names\":"
+                             "[\"first\",\"rest\",\"parts:0\",\"sum\"]},\"heads\":");
+  const Value factory = load(payload_bytes(graph, {})).value();
+  model = call(factory, "default", {device_value(cpu)}).value();
+  Floats x({4}, {1, 2, 3, 4}), b({2}, {5, 6});
+  EXPECT_TRUE(call(model, "set_input", {text_value("x"), x.value()}).ok());
+  EXPECT_TRUE(call(model, "set_input", {text_value("b"), b.value()}).ok());
+  run(model);
+
+  EXPECT_THAT(listed("get_output_info"), ElementsAre("first float32[1]", "rest int32[3]",
+                                                     "parts:0 int32[3]", "sum float32[2]"));
+  EXPECT_THAT(integers_of(named("get_output", "rest")), ElementsAre(2, 3, 4));
+  // not the node's first output
+  EXPECT_THAT(integers_of(named("get_output", "parts:0")), ElementsAre(-2, -3, -4));
+  EXPECT_THAT(integers_of(named("get_output", "parts:1")), ElementsAre(2, 3, 4));
+}
+
 TEST_F(SeveralOutputs, AreNamedByTheirNumber) {
   run(model);
 

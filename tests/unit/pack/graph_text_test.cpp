@@ -48,6 +48,26 @@ TEST(GraphText, ListsNodesInExecutionOrder) {
   EXPECT_EQ(graph["heads"], Json::parse("[[4, 0, 0]]"));
 }
 
+// TVM's reader ends at this key.
+TEST(GraphText, EndsWithTheNamesOfTheOutputs) {
+  const std::vector<GraphTensor> parameters = {tensor("w", {8, 4})};
+  GraphDescription graph = diamond();
+  graph.outputs = {"d", "c"};
+
+  const std::string text = write_graph_json(graph, parameters).value();
+
+  const auto ordered = nlohmann::ordered_json::parse(text);
+  EXPECT_EQ(ordered.back(), Json::parse(R"({"gantry_output_names": ["d", "c"]})"));
+  EXPECT_EQ(std::prev(ordered.end()).key(), "metadata");
+}
+
+TEST(GraphText, HasNoNamesForAnOutputThatIsListedTwice) {
+  GraphDescription graph = diamond();
+  graph.outputs = {"d", "d"};
+
+  EXPECT_FALSE(written(graph).contains("metadata"));
+}
+
 // One attribute for each output of each node, not for each node.
 TEST(GraphText, ListsAttributesByEntry) {
   const Json graph = written(diamond());
@@ -69,7 +89,8 @@ TEST(GraphText, ReusesTheMemoryOfTensorsThatAreNoLongerRead) {
   EXPECT_EQ(written(graph)["attrs"]["storage_id"][1], Json({0, 1, 2, 3, 4, 2, 5}));
 }
 
-// The text equals that of compilers byte for byte: two blanks for each level and one item per line.
+// The text equals that of compilers byte for byte, except for the last key: two blanks for each
+// level and one item per line.
 TEST(GraphText, EqualsTheTextOfCompilers) {
   const GraphDescription graph = {
       {tensor("x", {1, 4})}, {{"re\"lu", {"x"}, {tensor("caf\xe9", {})}}}, {"x"}};
@@ -87,7 +108,8 @@ TEST(GraphText, EqualsTheTextOfCompilers) {
      "attrs": {"dltype": ["list_str", ["float32", "float32"]],
                "storage_id": ["list_int", [0, 1]],
                "shape": ["list_shape", [[1, 4], []]]},
-     "node_row_ptr": [0, 1, 2]})");
+     "node_row_ptr": [0, 1, 2],
+     "metadata": {"gantry_output_names": ["x"]}})");
   EXPECT_EQ(text, expected.dump(2));
 }
 
