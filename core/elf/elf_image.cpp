@@ -11,7 +11,6 @@ namespace gantry {
 namespace {
 
 constexpr std::uint64_t header_bytes = 64;
-constexpr std::uint64_t program_header_bytes = 56;
 constexpr std::uint64_t section_header_bytes = 64;
 // PN_XNUM
 constexpr std::uint16_t count_stored_elsewhere = 0xffff;

@@ -8,10 +8,9 @@ namespace {
 
 // The smallest page of any supported machine.
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t program_header_bytes = 56;
 // Beyond the addresses of processes.
 constexpr std::uint64_t max_address = std::uint64_t{1} << 47;
-constexpr std::uint64_t program_header_count_at = 0x38;
+constexpr std::uint64_t header_count_at = 0x38;
 constexpr std::uint32_t executable = 1, readable = 4;
 
 // Offsets of fields in a program header.
@@ -32,8 +31,8 @@ bool contains(const ElfSegment& segment, std::uint64_t address, std::uint64_t si
 Result<ElfMemory> ElfMemory::of(const ElfImage& image) {
   const auto& segments = image.segments();
   if (segments.size() > max_segments) {
-    return malformed(program_header_count_at, "file has ", segments.size(),
-                     " program headers, limit is ", max_segments);
+    return malformed(header_count_at, "file has ", segments.size(), " program headers, limit is ",
+                     max_segments);
   }
   ElfMemory memory(image);
   GANTRY_CHECK(memory.check_order());

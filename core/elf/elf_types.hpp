@@ -86,6 +86,9 @@ constexpr std::uint32_t load = 1, dynamic = 2, interpreter = 3, note = 4, progra
                         gnu_property = 0x6474e553;
 }  // namespace segment_type
 
+// Size of a program header, in bytes.
+constexpr std::uint64_t program_header_bytes = 56;
+
 struct ElfSegment {
   // segment_type
   std::uint32_t type = 0;

@@ -37,9 +37,9 @@ struct [[gnu::packed]] DefinitionName {
 };
 
 // A table from its begin to the end of its segment.
-class Table {
+class VersionTable {
  public:
-  Table(std::span<const std::uint8_t> bytes, std::uint64_t at, std::string_view name)
+  VersionTable(std::span<const std::uint8_t> bytes, std::uint64_t at, std::string_view name)
       : bytes_(bytes), at_(at), name_(name), records_left_(bytes.size() / sizeof(DefinitionName)) {}
 
   std::uint64_t offset_in_file(std::uint64_t at) const { return at_ + at; }
@@ -71,9 +71,10 @@ class Table {
   std::uint64_t records_left_;
 };
 
-Result<Table> table_of(const ElfFile& elf, const DynamicValue& entry, std::string_view name) {
+Result<VersionTable> table_of(const ElfFile& elf, const DynamicValue& entry,
+                              std::string_view name) {
   GANTRY_TRY(const auto bytes, bytes_behind(elf.image(), entry, name));
-  return Table(bytes, elf.image().offset_in_file(bytes), name);
+  return VersionTable(bytes, elf.image().offset_in_file(bytes), name);
 }
 
 // The functions below raise `highest` to the highest index of a version.
@@ -82,7 +83,7 @@ Status check_needs(const ElfFile& elf, const DynamicValue& entry, StringTable& s
                    std::uint16_t& highest) {
   std::vector<std::string_view> libraries = elf.needed();
   std::sort(libraries.begin(), libraries.end());
-  GANTRY_TRY(Table table, table_of(elf, entry, "DT_VERNEED"));
+  GANTRY_TRY(VersionTable table, table_of(elf, entry, "DT_VERNEED"));
   std::uint64_t next = 0;
   do {
     const std::uint64_t at = next;
@@ -106,7 +107,7 @@ Status check_needs(const ElfFile& elf, const DynamicValue& entry, StringTable& s
 
 Status check_definitions(const ElfFile& elf, const DynamicValue& entry, StringTable& strings,
                          std::uint16_t& highest) {
-  GANTRY_TRY(Table table, table_of(elf, entry, "DT_VERDEF"));
+  GANTRY_TRY(VersionTable table, table_of(elf, entry, "DT_VERDEF"));
   std::uint64_t next = 0;
   do {
     const std::uint64_t at = next;
