@@ -41,6 +41,10 @@ INSTANTIATE_TEST_SUITE_P(
                    Words().u64(2).str("_l\x01"
                                       "b"),
                    ContainerLayout::none},
+        LayoutCase{"LongestKey", Words().u64(2).str(std::string(256, 'k')), ContainerLayout::one},
+        LayoutCase{"FirstAndLastPrintable", Words().u64(2).str(" ~"), ContainerLayout::one},
+        LayoutCase{"BeforeTheFirstPrintable", Words().u64(2).str("\x1f"), ContainerLayout::none},
+        LayoutCase{"BehindTheLastPrintable", Words().u64(2).str("\x7f"), ContainerLayout::none},
         LayoutCase{"KeyTooLong", Words().u64(2).str(std::string(257, 'k')), ContainerLayout::none},
         LayoutCase{"Tree", Words().u64(2).u64(0).u64(0).u64(0).str("_lib"), ContainerLayout::two}),
     [](const auto& test) { return test.param.name; });
@@ -167,6 +171,43 @@ TEST(ChooseSymbols, FindsTheSizeOfAContainerWithoutAHeader) {
                                         defined("__tvm_dev_mblob_nbytes")};
 
   EXPECT_EQ(choose_symbols(symbols).size, 1u);
+}
+
+TEST(ChooseSymbols, FindsNoContextSlotUnderAnotherPrefixOrWithoutADefinition) {
+  const std::vector<HostSymbol> symbols{defined("my___tvm_dev_mblob"),
+                                        defined("no___tvm_module_ctx"),
+                                        undefined("my___tvm_module_ctx"), defined("")};
+
+  EXPECT_EQ(choose_symbols(symbols).context, std::nullopt);
+  EXPECT_EQ(choose_symbols(std::vector{undefined("__tvm_module_ctx"), defined("")}).context,
+            std::nullopt);
+}
+
+TEST(ChooseSymbols, PrefersTheContextSlotOfTheNewerFamilyWithoutAContainer) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_ffi__library_ctx"),
+                                        defined("__tvm_module_ctx")};
+
+  EXPECT_EQ(choose_symbols(symbols).context, 0u);
+}
+
+TEST(ChooseSymbols, PrefersTheNewerFamilyWithAPrefixToTheOlderOneWithout) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
+                                        defined("z___tvm_ffi__library_bin")};
+
+  EXPECT_EQ(choose_symbols(symbols).blob, 1u);
+}
+
+TEST(ChooseSymbols, PrefersTheFirstOfTwoEqualNames) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"), defined("__tvm_dev_mblob")};
+
+  EXPECT_EQ(choose_symbols(symbols).blob, 0u);
+}
+
+TEST(ChooseSymbols, FindsTheSizeOfTheOldestFamilyOnly) {
+  const std::vector<HostSymbol> symbols{defined("__tvm_ffi__library_bin"),
+                                        defined("__tvm_dev_mblob_nbytes")};
+
+  EXPECT_EQ(choose_symbols(symbols).size, std::nullopt);
 }
 
 }  // namespace

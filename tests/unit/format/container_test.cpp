@@ -566,5 +566,27 @@ TEST_P(EveryGeneration, SurvivesEveryValueOfEveryByte) {
   }
 }
 
+TEST(Container, NamesNoSymbolInTheErrorOfABareContainer) {
+  const auto container =
+      read_container_bytes(Words().u64(8).u64(2).bytes(), PayloadLayouts::built_in());
+
+  ASSERT_FALSE(container.ok());
+  EXPECT_EQ(container.error().reason, "BLOB_LAYOUT");
+  EXPECT_EQ(container.error().message.find("symbol"), std::string::npos);
+}
+
+TEST(Container, HasTheWarningsOfItsSymbolsAndOfItsEntries) {
+  const Words content = Words().u64(1).str("cuda").bytes(kernel().bytes()).text("more");
+
+  const auto container = read(FakeFile()
+                                  .add("a___tvm_dev_mblob", test::contained(content))
+                                  .add("b___tvm_dev_mblob", test::contained(content)));
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_THAT(container->warnings,
+              ElementsAre("file contains another container at symbol b___tvm_dev_mblob",
+                          "4 bytes follow the last entry"));
+}
+
 }  // namespace
 }  // namespace gantry

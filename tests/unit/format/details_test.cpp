@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/details.hpp"
 
+#include "core/format/detail_sink.hpp"
 #include "core/format/limits.hpp"
 #include "tests/unit/format/fixtures.hpp"
 
@@ -67,18 +68,17 @@ TEST_P(DetailsOfData, ContainTheFormatOfItsFirstBytes) {
   EXPECT_THAT(text_of(details.root), EndsWith(concat(size, format, "}")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, DetailsOfData,
-                         ::testing::Values(Data{"\x50\xed\x55\xba...", "fatbin"},
-                                           Data{"\x7f"
-                                                "ELF...",
-                                                "ELF"},
-                                           Data{"//\n.version 7.5\n.target sm_75", "PTX"},
-                                           Data{"//\n.version 7.5", ""},
-                                           Data{"\x03\x02\x23\x07", "SPIR-V"},
-                                           Data{"BC\xc0\xde", "LLVM bitcode"},
-                                           Data{"PK\x03\x04", "ZIP"}, Data{"MTLB", "metallib"},
-                                           Data{"!<arch>\n", "archive"}, Data{"xclbin2", "xclbin"},
-                                           Data{"__kernel", ""}));
+INSTANTIATE_TEST_SUITE_P(
+    Each, DetailsOfData,
+    ::testing::Values(Data{"\x50\xed\x55\xba...", "fatbin"},
+                      Data{"\x7f"
+                           "ELF...",
+                           "ELF"},
+                      Data{"//\n.version 7.5\n.target sm_75", "PTX"}, Data{"//\n.version 7.5", ""},
+                      Data{"//\n.target sm_75", ""}, Data{"\x03\x02\x23\x07", "SPIR-V"},
+                      Data{"BC\xc0\xde", "LLVM bitcode"}, Data{"PK\x03\x04", "ZIP"},
+                      Data{"MTLB", "metallib"}, Data{"!<arch>\n", "archive"},
+                      Data{"xclbin2", "xclbin"}, Data{"__kernel", ""}));
 
 TEST(Details, ContainParametersOfAnExecutor) {
   const auto details = describe("GraphExecutorFactory", test::graph_executor());
@@ -185,6 +185,46 @@ TEST(Details, OfASmallPayloadAreComplete) {
 
   EXPECT_EQ(details.root.find("constants")->children.size(), 2000u);
   EXPECT_THAT(details.warnings, IsEmpty());
+}
+
+TEST(Details, ContainATextOfTheMaximumLength) {
+  const std::string text(limits::detail_text_bytes, 'f');
+
+  const auto details = describe("dnnl_json", Words().str(text).str("").u64(0));
+
+  EXPECT_EQ(text_of(*details.root.find("symbol")), "symbol=" + text);
+}
+
+TEST(Details, KeepTheNumberOfALongNameAsAMember) {
+  Detail item;
+  set_size(&item.children.emplace_back(), 300);
+  item.children[0].name = "name";
+
+  take_name(item);
+
+  EXPECT_EQ(item.name, "");
+  EXPECT_EQ(item.children.size(), 1u);
+}
+
+TEST(Details, OfAPayloadWithoutItsEndAreEmpty) {
+  const Words payload = test::device_code("ptx", "//ptx");
+
+  const auto details = describe_payload({"cuda", 0x100, payload.bytes(), Boundary::unknown},
+                                        legacy(), PayloadLayouts::built_in());
+
+  EXPECT_THAT(details.root.children, IsEmpty());
+  EXPECT_THAT(details.warnings, IsEmpty());
+}
+
+TEST(Details, KeepNamesWithoutArrays) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"names:str"}));
+  const Words payload = Words().str("a");
+
+  const auto details =
+      describe_payload({"acme.npu", 0, payload.bytes(), Boundary::laid_out}, legacy(), layouts);
+
+  EXPECT_EQ(text_of(details.root), "{names=a}");
 }
 
 TEST(Details, ContainTheSizeOfALongText) {

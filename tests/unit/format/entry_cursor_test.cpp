@@ -213,5 +213,17 @@ TEST(ContainerReader, ReadsAFileWithoutAContainerAsOneModule) {
   EXPECT_TRUE(container->entries[0].is_library());
 }
 
+TEST(EntryCursor, NumbersModulesByTheTreeBeforeItReadsThePayload) {
+  const Words content =
+      Words().u64(2).str("cuda").str("ptx").u64(UINT64_MAX).bytes(test::tree({0, 0}, {}).bytes());
+  EntryCursor cursor(kept(content), ContainerLayout::one, built_in(), Tags::no);
+
+  const auto next = cursor.next();
+
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().code, Code::malformed);
+  EXPECT_THAT(next.error().message, HasSubstr("while reading entry 0 \"cuda\""));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -324,5 +324,14 @@ TEST(Generation, HasAName) {
   EXPECT_EQ(name_of(Dialect::unknown), "unknown");
 }
 
+TEST(ExporterFacts, AreRefinedByTheTreeForFfiFilesOfLayoutOne) {
+  ExporterFacts facts;
+  facts.set_generation(Generation::g3x);
+
+  facts.add_tree(0, nullptr);
+
+  EXPECT_EQ(facts.generation, Generation::g1);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -83,6 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "node_row_ptr[2] decreases from 1 to 0"},
         BadGraph{"ManyEntries", "[0,1,2,3,4]", "[0,1,2,3,2147483648]", rows,
                  "node_row_ptr counts 2147483648 entries, maximum is 2147483647"},
+        BadGraph{"MostEntries", "[0,1,2,3,4]", "[0,1,2,3,2147483647]", "\"dltype\":[",
+                 "attrs.dltype has 4 items, entry count is 2147483647"},
         BadGraph{"MoreEntriesThanAttributes", "[0,1,2,3,4]", "[0,1,2,3,5]", "\"dltype\":[",
                  "attrs.dltype has 4 items, entry count is 5"},
         BadGraph{"FewStorageIds", "[0,1,2,2]", "[0,1,2]", storage,
@@ -105,6 +107,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "attrs.shape[3] has 33 dimensions, maximum is 32"},
         BadGraph{"StorageBelowMinusOne", "[0,1,2,2]", "[0,-2,2,2]", storage,
                  "attrs.storage_id[1] is -2, range is -1 to 2147483647"},
+        BadGraph{"StorageAboveTheMaximum", "[0,1,2,2]", "[0,2147483648,2,2]", storage,
+                 "attrs.storage_id[1] is 2147483648, range is -1 to 2147483647"},
+        BadGraph{"DeviceAboveTheMaximum", "[1,1,1,1]", "[1,2147483648,1,1]", "\"device_index\":[",
+                 "attrs.device_index[1] is 2147483648, range is 0 to 2147483647"},
         BadGraph{"NegativeDevice", "[1,1,1,1]", "[1,-1,1,1]", "\"device_index\":[",
                  "attrs.device_index[1] is -1, range is 0 to 2147483647"},
         BadGraph{"LongName", "\"name\":\"x\"", "\"name\":\"" + std::string(4097, 'x') + "\"", node0,
@@ -133,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "node 3 \"y\" is a __nop from float32[2, 2] to float32[5]: 16 bytes are not 20"},
         BadGraph{"CopyOfTwo", "\"func_name\":\"add\"", "\"func_name\":\"__copy\"", node2,
                  "node 2 \"add\" is a __copy of 2 inputs to 1 outputs, expected one of each"},
+        BadGraph{"ArgumentAtTheEnd", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,4]", args,
+                 "arg_nodes[1] names node 4, node count is 4"},
         BadGraph{"ArgumentPastEnd", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,9]", args,
                  "arg_nodes[1] names node 9, node count is 4"},
         BadGraph{"ArgumentIsACall", "\"arg_nodes\":[0,1]", "\"arg_nodes\":[0,2]", args,
@@ -190,6 +198,78 @@ INSTANTIATE_TEST_SUITE_P(
                               "graph is nested deeper than 32"},
                       BadText{"List", "[]", 8, "graph is a list, expected an object"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Graph, AcceptsValuesAtTheirLimits) {
+  const std::pair<std::string, std::string> changes[] = {
+      {"[0,1,2,2]", "[-1,2147483647,2,2]"},
+      {"[1,1,1,1]", "[0,2147483647,1,1]"},
+      {"\"name\":\"x\"", "\"name\":\"" + std::string(4096, 'x') + "\""},
+      {"[4]", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,4]"},
+      // the first storage is shared, too
+      {"[0,1,2,2]", "[1,2,0,0]"}};
+  for (const auto& [from, to] : changes) {
+    const Result<Graph> graph = read_graph_json(replaced(small_graph, from, to), 0);
+    EXPECT_TRUE(graph.ok()) << to << ": " << graph.error().message;
+  }
+}
+
+TEST(Graph, FindsInputsByName) {
+  const Graph graph = read_graph_json(replaced(small_graph, "[0,1],", "[1,0],"), 0).value();
+
+  EXPECT_EQ(graph.input_by_name.at("p0"), 0u);
+  EXPECT_EQ(graph.input_by_name.at("x"), 1u);
+  EXPECT_EQ(graph.input_by_name.size(), 2u);
+}
+
+TEST(Graph, ReadsTheFlattenAttribute) {
+  const std::string text =
+      replaced(small_graph, "\"flatten_data\":\"0\"", "\"flatten_data\":\"1\"");
+
+  const Graph graph = read_graph_json(text, 0).value();
+
+  EXPECT_TRUE(graph.nodes[2].flatten);
+  EXPECT_FALSE(graph.nodes[3].flatten);
+}
+
+TEST(Graph, ReadsACopyOfOneInputToOneOutput) {
+  const std::string text =
+      replaced(replaced(small_graph, "\"func_name\":\"add\"", "\"func_name\":\"__copy\""),
+               "[[0,0,0],[1,0,0]]", "[[0,0,0]]");
+
+  const Result<Graph> graph = read_graph_json(text, 0);
+
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->nodes[2].kind, GraphNodeKind::copy);
+}
+
+TEST(Graph, RejectsACopyWithoutAnOutput) {
+  std::string text =
+      replaced(small_graph, "\"func_name\":\"__nop\",\"num_inputs\":\"1\",\"num_outputs\":\"1\"",
+               "\"func_name\":\"__copy\",\"num_inputs\":\"1\",\"num_outputs\":\"0\"");
+  text = replaced(text, "[0,1,2,3,4]", "[0,1,2,4,4]");
+  text = replaced(text, "\"num_outputs\":\"1\"", "\"num_outputs\":\"2\"");
+
+  const Result<Graph> graph = read_graph_json(text, 0);
+
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::malformed);
+  EXPECT_EQ(graph.error().message,
+            "node 3 \"y\" is a __copy of 1 inputs to 0 outputs, expected one of each");
+}
+
+TEST(Graph, RejectsANopOfTwoSizesOfOneStorage) {
+  std::string text =
+      replaced(small_graph, "\"inputs\":[[2,0,0]]", "\"inputs\":[[2,0,0],[0,0,0],[1,0,0]]");
+  text = replaced(text, "[0,1,2,2]", "[2,2,2,2]");
+  text = replaced(text, "[[2,2],[2,2]", "[[3],[5]");
+
+  const Result<Graph> graph = read_graph_json(text, 0);
+
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::malformed);
+  EXPECT_EQ(graph.error().message,
+            "node 3 \"y\" is a __nop from float32[3] to float32[4]: 12 bytes are not 16");
+}
 
 TEST(Graph, RejectsEveryTruncation) {
   for (std::size_t size = 0; size < small_graph.size(); ++size) {
