@@ -113,7 +113,7 @@ class Grammar {
     }
     GANTRY_TRY(PayloadField field, type(depth));
     if (field.kind == Kind::rest && depth != 0) return refuse("rest is inside another type");
-    if (!label.empty() && counts(field.kind)) labels_.push_back(label);
+    if (counts(field.kind)) labels_.push_back(label);
     field.label = std::move(label);
     return field;
   }
@@ -131,7 +131,6 @@ class Grammar {
     if (depth > limits::layout_depth) {
       return refuse("nests deeper than ", limits::layout_depth);
     }
-    skip_blanks();
     if (take('"')) return literal();
     if (take('{')) return group(depth);
     const std::string_view name = word();

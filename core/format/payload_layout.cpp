@@ -71,11 +71,9 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   const auto fails = [&](Error error) {
     if (!furthest || error.offset > furthest->offset) furthest = std::move(error);
   };
-  bool tried = false;
   for (const PayloadLayout& layout : alternatives) {
     // Such a layout requires a known end.
     if (end == PayloadEnd::unknown && ends_in_rest(layout)) continue;
-    tried = true;
     for (const bool has_tags : {false, true}) {
       if (tags == (has_tags ? Tags::no : Tags::yes)) continue;
       ByteReader at = in;
@@ -104,7 +102,7 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   }
   if (best) return *best;
   if (furthest) return *furthest;
-  return not_found(tried ? "payload layout of " : "no payload layout is known for ", quoted(key));
+  return not_found("no payload layout is known for ", quoted(key));
 }
 
 }  // namespace gantry

@@ -73,7 +73,6 @@ Status walk_array(PayloadWalk& walk, const char* name, Detail* out) {
   GANTRY_TRY(const std::uint64_t size, in.read_u64(name));
   GANTRY_CHECK(in.skip(size, name));
   if (out != nullptr) {
-    out->kind = Detail::Kind::record;
     out->children.push_back({Detail::Kind::text, "dtype", type, {}});
     out->children.push_back(std::move(shape));
     out->children.push_back({Detail::Kind::size, "size", concat(size), {}});
@@ -108,7 +107,6 @@ Status walk_kernel(PayloadWalk& walk, Detail* out) {
     GANTRY_CHECK(in.skip(extra * 4, "argument tags"));
   }
   if (out != nullptr) {
-    out->kind = Detail::Kind::record;
     out->children.push_back(std::move(types));
     out->children.push_back(std::move(tags));
   }

@@ -248,8 +248,7 @@ bool is_device_name(std::string_view name) {
   const auto allowed = [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
   };
-  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
-         std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name[0] >= 'a' && std::all_of(name.begin(), name.end(), allowed);
 }
 
 Result<std::string> resolve_library(std::string_view written, const std::string& directory) {

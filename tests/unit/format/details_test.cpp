@@ -3,6 +3,7 @@
 
 #include "core/format/detail_sink.hpp"
 #include "core/format/limits.hpp"
+#include "core/format/vm_details.hpp"
 #include "tests/unit/format/fixtures.hpp"
 
 #include <gmock/gmock.h>
@@ -393,6 +394,80 @@ TEST(RelaxDetails, WarnAboutAnUnknownConstant) {
 
   ASSERT_EQ(details.warnings.size(), 1u);
   EXPECT_THAT(details.warnings[0], ::testing::HasSubstr("constant 0 has the unknown tag 99"));
+}
+
+PayloadDetails describe_as(std::vector<std::string> fields, const Words& payload,
+                           const ExporterFacts& facts = legacy()) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(fields));
+  return describe_payload({"acme.npu", 0, payload.bytes(), Boundary::laid_out}, facts, layouts);
+}
+
+TEST(Details, ContainTheExpectedText) {
+  EXPECT_EQ(text_of(describe_as({"version:\"0.1\""}, Words().str("0.1")).root), "{version=0.1}");
+}
+
+TEST(Details, ContainTheFormatOfBytesOnly) {
+  const Words payload = Words().str("MTLB").str("text").u64(7);
+
+  const auto details = describe_as({"image:bytes", "name_of:str", "n:u64"}, payload);
+
+  EXPECT_EQ(text_of(details.root), "{image=4B image_format=metallib name_of=text n=7}");
+  EXPECT_EQ(details.root.find("n")->kind, Detail::Kind::number);
+}
+
+TEST(Details, TranslateOnlyThePrivateFloatCodes) {
+  const auto type = [](std::uint8_t code, const ExporterFacts& facts) {
+    return text_of(describe_as({"type:dtype"}, Words().u8(code).u8(8).u16(1), facts).root);
+  };
+  EXPECT_EQ(type(6, legacy()), "{type=float8_e4m3fn}");
+  for (const std::uint8_t code : {std::uint8_t{5}, std::uint8_t{9}}) {
+    EXPECT_EQ(type(code, legacy()), type(code, ffi())) << int{code};
+  }
+  EXPECT_NE(type(6, ffi()), type(6, legacy()));
+}
+
+TEST(RelayDetails, OfTheFirstAndTheLastReleaseWithDevices) {
+  Words code = Words().u64(magic).str("0.9.0").u64(1).i32(1).i32(0).i32(0).strs({"main"}).u64(0);
+  Words last =
+      Words().u64(magic).str("0.19.0").u64(1).i32(1).i32(0).str("").i32(0).strs({"main"}).u64(0);
+  code.bytes(relay_tail().bytes());
+  last.bytes(relay_tail().bytes());
+
+  EXPECT_THAT(describe("VMExecutable", inside(code)).warnings, IsEmpty());
+  EXPECT_THAT(describe("VMExecutable", inside(last)).warnings, IsEmpty());
+}
+
+TEST(RelayDetails, WarnAboutReleasesWithoutThisForm) {
+  for (const std::string_view version : {"0.7.0", "0.20.0", "1.9.0", "x.9"}) {
+    const auto details =
+        describe("VMExecutable", inside(Words(relay_head(version)).bytes(relay_tail().bytes())));
+    EXPECT_THAT(details.warnings, ElementsAre(::testing::HasSubstr("expected 0.8 to 0.19")))
+        << version;
+  }
+}
+
+// A function whose header has the given texts, and `words` words of instructions.
+Words relay_function(const std::vector<std::string_view>& header, std::size_t words) {
+  Words code = relay_head("0.8.0").u64(0).u64(0).u64(0).u64(0);
+  code.u64(1).strs(header).strs({}).u64(0);
+  for (std::size_t i = 0; i < words; ++i) code.u64(0);
+  return inside(code);
+}
+
+TEST(RelayDetails, AcceptAsManyInstructionsAsThereAreWords) {
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, 2)).warnings, IsEmpty());
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, 1)).warnings,
+              ElementsAre(::testing::HasSubstr("function 0 has no valid instruction count")));
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3"}, 0)).warnings,
+              ElementsAre(::testing::HasSubstr("function 0 has no valid instruction count")));
+}
+
+TEST(VirtualMachine, HasThreeTypeKeys) {
+  for (const char* const key : {"VMExecutable", "relax.Executable", "relax.VMExecutable"}) {
+    EXPECT_TRUE(is_virtual_machine(key)) << key;
+  }
+  EXPECT_FALSE(is_virtual_machine("relax.Other"));
 }
 
 }  // namespace

@@ -165,6 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
             "attrs.storage_id[1][3] is a number past 2^63, expected a whole number"},
         Bad{"NumberForDtype", "[\"float32\",", "[32,", "\"list_str\",[",
             "attrs.dltype[1][0] is a number, expected a string"},
+        Bad{"LargestNumberForDtype", "[\"float32\",", "[9223372036854775807,", "\"list_str\",[",
+            "attrs.dltype[1][0] is a number, expected a string"},
         Bad{"FractionInRows", "[0,1,2,3,4]", "[0,1,2.5,3,4]", "\"node_row_ptr\":[",
             "node_row_ptr[2] is a fraction, expected a number, 0 or more"},
         Bad{"NegativeRow", "[0,1,2,3,4]", "[0,-1,2,3,4]", "\"node_row_ptr\":[",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/entry_cursor.hpp"
 
+#include "core/format/lost_payload.hpp"
 #include "tests/unit/format/fixtures.hpp"
 
 #include <gmock/gmock.h>
@@ -401,6 +402,53 @@ TEST(LostPayload, IsReadIfItsLayoutIsDeclared) {
   EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", "acme.npu"));
   EXPECT_EQ(modules->entries[2].payload.size(), 10u);
   EXPECT_THAT(modules->warnings, IsEmpty());
+}
+
+TEST(LostPayload, EndsBeforeAnEmptyEntryAtTheEndOfTheEntries) {
+  const auto modules = read(Words()
+                                .u64(3)
+                                .str("acme.npu")
+                                .text("0123")
+                                .str("_lib")
+                                .bytes(test::tree({0, 1, 1}, {1}).bytes()));
+
+  ASSERT_TRUE(modules.ok()) << modules.error().message;
+  EXPECT_EQ(modules->entries[0].boundary, Boundary::guessed);
+  EXPECT_EQ(modules->entries[0].payload.size(), 4u);
+}
+
+// Each key is one trial, of which the last one alone matches.
+TEST(LostPayload, HasAGuessedLengthBelowTheLimitOfTheSearch) {
+  for (const int keys : {255, 256}) {
+    Words content = Words().u64(3).str("acme.npu");
+    for (int i = 0; i < keys; ++i) content.str("_lib");
+    content.bytes(test::tree({0, 1, 1}, {1}).bytes());
+
+    const auto modules = read(content);
+
+    ASSERT_TRUE(modules.ok()) << modules.error().message;
+    EXPECT_EQ(modules->entries[0].boundary, keys == 255 ? Boundary::guessed : Boundary::unknown);
+  }
+}
+
+Words tree_of_one() { return Words().u64s({0, 0}).u64s({}); }
+
+TEST(FindTree, FindsATreeThatEndsAtTheEnd) {
+  const Words content = Words().text("any").str("_import_tree").bytes(tree_of_one().bytes());
+
+  const auto tree = find_tree(ByteReader(content.bytes(), 8), 1);
+
+  ASSERT_TRUE(tree.has_value());
+  EXPECT_EQ(tree->at, 8u + 3);
+}
+
+TEST(FindTree, IgnoresOtherKeysAndInvalidTrees) {
+  const Words other_key = Words().str("_import_tre_").bytes(tree_of_one().bytes());
+  const Words other_size = Words().u64(13).text("_import_tree").bytes(tree_of_one().bytes());
+  const Words invalid = Words().str("_import_tree").u64s({0, 1}).u64s({7});
+  for (const Words* content : {&other_key, &other_size, &invalid}) {
+    EXPECT_FALSE(find_tree(ByteReader(content->bytes(), 8), 1).has_value());
+  }
 }
 
 }  // namespace

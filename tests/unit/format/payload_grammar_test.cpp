@@ -209,5 +209,24 @@ TEST(PayloadLayouts, ContainEveryKeyOfTheFormatPage) {
   EXPECT_FALSE(layouts.contains("_lib"));
 }
 
+TEST(PayloadLayout, CountsByEveryUnsignedType) {
+  for (const char* const type : {"u8", "u16", "u32", "u64"}) {
+    const auto layout = parse({concat("az09_:", type), "az09_*u8"});
+    EXPECT_TRUE(layout.ok()) << layout.error().message;
+  }
+}
+
+TEST(PayloadLayout, HasLabelsOfLettersDigitsAndUnderscores) {
+  for (const char c : std::string_view("/`{A")) {
+    EXPECT_FALSE(parse({concat("a", std::string(1, c), ":u8")}).ok()) << c;
+  }
+  EXPECT_FALSE(parse({":u8"}).ok());
+}
+
+TEST(PayloadLayout, AcceptsTheMaximumDepthAndNumberOfFields) {
+  EXPECT_TRUE(parse({"vec<vec<vec<vec<vec<vec<vec<vec<u8>>>>>>>>"}).ok());
+  EXPECT_TRUE(parse(std::vector<std::string>(64, "u8")).ok());
+}
+
 }  // namespace
 }  // namespace gantry

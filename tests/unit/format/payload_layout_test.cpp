@@ -385,5 +385,46 @@ TEST(Payload, UsesTheLayoutOfAVendor) {
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy)->size, 8u + 2 + 8 + 5);
 }
 
+TEST(Payload, ReportsTheFirstOfTwoErrorsAtOneOffset) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"first:u64"}));
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"second:u64"}));
+  const Words bytes = Words().u8(0);
+
+  EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi).error().message,
+            "first: needs 8 bytes, 1 left");
+}
+
+TEST(Payload, ReportsTheErrorAtTheLargestOffset) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"first:u64"}));
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"u8", "second:u64"}));
+  const Words bytes = Words().u8(0);
+
+  EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi).error().message,
+            "second: needs 8 bytes, 0 left");
+}
+
+TEST(Payload, MayContainAnArrayOfTheMaximumRank) {
+  PayloadLayouts layouts;
+  layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"a:ndarray"}));
+  for (const int rank : {64, 65}) {
+    const Words bytes = test::array(std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1));
+    EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi).ok(), rank == 64);
+  }
+}
+
+TEST(TypeKey, HasOneTo256PrintableCharacters) {
+  for (const std::string& key : {std::string(" "), std::string("~"), std::string(256, 'k')}) {
+    EXPECT_TRUE(is_type_key(key)) << key;
+  }
+  for (const std::string& key :
+       {std::string(), std::string("\x1f"), std::string("\x7f"), std::string(257, 'k')}) {
+    EXPECT_FALSE(is_type_key(key)) << key;
+  }
+  EXPECT_THAT(type_key_error(std::string(256, '\x01'), 0, 0).error().message,
+              ::testing::HasSubstr("expected printable ASCII"));
+}
+
 }  // namespace
 }  // namespace gantry
