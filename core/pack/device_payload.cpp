@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/pack/link.hpp"
 
 #include <cerrno>
+#include <set>
 
 namespace gantry {
 namespace {
@@ -28,12 +30,27 @@ std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
+// The words of a text that a parenthesis follows, as in the definition of a function.
+std::vector<std::string_view> called_names(std::string_view text) {
+  const auto is_of_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  };
+  std::set<std::string_view> names;
+  for (std::size_t open = text.find('('); open != text.npos; open = text.find('(', open + 1)) {
+    std::size_t first = open;
+    while (first != 0 && is_of_word(text[first - 1])) --first;
+    if (first != open) names.insert(text.substr(first, open - first));
+  }
+  return {names.begin(), names.end()};
+}
+
 // Loaders split the text at its markers and search the kernel in the part with its name.
 Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFile> file,
                       Pieces& out) {
   const std::string_view text = text_of(*file);
   if (text.find(kernel.name) == std::string_view::npos) {
-    return invalid(quoted(kernel.source), " has no function of the kernel's name");
+    return invalid(quoted(kernel.source), " has no function of the kernel's name",
+                   did_you_mean(kernel.name, called_names(text)));
   }
   if (text.starts_with(marker) || text.find(concat("\n", marker)) != std::string_view::npos) {
     return invalid(quoted(kernel.source), " has a line that begins with \"", marker,
@@ -80,9 +97,10 @@ Status write_device_payload(const DeviceModuleSource& module, const ShaderTools&
   const bool shaders = module.data.empty() && module.format == "vulkan";
   Pieces code;
   if (!module.data.empty()) {
-    GANTRY_TRY(auto file, MappedFile::open(module.data));
-    const std::uint64_t size = file->bytes().size();
-    code.append(FileRange{std::move(file), 0, size});
+    auto file = MappedFile::open(module.data);
+    if (!file.ok()) return std::move(file).failure().at(module.location);
+    const std::uint64_t size = (*file)->bytes().size();
+    code.append(FileRange{std::move(*file), 0, size});
   } else {
     for (const KernelSource& kernel : module.kernels) {
       const auto append = [&]() -> Status {

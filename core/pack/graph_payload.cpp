@@ -33,7 +33,10 @@ Status check_parameter(const Parameter& parameter) {
 Status check_names(const std::vector<Parameter>& parameters) {
   std::set<std::string_view> taken;
   for (const Parameter& parameter : parameters) {
-    GANTRY_CHECK(check_parameter(parameter));
+    if (Status checked = check_parameter(parameter); !checked.ok()) {
+      if (parameter.location.empty()) return checked;
+      return std::move(checked).error().at("for ", parameter.location);
+    }
     if (!taken.insert(parameter.name).second) {
       return invalid("parameter ", quoted(parameter.name), " is defined twice");
     }

@@ -24,6 +24,8 @@ struct Parameter {
   std::vector<std::int64_t> shape;
   // compact, row-major, little-endian
   std::variant<std::string, FileRange, MadeBytes> data;
+  // in a recipe, for messages
+  std::string location = {};
 };
 
 // Returns the size of `data` in bytes.

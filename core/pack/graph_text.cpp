@@ -179,7 +179,9 @@ Result<std::string> write_graph_json(const GraphDescription& graph,
   for (const GraphTensor& input : graph.inputs) {
     GANTRY_CHECK(located(writer.add_argument(input), graph.location));
   }
-  for (const GraphTensor& parameter : parameters) GANTRY_CHECK(writer.add_argument(parameter));
+  for (const GraphTensor& parameter : parameters) {
+    GANTRY_CHECK(located(writer.add_argument(parameter), graph.location));
+  }
   for (std::size_t step = 0; step < graph.operators.size(); ++step) {
     const GraphOperator& call = graph.operators[step];
     GANTRY_CHECK(located(writer.add_operator(call, step), call.location));

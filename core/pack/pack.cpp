@@ -34,8 +34,10 @@ Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTens
   if (const auto* written = std::get_if<GraphDescription>(&recipe.graph)) {
     return write_graph_json(*written, parameters);
   }
-  GANTRY_TRY(const auto file, MappedFile::open(std::get<fs::path>(recipe.graph)));
-  return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  auto file = MappedFile::open(std::get<fs::path>(recipe.graph));
+  if (!file.ok()) return std::move(file).failure().at("for ", recipe.graph_location);
+  const std::span<const std::uint8_t> bytes = (*file)->bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
@@ -81,7 +83,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   Result<Graph> graph = read_graph_json(part.payload.graph_json, 0);
   if (!graph.ok()) {
     if (const auto* file = std::get_if<fs::path>(&recipe.graph)) {
-      graph.error().at("in ", file->native());
+      graph.error().at("in ", file->native()).at("for ", recipe.graph_location);
     }
     return std::move(graph).failure();
   }
@@ -162,7 +164,7 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
         ", the host code has ",
         defined.empty() ? "none" : join(defined, ", ", std::identity(), max_listed_names));
     const auto* graph = std::get_if<GraphDescription>(&recipe.graph);
-    if (graph == nullptr) return error;
+    if (graph == nullptr) return std::move(error).at("for ", recipe.graph_location);
     const auto call = std::ranges::find(graph->operators, function, &GraphOperator::function);
     if (call == graph->operators.end() || call->location.empty()) return error;
     return std::move(error).at("for ", call->location);

@@ -107,6 +107,7 @@ Result<Parameter> ParameterFiles::find(const ParameterSource& source) {
     GANTRY_TRY(const auto file, open(source.file));
     GANTRY_TRY(Parameter parameter, find_member(file, source.member));
     parameter.name = source.name;
+    parameter.location = source.location;
     if (source.transpose) GANTRY_CHECK(transpose(parameter));
     const TensorType type{parameter.dtype, parameter.shape};
     if (source.type && !same_type(*source.type, type)) {

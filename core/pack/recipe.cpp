@@ -3,7 +3,12 @@
 
 #include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/base/near_name.hpp"
+#include "core/format/limits.hpp"
+#include "core/format/type_key.hpp"
 #include "core/yaml/yaml_record.hpp"
+
+#include <gantry/launch_tags.hpp>
 
 #include <set>
 
@@ -65,6 +70,28 @@ constexpr YamlField all_fields[] = {
 // A recipe may contain the graph of a large model.
 constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
 
+// Suggested for unknown element types and launch tags; others are accepted, too.
+constexpr std::string_view usual_dtypes[] = {"bool",   "bfloat16", "float16", "float32", "float64",
+                                             "handle", "int8",     "int16",   "int32",   "int64",
+                                             "uint8",  "uint16",   "uint32",  "uint64"};
+constexpr std::string_view usual_tags[] = {"blockIdx.x",
+                                           "blockIdx.y",
+                                           "blockIdx.z",
+                                           "threadIdx.x",
+                                           "threadIdx.y",
+                                           "threadIdx.z",
+                                           "tir.use_dyn_shared_memory"};
+
+std::string near(std::string_view wrong, std::span<const std::string_view> known) {
+  return did_you_mean(wrong, {known.begin(), known.end()});
+}
+
+// True for the type keys whose loaders accept only the launch tags of parse_launch_tags(). A
+// loader of a vendor may have others.
+bool has_known_tags(std::string_view type_key) {
+  return type_key == "opencl" || type_key == "vulkan" || type_key == "cuda";
+}
+
 bool is_identifier(std::string_view name) {
   for (const char c : name) {
     if (c != '_' && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
@@ -91,6 +118,9 @@ class RecipeReader {
     recipe.flags = root.texts("flags");
     recipe.libraries = root.texts("libraries");
     GANTRY_TRY(recipe.graph, read_graph(root));
+    if (const YamlValue* graph = root.find("graph")) {
+      recipe.graph_location = location_of(*graph, "graph");
+    }
     GANTRY_CHECK(read_parameters(root, recipe));
     GANTRY_CHECK(read_device_modules(root, recipe));
     if (!recipe.parameters.empty() && std::holds_alternative<std::monostate>(recipe.graph)) {
@@ -107,8 +137,10 @@ class RecipeReader {
  private:
   Result<TensorType> tensor_type(const YamlValue& value, const std::string& path) const {
     Result<TensorType> type = parse_type(value.text);
-    if (!type.ok()) return yaml_error(document_.file, value.location, path, type.error().message);
-    return type;
+    if (type.ok()) return type;
+    const std::string_view dtype = std::string_view(value.text).substr(0, value.text.find('['));
+    return yaml_error(document_.file, value.location, path, type.error().message,
+                      parse_dtype(dtype).ok() ? "" : near(dtype, usual_dtypes));
   }
 
   // Reads a map of names to types.
@@ -166,6 +198,8 @@ class RecipeReader {
     for (const YamlRecord& fields : root.records("device_modules")) {
       DeviceModuleSource module;
       module.type_key = fields.text("type_key");
+      module.location = location_of(*fields.find("type_key"), fields.path_of("type_key"));
+      GANTRY_CHECK(check_type_key(fields));
       module.format = fields.text("format");
       const bool has_data = fields.has("data");
       if (has_data) {
@@ -182,7 +216,9 @@ class RecipeReader {
         }
         module.format = module.type_key == "opencl" ? "cl" : module.type_key;
         if (module.type_key != "opencl" && module.type_key != "vulkan") {
-          return fields.error("type_key", "kernels with a source require opencl or vulkan");
+          constexpr std::string_view keys[] = {"opencl", "vulkan"};
+          return fields.error("type_key", "kernels with a source require opencl or vulkan",
+                              near(module.type_key, keys));
         }
       }
       for (const YamlEntry& entry : fields.entries("kernels")) {
@@ -198,11 +234,8 @@ class RecipeReader {
           return kernel.error("source",
                               "the name of a kernel with a source must be a C identifier");
         }
-        for (const std::string& argument : kernel.texts("arguments")) {
-          const Result<gantry_dtype> dtype = parse_dtype(argument);
-          if (!dtype.ok()) return kernel.error("arguments", dtype.error().message);
-          source.arguments.push_back(*dtype);
-        }
+        GANTRY_TRY(source.arguments, read_arguments(kernel));
+        if (has_known_tags(module.type_key)) GANTRY_CHECK(check_launch(kernel, entry.key));
         // Host code searches all modules for a kernel and uses the first one found.
         if (!names.insert(entry.key).second) {
           return yaml_error(document_.file, entry.location, path, "another module has this kernel");
@@ -210,6 +243,40 @@ class RecipeReader {
         module.kernels.push_back(std::move(source));
       }
       recipe.device_modules.push_back(std::move(module));
+    }
+    return {};
+  }
+
+  static Status check_type_key(const YamlRecord& module) {
+    const std::string key = module.text("type_key");
+    if (key == library_key || key == tree_key) {
+      return module.error("type_key", quoted(key), " is reserved by the container");
+    }
+    if (is_type_key(key)) return {};
+    return module.error("type_key", quoted(key), " is not printable ASCII of 1 to ",
+                        limits::type_key_bytes, " bytes");
+  }
+
+  static Result<std::vector<gantry_dtype>> read_arguments(const YamlRecord& kernel) {
+    std::vector<gantry_dtype> arguments;
+    for (const std::string& text : kernel.texts("arguments")) {
+      const Result<gantry_dtype> dtype = parse_dtype(text);
+      if (!dtype.ok()) {
+        return kernel.item_error("arguments", arguments.size(), dtype.error().message,
+                                 near(text, usual_dtypes));
+      }
+      arguments.push_back(*dtype);
+    }
+    return arguments;
+  }
+
+  // Checks each tag on its own; the loader checks their order.
+  static Status check_launch(const YamlRecord& kernel, std::string_view name) {
+    const std::vector<std::string> tags = kernel.texts("launch");
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      const Result<LaunchTags> tag = parse_launch_tags(std::span(&tags[i], 1), name);
+      if (tag.ok()) continue;
+      return kernel.item_error("launch", i, tag.error().message, near(tags[i], usual_tags));
     }
     return {};
   }

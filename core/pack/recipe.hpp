@@ -50,6 +50,8 @@ struct DeviceModuleSource {
   // empty: each kernel has a source
   std::filesystem::path data;
   std::vector<KernelSource> kernels;
+  // "digits.yaml:38:15: device_modules[0].type_key"
+  std::string location;
 };
 
 // A graph described in the recipe, a file of graph JSON, or no graph: a library of functions.
@@ -65,6 +67,8 @@ struct Recipe {
   std::vector<std::string> flags;
   std::vector<std::string> libraries;
   GraphSource graph;
+  // "digits.yaml:5:3: graph"; empty: no graph
+  std::string graph_location;
   std::vector<ParameterSource> parameters;
   std::vector<DeviceModuleSource> device_modules;
 };

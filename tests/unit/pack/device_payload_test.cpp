@@ -119,6 +119,16 @@ TEST_F(DevicePayload, RejectsAProgramWithoutTheKernel) {
             "\"sub.cl\" has no function of the kernel's name\n  r.yaml:4:7: kernels.add");
 }
 
+TEST_F(DevicePayload, SuggestsAFunctionOfTheProgram) {
+  file("near.cl", "__kernel void ad(__global float* x) { f(x); }\n");
+
+  const Error error = refused(module("opencl", "near.cl"), tools());
+
+  EXPECT_EQ(error.message,
+            "\"near.cl\" has no function of the kernel's name, did you mean \"ad\"\n"
+            "  r.yaml:4:7: kernels.add");
+}
+
 TEST_F(DevicePayload, RejectsAProgramThatContainsAMarker) {
   for (const char* text :
        {"// Function: add\nvoid add() {}\n", "void add() {}\n// Function: b\n"}) {

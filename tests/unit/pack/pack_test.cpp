@@ -263,7 +263,7 @@ TEST_F(Pack, RejectsAFileThatIsNotAGraph) {
   EXPECT_EQ(packed.error().offset, 12u);
   EXPECT_EQ(packed.error().message,
             concat("graph is not JSON: \"}\" follows \"{\\\"nodes\\\": [\"\n  in ",
-                   (in() / "g.json").native()));
+                   (in() / "g.json").native(), "\n  for r.yaml:2:8: graph"));
   EXPECT_TRUE(files_out().empty());
 }
 
@@ -283,6 +283,34 @@ TEST_F(Pack, RejectsAParameterOfAnotherTypeThanTheGraph) {
             "parameter \"w\" is float32[3], the graph requires float32[4]\n"
             "  for r.yaml:3:14: parameters.w");
   EXPECT_TRUE(files_out().empty());
+}
+
+TEST_F(Pack, ReportsWhereTheRecipeNamesAFileThatIsMissing) {
+  for (const auto& [text, location] :
+       {std::pair{"graph: {file: none}\n", "  for r.yaml:2:8: graph"},
+        {"device_modules: [{type_key: npu, data: none}]\n",
+         "  r.yaml:2:29: device_modules[0].type_key"}}) {
+    const Status packed = pack_text(concat("schema: \"1.0\"\n", text));
+
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().code, Code::not_found);
+    EXPECT_THAT(packed.error().message, StartsWith((in() / "none").native() + " does not exist\n"));
+    EXPECT_THAT(packed.error().message, HasSubstr(location));
+  }
+}
+
+TEST_F(Pack, ReportsWhereTheRecipeHasAnInvalidParameter) {
+  const Status of_input = pack_text(with("  w: {", "  x: {"));
+  const Status reserved = pack_text(
+      "schema: \"1.0\"\nsources: [twice.c]\ngraph:\n  operators: [{function: twice, inputs: "
+      "[__gantry_fill_7], outputs: {out: \"float32[3]\"}}]\n  outputs: [out]\nparameters:\n  "
+      "__gantry_fill_7: {file: w.npz, member: w}\n");
+
+  ASSERT_FALSE(of_input.ok());
+  EXPECT_EQ(of_input.error().message, "tensor \"x\" is defined twice\n  for r.yaml:4:3: graph");
+  ASSERT_FALSE(reserved.ok());
+  EXPECT_THAT(reserved.error().message,
+              HasSubstr("\n  for r.yaml:7:3: parameters.__gantry_fill_7"));
 }
 
 TEST_F(Pack, ReportsThatTheDirectoryOfTheTargetIsMissing) {

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
             "graph: {operators: [{function: f, inputs: [], outputs: {a: \"int[1]\"}}], outputs: "
             "[a]}\n",
             "r.yaml:2:60: graph.operators[0].outputs.a: dtype \"int\": width is not supported for "
-            "int"},
+            "int, did you mean \"int8\""},
         Refused{"TypeOfParameter",
                 "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
                 "r.yaml:3:37: parameters.w.type: extent \"x\" is not an integer of at least 0"},
@@ -200,9 +200,46 @@ INSTANTIATE_TEST_SUITE_P(
             "KernelArgument",
             "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: [in], "
             "launch: []}}}]\n",
-            "r.yaml:2:77: device_modules[0].kernels.a.arguments: dtype \"in\": no such type, known "
-            "are int, uint, float, bfloat, complex, bool, handle and the names of small floats"}),
+            "r.yaml:2:78: device_modules[0].kernels.a.arguments[0]: dtype \"in\": no such type, "
+            "known are int, uint, float, bfloat, complex, bool, handle and the names of small "
+            "floats"},
+        Refused{"NearKernelArgument",
+                "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: "
+                "[handle, flaot32], launch: []}}}]\n",
+                "r.yaml:2:86: device_modules[0].kernels.a.arguments[1]: dtype \"flaot32\": no such "
+                "type, known are int, uint, float, bfloat, complex, bool, handle and the names of "
+                "small floats, did you mean \"float32\""},
+        Refused{
+            "NearTypeOfInput", "graph: {inputs: {x: \"fload32[1]\"}, outputs: [x]}\n",
+            "r.yaml:2:21: graph.inputs.x: dtype \"fload32\": no such type, known are int, uint, "
+            "float, bfloat, complex, bool, handle and the names of small floats, did you mean "
+            "\"float32\""},
+        Refused{"LaunchTag",
+                "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
+                "launch: [blockIdx.x, threadidx.x]}}}]\n",
+                "r.yaml:2:101: device_modules[0].kernels.k.launch[1]: kernel \"k\": launch tag "
+                "\"threadidx.x\" is unknown, did you mean \"threadIdx.x\" or \"threadIdx.y\" or "
+                "\"threadIdx.z\""},
+        Refused{"NearTypeKey",
+                "device_modules: [{type_key: openlc, kernels: {k: {source: k.cl, arguments: [], "
+                "launch: []}}}]\n",
+                "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
+                "vulkan, did you mean \"opencl\""},
+        Refused{"ReservedTypeKey", "device_modules: [{type_key: _lib, data: k}]\n",
+                "r.yaml:2:29: device_modules[0].type_key: \"_lib\" is reserved by the container"},
+        Refused{"EmptyTypeKey", "device_modules: [{type_key: \"\", data: k}]\n",
+                "r.yaml:2:29: device_modules[0].type_key: \"\" is not printable ASCII of 1 to 256 "
+                "bytes"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Recipe, LeavesLaunchTagsOfAnotherLoaderToIt) {
+  const Result<Recipe> recipe = parse_recipe(
+      "schema: \"1.0\"\ndevice_modules: [{type_key: npu, data: k, format: f, kernels: {a: "
+      "{arguments: [], launch: [core]}}}]\n",
+      "r.yaml", "/models");
+
+  EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+}
 
 TEST(Recipe, RejectsANewerSchema) {
   const Result<Recipe> recipe =
