@@ -3,9 +3,9 @@
 
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
+#include "core/base/process_state.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/native/library_imports.hpp"
-#include "core/native/process_state.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -152,7 +152,7 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
       return std::move(opened).failure().at("while opening ", location);
     }
   }
-  ProcessState before;
+  ProcessState before(ProcessState::Scope::artifact);
   Status opened = library->open_file();
   const std::vector<std::string_view> changed = before.restore();
   if (services.log && !changed.empty()) {

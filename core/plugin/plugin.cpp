@@ -2,12 +2,14 @@
 #include "core/plugin/plugin.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/process_state.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/library_handle.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 
 #include <cstring>
 
@@ -162,6 +164,35 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   return {};
 }
 
+// Runs the constructors of the library and its query.
+Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
+                                                   const Inspection& inspection,
+                                                   const gantry_host_info& core) {
+  auto handle = LibraryHandle::open(manifest.library_path);
+  if (!handle.ok()) {
+    // The linker does not report which library needs a missing one, nor where it searched.
+    const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);
+    if (explained.ok()) return std::move(handle).error();
+    Error error = explained.error();
+    return std::move(error.at("linker message: ", handle.error().message));
+  }
+  GANTRY_CHECK(handle->confirm(*inspection.file));
+  const auto query = reinterpret_cast<Query>(handle->symbol("gantry_plugin_query_v1"));
+  if (!query) {
+    return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
+        .with_reason(reason::query_missing.tag);
+  }
+  watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
+  watch_process_end();
+  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
+  GANTRY_CHECK(check_claims(manifest, *plugin));
+  plugin->library = manifest.library_path;
+  plugin->identity = inspection.file->identity();
+  plugin->warnings.insert(plugin->warnings.end(), inspection.warnings.begin(),
+                          inspection.warnings.end());
+  return plugin;
+}
+
 }  // namespace
 
 const gantry_loader_table* LoadedPlugin::loader(std::string_view type_key) const {
@@ -187,29 +218,15 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,
                                                         const gantry_host_info& core) {
-  auto handle = LibraryHandle::open(manifest.library_path);
-  if (!handle.ok()) {
-    // The linker does not report which library needs a missing one, nor where it searched.
-    const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);
-    if (explained.ok()) return std::move(handle).error();
-    Error error = explained.error();
-    return std::move(error.at("linker message: ", handle.error().message));
+  ProcessState before(ProcessState::Scope::plugin);
+  auto plugin = open_library(manifest, inspection, core);
+  const std::vector<std::string_view> changed = before.restore();
+  if (!plugin.ok()) return std::move(plugin).failure();
+  if (!changed.empty()) {
+    (*plugin)->warnings.push_back(concat(manifest.library_path, " changes ", join(changed),
+                                         " while it is opened; gantry has restored it"));
   }
-  GANTRY_CHECK(handle->confirm(*inspection.file));
-  const auto query = reinterpret_cast<Query>(handle->symbol("gantry_plugin_query_v1"));
-  if (!query) {
-    return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
-        .with_reason(reason::query_missing.tag);
-  }
-  watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
-  watch_process_end();
-  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
-  GANTRY_CHECK(check_claims(manifest, *plugin));
-  plugin->library = manifest.library_path;
-  plugin->identity = inspection.file->identity();
-  plugin->warnings.insert(plugin->warnings.end(), inspection.warnings.begin(),
-                          inspection.warnings.end());
-  return std::shared_ptr<const LoadedPlugin>(std::move(plugin));
+  return std::shared_ptr<const LoadedPlugin>(*std::move(plugin));
 }
 
 Result<std::shared_ptr<const LoadedPlugin>> adopt_plugin(Query query,

@@ -51,7 +51,8 @@ struct LoadedPlugin {
 
 // Opens the library of a manifest that has passed inspect_plugin(). The library is never unmapped.
 // If dlopen() fails, the dependencies are inspected to explain the failure. dlopen() runs the
-// library's constructors, which must not throw, because the linker cannot be unwound.
+// library's constructors, which must not throw, because the linker cannot be unwound. What these
+// and the query change of a ProcessState is restored, and is a warning of the plugin.
 //
 // inspection [in] of that manifest; the mapped file must be the inspected one
 // core       [in] ABI range and version of this core; passed to the plugin

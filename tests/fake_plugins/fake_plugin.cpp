@@ -4,6 +4,11 @@
 // defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables.
 #include <gantry/gantry.h>
 
+#ifdef FAKE_CHANGES_STATE
+#include <locale>
+#include "tests/support/state_change.h"
+#endif
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -243,6 +248,19 @@ const Table all = [] {
   return t;
 }();
 
+#ifdef FAKE_CHANGES_STATE
+[[gnu::constructor]] void start_up() { change_state(std::getenv("GANTRY_TEST_CHANGE")); }
+
+void change_state_in_query() {
+  const char* const what = std::getenv("GANTRY_TEST_CHANGE_IN_QUERY");
+  change_state(what);
+  // The locale of C++ without that of C, because it has no name.
+  if (what != nullptr && std::string_view(what) == "cxx_locale") {
+    std::locale::global(std::locale(std::locale(), new std::numpunct<char>));
+  }
+}
+#endif
+
 }  // namespace
 
 #ifdef FAKE_NO_QUERY
@@ -251,6 +269,9 @@ extern "C" GANTRY_EXPORT int fake_entry(void) { return all.table.struct_size != 
 const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
                                                   gantry_status* status) {
   (void)host, (void)status;
+#ifdef FAKE_CHANGES_STATE
+  change_state_in_query();
+#endif
 #if defined(FAKE_QUERY_THROWS)
   throw std::runtime_error("fake: query throws");
 #elif defined(FAKE_QUERY_FAILS)
