@@ -106,10 +106,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
   if (info.st_size == 0) return malformed(0, path.native(), " is empty").with_reason("FILE_EMPTY");
   // Allocated before it owns the descriptor, so that a failed allocation leaks nothing.
   const std::shared_ptr<MappedFile> made(new MappedFile(path, identity_of(info)));
-  made->descriptor_ = file.release();
+  made->descriptor_ = std::move(file);
 
   const auto size = static_cast<std::size_t>(info.st_size);
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, made->descriptor_, 0);
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, made->descriptor(), 0);
   if (at == MAP_FAILED) {
     const int why = errno;
     const Code code = why == ENOMEM ? Code::exhausted : Code::unavailable;
@@ -122,7 +122,6 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace gantry

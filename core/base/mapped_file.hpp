@@ -3,6 +3,7 @@
 // A regular file that is open and mapped read-only.
 #pragma once
 
+#include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
 #include <compare>
@@ -45,7 +46,7 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
   FileIdentity identity() const { return identity_; }
   // The open descriptor, for pread and /proc/self/fd; owned by this object.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
  private:
   MappedFile(std::filesystem::path path, FileIdentity identity)
@@ -53,7 +54,7 @@ class MappedFile {
 
   std::filesystem::path path_;
   FileIdentity identity_;
-  int descriptor_ = -1;
+  Descriptor descriptor_{-1};
   std::span<const std::uint8_t> bytes_;
 };
 

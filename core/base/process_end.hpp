@@ -56,7 +56,8 @@ void watch_plugin(std::string_view id, const void* address);
 // costs    below a microsecond
 void watch_process_end();
 
-// Disables pthread cancellation in its scope, since a destructor must not be unwound.
+// Disables pthread cancellation in its scope, since neither a destructor nor the system's linker
+// must be unwound.
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

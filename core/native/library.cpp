@@ -3,6 +3,7 @@
 
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
+#include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/native/library_imports.hpp"
@@ -146,6 +147,8 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   GANTRY_TRY(const std::vector<std::string_view> wanted, check_host_code(*elf, facts, location));
 
   std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf)));
+  // The linker does not release its lock if a constructor is unwound.
+  const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   if (!wanted.empty()) {
     if (auto opened = open_tvm_symbols(services.tvm_symbols, wanted); !opened.ok()) {
@@ -215,6 +218,7 @@ Status HostLibrary::open_descriptor() {
 
 HostLibrary::~HostLibrary() {
   if (handle_ == nullptr) return;
+  const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   if (linker_path_ != nullptr) link_map_of(handle_)->l_name = linker_path_;
   dlclose(handle_);

@@ -2,6 +2,7 @@
 #include "core/native/thread_pool.hpp"
 
 #include "core/base/log.hpp"
+#include "core/base/process_end.hpp"
 #include "core/base/signals_blocked.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -94,6 +95,7 @@ ThreadPool::ThreadPool(std::int32_t threads, std::chrono::microseconds window, c
       fork_generation_(watch_forks()) {}
 
 ThreadPool::~ThreadPool() {
+  const NoCancellation guard;
   const bool forked = fork_generation_ != fork_generation.load(std::memory_order_relaxed);
   stopping_.store(true, std::memory_order_release);
   for (const auto& worker : workers_) {

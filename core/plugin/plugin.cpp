@@ -218,6 +218,8 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,
                                                         const gantry_host_info& core) {
+  // The linker does not release its lock if a constructor is unwound.
+  const NoCancellation guard;
   ProcessState before(ProcessState::Scope::plugin);
   auto plugin = open_library(manifest, inspection, core);
   const std::vector<std::string_view> changed = before.restore();

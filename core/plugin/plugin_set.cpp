@@ -209,6 +209,17 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     query = slot->query;
   }
 
+  // Also if pthread_cancel() unwinds the plugin; another thread may then open it.
+  struct Opening {
+    State& state;
+    Slot& slot;
+    ~Opening() {
+      const std::lock_guard lock(state.mutex);
+      slot.opening = false;
+      state.settled.notify_all();
+    }
+  };
+  const Opening opening{*state_, *slot};
   CandidateState reached = CandidateState::eligible;
   const auto open = [&]() -> Result<std::shared_ptr<const ActivePlugin>> {
     if (!plugins_may_run()) return process_end_error(concat("plugin ", manifest.title()));
@@ -245,7 +256,6 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   Result<std::shared_ptr<const ActivePlugin>> opened = open();
 
   const std::lock_guard lock(state_->mutex);
-  slot->opening = false;
   slot->candidate.state = reached;
   if (opened.ok()) {
     slot->active = *opened;
@@ -254,7 +264,6 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     const Reason why = reason_of(opened.error());
     slot->candidate.stop(why ? why : reason::create_failed, opened.error().message);
   }
-  state_->settled.notify_all();
   return opened;
 }
 

@@ -46,6 +46,11 @@ void enter(const char* function) {
   _exit(kCalledTooLate);
 }
 
+// Waits for a moment at a cancellation point if GANTRY_TEST_WAIT is set.
+[[gnu::constructor]] void wait_when_opened() {
+  if (std::getenv("GANTRY_TEST_WAIT") != nullptr) usleep(60 * 1000);
+}
+
 // usleep() is a cancellation point.
 void sleep_until_cancelled() {
   for (;;) usleep(1000);

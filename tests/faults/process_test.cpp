@@ -3,6 +3,7 @@
 // exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the
 // statement of a death test in "threadsafe" style runs in a new one.
 #include <gantry/runtime.hpp>
+#include "tests/faults/cancelled.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/manifest_builder.hpp"
@@ -24,6 +25,7 @@
 namespace gantry {
 namespace {
 
+using test::cancelled;
 using test::Words;
 using ::testing::ExitedWithCode;
 
@@ -204,32 +206,6 @@ TEST_F(Fork, BeforePluginsAreOpenedChangesNothing) {
 
 class Cancellation : public testing::Test {
  protected:
-  // Starts a thread that runs `body` and cancels it.
-  //
-  // returns  result of the thread: PTHREAD_CANCELED if it was unwound
-  static void* cancelled(const std::function<void()>& body) {
-    struct Shared {
-      const std::function<void()>& body;
-      std::atomic<bool> begun{false};
-    } shared{body};
-    pthread_t thread{};
-    pthread_create(
-        &thread, nullptr,
-        [](void* data) -> void* {
-          auto& here = *static_cast<Shared*>(data);
-          here.begun = true;
-          here.body();
-          return nullptr;
-        },
-        &shared);
-    while (!shared.begun) std::this_thread::yield();
-    usleep(20 * 1000);
-    pthread_cancel(thread);
-    void* result = nullptr;
-    pthread_join(thread, &result);
-    return result;
-  }
-
   Lifetime lifetime;
 };
 

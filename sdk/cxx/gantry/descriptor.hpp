@@ -3,6 +3,7 @@
 // gantry/descriptor.hpp - a file descriptor that the destructor closes.
 #pragma once
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utility>
@@ -22,8 +23,9 @@ class Descriptor {
 
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
+  // Not a cancellation point, as close() of libc is: pthread_cancel() must not unwind a destructor.
   void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
+    if (number_ >= 0) ::syscall(SYS_close, std::exchange(number_, -1));
   }
   // Transfers the descriptor to the caller.
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
