@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -41,15 +42,6 @@ bool same_file(int a, int b) {
 }
 
 Descriptor duplicate(int number) { return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
-
-constexpr int signal_count = 64;
-
-bool same_signals(const sigset_t& a, const sigset_t& b) {
-  for (int i = 1; i <= signal_count; ++i) {
-    if (sigismember(&a, i) != sigismember(&b, i)) return false;
-  }
-  return true;
-}
 
 // Returns the mask from /proc. umask() returns it only while it sets another one, which would
 // affect files that other threads create at that moment.
@@ -111,9 +103,9 @@ bool ProcessState::restore_floating_point() {
 }
 
 bool ProcessState::restore_signals() {
-  sigset_t now;
+  sigset_t now{};
   pthread_sigmask(SIG_SETMASK, &signals_, &now);
-  return !same_signals(now, signals_);
+  return std::memcmp(&now, &signals_, sizeof now) != 0;
 }
 
 bool ProcessState::restore_directory() {

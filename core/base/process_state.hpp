@@ -66,7 +66,8 @@ class ProcessState {
   // without the flags of exceptions that have occurred
   std::uint64_t control_;
   std::fenv_t floating_point_;
-  sigset_t signals_;
+  // zeros in bytes that the system does not write, so that bytes can be compared
+  sigset_t signals_{};
   Descriptor directory_;
   // duplicates of 0, 1 and 2; none for one that is closed
   Descriptor standard_[3];
