@@ -141,8 +141,7 @@ Status check_requires(const ManifestRequires& needs, const ElfFile& elf, const s
           .with_reason(reason::driver_missing.tag);
     }
     const std::string version = version_in_name(*found);
-    if (!library.min_version.empty() && !version.empty() &&
-        version_less(version, library.min_version)) {
+    if (!version.empty() && version_less(version, library.min_version)) {
       return unavailable("driver library ", *found, " is version ", version, ", minimum is ",
                          library.min_version)
           .with_reason(reason::driver_too_old.tag);

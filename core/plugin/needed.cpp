@@ -43,9 +43,8 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
 Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   const std::string_view family = "GLIBC_";
   if (!need.version.starts_with(family) || need.weak) return {};
-  const std::string_view number = need.version.substr(family.size());
-  const bool release = !number.empty() && number[0] >= '0' && number[0] <= '9';
-  if (!release || !version_less(gnu_get_libc_version(), number)) return {};
+  // the name of no release, GLIBC_PRIVATE, is less than every release
+  if (!version_less(gnu_get_libc_version(), need.version.substr(family.size()))) return {};
   return version_error(need, wanted_by, concat("this host has glibc ", gnu_get_libc_version()));
 }
 

@@ -54,7 +54,7 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   const std::lock_guard lock(state_->mutex);
   for (Slot& other : state_->slots) {
     Candidate& candidate = other.candidate;
-    if (!candidate.manifest || is_out(candidate) || candidate.manifest->id != plugin->id) continue;
+    if (is_out(candidate) || candidate.manifest->id != plugin->id) continue;
     if (other.query) return invalid("plugin ", plugin->id, " is already part of the program");
     if (other.opening || other.active) {
       return invalid("plugin ", candidate.title(),
@@ -81,8 +81,7 @@ std::vector<Choice> PluginSet::choices(std::string_view what, Offer offer) const
   std::vector<Choice> all;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     const Candidate& candidate = state_->slots[i].candidate;
-    if (!candidate.manifest || is_out(candidate) || !offers(*candidate.manifest, what, offer))
-      continue;
+    if (is_out(candidate) || !offers(*candidate.manifest, what, offer)) continue;
     if (!override_id.empty() && candidate.manifest->id != override_id) continue;
     all.push_back({i, !override_id.empty()});
   }
@@ -125,8 +124,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
   {
     const std::lock_guard lock(state_->mutex);
     const auto at = std::find_if(state_->slots.begin(), state_->slots.end(), [&](const Slot& slot) {
-      const auto& manifest = slot.candidate.manifest;
-      return manifest && manifest->id == id && !is_out(slot.candidate);
+      return !is_out(slot.candidate) && slot.candidate.manifest->id == id;
     });
     if (at == state_->slots.end()) {
       return not_found("no usable plugin has the id ", id).with_reason(reason::no_plugin.tag);

@@ -28,7 +28,7 @@ std::vector<std::string> PluginSet::served_devices() const {
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> names;
   for (const Slot& slot : state_->slots) {
-    if (!slot.candidate.manifest || is_out(slot.candidate)) continue;
+    if (is_out(slot.candidate)) continue;
     for (const ManifestDevice& device : slot.candidate.manifest->devices) names.insert(device.name);
   }
   return {names.begin(), names.end()};
@@ -98,7 +98,7 @@ bool PluginSet::inspect(std::size_t index, Depth depth) {
   {
     const std::lock_guard lock(state_->mutex);
     slot = &state_->slots[index];
-    if (!slot->candidate.manifest || is_out(slot->candidate)) return false;
+    if (is_out(slot->candidate)) return false;
     if (settled()) return true;
     manifest = *slot->candidate.manifest;
   }

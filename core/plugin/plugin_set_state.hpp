@@ -14,8 +14,8 @@
 
 namespace gantry {
 
-// True for a candidate that was stopped before it could be tried. One that failed later is tried
-// again, because the cause may be gone.
+// True for a candidate that was stopped before it could be tried, for example because it has no
+// valid manifest. One that failed later is tried again, because the cause may be gone.
 inline bool is_out(const Candidate& candidate) {
   return candidate.stopped() && candidate.state < CandidateState::eligible;
 }

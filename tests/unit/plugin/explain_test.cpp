@@ -263,5 +263,132 @@ TEST(DoctorText, HasOneLineForEachCandidate) {
   EXPECT_THAT(text, HasSubstr("\ndevice fake_device          not required\n"));
 }
 
+TEST(Explain, DescribesACandidate) {
+  World world;
+  world.add("a", "", fake_manifest().version("1.2.3").line("priority: 5"));
+  const auto plugins = set_of(world);
+
+  const ExplainedCandidate one = explain(*plugins, {wanted("fake")}).requirements[0].candidates[0];
+
+  EXPECT_EQ(one.tier, 1);
+  EXPECT_EQ(one.version, "1.2.3");
+  EXPECT_EQ(one.priority, 5);
+  EXPECT_EQ(one.state, CandidateState::eligible);
+}
+
+TEST(Explain, ListsACandidateThatAnOverrideExcludes) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  const auto plugins = set_of(world, {{"fake", "test.b"}});
+
+  const Explanation explanation = explain(*plugins, {wanted("fake")});
+
+  ASSERT_EQ(explanation.requirements[0].candidates.size(), 2u);
+  const ExplainedCandidate& other = explanation.requirements[0].candidates[1];
+  EXPECT_EQ(other.id, "test.a");
+  EXPECT_EQ(other.verdict, Verdict::skipped);
+  EXPECT_EQ(other.reason, reason::not_chosen);
+  EXPECT_EQ(other.text, "the override is another plugin: test.b");
+}
+
+TEST(Explain, ReportsTiesAndWarnings) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  const auto plugins = set_of(world, {}, {{"test.c", false, "GANTRY_DISABLE"}});
+
+  const Explanation explanation = explain(*plugins, {wanted("fake")});
+
+  EXPECT_THAT(explanation.requirements[0].tie, HasSubstr("test.a comes first by its id"));
+  EXPECT_THAT(explanation.warnings, ElementsAre(HasSubstr("\"test.c\" matches no plugin")));
+  EXPECT_THAT(to_text(explanation), HasSubstr("\nwarning: GANTRY_DISABLE: \"test.c\""));
+}
+
+TEST(Explain, AdvisesAboutAnUnknownKeyWithANearName) {
+  World world;
+  world.add("a", "", ManifestBuilder().key("acme_npu"));
+  const auto plugins = set_of(world);
+
+  const Explanation explanation = explain(*plugins, {wanted("acme_npv")});
+
+  EXPECT_THAT(explanation.requirements[0].near, ElementsAre("acme_npu"));
+  EXPECT_EQ(explanation.requirements[0].advice,
+            "no known plugin serves it: obtain one from the producer of the artifact");
+}
+
+TEST(Explain, AdvisesToInstallAPluginBesideABrokenManifest) {
+  World world;
+  test::write_file(world.path() / "broken.yaml", std::string_view("schema: [\n"));
+  const auto plugins = set_of(world, {{"fake", "test.absent"}});
+
+  EXPECT_EQ(explain(*plugins, {wanted("fake")}).requirements[0].advice,
+            "its override is plugin test.absent: install that plugin, or change "
+            "plugins.overrides");
+}
+
+TEST(Explain, ServesAllIfWhatIsNotServedIsNotRequired) {
+  const World world;
+  const auto plugins = set_of(world);
+
+  const Explanation explanation = explain(*plugins, {{"fake", false, {}}});
+
+  EXPECT_TRUE(explanation.all_served());
+  EXPECT_EQ(to_text(explanation).find("FAIL"), std::string::npos);
+}
+
+// Two directories, of which the first replaces x.yaml and masks y.yaml of the second.
+TEST(Explain, DistinguishesReplacedMaskedAndDuplicateManifests) {
+  const test::TempDir dir;
+  const std::string library = (dir / "libfake.so").string();
+  test::write_file(dir / "libfake.so", std::string_view("library"));
+  fake_manifest().library(library).write_to(dir / "high/x.yaml");
+  test::write_file(dir / "high/y.yaml", std::string_view(""));
+  fake_manifest().write_to(dir / "low/x.yaml");
+  fake_manifest().write_to(dir / "low/y.yaml");
+  fake_manifest().library(library).write_to(dir / "low/z.yaml");
+  PluginLocations locations;
+  locations.directories = {(dir / "high").string(), (dir / "low").string()};
+  locations.exclusive = true;
+  locations.admin_directory.clear();
+  PluginSetOptions options;
+  options.core = core_info();
+  const PluginSet plugins(search_plugins(locations), {}, options);
+
+  const Explanation explanation = explain(plugins, {wanted("fake")});
+
+  ASSERT_EQ(explanation.unreadable.size(), 2u);
+  EXPECT_EQ(explanation.unreadable[0].reason, reason::replaced_by);
+  EXPECT_EQ(explanation.unreadable[0].verdict, Verdict::shadowed);
+  EXPECT_EQ(explanation.unreadable[1].reason, reason::masked);
+  EXPECT_EQ(explanation.unreadable[1].verdict, Verdict::skipped);
+  ASSERT_EQ(explanation.requirements[0].candidates.size(), 2u);
+  EXPECT_EQ(explanation.requirements[0].candidates[1].reason, reason::duplicate_of);
+  EXPECT_EQ(explanation.requirements[0].candidates[1].verdict, Verdict::shadowed);
+  EXPECT_THAT(to_text(explanation), HasSubstr("\nmanifests that offer nothing:\n  SHADOWED " +
+                                              (dir / "low/x.yaml").string()));
+}
+
+TEST(DoctorText, HasTheFileOfEveryCandidateAndTheSupportOfRefusedOnes) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a").line("support: https://a.example.invalid"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  world.add("c", "",
+            fake_manifest().id("test.c").line("support: https://c.example.invalid\n"
+                                              "enabled: false"));
+  const auto plugins = set_of(world);
+
+  const std::string before = to_text(explain(*plugins, {wanted("fake")}));
+  plugins->inspect_all();
+  const std::string after = to_text(explain(*plugins, {wanted("fake")}));
+
+  EXPECT_THAT(before, HasSubstr("  NEXT     test.b 1.0.0             prio 0  eligible  "));
+  EXPECT_EQ(before.find("FAIL"), std::string::npos);
+  EXPECT_THAT(after, HasSubstr("           " + (world.path() / "b/b.yaml").string() + "\n  "));
+  EXPECT_THAT(after, HasSubstr("support: https://a.example.invalid\n"));
+  EXPECT_EQ(after.find("support: \n"), std::string::npos);
+  EXPECT_EQ(after.find("https://c.example.invalid"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gantry

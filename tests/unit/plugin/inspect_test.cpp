@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/inspect.hpp"
 
+#include "core/elf/elf_file.hpp"
 #include "core/elf/elf_types.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/plugin/world.hpp"
@@ -333,6 +334,68 @@ TEST(InspectPlugin, ChecksStaticTlsOnlyWithDependencies) {
   const Error error = refusal_of(elf, fake_manifest(), Depth::dependencies);
   EXPECT_EQ(error.reason, "STATIC_TLS");
   EXPECT_THAT(error.message, HasSubstr("requires 1048576 bytes of static thread-local storage"));
+}
+
+TEST(InspectPlugin, AcceptsStaticTlsUpToTheReserve) {
+  const auto uses = [](std::uint64_t bytes) {
+    return refusal_of(plugin_elf().tls(bytes).dynamic(30, 0x10), fake_manifest(),
+                      Depth::dependencies)
+        .reason;
+  };
+  EXPECT_EQ(uses(1664), "");
+  EXPECT_EQ(uses(1665), "STATIC_TLS");
+}
+
+TEST(InspectPlugin, AcceptsTlsThatIsNotStatic) {
+  EXPECT_EQ(refusal_of(plugin_elf().tls(1 << 20), fake_manifest(), Depth::dependencies).message,
+            "");
+}
+
+TEST(InspectPlugin, AcceptsADriverThatIsNewEnoughOrHasNoVersion) {
+  for (const std::string file : {"libdrv.so.1.7.2", "libdrv"}) {
+    World world;
+    const std::string soname = file == "libdrv" ? "libdrv.so" : "libdrv.so.1";
+    world.add("x", "",
+              fake_manifest().set("requires", concat("{libraries: [{soname: ", soname,
+                                                     ", min_version: \"1.7\"}]}")));
+    test::write_file(world.library("x"), plugin_elf().runpath("$ORIGIN").build());
+    test::write_file(world.path() / "x" / file, ElfBuilder().build());
+    std::filesystem::create_symlink(file, world.path() / "x" / soname);
+
+    EXPECT_EQ(refusal(world).message, "") << file;
+  }
+}
+
+TEST(InspectPlugin, AcceptsAWeakImportOfTheCore) {
+  std::vector<std::uint8_t> bytes = plugin_elf().undefined("gantry_runtime_create").build();
+  const std::uint64_t entry = ElfFile::parse(bytes)->find("gantry_runtime_create")->at;
+  // STB_WEAK
+  bytes[entry + 4] = 2 << 4;
+  World world;
+  world.add("x", "");
+  test::write_file(world.library("x"), bytes);
+
+  EXPECT_EQ(refusal(world).message, "");
+}
+
+TEST(InspectPlugin, MentionsContainersIfALibraryIsMissing) {
+  World world;
+  world.add("x", "");
+
+  EXPECT_THAT(refusal(world).message, HasSubstr("in a container the library's directory may have"));
+}
+
+TEST(InspectPlugin, WarnsAboutTextRelocations) {
+  World world;
+  world.add("x", "");
+  // DT_TEXTREL
+  test::write_file(world.library("x"), plugin_elf().dynamic(22, 0).build());
+
+  const auto inspection = inspect_plugin(world.manifest("x"), kCore, Depth::library);
+
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  ASSERT_EQ(inspection->warnings.size(), 1u);
+  EXPECT_THAT(inspection->warnings[0], HasSubstr("has text relocations"));
 }
 
 }  // namespace

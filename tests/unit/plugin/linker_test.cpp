@@ -169,5 +169,59 @@ TEST(LinkerError, IsClassifiedByItsText) {
   }
 }
 
+TEST(Linker, SkipsFilesOfAnotherClassOrByteOrder) {
+  const test::TempDir dir;
+  const Library wanted_by = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  const std::vector<std::uint8_t> good = ElfBuilder().build();
+  const Linker linker;
+  for (const std::size_t at : {0u, 4u, 5u}) {
+    std::vector<std::uint8_t> changed = good;
+    changed[at] = at == 5 ? 2 : 1;
+    test::write_file(dir / "libnear.so.1", changed);
+    EXPECT_EQ(linker.find("libnear.so.1", wanted_by.elf, wanted_by.path), std::nullopt) << at;
+  }
+}
+
+TEST(Linker, ListsOnlyOtherNamesAsFound) {
+  const test::TempDir dir;
+  const Library wanted_by = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));
+  test::write_file(dir / "libnear.so.1", std::string_view("no library"));
+  const Linker linker;
+
+  const std::string text = linker.describe_search("libnear.so.1", &wanted_by.elf, wanted_by.path);
+
+  EXPECT_EQ(text.find("found"), std::string::npos) << text;
+}
+
+TEST(CheckNeeded, AcceptsVersionsOfGlibcThatAreNoReleases) {
+  const test::TempDir dir;
+  const Library needs = library(
+      dir / "a.so", ElfBuilder().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_PRIVATE"}));
+
+  const Status status = check_needed(needs.elf, needs.path, Linker());
+
+  EXPECT_TRUE(status.ok()) << status.error().message;
+}
+
+// A chain of libraries, the last of which needs one that does not exist.
+TEST(CheckNeeded, VisitsALimitedNumberOfLibraries) {
+  for (const int count : {511, 512}) {
+    const test::TempDir dir;
+    for (int i = 1; i < count; ++i) {
+      const std::string next = i + 1 == count ? "libnone.so" : concat("libchain", i + 1, ".so");
+      library(dir / concat("libchain", i, ".so"), ElfBuilder().runpath("$ORIGIN").needed(next));
+    }
+    const Library first =
+        library(dir / "libchain0.so", ElfBuilder().runpath("$ORIGIN").needed("libchain1.so"));
+
+    EXPECT_EQ(check_needed(first.elf, first.path, Linker()).ok(), count == 512) << count;
+  }
+}
+
+TEST(LinkerError, IsNotAMissingVersionWithoutBothWords) {
+  EXPECT_EQ(linker_error("/p/a.so", "/p/b.so: version `B_1' is odd").error().reason, "LINKER");
+  EXPECT_EQ(linker_error("/p/a.so", "/p/b.so: not found").error().reason, "LINKER");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -532,9 +532,134 @@ TEST(PluginSet, PrefersPluginsOfTheProgram) {
   EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::shadowed_by);
   EXPECT_EQ(fixture.plugins.candidates()[0].text, "same id as test.fake 9.0.0 of the program");
   EXPECT_EQ(fixture.plugins.candidates()[1].file, "(program)");
+  EXPECT_EQ(fixture.plugins.candidates()[1].location_name, "the program");
   const Status again = fixture.plugins.add_program_plugin(program_plugin);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message, "plugin test.fake is already part of the program");
+}
+
+TEST(PluginSet, ReportsNoTieOfDifferentPrioritiesOrVersions) {
+  for (const bool priority : {false, true}) {
+    World world;
+    world.add("a", "", fake_manifest().id("test.a"));
+    ManifestBuilder other = fake_manifest().id("test.b");
+    world.add("b", "", priority ? other.line("priority: 1") : other.version("1.0.1"));
+    Fixture fixture(world);
+
+    EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")), "");
+  }
+}
+
+TEST(PluginSet, OpensThePluginWithTheId) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "second", second());
+  Fixture fixture(world);
+
+  const auto active = fixture.plugins.open("test.second");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->plugin->id, "test.second");
+  EXPECT_EQ((*active)->manifest.id, "test.second");
+  EXPECT_THAT(fixture.created, ElementsAre("test.second"));
+}
+
+TEST(PluginSet, ServesAKeyThatIsOverriddenToAnInstalledPlugin) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world, {{"fake", "test.fake"}});
+
+  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
+}
+
+TEST(PluginSet, DoesNotServeTheDevicesOfAFilteredPlugin) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  Fixture all(world), none(world, {}, {{"test.a", false, "GANTRY_DISABLE"}});
+
+  EXPECT_THAT(all.plugins.served_devices(), ElementsAre("fake_device"));
+  EXPECT_THAT(none.plugins.served_devices(), IsEmpty());
+}
+
+TEST(PluginSet, DoesNotRequirePluginsThatAreDisabledOrHaveASuccessor) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", fake_manifest().version("0.9.0").line("required: true"));
+  world.add("c", "", fake_manifest().id("test.c").line("required: true\nenabled: false"));
+  world.add("d", "", fake_manifest().library("../x"));
+  fake_manifest()
+      .library(world.library("a").string())
+      .line("required: true")
+      .write_to(world.path() / "e/e.yaml");
+  Fixture fixture(world);
+
+  const Status status = fixture.plugins.check_required();
+
+  EXPECT_TRUE(status.ok()) << status.error().message;
+}
+
+TEST(PluginSet, ExcludesACandidateThatIsNotInUse) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "second", second());
+  Fixture fixture(world);
+  ASSERT_TRUE(fixture.plugins.open("test.fake").ok());
+
+  for (const std::size_t i : {0u, 1u}) fixture.plugins.exclude(i, reason::not_chosen, "why");
+
+  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::active);
+  EXPECT_EQ(fixture.plugins.candidate(1).state, CandidateState::parsed);
+  EXPECT_EQ(fixture.plugins.candidate(1).reason, reason::not_chosen);
+  EXPECT_EQ(fixture.plugins.candidate(1).text, "why");
+  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
+              ElementsAre("test.fake"));
+}
+
+TEST(PluginSet, ResetsTheStateOfAPluginThatFailsALaterInspection) {
+  World world;
+  world.add("good", "good");
+  Fixture fixture(world);
+  fixture.plugins.inspect_all();
+  ASSERT_EQ(fixture.plugins.candidate(0).state, CandidateState::inspected);
+  std::filesystem::remove(world.library("good"));
+
+  fixture.plugins.inspect_all();
+
+  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::eligible);
+  EXPECT_EQ(fixture.plugins.candidate(0).reason, reason::library_missing);
+}
+
+// The second thread requests the plugin while the first one creates it.
+TEST(PluginSet, WaitsForAPluginThatAnotherThreadCreates) {
+  World world;
+  world.add("good", "good");
+  std::atomic<int> created = 0;
+  std::atomic<bool> may_end = false;
+  PluginSetOptions options;
+  options.core = core_info();
+  options.activate = [&](const std::shared_ptr<const LoadedPlugin>&,
+                         const Manifest&) -> Result<std::shared_ptr<void>> {
+    ++created;
+    while (!may_end) std::this_thread::yield();
+    return std::make_shared<int>(7);
+  };
+  PluginSet plugins(world.search(), {}, options);
+  std::shared_ptr<const ActivePlugin> first, other;
+  std::thread creates([&] { first = plugins.for_key("fake").value(); });
+  while (created == 0) std::this_thread::yield();
+  std::thread waits([&] {
+    const auto active = plugins.for_key("fake");
+    EXPECT_TRUE(active.ok()) << active.error().message;
+    if (active.ok()) other = *active;
+  });
+  // time in which a second creation would begin
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  may_end = true;
+  creates.join();
+  waits.join();
+
+  EXPECT_EQ(created, 1);
+  EXPECT_EQ(first, other);
 }
 
 }  // namespace

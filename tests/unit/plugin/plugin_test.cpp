@@ -316,5 +316,50 @@ TEST(ManifestOf, ListsTheKeysAndDevicesOfTheTable) {
   EXPECT_EQ(manifest.devices[0].name, "fake_device");
 }
 
+TEST(AdoptPlugin, RejectsListsOverTheirLimit) {
+  for (const bool more : {false, true}) {
+    ProgramTable loaders, devices;
+    loaders.table.loader_count = kMaxLoaders + (more ? 1 : 0);
+    loaders.table.loaders = nullptr;
+    ProgramTable::newest = &loaders;
+    EXPECT_EQ(adopt_plugin(ProgramTable::query, core_info()).error().reason,
+              more ? "TABLE_LIMIT" : "FUNCTION_MISSING");
+    devices.table.device_count = kMaxDevices + (more ? 1 : 0);
+    devices.table.devices = nullptr;
+    ProgramTable::newest = &devices;
+    EXPECT_EQ(adopt_plugin(ProgramTable::query, core_info()).error().reason,
+              more ? "TABLE_LIMIT" : "FUNCTION_MISSING");
+  }
+}
+
+TEST(AdoptPlugin, LimitsTheLengthOfADeviceName) {
+  for (const std::size_t size : {256u, 257u}) {
+    ProgramTable program;
+    const std::string name(size, 'd');
+    program.first.name = name.c_str();
+
+    const auto plugin = adopt_plugin(ProgramTable::query, core_info());
+
+    EXPECT_EQ(plugin.ok() ? "" : plugin.error().reason, size == 256 ? "" : "TABLE_LIMIT");
+  }
+}
+
+TEST(ManifestOf, HasTheTextsAndNumbersOfTheTable) {
+  ProgramTable program;
+  program.table.vendor = "ACME";
+  program.table.license = "MIT";
+  program.table.abi = {1, 0, 3, 0};
+  program.first.type = 7;
+
+  const Manifest manifest = manifest_of(**adopt_plugin(ProgramTable::query, core_info()));
+
+  EXPECT_EQ(manifest.vendor, "ACME");
+  EXPECT_EQ(manifest.license, "MIT");
+  EXPECT_EQ(manifest.abi.major, 1u);
+  EXPECT_EQ(manifest.abi.min_minor, 0u);
+  EXPECT_EQ(manifest.abi.max_minor, 3u);
+  EXPECT_EQ(manifest.devices[0].dlpack, 7);
+}
+
 }  // namespace
 }  // namespace gantry
