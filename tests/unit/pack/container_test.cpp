@@ -176,6 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadKey{"Library", "_lib", "type key \"_lib\" is reserved by the container"},
         BadKey{"Tree", "_import_tree", "type key \"_import_tree\" is reserved by the container"},
         BadKey{"Long", std::string(257, 'k'), "type key has 257 bytes, maximum is 256"},
+        BadKey{"LastControl", "\x1f", "type key has byte 0x1f, it must be printable ASCII"},
+        BadKey{"Delete", "\x7f", "type key has byte 0x7f, it must be printable ASCII"},
         BadKey{"Control", "cu\nda", "type key has byte 0xa, it must be printable ASCII"}),
     [](const auto& test) { return test.param.name; });
 
@@ -187,6 +189,23 @@ TEST(Container, NamesTheEntryThatFailed) {
 
   ASSERT_FALSE(container.ok());
   EXPECT_EQ(container.error().message, "no kernels\n  while writing entry 1 \"cuda\"");
+}
+
+TEST(Container, AcceptsTheLongestKeyAndEveryPrintableCharacter) {
+  EXPECT_TRUE(write_container(importing(std::string(256, 'k'))).ok());
+  EXPECT_TRUE(write_container(importing(" ~")).ok());
+}
+
+TEST(Container, OfOneDeviceModuleHasItsEntry) {
+  const std::vector<ContainerModule> modules = {{"VMExecutable", {}, payload("p")}};
+
+  const Result<Pieces> container = write_container(modules);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  // the size, two entries, the key
+  const std::vector<std::uint8_t> bytes = bytes_of(*container);
+  EXPECT_EQ(bytes[8], 2);
+  EXPECT_EQ(bytes[16], 12);
 }
 
 }  // namespace

@@ -140,5 +140,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "parameter \"w\" has 13 bytes of data, its shape and dtype require 12"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(GraphPayload, AcceptsTheMaximumRank) {
+  Pieces out;
+
+  EXPECT_TRUE(write_graph_payload(
+                  {"{}", {parameter("w", std::vector<std::int64_t>(32, 1))}, "default"}, out)
+                  .ok());
+}
+
 }  // namespace
 }  // namespace gantry

@@ -285,5 +285,18 @@ TEST(TempDirectory, SaysWhichDirectoryIsMissing) {
   EXPECT_THAT(made.error().message, HasSubstr(": No such file or directory"));
 }
 
+TEST(Link, ReplacesTheFirstAndTheLastControlCharacter) {
+  const TempDir directory;
+  LinkJob job;
+  job.compiler = shell("printf 'a\\001b\\037c\\177d e~'; exit 4");
+  job.directory = directory.path();
+
+  const Status linked = link_library(job);
+
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(linked.error().message,
+            "C compiler \"sh\" exits with status 4, expected 0\n  a b c d e~");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -32,5 +32,10 @@ TEST(ObjectFile, EscapesSpecialCharactersInPaths) {
               HasSubstr(".incbin \"a\\040\\042b\\134\\303\"\n"));
 }
 
+TEST(ObjectFile, EscapesNoPlainCharacters) {
+  EXPECT_THAT(container_assembly("azAZ09._-/", 1), HasSubstr(".incbin \"azAZ09._-/\"\n"));
+  EXPECT_THAT(container_assembly("`{@[:", 1), HasSubstr(".incbin \"\\140\\173\\100\\133\\072\"\n"));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -256,5 +256,40 @@ TEST(RecipeSchema, EqualsTheReadersFields) {
   test::expect_same(recipe_fields(), schema, "");
 }
 
+Result<Recipe> with_kernel(std::string_view name) {
+  return parse_recipe(concat("schema: \"1.0\"\ndevice_modules: [{type_key: opencl, kernels: {'",
+                             name, "': {source: k.cl, arguments: [], launch: []}}}]\n"),
+                      "r.yaml", "/models");
+}
+
+TEST(Recipe, AcceptsIdentifiersAsKernelNames) {
+  for (const std::string_view name : {"_", "a", "z", "A", "Z", "a0", "a9", "_zZ"}) {
+    EXPECT_TRUE(with_kernel(name).ok()) << name;
+  }
+  for (const std::string_view name : {"", "0a", "9a", "a/", "a:", "a@", "a[", "a`", "a{", "a b"}) {
+    EXPECT_FALSE(with_kernel(name).ok()) << name;
+  }
+}
+
+TEST(Recipe, RejectsAGraphFileBesideAnyPartOfAGraph) {
+  for (const std::string_view part :
+       {"inputs: {x: \"int8[1]\"}", "operators: []", "outputs: [a]"}) {
+    const Result<Recipe> recipe = parse_recipe(
+        concat("schema: \"1.0\"\ngraph: {file: g.json, ", part, "}\n"), "r.yaml", "/m");
+
+    ASSERT_FALSE(recipe.ok()) << part;
+    EXPECT_EQ(recipe.error().code, Code::malformed);
+    EXPECT_EQ(recipe.error().message,
+              "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and outputs");
+  }
+}
+
+TEST(Recipe, IsEnoughWithDeviceModulesOrAGraph) {
+  EXPECT_TRUE(
+      parse_recipe("schema: \"1.0\"\ndevice_modules: [{type_key: acme, data: k}]\n", "r", "/")
+          .ok());
+  EXPECT_TRUE(parse_recipe("schema: \"1.9\"\ngraph: {file: g}\n", "r", "/").ok());
+}
+
 }  // namespace
 }  // namespace gantry

@@ -53,5 +53,12 @@ TEST(TensorType, RejectsASizeBeyondTheAddressSpace) {
   EXPECT_FALSE(parse_type("float32[4611686018427387904, 2]").ok());
 }
 
+TEST(TensorType, AcceptsTheMaximumRank) {
+  std::string shape = "int8[1";
+  for (int i = 1; i < 32; ++i) shape += ",1";
+
+  EXPECT_TRUE(parse_type(shape + "]").ok());
+}
+
 }  // namespace
 }  // namespace gantry
