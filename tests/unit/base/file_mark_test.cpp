@@ -42,6 +42,9 @@ INSTANTIATE_TEST_SUITE_P(
                "2.1.0:"s,
                "an ONNX model"},
         Marked{"OnnxWithoutProducer", "\x08\x0a\x3a\xff\x01"s, "an ONNX model"},
+        Marked{"OnnxOfTheFirstVersion", "\x08\x03\x12"s, "an ONNX model"},
+        Marked{"OnnxOfTheLastVersion", "\x08\x1f\x12"s, "an ONNX model"},
+        Marked{"ShortestSafetensors", "\x01\0\0\0\0\0\0\0{"s, "a safetensors file"},
         Marked{"SavedModel", "\x08\x01\x12\xa0\x1f"s, "a TensorFlow SavedModel"},
         Marked{"Gguf", "GGUF\3\0\0\0"s, "a GGUF model"},
         Marked{"TfLite", "\x1c\0\0\0TFL3"s, "a TensorFlow Lite model"},
@@ -65,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Marked{"FatMachO", "\xca\xfe\xba\xbe"s, "a Mach-O or Java file"},
         Marked{"Wasm", "\0asm"s, "a WebAssembly file"},
         Marked{"Script", "#!/bin/sh\n"s, "a script"},
+        Marked{"TextOfTheFirstAndLastCharacters", " ~\t\r\n"s, "a text file"},
         Marked{"Text", "schema: \"1.0\"\n"s, "a text file"}),
     [](const auto& test) { return test.param.name; });
 
@@ -73,8 +77,9 @@ TEST(FileMark, IsAbsentForOtherBytes) {
        {""s,
         "\x7f"
         "ELF\2\1"s,
-        "\x01\xff"s, "\x08\x02\x12"s, "\x08\x07\x09"s, "\0\0\0\0\0\0\0\0{"s, "\x40\0\0\0\1\0\0\0{"s,
-        "\x40\0\0\0\0\0\0\0["s, "PK\5\6"s}) {
+        "\x01\xff"s, "\x08\x02\x12"s, "\x08\x20\x12"s, "\x08\x01\x1a"s, "\x08\x07"s,
+        "\x40\0\0\0\0\0\0\0"s, std::string(256, '\0'), "a\x1f"s, "a\x7f"s, "\x08\x07\x09"s,
+        "\0\0\0\0\0\0\0\0{"s, "\x40\0\0\0\1\0\0\0{"s, "\x40\0\0\0\0\0\0\0["s, "PK\5\6"s}) {
     EXPECT_FALSE(find_file_mark(bytes_of(bytes)).has_value()) << bytes;
     EXPECT_EQ(file_mark_text(bytes_of(bytes)), "");
   }

@@ -41,5 +41,24 @@ TEST(DidYouMean, IsAClauseOrEmpty) {
   EXPECT_EQ(did_you_mean("zzzz", {"keys"}), "");
 }
 
+TEST(EditDistance, ComparesNamesUpToTheLimit) {
+  const std::string longest(256, 'a');
+
+  EXPECT_EQ(edit_distance(longest, longest), 0u);
+  EXPECT_EQ(edit_distance(longest + "a", longest), 256u);
+  EXPECT_EQ(edit_distance(longest, longest + "a"), 256u);
+}
+
+TEST(NearNames, DifferInAThirdOfTheirCharactersButNotInMoreThanThree) {
+  EXPECT_THAT(near_names("abcdef", {"xycdef"}), ElementsAre("xycdef"));
+  EXPECT_THAT(near_names("abcdef", {"xyzdef"}), IsEmpty());
+  EXPECT_THAT(near_names("abcdefghijkl", {"xyzdefghijkl"}), ElementsAre("xyzdefghijkl"));
+  EXPECT_THAT(near_names("abcdefghijkl", {"xyzwefghijkl"}), IsEmpty());
+}
+
+TEST(NearNames, AreListedOnce) {
+  EXPECT_THAT(near_names("abc", {"abd", "abd"}), ElementsAre("abd"));
+}
+
 }  // namespace
 }  // namespace gantry

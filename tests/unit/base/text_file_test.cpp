@@ -55,5 +55,16 @@ TEST(TextFile, ReportsErrnoIfMissing) {
   EXPECT_EQ(text.error().message, "/nowhere/a.yaml: No such file or directory");
 }
 
+// The size of a file in /proc is 0.
+TEST(TextFile, IsReadBeyondItsSize) {
+  const Result<std::string> text = read_text_file("/proc/self/status");
+
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_TRUE(text->starts_with("Name:"));
+  EXPECT_TRUE(text->ends_with("\n"));
+  EXPECT_EQ(text->find('\0'), std::string::npos);
+  EXPECT_EQ(read_text_file("/proc/self/status", text->size() / 2).error().reason, "YAML_TOO_LARGE");
+}
+
 }  // namespace
 }  // namespace gantry

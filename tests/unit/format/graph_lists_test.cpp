@@ -52,6 +52,17 @@ TEST(GraphLists, AcceptMinusZeroAsACount) {
   EXPECT_EQ(read.lists->heads.items[0].index, 0u);
 }
 
+TEST(GraphLists, AcceptTheLargestNumbers) {
+  const std::string text =
+      replaced(replaced(small_graph, "[0,1,2,2]", "[0,1,2,9223372036854775807]"), "[[3,0,0]]",
+               "[[3,9223372036854775807]]");
+  const ReadText read(text);
+
+  ASSERT_TRUE(read.lists.ok()) << read.lists.error().message;
+  EXPECT_EQ(read.lists->storage_id.items[3], INT64_MAX);
+  EXPECT_EQ(read.lists->heads.items[0].index, std::uint64_t{INT64_MAX});
+}
+
 // Content that some writers add and that is ignored.
 struct Accepted {
   std::string name, from, to;
