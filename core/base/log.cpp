@@ -26,10 +26,10 @@ std::string_view name_of(LogLevel level) {
 
 Log::Log(LogLevel level, Sink sink) : level_(level), sink_(std::move(sink)) {}
 
-void Log::write(LogLevel level, std::string_view text) const {
+void Log::write(LogLevel level, const Message& text) const {
   if (!is_enabled(level)) return;
-  if (sink_) return sink_(level, text);
-  write_to_stderr(level, text);
+  if (sink_) return sink_(level, text.text());
+  write_to_stderr(level, text.text());
 }
 
 void Log::write_to_stderr(LogLevel level, std::string_view text) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gantry/host.h>
+#include <gantry/message.hpp>
 
 #include <functional>
 #include <string>
@@ -28,18 +29,20 @@ class Log {
  public:
   using Sink = std::function<void(LogLevel, std::string_view)>;
 
-  // sink     called with one line, from any thread; empty: writes "gantry: warning: <text>" to
-  //          stderr
+  // sink     called with the text of a Message, which may have several lines, from any thread;
+  //          empty: writes "gantry: warning: <text>" to stderr
   explicit Log(LogLevel level = LogLevel::warning, Sink sink = {});
 
   bool is_enabled(LogLevel level) const { return level <= level_; }
-  void write(LogLevel level, std::string_view text) const;
+  void write(LogLevel level, const Message& text) const;
   // The default sink.
+  //
+  // text     [in]   of a Message
   static void write_to_stderr(LogLevel level, std::string_view text);
 
-  void warning(std::string_view text) const { write(LogLevel::warning, text); }
-  void info(std::string_view text) const { write(LogLevel::info, text); }
-  void debug(std::string_view text) const { write(LogLevel::debug, text); }
+  void warning(const Message& text) const { write(LogLevel::warning, text); }
+  void info(const Message& text) const { write(LogLevel::info, text); }
+  void debug(const Message& text) const { write(LogLevel::debug, text); }
 
  private:
   LogLevel level_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small conversions of texts: columns, indentation, numbers, bytes.
+// Small conversions of texts: columns, indentation, lines, numbers, bytes.
 #pragma once
+
+#include <gantry/message.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -20,13 +22,19 @@ inline std::string pad(std::string text, std::size_t width) {
 }
 
 // Inserts `by` before every line but the first.
-inline std::string indent(std::string_view text, std::string_view by) {
+inline Message indent(const Message& text, std::string_view by) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : text.text()) {
     out += c;
     if (c == '\n') out += by;
   }
-  return out;
+  return Message::lines(out);
+}
+
+// Returns a line of a report with its line break. The parts are escaped as those of a Message.
+template <class... Parts>
+std::string text_line(const Parts&... parts) {
+  return Message(parts...).text() + '\n';
 }
 
 // Replaces ASCII letters by their capitals.

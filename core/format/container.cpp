@@ -16,7 +16,7 @@ constexpr std::uint64_t header_bytes = 8;
 
 // Returns the bytes of the container, whose length is in its header or size symbol.
 Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
-                                              std::vector<std::string>& warnings) {
+                                              std::vector<Message>& warnings) {
   ByteReader in(*location.room);
   const bool headless = location.symbols.size.has_value();
   std::uint64_t content = location.headless_size;
@@ -39,8 +39,8 @@ Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
         .with_reason("BLOB_SIZE");
   }
   if (location.symbol_size > header + content) {
-    warnings.push_back(concat("container takes ", header + content, " bytes, its symbol has ",
-                              location.symbol_size));
+    warnings.push_back(Message("container takes ", header + content, " bytes, its symbol has ",
+                               location.symbol_size));
   }
   return location.room->first(header + content);
 }
@@ -73,7 +73,7 @@ std::string beginning_of(std::span<const std::uint8_t> content) {
 // The root of a container without a tree, and the one module of a file without a container.
 constexpr Entry library_entry{library_key, 0, {}, Boundary::exact};
 
-void append(std::vector<std::string>& to, std::vector<std::string> from) {
+void append(std::vector<Message>& to, std::vector<Message> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
@@ -139,7 +139,8 @@ Status ContainerReader::finish_entries() {
       return malformed(0, "container has ", modules.library_count, " _lib entries, G4 has one")
           .with_reason("BLOB_LIBRARY");
     }
-    container_.warnings.push_back(concat("container has ", modules.library_count, " _lib entries"));
+    container_.warnings.push_back(
+        Message("container has ", modules.library_count, " _lib entries"));
   }
   if (!modules.tree) {
     // Without a tree, the library itself is the root and imports every entry.
@@ -178,7 +179,7 @@ Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
   GANTRY_TRY(Container container, read_container(location, layouts));
   if (container.bytes.size() != bytes.size()) {
     container.warnings.push_back(
-        concat(bytes.size() - container.bytes.size(), " bytes follow the container"));
+        Message(bytes.size() - container.bytes.size(), " bytes follow the container"));
   }
   return container;
 }

@@ -44,7 +44,7 @@ struct Container {
   ImportTree tree;
 
   // unusual but legal content, and results of guesses; one sentence each
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Reads a container step by step, for a caller that can determine the length of payloads whose key

@@ -114,7 +114,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
         chosen.prefix = prefix;
       }
       chosen.warnings.push_back(
-          concat("file contains another container at symbol ", symbols[other].name));
+          Message("file contains another container at symbol ", symbols[other].name));
     }
   }
   if (!chosen.blob) {

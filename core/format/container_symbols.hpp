@@ -7,6 +7,8 @@
 #include "core/format/container_layout.hpp"
 #include "core/format/exporter_facts.hpp"
 
+#include <gantry/message.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,7 +46,7 @@ struct ContainerSymbols {
   std::string_view dialect_symbol;
   std::string_view writer;
   // one for each other container in the file
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Selects the symbols of the container that is read.

@@ -32,7 +32,7 @@ void name_params(PayloadDetails& details) {
   if (names == nullptr || params == nullptr) return;
   if (names->children.size() != params->children.size()) {
     details.warnings.push_back(
-        concat(names->children.size(), " names for ", params->children.size(), " arrays"));
+        Message(names->children.size(), " names for ", params->children.size(), " arrays"));
     return;
   }
   for (std::size_t i = 0; i < names->children.size(); ++i) {
@@ -62,9 +62,9 @@ PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
     return details;
   }
   const auto warn = [&](const Error& error) {
-    std::string text = error.message;
-    if (error.offset != no_offset) text += concat(" at ", Hex{error.offset});
-    details.warnings.push_back(concat(quoted(entry.type_key), " payload: ", text));
+    Message text = error.message;
+    if (error.offset != no_offset) text.append({" at ", Hex{error.offset}});
+    details.warnings.push_back(Message(quoted(entry.type_key), " payload: ", text));
   };
   // The container's reader has delimited the payload.
   const auto measured = layouts.measure(entry.type_key, ByteReader(entry.payload, entry.at),
@@ -89,8 +89,8 @@ PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
   }
   details.root = std::move(sink.root);
   if (sink.cut) {
-    details.warnings.push_back(concat(quoted(entry.type_key), " payload: only the first ", sink.max,
-                                      " details are shown"));
+    details.warnings.push_back(Message(quoted(entry.type_key), " payload: only the first ",
+                                       sink.max, " details are shown"));
   }
   name_params(details);
   return details;

@@ -17,7 +17,7 @@ struct PayloadDetails {
   // a record
   Detail root;
   // one for each part that could not be decoded
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Describes a payload. Errors become warnings. The number of details is limited (limits.hpp); a

@@ -178,12 +178,12 @@ Result<Modules> EntryCursor::finish() && {
   if (empty_count_ != 0) {
     const std::string more =
         empty_count_ == 1 ? " has" : concat(" and ", empty_count_ - 1, " more have");
-    modules_.warnings.push_back(concat("entry ", first_empty_, " ",
-                                       quoted(modules_.entries[first_empty_].type_key), more,
-                                       " an empty payload, which TVM's own loader rejects"));
+    modules_.warnings.push_back(Message("entry ", first_empty_, " ",
+                                        quoted(modules_.entries[first_empty_].type_key), more,
+                                        " an empty payload, which TVM's own loader rejects"));
   }
   if (!in_.at_end()) {
-    modules_.warnings.push_back(concat(in_.left(), " bytes follow the last entry"));
+    modules_.warnings.push_back(Message(in_.left(), " bytes follow the last entry"));
   }
   return std::move(modules_);
 }

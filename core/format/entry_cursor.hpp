@@ -41,7 +41,7 @@ struct Modules {
   std::optional<ImportTree> tree;
   // entries with key `_lib`
   std::uint64_t library_count = 0;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 class EntryCursor {

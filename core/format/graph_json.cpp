@@ -103,7 +103,7 @@ Status GraphBuilder::read_entries() {
 Result<GraphEntry> GraphBuilder::read_entry(std::size_t e) {
   const auto in_attribute = [&](std::string_view name, std::uint64_t at, Error error) {
     error.offset = at;
-    error.message = concat("attrs.", name, "[", e, "]: ", error.message);
+    error.message = Message("attrs.", name, "[", e, "]: ", error.message);
     return error;
   };
   GraphEntry entry;

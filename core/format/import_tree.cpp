@@ -156,7 +156,7 @@ bool ImportTree::has_child_before_parent() const {
   return false;
 }
 
-std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
+std::vector<Message> ImportTree::warnings(ChildOrder order) const {
   // The first module with a property, and the number of modules with it.
   struct Modules {
     std::uint64_t first = 0, count = 0;
@@ -186,22 +186,22 @@ std::vector<std::string> ImportTree::warnings(ChildOrder order) const {
     if (!reached[module]) unreachable.found(module);
   }
 
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   const bool ascending = order == ChildOrder::ascending;
   if (ascending && unsorted.count != 0) {
-    warnings.push_back(concat("children of ", some_of(unsorted.first, unsorted.count),
-                              " are not in ascending order"));
+    warnings.push_back(Message("children of ", some_of(unsorted.first, unsorted.count),
+                               " are not in ascending order"));
   }
   if (ascending && repeated.count != 0) {
-    warnings.push_back(concat(some_of(repeated.first, repeated.count), " imports a module twice"));
+    warnings.push_back(Message(some_of(repeated.first, repeated.count), " imports a module twice"));
   }
   if (before.count != 0) {
     warnings.push_back(
-        concat(some_of(before.first, before.count), " imports a module of lower index"));
+        Message(some_of(before.first, before.count), " imports a module of lower index"));
   }
   if (unreachable.count != 0) {
     warnings.push_back(
-        concat(some_of(unreachable.first, unreachable.count), " cannot be reached from module 0"));
+        Message(some_of(unreachable.first, unreachable.count), " cannot be reached from module 0"));
   }
   return warnings;
 }

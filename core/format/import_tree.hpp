@@ -54,7 +54,7 @@ class ImportTree {
   bool has_child_before_parent() const;
   // Returns one sentence for each unusual but legal property: unreachable modules, a child before
   // its parent, and for ChildOrder::ascending, children that are repeated or not ascending.
-  std::vector<std::string> warnings(ChildOrder order = ChildOrder::ascending) const;
+  std::vector<Message> warnings(ChildOrder order = ChildOrder::ascending) const;
 
  private:
   ImportTree(std::vector<std::uint64_t> row, std::vector<std::uint64_t> child)

@@ -47,10 +47,10 @@ struct Candidate {
   // why it stopped at `state`; number 0: it did not
   Reason reason;
   // one sentence, followed by lines of context
-  std::string text;
+  Message text;
 
   bool stopped() const { return static_cast<bool>(reason); }
-  void stop(const Reason& why, std::string sentence) {
+  void stop(const Reason& why, Message sentence) {
     reason = why;
     text = std::move(sentence);
   }

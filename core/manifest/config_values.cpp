@@ -93,7 +93,7 @@ Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::strin
 class Resolver {
  public:
   Resolver(const Manifest& manifest, const ConfigLocations& locations,
-           std::vector<std::string>& warnings)
+           std::vector<Message>& warnings)
       : manifest_(manifest), locations_(locations), warnings_(warnings) {
     for (const ConfigOption& option : manifest.config_schema) {
       options_.emplace(option.name, &option);
@@ -112,8 +112,8 @@ class Resolver {
       if (!option && !manifest_.config_schema.empty())
         return unknown_key(manifest_, text, layer.source);
       if (!option && !may_bring_keys && !index_.contains(text.key)) {
-        warnings_.push_back(concat(layer.source, ": plugin ", manifest_.id,
-                                   " declares no option \"", text.key, "\""));
+        warnings_.push_back(Message(layer.source, ": plugin ", manifest_.id,
+                                    " declares no option \"", text.key, "\""));
       }
       Result<ConfigScalar> value =
           option ? to_scalar(*option, text) : Result<ConfigScalar>(guess_scalar(text));
@@ -142,7 +142,7 @@ class Resolver {
  private:
   Error location(Error error, std::string_view source, std::string_view key) const {
     error.message =
-        concat(source, ": option \"", key, "\" of plugin ", manifest_.id, ": ", error.message);
+        Message(source, ": option \"", key, "\" of plugin ", manifest_.id, ": ", error.message);
     return error;
   }
   const ConfigOption* find_option(std::string_view key) const {
@@ -158,7 +158,7 @@ class Resolver {
 
   const Manifest& manifest_;
   const ConfigLocations& locations_;
-  std::vector<std::string>& warnings_;
+  std::vector<Message>& warnings_;
   std::map<std::string_view, const ConfigOption*> options_;
   std::vector<ConfigValue> values_;
   // by key, into values_
@@ -170,7 +170,7 @@ class Resolver {
 Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
                                                 const ConfigLocations& locations,
-                                                std::vector<std::string>& warnings) {
+                                                std::vector<Message>& warnings) {
   Resolver resolver(manifest, locations, warnings);
   resolver.add_defaults();
   for (const ConfigLayer& layer : manifest.config) GANTRY_CHECK(resolver.add(layer, true));

@@ -44,7 +44,7 @@ struct ConfigLocations {
 Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
                                                 const ConfigLocations& locations,
-                                                std::vector<std::string>& warnings);
+                                                std::vector<Message>& warnings);
 
 // "GANTRY_CONFIG_ACME_NPU__CACHE_MB" for acme.npu and cache_mb.
 std::string config_variable(std::string_view plugin_id, std::string_view key);

@@ -98,7 +98,7 @@ struct Manifest {
   // values from the manifest, then from its drop-ins, lowest precedence first
   std::vector<ConfigLayer> config;
   std::vector<ConfigOption> config_schema;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   // Returns the key that is `type_key` or has it as an alias; NULL if there is none.
   const ManifestKey* key_for(std::string_view type_key) const;

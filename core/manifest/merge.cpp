@@ -67,7 +67,7 @@ void parse(std::string_view text, const DropIns& drop_ins, Candidate& candidate)
   }
   candidate.manifest = std::move(*manifest);
   if (!candidate.manifest->enabled)
-    candidate.stop(reason::disabled, concat("disabled by enabled: false in ", switched_by));
+    candidate.stop(reason::disabled, Message("disabled by enabled: false in ", switched_by));
 }
 
 std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_ins) {
@@ -119,9 +119,9 @@ void apply(const PluginFilter& filter, std::vector<Candidate>& candidates) {
     if (!matches(filter, candidate)) continue;
     if (!filter.select && !candidate.stopped()) {
       candidate.stop(reason::filtered,
-                     concat("disabled by ", filter.source, " \"", filter.glob, "\""));
+                     Message("disabled by ", filter.source, " \"", filter.glob, "\""));
     } else if (filter.select && candidate.reason == reason::filtered) {
-      candidate.stop({}, "");
+      candidate.stop({}, {});
     }
   }
 }
@@ -138,16 +138,16 @@ void check_hosts(std::vector<Candidate>& candidates) {
 
 void shadow(Candidate& loser, const Candidate& winner) {
   if (same_file(loser.manifest->library_path, winner.manifest->library_path)) {
-    loser.stop(reason::duplicate_of, concat("same id and library as ", winner.file));
+    loser.stop(reason::duplicate_of, Message("same id and library as ", winner.file));
     return;
   }
   const bool older = loser.manifest->version < winner.manifest->version;
   const bool newer = loser.manifest->version > winner.manifest->version;
-  loser.stop(reason::shadowed_by, concat("same id, ",
-                                         older   ? "older than "
-                                         : newer ? "newer, but in a lower tier than "
-                                                 : "same version, in a lower location than ",
-                                         winner.manifest->version.text, " of ", winner.file));
+  loser.stop(reason::shadowed_by, Message("same id, ",
+                                          older   ? "older than "
+                                          : newer ? "newer, but in a lower tier than "
+                                                  : "same version, in a lower location than ",
+                                          winner.manifest->version.text, " of ", winner.file));
 }
 
 // Selects one candidate for each id. Candidates are in order of precedence, so the first one of an
@@ -170,34 +170,33 @@ void settle_ids(std::vector<Candidate>& candidates) {
 }
 
 // Returns an empty text if the filter matches a candidate.
-std::string unmatched_warning(const PluginFilter& filter,
-                              const std::vector<Candidate>& candidates) {
+Message unmatched_warning(const PluginFilter& filter, const std::vector<Candidate>& candidates) {
   std::vector<std::string_view> names;
   for (const Candidate& candidate : candidates) {
-    if (matches(filter, candidate)) return "";
+    if (matches(filter, candidate)) return {};
     if (candidate.manifest) names.push_back(candidate.manifest->id);
     names.push_back(candidate.name);
   }
-  return concat(filter.source, ": \"", filter.glob, "\" matches no plugin",
-                did_you_mean(filter.glob, names));
+  return Message(filter.source, ": \"", filter.glob, "\" matches no plugin",
+                 did_you_mean(filter.glob, names));
 }
 
-std::vector<std::string> warnings_of(const SearchResult& found,
-                                     const std::vector<PluginFilter>& filters,
-                                     const std::vector<Candidate>& candidates) {
-  std::vector<std::string> all = found.warnings;
+std::vector<Message> warnings_of(const SearchResult& found,
+                                 const std::vector<PluginFilter>& filters,
+                                 const std::vector<Candidate>& candidates) {
+  std::vector<Message> all = found.warnings;
   for (const Candidate& candidate : candidates) {
     if (!candidate.manifest) continue;
-    const std::vector<std::string>& own = candidate.manifest->warnings;
+    const std::vector<Message>& own = candidate.manifest->warnings;
     all.insert(all.end(), own.begin(), own.end());
   }
   for (const FoundDropIn& drop_in : found.drop_ins) {
     const auto has_name = [&](const Candidate& one) { return one.name == drop_in.name; };
     if (std::none_of(candidates.begin(), candidates.end(), has_name))
-      all.push_back(concat(drop_in.file, ": no manifest is named ", drop_in.name));
+      all.push_back(Message(drop_in.file, ": no manifest is named ", drop_in.name));
   }
   for (const PluginFilter& filter : filters) {
-    if (std::string text = unmatched_warning(filter, candidates); !text.empty())
+    if (Message text = unmatched_warning(filter, candidates); !text.empty())
       all.push_back(std::move(text));
   }
   return all;

@@ -21,7 +21,7 @@ struct MergeResult {
   // in order of precedence
   std::vector<Candidate> candidates;
   // from the search, the manifests in order of precedence, drop-ins and filters
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Processes the candidates in this order:

@@ -71,7 +71,7 @@ class Search {
     std::error_code failed;
     const std::vector<std::string> names = names_in(directory, failed);
     if (failed) {
-      result_.warnings.push_back(concat(directory, ": cannot be read: ", failed.message()));
+      result_.warnings.push_back(Message(directory, ": cannot be read: ", failed.message()));
       return;
     }
     for (const std::string& name : names) {
@@ -119,7 +119,7 @@ class Search {
     }
     if (failed) {
       result_.warnings.push_back(
-          concat(directory.string(), ": cannot be read: ", failed.message()));
+          Message(directory.string(), ": cannot be read: ", failed.message()));
     } else if (manifests.size() == 1) {
       add_manifest((directory / manifests[0]).string());
     } else if (manifests.size() > 1) {
@@ -139,7 +139,7 @@ class Search {
     }
     if (failed)
       result_.warnings.push_back(
-          concat(directory.string(), ": cannot be read: ", failed.message()));
+          Message(directory.string(), ": cannot be read: ", failed.message()));
   }
 
   SearchResult result_;

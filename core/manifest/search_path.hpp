@@ -87,7 +87,7 @@ struct SearchResult {
   // in the order of application: the highest location last
   std::vector<FoundDropIn> drop_ins;
   // unreadable directories
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Lists the manifests and drop-ins of all locations without reading them. Links are followed.

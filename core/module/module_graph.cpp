@@ -87,18 +87,18 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
   if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals)
     bound.push_back("the global functions");
 
-  std::string text = concat("function ", quoted(name), " is not there");
-  if (!bound.empty()) text += concat("; looked in ", join(bound, ", ", {}, kMaxNames));
+  Message text("function ", quoted(name), " is not there");
+  if (!bound.empty()) text.append({"; looked in ", join(bound, ", ", {}, kMaxNames)});
   if (where & GANTRY_FIND_SELF) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {
-      text += concat("; ", location_of(module), " has ", join(*names, ", ", in_quotes, kMaxNames));
+      text.append({"; ", location_of(module), " has ", join(*names, ", ", in_quotes, kMaxNames)});
     }
   }
   for (std::size_t i = 0; i < std::min(unbound.size(), kMaxNames); ++i) {
-    text += concat("; not looked in: ", unbound_error(*unbound[i]).error().message);
+    text.append({"; not looked in: ", unbound_error(*unbound[i]).error().message});
   }
   if (unbound.size() > kMaxNames) {
-    text += concat("; ", unbound.size() - kMaxNames, " more modules are not bound");
+    text.append({"; ", unbound.size() - kMaxNames, " more modules are not bound"});
   }
   unbound_count = unbound.size();
   Failure error = not_found(text);
@@ -124,15 +124,16 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
   const std::string callee = described(function);
   if (status->code == GANTRY_OK || (status->text != nullptr && status->text_size == 0)) {
     gantry_fail(status, reported, known ? "" : "STATUS_CODE",
-                concat(callee, " fails with code ", code, " and without a text").c_str());
+                Message(callee, " fails with code ", code, " and without a text").c_str());
   } else if (!known) {
-    gantry_status_add(status, concat("\n  ", callee, " fails with code ", code,
-                                     ", which is not a code of the ABI")
-                                  .c_str());
+    gantry_status_add(status,
+                      Message()
+                          .at(callee, " fails with code ", code, ", which is not a code of the ABI")
+                          .c_str());
   }
   status->code = reported;
   if (wrote)
-    gantry_status_add(status, concat("\n  ", callee, " writes a result although it fails").c_str());
+    gantry_status_add(status, Message().at(callee, " writes a result although it fails").c_str());
   return reported;
 }
 

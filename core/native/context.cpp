@@ -34,7 +34,8 @@ void reap_with_this_thread(HostThread& thread) {
 }
 
 void set_last_error(const char* text) {
-  fail_here(invalid(text ? text : "an error without a text").with_reason("HOST_CODE"));
+  fail_here(
+      invalid(Message::lines(text ? text : "an error without a text")).with_reason("HOST_CODE"));
 }
 
 // Returns the services of the runtime whose call runs on this thread, or NULL after fail_here().

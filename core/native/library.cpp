@@ -159,13 +159,13 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   Status opened = library->open_file();
   const std::vector<std::string_view> changed = before.restore();
   if (services.log && !changed.empty()) {
-    services.log->warning(concat(location, " changes ", join(changed),
-                                 " while it is loaded; gantry has restored it"));
+    services.log->warning(Message(location, " changes ", join(changed),
+                                  " while it is loaded; gantry has restored it"));
   }
   GANTRY_CHECK(opened);
   if (services.log && library->is_private_copy()) {
     services.log->debug(
-        concat(location, " is already open in this process: this runtime uses a copy in memory"));
+        Message(location, " is already open in this process: this runtime uses a copy in memory"));
   }
   return library;
 }

@@ -50,10 +50,14 @@ int join_failures(Launch& launch) {
   if (launch.failures.empty()) return 0;
   // The joined error has the code and reason of the first one.
   Error joined = launch.failures.begin()->second;
-  joined.message.clear();
+  joined.message = {};
   for (const auto& [number, error] : launch.failures) {
-    joined.message +=
-        concat(joined.message.empty() ? "" : "\n", "task ", number, ": ", error.message);
+    const Message line("task ", number, ": ", error.message);
+    if (joined.message.empty()) {
+      joined.message = line;
+    } else {
+      joined.message.at(line);
+    }
   }
   return fail_here(std::move(joined));
 }

@@ -128,8 +128,8 @@ std::int32_t ThreadPool::start_workers() {
     const auto started = static_cast<std::int32_t>(workers_.size()) + 1;
     size_.store(started, std::memory_order_relaxed);
     const auto warn = [&]() -> Status {
-      log_->warning(concat("the thread pool has ", started, " threads instead of ", wanted, ": ",
-                           failure.what()));
+      log_->warning(Message("the thread pool has ", started, " threads instead of ", wanted, ": ",
+                            failure.what()));
       return {};
     };
     // The warning is omitted if there is no memory for its text.

@@ -5,24 +5,20 @@
 
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
+
 namespace gantry {
 namespace {
 
 constexpr std::size_t max_diagnostics = 16 * 1024;
 
-// Appends the compiler's diagnostics to the error. Control characters are replaced, because the
-// text is external.
+// Appends the compiler's diagnostics to the error.
 Error with_diagnostics(Error error, const ProgramEnd& end) {
   std::string_view left = end.output;
   while (!left.empty()) {
-    const std::size_t line_end = left.find('\n');
-    std::string line(left.substr(0, line_end));
-    for (char& c : line) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte < 0x20 || byte == 0x7f) c = ' ';
-    }
+    const std::string_view line = left.substr(0, left.find('\n'));
     if (!line.empty()) error.at(line);
-    left.remove_prefix(line_end == std::string_view::npos ? left.size() : line_end + 1);
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
   }
   if (end.dropped_bytes != 0) error.at("(", end.dropped_bytes, " more bytes of diagnostics)");
   return error;

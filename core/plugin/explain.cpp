@@ -131,7 +131,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     ExplainedCandidate one = explained(candidate);
     if (!candidate.stopped()) {
       one.reason = reason::not_chosen;
-      one.text = concat("the override is another plugin: ", out.override_id);
+      one.text = Message("the override is another plugin: ", out.override_id);
       one.verdict = Verdict::skipped;
     }
     out.candidates.push_back(std::move(one));
@@ -163,49 +163,48 @@ std::string required_by_text(const Requirement& requirement) {
 }
 
 std::string candidate_line(const ExplainedCandidate& one) {
-  std::string line = concat("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
+  const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
   const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
   if (serves)
-    return concat(line, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file, "\n");
-  line += concat(name_of(one.reason), "  ", indent(one.text, "           "), "\n");
-  line += concat("           ", one.file, "\n");
+    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file);
+  constexpr std::string_view margin = "           ";
+  std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
+  text += text_line(margin, one.file);
   if (one.verdict == Verdict::refused && !one.support.empty())
-    line += concat("           support: ", one.support, "\n");
-  return line;
+    text += text_line(margin, "support: ", one.support);
+  return text;
 }
 
 std::string requirement_text(const ExplainedRequirement& entry) {
   const Requirement& requirement = entry.requirement;
-  std::string text =
-      concat(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
-             requirement.required_by.empty() ? "not required" : required_by_text(requirement));
-  if (entry.candidates.empty()) text += "; no candidate";
-  if (!entry.override_id.empty()) text += concat("; override: ", entry.override_id);
-  text += "\n";
+  Message head(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
+               requirement.required_by.empty() ? "not required" : required_by_text(requirement));
+  if (entry.candidates.empty()) head.append({"; no candidate"});
+  if (!entry.override_id.empty()) head.append({"; override: ", entry.override_id});
+  std::string text = text_line(head);
   for (const ExplainedCandidate& one : entry.candidates) text += candidate_line(one);
-  if (!entry.tie.empty()) text += concat("  tie: ", entry.tie, "\n");
-  if (!entry.near.empty()) text += concat("  near: ", join(entry.near), "\n");
-  if (!entry.advice.empty()) text += concat("  advice: ", entry.advice, "\n");
-  if (!entry.served && !requirement.required_by.empty()) text += "  => loading would FAIL\n";
+  if (!entry.tie.empty()) text += text_line("  tie: ", entry.tie);
+  if (!entry.near.empty()) text += text_line("  near: ", join(entry.near));
+  if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
+  if (!entry.served && !requirement.required_by.empty())
+    text += text_line("  => loading would FAIL");
   return text;
 }
 
 // "filtered, GANTRY-D410 FILTERED: by GANTRY_DISABLE ..."
-std::string candidate_clause(const ExplainedCandidate& one) {
-  return concat(one.title, " is ", name_of(one.verdict), ", ", name_of(one.reason), ": ",
-                indent(one.text, "    "));
+Message candidate_clause(const ExplainedCandidate& one) {
+  return Message(one.title, " is ", name_of(one.verdict), ", ", name_of(one.reason), ": ",
+                 indent(one.text, "    "));
 }
 
-std::string unserved_text(const ExplainedRequirement& entry) {
-  std::string text =
-      concat(entry.requirement.device ? "device \"" : "\"", entry.requirement.what, "\"");
+Message unserved_text(const ExplainedRequirement& entry) {
+  Message text(entry.requirement.device ? "device \"" : "\"", entry.requirement.what, "\"");
   if (!entry.requirement.required_by.empty())
-    text += concat(", ", required_by_text(entry.requirement));
-  if (entry.candidates.empty()) text += ": no plugin offers it";
-  for (const ExplainedCandidate& one : entry.candidates)
-    text += concat("\n    ", candidate_clause(one));
-  if (!entry.near.empty()) text += concat("\n    served keys with a near name: ", join(entry.near));
-  if (!entry.advice.empty()) text += concat("\n    ", entry.advice);
+    text.append({", ", required_by_text(entry.requirement)});
+  if (entry.candidates.empty()) text.append({": no plugin offers it"});
+  for (const ExplainedCandidate& one : entry.candidates) text.at("  ", candidate_clause(one));
+  if (!entry.near.empty()) text.at("  served keys with a near name: ", join(entry.near));
+  if (!entry.advice.empty()) text.at("  ", entry.advice);
   return text;
 }
 
@@ -267,16 +266,17 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
 
 std::string to_text(const Explanation& explanation) {
   std::string text =
-      concat(explanation.core, "\nsearch: ", search_line(explanation.locations), "\n");
+      text_line(explanation.core) + text_line("search: ", search_line(explanation.locations));
   for (const ExplainedRequirement& entry : explanation.requirements)
-    text += concat("\n", requirement_text(entry));
+    text += "\n" + requirement_text(entry);
   if (!explanation.unreadable.empty()) text += "\nmanifests that offer nothing:\n";
   for (const ExplainedCandidate& one : explanation.unreadable) {
-    text += concat("  ", pad(upper(name_of(one.verdict)), 9), one.file, "\n           ",
-                   name_of(one.reason), "  ", indent(one.text, "           "), "\n");
+    text += text_line("  ", pad(upper(name_of(one.verdict)), 9), one.file);
+    text += text_line("           ", name_of(one.reason), "  ", indent(one.text, "           "));
   }
-  for (const std::string& warning : explanation.warnings) text += concat("\nwarning: ", warning);
-  return explanation.warnings.empty() ? text : text + "\n";
+  if (!explanation.warnings.empty()) text += "\n";
+  for (const Message& warning : explanation.warnings) text += text_line("warning: ", warning);
+  return text;
 }
 
 Error unserved_error(const Explanation& explanation, std::string_view subject) {

@@ -42,7 +42,7 @@ struct ExplainedCandidate {
   std::int32_t priority = 0;
   CandidateState state = CandidateState::found;
   Reason reason;
-  std::string text;
+  Message text;
 };
 
 struct ExplainedRequirement {
@@ -68,7 +68,7 @@ struct Explanation {
   // manifests that cannot be read, whose keys are unknown
   std::vector<ExplainedCandidate> unreadable;
   std::vector<std::string> served_keys;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   bool all_served() const;
 };

@@ -185,7 +185,7 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   GANTRY_CHECK(check_requires(manifest.needs, elf, path));
   if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));
   if (elf.flags().text_relocations) {
-    inspection.warnings.push_back(concat(
+    inspection.warnings.push_back(Message(
         path, " has text relocations, which hardened systems reject; build it with ", "-fPIC"));
   }
   return inspection;

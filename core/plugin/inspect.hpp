@@ -32,7 +32,7 @@ enum class Depth {
 struct Inspection {
   // keeps the identity of the inspected file
   std::shared_ptr<const MappedFile> file;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 // Runs these checks in order and returns the first failure. Every failure has a reason of D2xx or

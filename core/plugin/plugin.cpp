@@ -140,9 +140,9 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
     return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(built));
   }
   if (describe(claimed) != describe(built)) {
-    plugin.warnings.push_back(concat(manifest.file, " declares ABI ", describe(claimed), ", ",
-                                     manifest.library_path, " declares ", describe(built),
-                                     ": build the manifest from the same template"));
+    plugin.warnings.push_back(Message(manifest.file, " declares ABI ", describe(claimed), ", ",
+                                      manifest.library_path, " declares ", describe(built),
+                                      ": build the manifest from the same template"));
   }
   for (const ManifestKey& key : manifest.keys) {
     if (plugin.loader(key.key)) continue;
@@ -158,8 +158,8 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   }
   for (const gantry_loader_table& loader : plugin.loaders) {
     if (manifest.key_for(loader.type_key)) continue;
-    plugin.warnings.push_back(concat(manifest.file, " does not offer type key \"", loader.type_key,
-                                     "\", which the library can load"));
+    plugin.warnings.push_back(Message(manifest.file, " does not offer type key \"", loader.type_key,
+                                      "\", which the library can load"));
   }
   return {};
 }

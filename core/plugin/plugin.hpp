@@ -42,7 +42,7 @@ struct LoadedPlugin {
   // in the plugin's order; their addresses are stable
   std::vector<gantry_loader_table> loaders;
   std::vector<gantry_device_table> devices;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   // Returns the loader of a type key, or NULL. Aliases are resolved by Manifest::key_for().
   const gantry_loader_table* loader(std::string_view type_key) const;

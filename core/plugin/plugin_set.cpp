@@ -34,12 +34,12 @@ PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filter
     state_->slots.emplace_back().candidate = std::move(candidate);
   }
   warnings_ = std::move(merged.warnings);
-  for (const std::string& warning : warnings_) warn(warning);
+  for (const Message& warning : warnings_) warn(warning);
 }
 
 PluginSet::~PluginSet() = default;
 
-void PluginSet::warn(std::string text) const {
+void PluginSet::warn(const Message& text) const {
   if (options_.log) options_.log->warning(text);
 }
 
@@ -138,7 +138,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(const Choice& choice
   return activate(choice.candidate);
 }
 
-void PluginSet::exclude(std::size_t candidate, const Reason& why, std::string text) {
+void PluginSet::exclude(std::size_t candidate, const Reason& why, Message text) {
   const std::lock_guard lock(state_->mutex);
   Slot& slot = state_->slots[candidate];
   if (slot.active || slot.opening) return;
@@ -164,7 +164,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     Result<std::shared_ptr<const ActivePlugin>> active = activate(all[i].candidate);
     if (active.ok()) return active;
     last = std::move(active).error();
-    std::string text;
+    Message text;
     {
       std::unique_lock lock(state_->mutex);
       const Candidate& failed = state_->slots[all[i].candidate].candidate;
@@ -174,8 +174,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
         return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
-      text = concat("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
-                    state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
+      text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
+                     state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
     }
     warn(text);
   }
@@ -233,7 +233,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
         GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
       }
     }
-    for (const std::string& warning : plugin->warnings) warn(warning);
+    for (const Message& warning : plugin->warnings) warn(warning);
     reached = CandidateState::negotiated;
     auto active = std::make_shared<ActivePlugin>();
     active->plugin = plugin;
@@ -257,7 +257,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   slot->candidate.state = reached;
   if (opened.ok()) {
     slot->active = *opened;
-    slot->candidate.stop({}, "");
+    slot->candidate.stop({}, {});
   } else {
     const Reason why = reason_of(opened.error());
     slot->candidate.stop(why ? why : reason::create_failed, opened.error().message);

@@ -100,7 +100,7 @@ class PluginSet {
   std::string tie_for(const std::vector<Choice>& choices) const;
 
   // Excludes a candidate, which is then never tried. No effect if its plugin is in use.
-  void exclude(std::size_t candidate, const Reason& why, std::string text);
+  void exclude(std::size_t candidate, const Reason& why, Message text);
 
   // Returns the first choice for a type key that is usable as far as can be determined without
   // running its code. Candidates that are in use or part of the program are accepted; others are
@@ -127,7 +127,7 @@ class PluginSet {
   std::vector<Candidate> in_use() const;
   const SearchResult& found() const { return found_; }
   // of the search, the manifests, the drop-ins and the filters; logged at creation
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::vector<Message>& warnings() const { return warnings_; }
   const PluginSetOptions& options() const { return options_; }
   // The override of a type key, device or global, or empty.
   std::string override_of(std::string_view what) const;
@@ -149,11 +149,11 @@ class PluginSet {
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
   bool inspect(std::size_t index, Depth depth);
-  void warn(std::string text) const;
+  void warn(const Message& text) const;
 
   SearchResult found_;
   PluginSetOptions options_;
-  std::vector<std::string> warnings_;
+  std::vector<Message> warnings_;
   std::unique_ptr<State> state_;
 };
 

@@ -112,7 +112,7 @@ bool PluginSet::inspect(std::size_t index, Depth depth) {
     candidate.stop(reason_of(inspection.error()), inspection.error().message);
   } else if (candidate.state == CandidateState::eligible) {
     candidate.state = CandidateState::inspected;
-    candidate.stop({}, "");
+    candidate.stop({}, {});
   }
   return inspection.ok();
 }

@@ -57,7 +57,7 @@ Result<std::string> text_of(gantry_value given) {
       gantry_value_bytes(&value.get(), &text);
       const std::string_view shown(text.data, text.size);
       if (is_utf8(shown)) return std::string(shown);
-      return invalid("a text that is not UTF-8, ", shown_utf8(shown)).with_reason("TEXT_UTF8");
+      return invalid("a text that is not UTF-8, ", shown).with_reason("TEXT_UTF8");
     }
     default:
       return bug("a value that is ", kind_text(given.kind), ", expected a number or a text")
@@ -82,7 +82,7 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
   auto text = text_of(value);
   if (text.ok()) return text;
   Error error = std::move(text).error();
-  error.message = concat(subject, " returns ", error.message);
+  error.message = Message(subject, " returns ", error.message);
   return error;
 }
 
@@ -98,7 +98,7 @@ std::string plugin_of(const RuntimeState& state, const std::string& kind) {
 }
 
 std::vector<DeviceInfo> devices_of(const RuntimeState& state, const Device& device,
-                                   std::vector<std::string>& problems) {
+                                   std::vector<Message>& problems) {
   const auto count = device_count(device);
   if (!count.ok()) {
     problems.push_back(count.error().message);
@@ -136,14 +136,14 @@ Result<std::int32_t> device_count(const Device& device) {
 }
 
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
-                                     std::vector<std::string>& problems) {
+                                     std::vector<Message>& problems) {
   const auto opened = state.device(kind);
   if (opened.ok()) return devices_of(state, **opened, problems);
   problems.push_back(opened.error().message);
   return {};
 }
 
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::string>& problems) {
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& problems) {
   for (const std::string& kind : state.plugins->served_devices()) {
     const auto opened = state.device(kind);
     if (!opened.ok()) problems.push_back(opened.error().message);

@@ -19,9 +19,9 @@ Result<std::int32_t> device_count(const Device& device);
 
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
-                                     std::vector<std::string>& problems);
+                                     std::vector<Message>& problems);
 
 // See Runtime::devices.
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<std::string>& problems);
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& problems);
 
 }  // namespace gantry

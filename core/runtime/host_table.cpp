@@ -55,7 +55,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
                                              : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
                                                                         : level);
     if (log.is_enabled(known))
-      log.write(known, concat(PluginHost::of(host).plugin, ": ", shown_utf8(view_of(text))));
+      log.write(known, {PluginHost::of(host).plugin, ": ", Message::lines(view_of(text))});
     return {};
   });
 }

@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
 }
 
 std::vector<DeviceInfo> InstalledPlugins::devices(std::string_view kind,
-                                                  std::vector<std::string>& problems) const {
+                                                  std::vector<Message>& problems) const {
   return list_devices(*state_, kind, problems);
 }
 

@@ -34,7 +34,7 @@ class InstalledPlugins {
   //          readers
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& path) const;
   // See devices.hpp.
-  std::vector<DeviceInfo> devices(std::string_view kind, std::vector<std::string>& problems) const;
+  std::vector<DeviceInfo> devices(std::string_view kind, std::vector<Message>& problems) const;
   // See payload_check.hpp.
   std::vector<std::size_t> served_payloads(const Artifact& artifact) const;
   std::vector<PayloadCheck> check_payload(const Artifact& artifact, std::size_t entry) const;

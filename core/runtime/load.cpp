@@ -27,8 +27,8 @@ class Loading {
 
   Result<Ref<ModuleNode>> run() {
     GANTRY_CHECK(read());
-    for (const std::string& warning : container().warnings)
-      state_.log.info(concat(artifact_->name, ": ", warning));
+    for (const Message& warning : container().warnings)
+      state_.log.info(Message(artifact_->name, ": ", warning));
     keys_.emplace(*artifact_);
     Status found = keys_->find_servers(state_, options_.allow_missing);
     if (!found.ok()) return with_dialect(std::move(found).error());
@@ -232,8 +232,8 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
     return std::move(error).at("while loading ", path);
   }
   watch_process_end();
-  state.log.info(concat("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
-                        (*root)->imports.size()));
+  state.log.info(Message("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
+                         (*root)->imports.size()));
   // An earlier load may have allowed missing modules.
   if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root));
   return root;

@@ -54,9 +54,9 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
       std::filesystem::path(manifest.file).parent_path().string(),
       std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
       Environment::variable};
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   GANTRY_TRY(const auto values, resolve_config(manifest, layers, locations, warnings));
-  for (const std::string& warning : warnings) state.log.warning(warning);
+  for (const Message& warning : warnings) state.log.warning(warning);
   for (const ConfigValue& value : values) {
     GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));
     host.options.emplace_back(value.key, std::move(made));
@@ -124,8 +124,8 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   instance->created_ = true;
   devices.serve(instance->self_);
   state.log.info(
-      concat("plugin ", instance->plugin().id, " ", manifest.version.text, " is in use, ",
-             manifest.library_path.empty() ? "part of the program" : manifest.library_path));
+      Message("plugin ", instance->plugin().id, " ", manifest.version.text, " is in use, ",
+              manifest.library_path.empty() ? "part of the program" : manifest.library_path));
   return instance;
 }
 

@@ -77,7 +77,7 @@ Result<gantry_device_id> Runtime::device(std::string_view name) {
 
 int Runtime::threads() const { return state_->pool.size(); }
 
-std::vector<DeviceInfo> Runtime::devices(std::vector<std::string>& problems) {
+std::vector<DeviceInfo> Runtime::devices(std::vector<Message>& problems) {
   return list_devices(*state_, problems);
 }
 

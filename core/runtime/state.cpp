@@ -129,7 +129,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   state->devices.keep(state);
   GANTRY_CHECK(add_host_globals(*state->globals));
   for (const std::string& name : state->environment.ignored) {
-    state->log.warning(concat("variable ", name, " is ignored: this process is elevated"));
+    state->log.warning(Message("variable ", name, " is ignored: this process is elevated"));
   }
 
   const Span span(state->trace.get(), "find plugins", "plugin");

@@ -85,7 +85,7 @@ struct YamlUnknown {
   // ignore keys that begin with `x-`, which are reserved for other tools
   bool skip_x_keys = false;
   // where a text for each unknown key is added; NULL: unknown keys are errors
-  std::vector<std::string>* warnings = nullptr;
+  std::vector<Message>* warnings = nullptr;
 };
 
 // A checked map, or an absent one, for which every getter returns its fallback. Borrows the

@@ -39,9 +39,7 @@ class Lines {
 
   // Returns how many characters begin at `from` or later and before `to`.
   std::uint32_t count(std::size_t from, std::size_t to) const {
-    const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-    const std::string_view part = text_.substr(from, to - from);
-    return static_cast<std::uint32_t>(std::count_if(part.begin(), part.end(), is_first));
+    return static_cast<std::uint32_t>(count_characters(text_.substr(from, to - from)));
   }
   std::uint32_t characters_before(std::size_t offset) const {
     return characters_[offset / stride] + count(offset / stride * stride, offset);
@@ -59,7 +57,7 @@ Status check_characters(std::string_view text, std::string_view file, const Line
   bool in_indentation = true;
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
-    const std::size_t size = utf8_size(text, at);
+    const std::size_t size = decode_utf8(text, at).size;
     if (size == 0) {
       return yaml_error(file, lines.location(at), "", "byte ", Hex{c}, " is not UTF-8")
           .with_reason("YAML_NOT_UTF8");

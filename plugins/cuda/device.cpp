@@ -150,8 +150,9 @@ void Device::free(void* data, Devices& devices) {
       return driver.call(driver.context_synchronize);
     };
     if (const Status waited = wait(); !waited.ok()) {
-      host_.log(GANTRY_LOG_WARNING, concat(waited.error().message, "\n  while waiting for device ",
-                                           i, " before memory of ", text(), " is freed"));
+      host_.log(GANTRY_LOG_WARNING,
+                Message(waited.error().message)
+                    .at("while waiting for device ", i, " before memory of ", text(), " is freed"));
     }
   }
   memory.free(data);

@@ -54,8 +54,8 @@ void Memory::free(void* data) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(data);
     if (found == blocks_.end()) {
-      host_.log(GANTRY_LOG_ERROR, concat("free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                                         ", which alloc did not return"));
+      host_.log(GANTRY_LOG_ERROR, {"free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                                   ", which alloc did not return"});
       return;
     }
     block = found->second;
@@ -83,7 +83,7 @@ void Memory::release(const Block& block) {
       !freed.ok() && freed.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (!freed.ok() && !is_refused) {
     host_.log(GANTRY_LOG_WARNING,
-              concat(freed.error().message, "\n  while freeing ", block.size, " bytes"));
+              Message(freed.error().message).at("while freeing ", block.size, " bytes"));
   }
   const std::lock_guard lock(mutex_);
   if (is_refused) {

@@ -48,7 +48,7 @@ void add_log(Error& error, std::string_view log) {
       log = {};
     }
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    error.at("driver: ", shown_utf8(line.substr(0, 200)));
+    error.at("driver: ", line.substr(0, 200));
     ++lines;
   }
 }

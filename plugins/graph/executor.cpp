@@ -116,8 +116,8 @@ Status Executor::prepare(Stretch& stretch) {
 
 gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* status) const {
   if (status == nullptr) return code;
-  const std::string location =
-      concat("\n  in node ", op.node, " ", quoted(graph().nodes[op.node].name));
+  const Message location =
+      Message().at("in node ", op.node, " ", quoted(graph().nodes[op.node].name));
   gantry_status_add(status, location.c_str());
   return code;
 }

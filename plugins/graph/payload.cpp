@@ -13,7 +13,7 @@ namespace {
 
 // Names a field after an error rather than before each read: there are hundreds of fields.
 Error prefixed(Error error, std::string_view what, std::size_t index) {
-  error.message.insert(0, concat(what, index));
+  error.message = Message(what, index, error.message);
   return error;
 }
 

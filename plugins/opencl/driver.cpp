@@ -3,8 +3,8 @@
 #include "missing.hpp"
 
 #include <gantry/device.hpp>
+#include <gantry/message.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/utf8.hpp>
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ std::string text_of(Get&& get, Id id, cl_uint what) {
   if (get(id, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
   std::string text(size, 0);
   if (get(id, what, size, text.data(), nullptr) != CL_SUCCESS) return {};
-  return shown_utf8(text.c_str());
+  return Message(text.c_str()).text();
 }
 
 int rank_of(cl_device_id device) {

@@ -11,7 +11,7 @@ DiskCache::Options cache_options(Host host) {
   const auto is_on = host.option("cache");
   if (directory.empty() || (is_on && value_int(*is_on) == 0)) return {};
   return {.directory = directory + "/opencl",
-          .log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); }};
+          .log = [host](const Message& text) { host.log(GANTRY_LOG_WARNING, text); }};
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gantry/trace.h>
 #include <gantry/quoted.hpp>
-#include <gantry/utf8.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -79,17 +79,6 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   return binary;
 }
 
-// Returns the lines of a compiler's log, indented like an error's lines of context.
-std::string indented(std::string_view log) {
-  std::string out;
-  for (std::size_t at = 0; at < log.size();) {
-    const std::size_t end = std::min(log.find('\n', at), log.size());
-    if (end != at) out.append("\n  ").append(log.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 }  // namespace
 
 Programs::Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options)
@@ -118,8 +107,8 @@ OwnedProgram Programs::from_cache(cl_context context, const Device& device,
   if (error == CL_SUCCESS)
     error = clBuildProgram(program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
   if (error == CL_SUCCESS) return program;
-  host_.log(GANTRY_LOG_WARNING, concat("cache file ", cache_.path_of(key), " is ignored: ",
-                                       device.described(), " rejects it: ", error_name(error)));
+  host_.log(GANTRY_LOG_WARNING, {"cache file ", cache_.path_of(key), " is ignored: ",
+                                 device.described(), " rejects it: ", error_name(error)});
   cache_.remove(key);
   return {};
 }
@@ -131,15 +120,22 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
   if (clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) == 0) {
     log.resize(size);
     clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-    log = shown_utf8(log.c_str());
+    log.resize(std::strlen(log.c_str()));
   }
-  std::string what = concat("kernel ", quoted(kernel), " does not build on ", device.described(),
-                            ": ", error_name(error));
-  const std::string all = concat(what, indented(log));
-  host_.log(GANTRY_LOG_ERROR, all);
-  what.append(log.empty() ? "\n  the compiler's log is empty"
-                          : indented(std::string_view(log).substr(0, max_log_shown)));
-  if (log.size() > max_log_shown) what.append("\n  (the rest is in the log)");
+  const auto described = [&](std::string_view left) {
+    Message text("kernel ", quoted(kernel), " does not build on ", device.described(), ": ",
+                 error_name(error));
+    while (!left.empty()) {
+      const std::string_view line = left.substr(0, left.find('\n'));
+      if (!line.empty()) text.at(line);
+      left.remove_prefix(std::min(line.size() + 1, left.size()));
+    }
+    return text;
+  };
+  host_.log(GANTRY_LOG_ERROR, described(log));
+  Message what = described(std::string_view(log).substr(0, max_log_shown));
+  if (log.empty()) what.at("the compiler's log is empty");
+  if (log.size() > max_log_shown) what.at("(the rest is in the log)");
   return unsupported(what).with_reason("KERNEL_BUILD").native("OPENCL", error);
 }
 

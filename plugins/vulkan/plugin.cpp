@@ -19,7 +19,7 @@ Plugin::Plugin(Host host, Options options, std::string cache_directory)
     : host_(host),
       options_(options),
       disk_({.directory = std::move(cache_directory),
-             .log = [host](std::string_view line) { host.log(GANTRY_LOG_WARNING, line); }}) {}
+             .log = [host](const Message& text) { host.log(GANTRY_LOG_WARNING, text); }}) {}
 
 Result<Instance*> Plugin::instance() {
   const std::lock_guard lock(mutex_);
@@ -27,10 +27,10 @@ Result<Instance*> Plugin::instance() {
     const Host host = host_;
     GANTRY_TRY(instance_,
                Instance::create(options_, [host](std::int32_t level, std::string_view line) {
-                 host.log(level, line);
+                 host.log(level, Message::lines(line));
                }));
     for (const std::string& line : instance_->left_out())
-      host_.log(GANTRY_LOG_INFO, concat("device left out: ", line));
+      host_.log(GANTRY_LOG_INFO, {"device left out: ", line});
   }
   return instance_.get();
 }
@@ -44,9 +44,9 @@ Result<const Gpu*> Plugin::gpu(std::int32_t index) {
   GANTRY_TRY(const Instance* const running, instance());
   GANTRY_TRY(const std::int32_t count, device_count());
   if (count == 0) {
-    std::string why = "no Vulkan device can run kernels";
-    for (const std::string& line : running->left_out()) why += concat("\n  left out: ", line);
-    return unavailable(why).with_reason("DEVICE_MISSING");
+    Error error = unavailable("no Vulkan device can run kernels").with_reason("DEVICE_MISSING");
+    for (const std::string& line : running->left_out()) error.at("left out: ", line);
+    return error;
   }
   if (index < 0 || index >= count) return no_such_device("vulkan", index, count);
   return &running->gpus()[static_cast<std::size_t>(index)];

@@ -100,7 +100,7 @@ std::string kind_of(const std::string& device) { return device.substr(0, device.
 }  // namespace
 
 std::string OnDevice::attribute(std::string_view wanted) {
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
   for (const DeviceInfo& device : runtime.devices(problems)) {
     if (device.type != id.type || device.index != id.index) continue;
     for (const auto& [key, value] : device.attributes) {

@@ -41,7 +41,7 @@ T or_exit(gantry::Result<T> result) {
 
 // Returns the device's attribute of allocated bytes.
 long long device_bytes(gantry::Runtime& runtime, gantry_device_id id) {
-  std::vector<std::string> problems;
+  std::vector<gantry::Message> problems;
   for (const gantry::DeviceInfo& device : runtime.devices(problems)) {
     if (device.type != id.type || device.index != id.index) continue;
     for (const auto& [name, value] : device.attributes) {

@@ -25,7 +25,7 @@ int open_libraries() {
 Runtime discover(const RuntimeOptions& options) {
   Runtime runtime = or_fail(Runtime::create(options));
   const auto device = runtime.device("npu10");
-  if (device.ok() || device.error().message.find("vendor.npu10 1.2.10") == std::string::npos)
+  if (device.ok() || device.error().message.text().find("vendor.npu10 1.2.10") == std::string::npos)
     throw Failed("discovery does not find the plugin of device npu10");
   return runtime;
 }

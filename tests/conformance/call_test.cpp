@@ -195,7 +195,7 @@ TEST_P(DeviceCall, ListedKernelsExistAndCheckTheNumberOfArguments) {
     EXPECT_EQ(code, GANTRY_INVALID) << name;
     EXPECT_EQ(result.kind, GANTRY_NONE) << name;
     const Error error = status.error(code, "it");
-    EXPECT_NE(error.message.find(name), std::string::npos) << error.message;
+    EXPECT_NE(error.message.text().find(name), std::string::npos) << error.message;
     EXPECT_EQ(error.reason, "ARGUMENT_COUNT") << error.message;
   }
 }

@@ -101,7 +101,7 @@ TEST_P(DeviceMemory, OfTheGlobalScopeExists) {
   ASSERT_TRUE(named.ok()) << named.error().message;
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::unsupported) << other.error().message;
-  EXPECT_NE(other.error().message.find("gantry.no_such_scope"), std::string::npos)
+  EXPECT_NE(other.error().message.text().find("gantry.no_such_scope"), std::string::npos)
       << other.error().message;
   free(*named);
 }

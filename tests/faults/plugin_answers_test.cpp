@@ -224,7 +224,7 @@ class PluginWithAWrongAttribute : public Plugin,
 TEST_P(PluginWithAWrongAttribute, IsNamedAmongTheProblems) {
   breaker().attribute = GetParam().attribute;
   Runtime made = runtime();
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
 
   const auto devices = made.devices(problems);
 

@@ -69,7 +69,7 @@ class PluginAtWork : public testing::Test {
     GANTRY_TRY(const Tensor there, made.tensor(shape, {0, 32, 1}, "breaker"));
     GANTRY_TRY(const Tensor here, made.tensor(shape, {0, 32, 1}));
     GANTRY_CHECK(made.copy(there, here));
-    std::vector<std::string> problems;
+    std::vector<Message> problems;
     made.devices(problems);
     if (!problems.empty()) return bug(problems.front());
     return {};

@@ -70,7 +70,7 @@ TEST_P(PluginInParallel, IsCalledFromTwoThreadsAtOnce) {
     EXPECT_TRUE(function().ok());
     EXPECT_TRUE(made.tensor(shape, int32, "breaker").ok());
     EXPECT_TRUE(made.copy(there, here).ok());
-    std::vector<std::string> problems;
+    std::vector<Message> problems;
     made.devices(problems);
   });
 

@@ -102,6 +102,18 @@ TEST_F(Plugin, ThatLogsTextThatIsNotUtf8IsLoggedWithEscapes) {
   EXPECT_THAT(log_, HasSubstr("test.breaker: caf\\xe9"));
 }
 
+TEST_F(Plugin, ThatLogsSeveralLinesAndControlCharactersIsLoggedWithEscapes) {
+  breaker().inside = [](const char* where) {
+    const gantry_host* host = breaker().host;
+    if (where == std::string_view("call"))
+      host->log(host, GANTRY_LOG_WARNING, gantry_text("a\ngantry: b\x1b[2J"));
+  };
+
+  EXPECT_TRUE(work().ok());
+
+  EXPECT_THAT(log_, HasSubstr("test.breaker: a\n  gantry: b\\x1b[2J"));
+}
+
 gantry_code no_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
   return GANTRY_NOT_FOUND;
 }

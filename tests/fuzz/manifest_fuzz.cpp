@@ -25,7 +25,7 @@ env_allow: [HOME]
 void resolve(const Manifest& manifest, std::size_t size) {
   const ConfigLocations locations{
       "/m", "/l", "/s", [](const std::string&) -> std::optional<std::string> { return "value"; }};
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   const auto values = resolve_config(manifest, {}, locations, warnings);
   if (!values.ok()) {
     expect_refusal(values.error(), size);

@@ -117,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect(out.bytes.size() == written->size(), "the number of written bytes is size()");
   const auto container = read_container_bytes(out.bytes, layouts);
   if (!container.ok())
-    expect(false, "reader refuses what the writer wrote: " + container.error().message);
+    expect(false, "reader refuses what the writer wrote: " + container.error().message.text());
   compare(*container, modules);
   return 0;
 }

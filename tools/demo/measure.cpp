@@ -20,7 +20,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::vector<Device> find_devices(Runtime& runtime) {
   // not used: runtime.device() reports the problem of a kind below
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
   const std::vector<DeviceInfo> all = runtime.devices(problems);
   std::vector<Device> found;
   for (const char* kind : {"cpu", "opencl", "vulkan"}) {

@@ -8,7 +8,7 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
-#include <gantry/concat.hpp>
+#include "core/base/text.hpp"
 
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string bench_text(const BenchReport& report) {
   const Statistics steady = report.steady_ns.statistics();
   std::string text = terminal.paint(escaped(report.file), Tone::heading) + "\n";
   const auto field = [&](std::string_view name, std::string_view value) {
-    text += concat("  ", name, std::string(14 - name.size(), ' '), value, "\n");
+    text += text_line("  ", name, std::string(14 - name.size(), ' '), value);
   };
   field("threads", threads_text(report.threads, report.cpus, report.other_cpus));
   field("load", human_time(report.load_ns));
@@ -53,9 +53,8 @@ std::string bench_text(const BenchReport& report) {
 
   double total = 0;
   for (const NamedTime& one : report.operators) total += one.ns;
-  text += concat("\n",
-                 terminal.paint(concat("operators (", report.operators.size(), ")"), Tone::heading),
-                 "\n");
+  text +=
+      "\n" + terminal.paint({"operators (", report.operators.size(), ")"}, Tone::heading) + "\n";
   const std::size_t shown = std::min(max_operators, report.operators.size());
   const auto row_of = [&](std::size_t index) -> TableRow {
     const NamedTime& one = report.operators[index];
@@ -66,7 +65,7 @@ std::string bench_text(const BenchReport& report) {
   write_table({{"time", Align::right}, {"share", Align::right}, {"operator"}}, shown, row_of,
               terminal, [&](std::string_view piece) { text += piece; });
   if (shown < report.operators.size()) {
-    text += concat("  and ", report.operators.size() - shown, " more (--json has all)\n");
+    text += text_line("  and ", report.operators.size() - shown, " more (--json has all)");
   }
   return text;
 }

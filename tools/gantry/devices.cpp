@@ -7,6 +7,8 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/text.hpp"
+
 #include <unistd.h>
 
 namespace gantry::cli {
@@ -16,10 +18,10 @@ std::string devices_text(const std::vector<DeviceInfo>& devices) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   std::string text;
   for (const DeviceInfo& device : devices) {
-    text += concat(terminal.paint(concat(escaped(device.name), ":", device.index), Tone::heading),
-                   "  ", device.plugin.empty() ? "built in" : escaped(device.plugin), "\n");
+    text += terminal.paint({escaped(device.name), ":", device.index}, Tone::heading);
+    text += text_line("  ", device.plugin.empty() ? "built in" : escaped(device.plugin));
     for (const auto& [name, value] : device.attributes) {
-      text += concat("  ", escaped(name), "  ", escaped(value), "\n");
+      text += text_line("  ", escaped(name), "  ", escaped(value));
     }
   }
   return text;
@@ -36,7 +38,7 @@ void write_device(const DeviceInfo& device, JsonWriter& json) {
 }
 
 std::string devices_json(const std::vector<DeviceInfo>& devices,
-                         const std::vector<std::string>& problems) {
+                         const std::vector<Message>& problems) {
   return json_document([&](JsonWriter& json) {
     write_objects("devices", devices, json, write_device);
     write_texts("problems", problems, json);
@@ -50,12 +52,12 @@ struct DevicesOptions {
 
 Result<ExitStatus> devices(const DevicesOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  GANTRY_TRY(std::vector<std::string> problems,
+  GANTRY_TRY(std::vector<Message> problems,
              exclude_failing_drivers(InstalledPlugins(runtime),
                                      std::chrono::seconds(options.timeout_seconds)));
   const std::vector<DeviceInfo> found = runtime.devices(problems);
   print(options.json ? devices_json(found, problems) : devices_text(found));
-  for (const std::string& problem : problems) {
+  for (const Message& problem : problems) {
     if (!globals.quiet) warn(problem);
   }
   return kDone;

@@ -8,6 +8,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/text.hpp"
 #include "core/native/library.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/type_keys.hpp"
@@ -56,7 +57,7 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
 struct Probe {
   // "opencl:0"
   std::vector<std::string> devices;
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
 };
 
 struct Diagnosis {
@@ -75,16 +76,17 @@ struct Diagnosis {
 };
 
 std::string host_code_text(const Artifact& artifact, const Status& runs) {
-  const std::string title = concat("\nhost code ", artifact.name, "\n");
+  const std::string title = "\n" + text_line("host code ", artifact.name);
   if (runs.ok()) {
-    return concat(title, "  RUNS     ", name_of(artifact.elf->machine()), ", ",
-                  name_of(artifact.container.facts.dialect), " dialect\n");
+    return title + text_line("  RUNS     ", name_of(artifact.elf->machine()), ", ",
+                             name_of(artifact.container.facts.dialect), " dialect");
   }
   const Error& why = runs.error();
-  return concat(title, "  REFUSED  ", why.reason, "  ", why.message, "\n  => loading would FAIL\n");
+  return title + text_line("  REFUSED  ", why.reason, "  ", why.message) +
+         text_line("  => loading would FAIL");
 }
 
-Probe probe_devices(Runtime& runtime, std::vector<std::string> excluded) {
+Probe probe_devices(Runtime& runtime, std::vector<Message> excluded) {
   Probe probe;
   probe.problems = std::move(excluded);
   for (const DeviceInfo& device : runtime.devices(probe.problems))
@@ -94,8 +96,8 @@ Probe probe_devices(Runtime& runtime, std::vector<std::string> excluded) {
 
 std::string probe_text(const Probe& probe) {
   std::string text = "\nprobe\n";
-  for (const std::string& device : probe.devices) text += concat("  FOUND    ", device, "\n");
-  for (const std::string& problem : probe.problems) text += concat("  FAILED   ", problem, "\n");
+  for (const std::string& device : probe.devices) text += text_line("  FOUND    ", device);
+  for (const Message& problem : probe.problems) text += text_line("  FAILED   ", problem);
   return text;
 }
 
@@ -174,9 +176,9 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   plugins.inspect_all();
   if (options.probe) {
     const auto limit = std::chrono::seconds(options.timeout_seconds);
-    GANTRY_TRY(std::vector<std::string> excluded, exclude_failing_drivers(installed, limit));
+    GANTRY_TRY(std::vector<Message> excluded, exclude_failing_drivers(installed, limit));
     if (diagnosis.artifact) {
-      GANTRY_TRY(const std::vector<std::string> more,
+      GANTRY_TRY(const std::vector<Message> more,
                  exclude_failing_checks(installed, *diagnosis.artifact, limit));
       excluded.insert(excluded.end(), more.begin(), more.end());
     }
@@ -199,8 +201,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis.host_code);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
-    // Escaped: names in the text come from files.
-    print(escaped_lines(text));
+    print(text);
   }
   return diagnosis.good() ? kDone : kFailed;
 }

@@ -8,17 +8,17 @@
 namespace gantry::cli {
 namespace {
 
-// Returns the line that reports it.
-std::string exclude(PluginSet& plugins, std::size_t candidate, const std::string& why) {
+// Returns the text that reports it.
+Message exclude(PluginSet& plugins, std::size_t candidate, const Message& why) {
   const std::string title = plugins.candidate(candidate).title();
   plugins.exclude(candidate, reason::driver_ended, why);
-  return concat("plugin ", title, " is not used: ", why);
+  return Message("plugin ", title, " is not used: ", why);
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins& installed,
-                                                         std::chrono::milliseconds limit) {
+Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                     std::chrono::milliseconds limit) {
   PluginSet& plugins = installed.set();
   const std::vector<Candidate> all = plugins.candidates();
   std::vector<std::size_t> left;
@@ -28,12 +28,12 @@ Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins&
   }
   const auto list_devices = [&](std::size_t i) {
     // Errors are reported when the command opens the plugin.
-    std::vector<std::string> problems;
+    std::vector<Message> problems;
     if (!plugins.open(Choice{left[i]}).ok()) return;
     for (const ManifestDevice& device : all[left[i]].manifest->devices)
       installed.devices(device.name, problems);
   };
-  std::vector<std::string> excluded;
+  std::vector<Message> excluded;
   for (;;) {
     GANTRY_TRY(const auto failure, run_forked(left.size(), limit, list_devices));
     if (!failure) return excluded;
@@ -43,11 +43,11 @@ Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins&
   }
 }
 
-Result<std::vector<std::string>> exclude_failing_checks(const InstalledPlugins& installed,
-                                                        const Artifact& artifact,
-                                                        std::chrono::milliseconds limit) {
+Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                    const Artifact& artifact,
+                                                    std::chrono::milliseconds limit) {
   PluginSet& plugins = installed.set();
-  std::vector<std::string> excluded;
+  std::vector<Message> excluded;
   for (;;) {
     const std::vector<std::size_t> entries = installed.served_payloads(artifact);
     GANTRY_TRY(const auto failure, run_forked(entries.size(), limit, [&](std::size_t i) {

@@ -9,7 +9,6 @@
 #include <gantry/result.hpp>
 
 #include <chrono>
-#include <string>
 #include <vector>
 
 namespace gantry::cli {
@@ -21,19 +20,19 @@ constexpr int default_driver_seconds = 60;
 // Precondition: no plugin is open.
 //
 // limit    [in]   time for each plugin
-// returns  a line for each excluded plugin; unavailable if no child process can be created
+// returns  a text for each excluded plugin; unavailable if no child process can be created
 // costs    the start of every driver: up to seconds
-Result<std::vector<std::string>> exclude_failing_drivers(const InstalledPlugins& installed,
-                                                         std::chrono::milliseconds limit);
+Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                     std::chrono::milliseconds limit);
 
 // Excludes the plugins that cannot check the payloads of a file.
 // Precondition: no plugin is open.
 //
 // limit    [in]   time for each payload
-// returns  a line for each excluded plugin; unavailable if no child process can be created
+// returns  a text for each excluded plugin; unavailable if no child process can be created
 // costs    those of check_payloads(), once more for each excluded plugin
-Result<std::vector<std::string>> exclude_failing_checks(const InstalledPlugins& installed,
-                                                        const Artifact& artifact,
-                                                        std::chrono::milliseconds limit);
+Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                    const Artifact& artifact,
+                                                    std::chrono::milliseconds limit);
 
 }  // namespace gantry::cli

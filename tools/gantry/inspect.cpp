@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
@@ -32,7 +33,7 @@ Status extract(const InspectReport& report, const std::string& directory, const 
     if (!has_payload(entry)) continue;
     const std::string name = concat(i, "-", file_name_text(entry.type_key), ".bin");
     GANTRY_CHECK(output.write(name, entry.payload));
-    if (print_paths) print(escaped((std::filesystem::path(directory) / name).string()) + "\n");
+    if (print_paths) print(text_line(escaped((std::filesystem::path(directory) / name).string())));
   }
   return {};
 }

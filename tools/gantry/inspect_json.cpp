@@ -135,7 +135,7 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
   write_file(report, json);
 
   WarningList warnings;
-  for (const std::string& warning : report.container.warnings) warnings.add(warning);
+  for (const Message& warning : report.container.warnings) warnings.add(warning);
   json.begin_list("modules");
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
     write_module(report, i, options, json, warnings);

@@ -148,8 +148,8 @@ Detail details_of(const InspectReport& report, std::size_t module, const Inspect
   const Entry& entry = report.container.entries[module];
   if (entry.is_library()) return {};
   PayloadDetails details = describe_payload(entry, report.container.facts, *options.layouts);
-  for (const std::string& warning : details.warnings) {
-    warnings.add(concat("module ", module, " ", quoted(entry.type_key), ": ", warning));
+  for (const Message& warning : details.warnings) {
+    warnings.add(Message("module ", module, " ", quoted(entry.type_key), ": ", warning));
   }
   return std::move(details.root);
 }

@@ -27,7 +27,7 @@ class Writer {
     sink_(terminal_.paint(escaped(report_.file), Tone::heading) + "\n");
     write_signatures();
     write_file();
-    for (const std::string& warning : report_.container.warnings) warnings_.add(warning);
+    for (const Message& warning : report_.container.warnings) warnings_.add(warning);
     if (report_.has_modules()) {
       write_modules();
       section("imports");
@@ -38,20 +38,18 @@ class Writer {
     write_members();
     write_arrays();
     if (!report_.functions.empty()) {
-      section(concat("functions (", report_.functions.size(), ")"));
+      section({"functions (", report_.functions.size(), ")"});
       for (const std::string_view name : report_.functions) {
-        sink_(concat("  ", escaped(name), "\n"));
+        sink_(text_line("  ", escaped(name)));
       }
     }
     write_warnings();
   }
 
  private:
-  void section(std::string_view title) {
-    sink_(concat("\n", terminal_.paint(title, Tone::heading), "\n"));
-  }
+  void section(const Message& title) { sink_("\n" + terminal_.paint(title, Tone::heading) + "\n"); }
   void field(std::string_view name, std::string_view value) {
-    sink_(concat("  ", name, std::string(12 - name.size(), ' '), value, "\n"));
+    sink_(text_line("  ", name, std::string(12 - name.size(), ' '), value));
   }
 
   // The inputs and outputs of the models, which most readers look for.
@@ -59,7 +57,7 @@ class Writer {
     for (const Entry& entry : report_.container.entries) {
       const auto signature = read_signature(entry);
       if (!signature.ok()) {
-        warnings_.add(concat(quoted(entry.type_key), " graph: ", signature.error().message));
+        warnings_.add(Message(quoted(entry.type_key), " graph: ", signature.error().message));
       } else if (*signature) {
         for (const SignatureTensor& input : (*signature)->inputs)
           field("input", tensor_text(input));
@@ -133,7 +131,7 @@ class Writer {
   }
 
   void write_modules() {
-    section(concat("modules (", report_.container.entries.size(), ")"));
+    section({"modules (", report_.container.entries.size(), ")"});
     std::vector<TableColumn> columns = {{"index", Align::right},
                                         {"type key"},
                                         {"offset", Align::right},
@@ -152,7 +150,7 @@ class Writer {
       Detail details = details_of(report_, i, options_, warnings_);
       if (!options_.verbose) drop_fillers(details);
       if (details.children.empty()) continue;
-      section(concat("[", i, "] ", escaped(report_.container.entries[i].type_key)));
+      section({"[", i, "] ", escaped(report_.container.entries[i].type_key)});
       for (const Detail& child : details.children) write_detail(child, 2);
     }
   }
@@ -202,10 +200,10 @@ class Writer {
       one_line = std::all_of(detail.children.begin(), detail.children.end(), shallow);
     }
     if (one_line) {
-      const std::string line = concat(margin, name, "  ", inline_text(detail), "\n");
+      const std::string line = text_line(margin, name, "  ", inline_text(detail));
       if (leaf(detail) || line.size() <= max_columns + 1) return sink_(line);
     }
-    sink_(concat(margin, name, " (", detail.children.size(), ")\n"));
+    sink_(text_line(margin, name, " (", detail.children.size(), ")"));
     if (detail.kind == Detail::Kind::list && std::ranges::all_of(detail.children, is_plain)) {
       return write_wrapped(detail.children, indent + 2);
     }
@@ -220,18 +218,18 @@ class Writer {
     for (const Detail& value : values) {
       const std::string text = value_text(value);
       if (!line.empty() && line.size() + 3 + text.size() > max_columns) {
-        sink_(line + ",\n");
+        sink_(text_line(line, ","));
         line.clear();
       }
       line += line.empty() ? std::string(indent, ' ') : ", ";
       line += text;
     }
-    if (!line.empty()) sink_(line + "\n");
+    if (!line.empty()) sink_(text_line(line));
   }
 
   void write_members() {
     if (report_.members.empty()) return;
-    section(concat("members (", report_.members.size(), ")"));
+    section({"members (", report_.members.size(), ")"});
     write_table(
         {{"bytes", Align::right}, {"name"}}, report_.members.size(),
         [this](std::size_t index) -> TableRow {
@@ -243,7 +241,7 @@ class Writer {
 
   void write_arrays() {
     if (report_.arrays.empty()) return;
-    section(concat("arrays (", report_.arrays.size(), ")"));
+    section({"arrays (", report_.arrays.size(), ")"});
     write_table(
         {{"name"}, {"type"}, {"bytes", Align::right}}, report_.arrays.size(),
         [this](std::size_t index) -> TableRow {
@@ -255,11 +253,11 @@ class Writer {
   }
 
   void write_warnings() {
-    const std::vector<std::string> warnings = warnings_.take();
+    const std::vector<Message> warnings = warnings_.take();
     if (warnings.empty()) return;
     section("warnings");
-    for (const std::string& warning : warnings) {
-      sink_(concat("  ", terminal_.paint(escaped_lines(warning), Tone::warning), "\n"));
+    for (const Message& warning : warnings) {
+      sink_("  " + terminal_.paint(warning, Tone::warning) + "\n");
     }
   }
 

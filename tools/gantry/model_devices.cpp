@@ -4,6 +4,7 @@
 #include "tools/gantry/common/exit_status.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -76,7 +77,7 @@ NamedDevices devices_named_by(const Artifact& artifact, const Runtime& runtime) 
 
 // "this host has: cpu, opencl:0". Opens all plugins.
 std::string host_text(Runtime& runtime) {
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
   return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
            return device.name == cpu ? device.name : concat(device.name, ":", device.index);
          });
@@ -94,7 +95,7 @@ Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
   const auto parsed = parse_device_name(name);
   if (!parsed.ok()) return cause;
   const std::string kind(parsed->kind);
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
   std::vector<DeviceInfo> found = runtime.devices(problems);
   // The kind exists: the cause states how many devices it has.
   if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
@@ -158,8 +159,8 @@ Result<std::vector<std::string>> choose_devices(Runtime& runtime, const Module& 
     return lacking(runtime, artifact, named, id.error());
   }
   if (named.kinds.front() != cpu && !options.quiet) {
-    print_error(concat("gantry: runs on ", join(named.kinds), ", for which ", quoted(artifact.name),
-                       " is made\n"));
+    print_error(text_line("gantry: runs on ", join(named.kinds), ", for which ",
+                          quoted(artifact.name), " is made"));
   }
   return named.kinds;
 }

@@ -19,7 +19,7 @@ CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
   return CLI::Validator(
       [parse](std::string& text) {
         const auto parsed = parse(text);
-        return parsed.ok() ? std::string() : parsed.error().message;
+        return parsed.ok() ? std::string() : parsed.error().message.text();
       },
       "");
 }

@@ -12,6 +12,7 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/output_file.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/pack.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -36,14 +37,14 @@ struct Finished {
 std::string run_text(const RunOptions& options, const Finished& done) {
   const Statistics times = done.outcome.run_ns.statistics();
   std::string text;
-  for (const HostArray& array : done.outcome.arrays) text += line_of(array) + "\n";
-  if (done.outcome.result) text += concat("result  ", *done.outcome.result, "\n");
+  for (const HostArray& array : done.outcome.arrays) text += text_line(line_of(array));
+  if (done.outcome.result) text += text_line("result  ", *done.outcome.result);
   const std::size_t runs = done.outcome.run_ns.count();
-  text += concat(runs, runs == 1 ? " run, " : " runs, median ", human_time(times.median), "; load ",
-                 human_time(done.load_ns), "\n");
+  text += text_line(runs, runs == 1 ? " run, " : " runs, median ", human_time(times.median),
+                    "; load ", human_time(done.load_ns));
   if (!options.expect.empty() && done.expected.ok()) {
-    text += concat(options.tolerance.exact() ? "equal to " : "within tolerance of ",
-                   escaped(options.expect), "\n");
+    text += text_line(options.tolerance.exact() ? "equal to " : "within tolerance of ",
+                      escaped(options.expect));
   }
   return text;
 }

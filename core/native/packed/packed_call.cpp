@@ -267,7 +267,7 @@ int call_from_host(void* function, PackedValue* args, int* codes, int count, Pac
   } catch (const std::bad_alloc&) {
     return fail_here(exhausted("out of memory"));
   } catch (const std::exception& thrown) {
-    return fail_here(bug(thrown.what()));
+    return fail_here(bug(Message::lines(thrown.what())));
   }
 }
 

@@ -82,7 +82,7 @@ inline Failure error_in_flight() noexcept {
     } catch (const std::exception& thrown) {
       const char* text = thrown.what();
       if (text == nullptr || *text == 0) text = "exception without a text";
-      return bug(text).with_reason("EXCEPTION");
+      return bug(Message::lines(text)).with_reason("EXCEPTION");
     } catch (...) {
       return bug("exception that is not a std::exception").with_reason("EXCEPTION");
     }
@@ -156,7 +156,7 @@ inline Error error_of(const gantry_status& status, std::string_view text, gantry
   Error error;
   error.code = static_cast<Code>(code);
   if (status.code != GANTRY_OK) {
-    error.message = shown_utf8(text);
+    error.message = Message::lines(text);
     error.reason = field(status.reason);
     error.offset = status.offset;
     error.native_domain = field(status.native_domain);
@@ -165,7 +165,7 @@ inline Error error_of(const gantry_status& status, std::string_view text, gantry
     if (!is_utf8(text)) error.at(subject, " returns a text that is not UTF-8");
   }
   if (error.message.empty())
-    error.message = concat(subject, " fails as ", name_of(error.code), " without a reason");
+    error.message = Message(subject, " fails as ", name_of(error.code), " without a reason");
   return error;
 }
 
@@ -209,7 +209,7 @@ class StatusBuffer {
   //
   // Arguments and result are those of error_of().
   Error error(gantry_code code, std::string_view subject) const {
-    if (thrown_) return bug(subject, " throws: ", shown_utf8(text())).with_reason("EXCEPTION");
+    if (thrown_) return bug(subject, " throws: ", Message::lines(text())).with_reason("EXCEPTION");
     return error_of(status_, text(), code, subject);
   }
 

@@ -139,7 +139,7 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
 inline Result<ArrayRecord> read_array_record(ByteReader& in, std::string_view field) {
   auto record = detail::read_unnamed_array_record(in);
   if (!record.ok()) [[unlikely]]
-    record.error().message.insert(0, field);
+    record.error().message = Message(field, record.error().message);
   return record;
 }
 

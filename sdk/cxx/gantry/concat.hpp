@@ -19,14 +19,18 @@ struct Hex {
   std::uint64_t value;
 };
 
-// One part of a text: a text, a character, a boolean, or a number, whose digits it contains. Not
-// copied.
+class Message;
+
+// One part of a text: a text, a Message, a character, a boolean, or a number, whose digits it
+// contains. Not copied.
 class TextPiece {
  public:
-  TextPiece(std::string_view text) : text_(text) {}          // NOLINT: implicit by design
-  TextPiece(const std::string& text) : text_(text) {}        // NOLINT
-  TextPiece(const char* text) : text_(text) {}               // NOLINT
-  TextPiece(char c) : text_(digits_, 1) { digits_[0] = c; }  // NOLINT
+  TextPiece(std::string_view text) : text_(text) {}     // NOLINT: implicit by design
+  TextPiece(const std::string& text) : text_(text) {}   // NOLINT
+  TextPiece(const char* text) : text_(text) {}          // NOLINT
+  TextPiece(const std::same_as<Message> auto& message)  // NOLINT
+      : text_(message.text()), is_message_(true) {}
+  TextPiece(char c) : text_(digits_, 1) { digits_[0] = c; }                      // NOLINT
   TextPiece(std::same_as<bool> auto truth) : text_(truth ? "true" : "false") {}  // NOLINT
   TextPiece(std::signed_integral auto number) { write(std::int64_t{number}); }   // NOLINT
   TextPiece(std::unsigned_integral auto number)                                  // NOLINT
@@ -40,6 +44,7 @@ class TextPiece {
   TextPiece& operator=(const TextPiece&) = delete;
 
   std::string_view text() const { return text_; }
+  bool is_message() const { return is_message_; }
 
  private:
   // Enough for every integer and for the shortest form of every double.
@@ -59,6 +64,7 @@ class TextPiece {
   }
 
   std::string_view text_;
+  bool is_message_ = false;
   char digits_[kMaxDigits];
 };
 
@@ -67,7 +73,9 @@ inline void append(std::string& to, std::initializer_list<TextPiece> pieces) {
   for (const TextPiece& piece : pieces) to.append(piece.text());
 }
 
-// parts    [in]   strings, characters, booleans, numbers and Hex
+// Escapes nothing: for paths, tags and code. Texts for people are Messages.
+//
+// parts    [in]   strings, Messages, characters, booleans, numbers and Hex
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string text;

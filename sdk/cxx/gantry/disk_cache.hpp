@@ -59,8 +59,8 @@ class DiskCache {
     std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
     // Maximum size of all files. The oldest files are removed when one is added.
     std::uint64_t max_bytes = std::uint64_t{1} << 30;
-    // Called with one line of text. May be empty.
-    std::function<void(std::string_view)> log = {};
+    // May be empty.
+    std::function<void(const Message&)> log = {};
   };
 
   explicit DiskCache(Options options) : options_(std::move(options)) {}
@@ -116,7 +116,7 @@ class DiskCache {
     const std::string path = path_of(key);
     if (const int error = write(path, key, content); error != 0) {
       if (!write_failure_logged_.exchange(true))
-        log(concat("cache file ", path, " cannot be written: ", std::strerror(error)));
+        log({"cache file ", path, " cannot be written: ", std::strerror(error)});
       return false;
     }
     make_room();
@@ -144,11 +144,11 @@ class DiskCache {
     to.append(bytes, sizeof bytes);
   }
 
-  void log(std::string_view line) const {
-    if (options_.log) options_.log(line);
+  void log(const Message& text) const {
+    if (options_.log) options_.log(text);
   }
-  void ignore(std::string_view path, std::string_view why) const {
-    log(concat("cache file ", path, " is ignored: ", why));
+  void ignore(std::string_view path, const Message& why) const {
+    log({"cache file ", path, " is ignored: ", why});
   }
 
   Result<std::vector<std::uint8_t>> read(int file, std::string_view key) const {

@@ -139,7 +139,7 @@ auto read_with_dmlc(std::span<const std::uint8_t> bytes, std::uint64_t& consumed
     return thrown.error();
   } catch (const dmlc::Error& failed) {
     GANTRY_CHECK(stream.status());
-    return malformed(stream.consumed(), failed.what()).with_reason("DMLC_CHECK");
+    return malformed(stream.consumed(), Message::lines(failed.what())).with_reason("DMLC_CHECK");
   } catch (const std::length_error&) {
     return malformed(stream.consumed(), "payload: a length before this offset exceeds the memory")
         .with_reason("BLOB_LENGTH");

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <gantry/status.h>
-#include <gantry/concat.hpp>
+#include <gantry/message.hpp>
 #include <gantry/object_ref.hpp>
 
 #include <cstdint>
@@ -44,7 +44,7 @@ constexpr std::uint64_t no_offset = UINT64_MAX;
 struct Error {
   Code code = Code::bug;
   // One sentence in the present tense without a full stop, then lines of context.
-  std::string message;
+  Message message;
   // Offset into the bytes that the message is about.
   std::uint64_t offset = no_offset;
   // A stable tag for programs: "BLOB_TRUNCATED". May be empty.
@@ -57,13 +57,13 @@ struct Error {
   ObjectRef raised;
 
   Error() = default;
-  Error(Code kind, std::string text, std::uint64_t where = no_offset) noexcept
+  Error(Code kind, Message text, std::uint64_t where = no_offset) noexcept
       : code(kind), message(std::move(text)), offset(where) {}
 
   // Adds one line of context, outermost last: .at("while reading entry 2 \"cuda\" of model.so")
   template <class... Parts>
   Error& at(const Parts&... parts) & {
-    append(message, {"\n  ", TextPiece(parts)...});
+    message.at(parts...);
     return *this;
   }
   template <class... Parts>

@@ -63,8 +63,7 @@ inline constinit ReservedError reserved_errors[8];
 }
 [[gnu::cold]] inline void add_line(Error& error, std::initializer_list<TextPiece> parts) noexcept {
   try {
-    error.message += "\n  ";
-    append(error.message, parts);
+    error.message.append_line(parts);
   } catch (...) {
   }
 }
@@ -125,7 +124,7 @@ namespace detail {
                                      std::initializer_list<TextPiece> text) noexcept {
   Error made(code, {}, offset);
   try {
-    append(made.message, text);
+    made.message.append(text);
   } catch (...) {
     // These texts fit in std::string without an allocation.
     made = Error(Code::exhausted, "out of memory");

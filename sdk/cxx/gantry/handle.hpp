@@ -34,8 +34,8 @@ class Host {
   explicit Host(const gantry_host* table) : table_(table) {}
   const gantry_host* table() const { return table_; }
 
-  void log(std::int32_t level, std::string_view text) const {
-    table_->log(table_, level, bytes_of(text));
+  void log(std::int32_t level, const Message& text) const {
+    table_->log(table_, level, bytes_of(text.text()));
   }
   bool is_cancelled(const gantry_env* env) const { return table_->is_cancelled(table_, env) != 0; }
 

@@ -239,7 +239,7 @@ class JsonParser {
         rest = here_;
         has_escapes = true;
       } else {
-        const std::size_t size = next() < 0x20 ? 0 : utf8_size({here_, end_}, 0);
+        const std::size_t size = next() < 0x20 ? 0 : decode_utf8({here_, end_}, 0).size;
         if (size == 0) return false;
         here_ += size;
       }

@@ -3,36 +3,37 @@
 // gantry/quoted.hpp - quotes untrusted text for messages: "cuda", "a\x00b", "aaaa..." (300 bytes).
 #pragma once
 
-#include <gantry/result.hpp>
+#include <gantry/concat.hpp>
+#include <gantry/utf8.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace gantry {
 
-// Quotes a text. Escapes quotes, backslashes and everything but printable ASCII. Truncates a
-// long text and adds its length.
+// Quotes a text. Escapes quotes, backslashes, and what append_escaped() escapes. Truncates a long
+// text between two characters and adds its length.
 //
 // text     [in]   any bytes, may contain NUL
 // max      [in]   maximum number of bytes shown
-// returns  printable ASCII without line breaks
+// returns  UTF-8 without line breaks and control characters
 inline std::string quoted(std::string_view text, std::size_t max = 80) {
-  constexpr char digits[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text.substr(0, max)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-    } else if (c == '\n') {
-      out.append("\\n");
-    } else if (byte < 0x20 || byte > 0x7e) {
-      out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
-    } else {
-      out.push_back(c);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = std::max<std::size_t>(decode_utf8(text, at).size, 1);
+    if (text.size() > max && at + size > max) {
+      return out.append(concat("...\" (", text.size(), " bytes)"));
     }
+    const char c = text[at];
+    if (c == '"' || c == '\\' || c == '\n') {
+      out.append({'\\', c == '\n' ? 'n' : c});
+    } else {
+      append_escaped_at(out, text, at);
+    }
+    at += size;
   }
-  if (text.size() <= max) return out.append("\"");
-  return out.append(concat("...\" (", text.size(), " bytes)"));
+  return out.append("\"");
 }
 
 // Better matches than std::quoted, which argument-dependent lookup finds if <iomanip> is included.

@@ -19,7 +19,10 @@ int main(int argc, char** argv) {
     times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begun).count());
     if (!loaded.ok()) {
       std::fprintf(stderr, "%s\n",
-                   loaded.error().message.substr(0, loaded.error().message.find('\n')).c_str());
+                   loaded.error()
+                       .message.text()
+                       .substr(0, loaded.error().message.text().find('\n'))
+                       .c_str());
       return 1;
     }
   }

@@ -11,7 +11,9 @@ TEST(Pad, AppendsBlanksUpToTheWidth) {
   EXPECT_EQ(pad("abcde", 4), "abcde");
 }
 
-TEST(Indent, AppliesToAllLinesButTheFirst) { EXPECT_EQ(indent("a\nb\nc", "  "), "a\n  b\n  c"); }
+TEST(Indent, AppliesToAllLinesButTheFirst) {
+  EXPECT_EQ(indent(Message::lines("a\nb\nc"), "  "), "a\n    b\n    c");
+}
 
 TEST(Upper, ChangesAsciiLettersOnly) { EXPECT_EQ(upper("aZ-1\xe4"), "AZ-1\xe4"); }
 

@@ -12,17 +12,18 @@ TEST(Escaped, LeavesPrintableAsciiUnchanged) {
   EXPECT_EQ(escaped("fused_nn.dense+bias \"1\""), "fused_nn.dense+bias \"1\"");
 }
 
-TEST(Escaped, WritesEveryOtherByteInHex) {
-  EXPECT_EQ(escaped("\x1b[31m\n\0\x7f\xc3\xa9"sv), "\\x1b[31m\\x0a\\x00\\x7f\\xc3\\xa9");
+TEST(Escaped, LeavesPrintableUtf8Unchanged) {
+  EXPECT_EQ(escaped("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+}
+
+TEST(Escaped, WritesControlCharactersAndInvalidBytesInHex) {
+  EXPECT_EQ(escaped("\x1b[31m\n\0\x7f\xff"sv), "\\x1b[31m\\x0a\\x00\\x7f\\xff");
+  EXPECT_EQ(escaped("a\xe2\x80\xae"), "a\\xe2\\x80\\xae");
 }
 
 TEST(Escaped, DistinguishesABackslashFromAnEscape) {
   EXPECT_EQ(escaped("\\x1b"), "\\\\x1b");
   EXPECT_NE(escaped("\\x1b"), escaped("\x1b"));
-}
-
-TEST(EscapedLines, KeepsLineBreaksAndBackslashes) {
-  EXPECT_EQ(escaped_lines("\"a\\x00\"\n  in \x1b[0m"), "\"a\\x00\"\n  in \\x1b[0m");
 }
 
 TEST(JsonText, KeepsUtf8AndEscapesOtherBytes) {

@@ -15,7 +15,7 @@ TEST(PayloadReport, HasALineForEachPayloadAndDevice) {
   const std::string text = payload_checks_text({
       check(1, "npu:0", GANTRY_VERDICT_OPTIMAL),
       check(1, "npu:1", GANTRY_VERDICT_RECOMPILE),
-      check(2, "", unsupported("check_binary is not offered\n  while checking entry 2")),
+      check(2, "", unsupported("check_binary is not offered").at("while checking entry 2")),
   });
 
   EXPECT_EQ(text,

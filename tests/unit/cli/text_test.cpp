@@ -34,6 +34,20 @@ TEST(TextTable, MakesColumnsAsWideAsTheirWidestCell) {
             "     10  _lib                  1234567\n");
 }
 
+TEST(TextTable, CountsCharactersRatherThanBytes) {
+  const std::string name = "mod\xc3\xa8le_\xe6\x97\xa5";
+  EXPECT_EQ(table({{"a"}, {"b"}}, {{name, "x"}, {"12345678", "y"}}, no_terminal, 0),
+            "a         b\n" + name + "  x\n12345678  y\n");
+  EXPECT_EQ(table({{"a"}}, {{name + name}}, Terminal{true, false, 13}, 0),
+            "a\n" + name + "mo...\n");
+}
+
+// A cell has one line whatever its name contains.
+TEST(TextTable, EscapesNames) {
+  EXPECT_EQ(table({{"a"}, {"b"}}, {{"x\ny", std::string("\x1b[0m")}}, no_terminal, 0),
+            "a       b\nx\\x0ay  \\x1b[0m\n");
+}
+
 TEST(TextTable, WritesNoTrailingBlanks) {
   EXPECT_EQ(table({{"a"}, {"b"}, {"c"}}, {{"long cell", "", ""}, {"x", "", "y"}}, no_terminal, 0),
             "a          b  c\n"
@@ -111,6 +125,7 @@ TEST(StatusLine, IsTruncatedBeforeTheEdge) {
   EXPECT_EQ(line_over(0, "0123456789", 8), "\r0123456");
   EXPECT_EQ(line_over(9, "0123456789", 8), "\r0123456  ");
   EXPECT_EQ(line_over(0, "0123456789", 0), "\r");
+  EXPECT_EQ(line_over(4, "\xc3\xa8\xc3\xa8\xc3\xa8", 3), "\r\xc3\xa8\xc3\xa8  ");
 }
 
 TEST(StatusLine, IsNotTruncatedWithinACharacter) {

@@ -21,7 +21,7 @@ TEST(WarningList, CountsWarningsBeyondTheLimit) {
   WarningList warnings;
   for (std::size_t i = 0; i < WarningList::max + 7; ++i) warnings.add("same");
 
-  const std::vector<std::string> taken = warnings.take();
+  const std::vector<Message> taken = warnings.take();
 
   EXPECT_THAT(taken, SizeIs(WarningList::max + 1));
   EXPECT_EQ(taken.back(), "and 7 more warnings");

@@ -184,7 +184,8 @@ TEST_P(Sweep, ReportsEveryFailureAndLeaksNothing) {
     failed.insert(fake.failed);
     const std::string told = concat(fake.failed, ": CUDA_ERROR_");
     if (!run.ok()) {
-      EXPECT_EQ(run.error().message.rfind(told, 0), 0u) << where << ": " << run.error().message;
+      EXPECT_EQ(run.error().message.text().rfind(told, 0), 0u)
+          << where << ": " << run.error().message;
       EXPECT_EQ(run.error().native_domain, "CUDA") << where;
       EXPECT_EQ(run.error().native_code, result) << where;
       EXPECT_EQ(run.error().code, code_of(result)) << where;

@@ -191,6 +191,25 @@ TEST(StatusBuffer, EscapesATextThatIsNotUtf8AndNamesTheCallee) {
             "caf\\xe9\n  create of plugin acme.npu returns a text that is not UTF-8");
 }
 
+// Only the host begins a line at the margin.
+TEST(StatusBuffer, IndentsLaterLinesAndEscapesControlCharacters) {
+  StatusBuffer status;
+  const gantry_code code = gantry_fail(status.get(), GANTRY_INVALID, "A",
+                                       "no kernel \"a\ngantry: forged\"\r\n  in entry 2\x1b[2J"
+                                       "\xe2\x80\xae");
+
+  EXPECT_EQ(status.error(code, "call").message,
+            "no kernel \"a\n  gantry: forged\"\\x0d\n  in entry 2\\x1b[2J\\xe2\\x80\\xae");
+}
+
+TEST(StatusBuffer, IndentsTheTextOfAnException) {
+  StatusBuffer status;
+  const gantry_code code =
+      status.call([](gantry_status*) -> gantry_code { throw std::runtime_error("a\ngantry: b"); });
+
+  EXPECT_EQ(status.error(code, "call").message, "call throws: a\n  gantry: b");
+}
+
 TEST(StatusBuffer, ClearsTheDetailsOfThePreviousCall) {
   StatusBuffer status;
   to_status(full_error(), status.get());

@@ -33,7 +33,7 @@ class DiskCacheTest : public ::testing::Test {
 
   DiskCache::Options options() {
     return {.directory = (root_ / "deep" / "opencl").string(),
-            .log = [this](std::string_view line) { log_.emplace_back(line); }};
+            .log = [this](const Message& text) { log_.push_back(text); }};
   }
   std::string file_text(const std::string& path) {
     std::ifstream in(path, std::ios::binary);

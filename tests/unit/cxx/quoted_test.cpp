@@ -13,6 +13,17 @@ using namespace std::string_view_literals;
 
 TEST(Quoted, LeavesPrintableTextAlone) { EXPECT_EQ(quoted("add_kernel0 ~"), "\"add_kernel0 ~\""); }
 
+TEST(Quoted, LeavesPrintableUtf8Alone) {
+  EXPECT_EQ(quoted("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"");
+}
+
+TEST(Quoted, TruncatesBetweenCharacters) {
+  EXPECT_EQ(quoted("a\xe2\x82\xac", 4), "\"a\xe2\x82\xac\"");
+  EXPECT_EQ(quoted("a\xe2\x82\xac", 3), "\"a...\" (4 bytes)");
+  EXPECT_EQ(quoted("a\xe2\x82\xac", 2), "\"a...\" (4 bytes)");
+  EXPECT_EQ(quoted("\x80\x80\x80\x80\x80", 4), R"("\x80\x80\x80\x80..." (5 bytes))");
+}
+
 TEST(Quoted, EscapesQuotesAndLineBreaks) { EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")"); }
 
 TEST(Quoted, ShowsOtherBytesAsNumbers) {

@@ -75,7 +75,7 @@ struct Exported {
   Generation generation;
   Dialect dialect;
   std::vector<std::string_view> keys;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 void PrintTo(const Exported& exported, std::ostream* out) { *out << exported.name; }

@@ -212,7 +212,7 @@ struct OddTree {
   std::string name;
   std::vector<std::uint64_t> row;
   std::vector<std::uint64_t> child;
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 };
 
 class UnusualImportTree : public ::testing::TestWithParam<OddTree> {};

@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadContainer{"KeyNotPrintable", Words().u64(1).str("cu\nda"), 16,
                      "type key of entry 1 is \"cu\\nda\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyNotAscii", Words().u64(1).str("\xc3\xa4"), 16,
-                     "type key of entry 1 is \"\\xc3\\xa4\", expected printable ASCII", "BLOB_KEY"},
+                     "type key of entry 1 is \"\xc3\xa4\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyCut", Words().u64(1).u64(99).text("_lib"), 16,
                      "type key of entry 1: length 99, room for 4", "BLOB_TRUNCATED"},
         BadContainer{"TreeInTheMiddle",

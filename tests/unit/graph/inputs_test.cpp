@@ -215,7 +215,8 @@ TEST_F(Inputs, OfARunHaveADeviceOfTwoNumbersInRange) {
   constexpr std::int64_t max = INT32_MAX;
   const auto refused = [&](std::int64_t type, std::int64_t index) {
     const Result<Value> ran = call(small, "run_from_inputs", {int_value(type), int_value(index)});
-    return !ran.ok() && ran.error().message.find("expected two numbers") != std::string::npos;
+    return !ran.ok() &&
+           ran.error().message.text().find("expected two numbers") != std::string::npos;
   };
 
   EXPECT_TRUE(refused(-1, 0));
@@ -234,7 +235,7 @@ class ZeroCopyRefuses : public Inputs {
     if (bound.ok()) return "";
     EXPECT_EQ(bound.error().code, Code::invalid);
     EXPECT_EQ(bound.error().reason, "ZERO_COPY");
-    return bound.error().message.substr(0, bound.error().message.find('\n'));
+    return bound.error().message.text().substr(0, bound.error().message.text().find('\n'));
   }
 };
 

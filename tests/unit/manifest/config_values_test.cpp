@@ -43,7 +43,7 @@ ConfigLocations locations() {
 
 std::string resolved(const Manifest& manifest, const std::vector<ConfigLayer>& layers,
                      std::string_view key) {
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   const auto values = resolve_config(manifest, layers, locations(), warnings);
   if (!values.ok()) return values.error().message;
   for (const ConfigValue& value : *values) {
@@ -53,7 +53,7 @@ std::string resolved(const Manifest& manifest, const std::vector<ConfigLayer>& l
 }
 
 Error refusal(const Manifest& manifest, const std::vector<ConfigLayer>& layers) {
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   const auto values = resolve_config(manifest, layers, locations(), warnings);
   return values.ok() ? Error{} : values.error();
 }
@@ -64,7 +64,7 @@ ConfigLayer layer(std::string source, std::string key, std::string text,
 }
 
 TEST(ConfigValues, HaveTheTypesOfTheSchema) {
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
   const auto values = resolve_config(typed(), {}, locations(), warnings);
 
   ASSERT_TRUE(values.ok()) << values.error().message;
@@ -217,7 +217,7 @@ TEST(ConfigValues, HaveYamlTypesWithoutASchema) {
                                               .text(),
                                           "/p/a.yaml")
                                 .value();
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   const auto values =
       resolve_config(manifest, std::vector{layer("runtime.yaml", "e", "2")}, locations(), warnings);

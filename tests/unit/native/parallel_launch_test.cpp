@@ -63,7 +63,7 @@ TEST(ParallelLaunch, JoinsTheErrorsOfTasksThatFailBeforeABarrier) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid);
   EXPECT_EQ(result.error().message,
-            in_function("task 1: one\ntask 3: fails without an error text", "fail_in_parallel"));
+            in_function("task 1: one\n  task 3: fails without an error text", "fail_in_parallel"));
 }
 
 // A module retained by a worker would keep the pool, and with it the worker, alive forever.

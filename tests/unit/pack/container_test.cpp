@@ -139,7 +139,7 @@ TEST(Container, IsReadBackEqual) {
     const Result<Container> found = read_container_bytes(bytes, layouts);
 
     ASSERT_TRUE(found.ok()) << found.error().message;
-    EXPECT_EQ(found->warnings, std::vector<std::string>());
+    EXPECT_EQ(found->warnings, std::vector<Message>());
     ASSERT_EQ(found->entries.size(), index->entries.size());
     EXPECT_THAT(found->tree.rows(), ElementsAreArray(index->row_ptr));
     EXPECT_THAT(found->tree.edges(), ElementsAreArray(index->child));

@@ -181,7 +181,7 @@ TEST(Link, WritesTheSameBytesInEveryDirectory) {
   EXPECT_TRUE(outputs[0] == outputs[1]);
 }
 
-TEST(Link, ReplacesControlCharacters) {
+TEST(Link, EscapesControlCharacters) {
   const TempDir directory;
   LinkJob job;
   job.compiler = shell("printf 'a\\033[2Jb\\n\\nc'; exit 4");
@@ -191,7 +191,7 @@ TEST(Link, ReplacesControlCharacters) {
 
   ASSERT_FALSE(linked.ok());
   EXPECT_EQ(linked.error().message,
-            "C compiler \"sh\" exits with status 4, expected 0\n  a [2Jb\n  c");
+            "C compiler \"sh\" exits with status 4, expected 0\n  a\\x1b[2Jb\n  c");
 }
 
 TEST(Link, ReportsTheSignalThatTerminatedTheCompiler) {

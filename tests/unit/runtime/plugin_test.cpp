@@ -342,7 +342,7 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   // not of a driver
   options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
-  std::vector<std::string> problems;
+  std::vector<Message> problems;
 
   const std::vector<DeviceInfo> devices = runtime.devices(problems);
 

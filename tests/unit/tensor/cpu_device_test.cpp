@@ -250,7 +250,7 @@ TEST(CpuDevice, HasOnlyTheDefaultStream) {
 
   StatusBuffer status;
   EXPECT_EQ(cpu().synchronize(nullptr, 0, &x, status.get()), GANTRY_INVALID);
-  EXPECT_TRUE(status.error(GANTRY_INVALID, "").message.ends_with("the only stream is NULL"));
+  EXPECT_TRUE(status.error(GANTRY_INVALID, "").message.text().ends_with("the only stream is NULL"));
 }
 
 TEST(CpuDevice, RejectsUnknownFlags) {

@@ -215,7 +215,7 @@ TEST(YamlRecord, SkipsXKeysIfAllowed) {
 
 TEST(YamlRecord, ReportsUnknownKeysAsWarningsIfAllowed) {
   const YamlDocument document = parse_yaml("nmae: a\nfirst: {key: a, zz: b}\n", "a.yaml").value();
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   const Result<YamlRecord> record = read_record(document, kFields, {.warnings = &warnings});
 

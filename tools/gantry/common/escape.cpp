@@ -6,14 +6,6 @@
 namespace gantry::cli {
 namespace {
 
-// Appends printable ASCII unchanged, any other byte as \x1b.
-void append_printable(std::string& out, char c) {
-  constexpr char digits[] = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte <= 0x7e) return out.push_back(c);
-  out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
-}
-
 bool word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '.';
@@ -23,23 +15,9 @@ bool word_character(char c) {
 
 std::string escaped(std::string_view name) {
   std::string out;
-  out.reserve(name.size());
-  for (const char c : name) {
-    if (c == '\\') out.push_back(c);
-    append_printable(out, c);
-  }
-  return out;
-}
-
-std::string escaped_lines(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (c == '\n') {
-      out.push_back(c);
-    } else {
-      append_printable(out, c);
-    }
+  for (std::size_t at = 0; at < name.size();) {
+    if (name[at] == '\\') out.push_back('\\');
+    at += append_escaped_at(out, name, at);
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Escapes names from files for the output format in which they are printed. Error texts use
-// <gantry/quoted.hpp> instead, which adds quotes and truncates.
+// Escapes names from files for the output format in which they are printed. A Message escapes them
+// for people; <gantry/quoted.hpp> also adds quotes and truncates.
 #pragma once
 
 #include <string>
@@ -9,12 +9,9 @@
 
 namespace gantry::cli {
 
-// Leaves printable ASCII unchanged, writes any other byte as \x1b and doubles backslashes. The
-// result is unique: two names never have the same text.
+// Doubles backslashes and escapes what append_escaped() escapes. The result is unique: two names
+// never have the same text.
 std::string escaped(std::string_view name);
-
-// The same for whole messages: leaves line breaks and backslashes unchanged.
-std::string escaped_lines(std::string_view text);
 
 // A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
 std::string json_text(std::string_view name);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/exit_status.hpp"
 
-#include "tools/gantry/common/escape.hpp"
+#include "core/base/text.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -12,15 +11,12 @@ namespace gantry::cli {
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string error_text(const Error& error) {
-  std::string text = "gantry: ";
-  if (error.code == Code::bug) text += "internal error: ";
+  std::string text =
+      text_line("gantry: ", error.code == Code::bug ? "internal error: " : "", error.message);
   // The lines after the first are context; the offset belongs to the first.
-  std::string message = error.message;
-  if (error.offset != no_offset) {
-    message.insert(std::min(message.find('\n'), message.size()),
-                   concat(" (offset ", Hex{error.offset}, ")"));
-  }
-  return text + escaped_lines(message) + "\n";
+  if (error.offset != no_offset)
+    text.insert(text.find('\n'), concat(" (offset ", Hex{error.offset}, ")"));
+  return text;
 }
 
 int report(const Error& error) {
@@ -32,13 +28,11 @@ int report(const Error& error) {
   return error.code == Code::bug ? kOurError : kFailed;
 }
 
-int report_usage(std::string_view command, std::string_view message) {
-  print_error(concat("gantry: ", escaped_lines(message), "\n  see: ", command, " --help\n"));
+int report_usage(std::string_view command, const Message& message) {
+  print_error(text_line("gantry: ", message) + text_line("  see: ", command, " --help"));
   return kWrongUsage;
 }
 
-void warn(std::string_view text) {
-  print_error(concat("gantry: warning: ", escaped_lines(text), "\n"));
-}
+void warn(const Message& text) { print_error(text_line("gantry: warning: ", text)); }
 
 }  // namespace gantry::cli

@@ -18,8 +18,6 @@ enum ExitStatus : int {
 };
 
 // "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context.
-// Everything but line breaks and printable ASCII is escaped, because texts of drivers and plugins
-// can contain terminal control codes.
 std::string error_text(const Error& error);
 
 // Prints to stderr.
@@ -31,8 +29,8 @@ int report(const Error& error);
 // Prints an error of the command line and the command that shows the help.
 //
 // returns  kWrongUsage
-int report_usage(std::string_view command, std::string_view message);
+int report_usage(std::string_view command, const Message& message);
 // Prints "gantry: warning: <text>" to stderr.
-void warn(std::string_view text);
+void warn(const Message& text);
 
 }  // namespace gantry::cli

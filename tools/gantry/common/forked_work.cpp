@@ -89,9 +89,9 @@ class Child {
     for (;;) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
       if (left.count() <= 0) {
-        return ForkedFailure{done,
-                             concat("the driver did not return within ",
-                                    static_cast<double>(limit.count()) / 1000, " s", last_words())};
+        return ForkedFailure{
+            done, Message("the driver did not return within ",
+                          static_cast<double>(limit.count()) / 1000, " s", last_words())};
       }
       // poll() ignores a negative number.
       pollfd both[] = {{done_.get(), POLLIN, 0}, {output_ended_ ? -1 : output_.get(), POLLIN, 0}};
@@ -105,7 +105,7 @@ class Child {
       if (size == 0) {
         // No effect on a process that ends; one that has closed its descriptors may run for ever.
         ::kill(pid_, SIGKILL);
-        return ForkedFailure{done, concat(end_of(wait()), last_words())};
+        return ForkedFailure{done, Message(end_of(wait()), last_words())};
       }
       if (++done == count) return std::optional<ForkedFailure>();
       printed_.clear();

@@ -10,14 +10,13 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <string>
 
 namespace gantry::cli {
 
 struct ForkedFailure {
   std::size_t item = 0;
   // "the driver ended the process by signal 6 (Aborted); its last output is ..."
-  std::string text;
+  Message text;
 };
 
 // Calls `work` for 0 to count - 1 in one child process, until a call ends the process or does not

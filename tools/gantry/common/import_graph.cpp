@@ -3,7 +3,7 @@
 
 #include "tools/gantry/common/escape.hpp"
 
-#include <gantry/result.hpp>
+#include "core/base/text.hpp"
 
 #include <deque>
 #include <string>
@@ -23,12 +23,12 @@ class TextWriter {
   void run() {
     for (std::size_t root = 0; root < graph_.size; ++root) {
       if (state_[root] != State::fresh) continue;
-      sink_(concat(label(root), root == 0 ? "" : " (nothing above imports it)", "\n"));
+      sink_(text_line(label(root), root == 0 ? "" : " (nothing above imports it)"));
       write_below(root);
       while (!delayed_.empty()) {
         const std::size_t node = delayed_.front();
         delayed_.pop_front();
-        sink_(concat("... ", label(node), "\n"));
+        sink_(text_line("... ", label(node)));
         write_below(node);
       }
     }
@@ -62,25 +62,24 @@ class TextWriter {
       for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
         line += levels[i].next == graph_.imports(levels[i].node).size() ? "   " : "|  ";
       }
-      line += concat(level.next == imports.size() ? "`- " : "|- ", label(node));
-      line += state_and_enter(node, levels);
-      sink_(line);
+      line += level.next == imports.size() ? "`- " : "|- ";
+      sink_(text_line(line, label(node), state_and_enter(node, levels)));
     }
   }
 
   // Returns the end of an import's line, and enters the import if its imports are not written yet.
   std::string_view state_and_enter(std::size_t node, std::vector<Level>& levels) {
     if (state_[node] != State::fresh) {
-      return state_[node] == State::printed ? " (above)\n" : " (below)\n";
+      return state_[node] == State::printed ? " (above)" : " (below)";
     }
     if (levels.size() < max_levels || graph_.imports(node).empty()) {
       state_[node] = State::printed;
       levels.push_back({node});
-      return "\n";
+      return "";
     }
     state_[node] = State::delayed;
     delayed_.push_back(node);
-    return " (continued below)\n";
+    return " (continued below)";
   }
 
   const ImportGraph& graph_;

@@ -43,15 +43,14 @@ bool all_run(const std::vector<PayloadCheck>& checks) {
 std::string payload_checks_text(const std::vector<PayloadCheck>& checks) {
   std::string text = "\npayloads\n";
   for (const PayloadCheck& check : checks) {
-    text +=
-        concat("  ", pad(word_of(check), 10), check.location, check.device.empty() ? "" : " on ",
-               check.device, ", plugin ", check.plugin, "\n");
+    text += text_line("  ", pad(word_of(check), 10), check.location,
+                      check.device.empty() ? "" : " on ", check.device, ", plugin ", check.plugin);
     if (check.verdict.ok()) continue;
     constexpr std::string_view margin = "             ";
-    text += concat(margin, indent(check.verdict.error().message, margin), "\n");
+    text += text_line(margin, indent(check.verdict.error().message, margin));
   }
-  if (checks.empty()) text += "  none that an installed plugin serves\n";
-  return all_run(checks) ? text : text + "  => loading would FAIL\n";
+  if (checks.empty()) text += text_line("  none that an installed plugin serves");
+  return all_run(checks) ? text : text + text_line("  => loading would FAIL");
 }
 
 void write_payload_checks(const std::optional<std::vector<PayloadCheck>>& checks,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/status_line.hpp"
 
+#include <gantry/utf8.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,13 +11,8 @@
 namespace gantry::cli {
 namespace {
 
-// Does not split a character of several bytes.
 std::string_view cut(std::string_view text, int width) {
-  const auto max = static_cast<std::size_t>(std::max(width - 1, 0));
-  if (text.size() <= max) return text;
-  std::size_t size = max;
-  while (size != 0 && (text[size] & 0xc0) == 0x80) --size;
-  return text.substr(0, size);
+  return first_characters(text, static_cast<std::size_t>(std::max(width - 1, 0)));
 }
 
 }  // namespace
@@ -23,10 +20,10 @@ std::string_view cut(std::string_view text, int width) {
 StatusLine::StatusLine(bool quiet)
     : terminal_(terminal_of(STDERR_FILENO)), enabled_(terminal_.present && !quiet) {}
 
-void StatusLine::show(std::string_view text) {
+void StatusLine::show(const Message& text) {
   if (!enabled_) return;
   std::fputs(line_over(shown_, text, terminal_.width).c_str(), stderr);
-  shown_ = cut(text, terminal_.width).size();
+  shown_ = count_characters(cut(text, terminal_.width));
 }
 
 void StatusLine::erase() {
@@ -37,7 +34,7 @@ void StatusLine::erase() {
 std::string line_over(std::size_t before, std::string_view text, int width) {
   std::string line = "\r";
   line += cut(text, width);
-  const std::size_t columns = line.size() - 1;
+  const std::size_t columns = count_characters(line) - 1;
   if (before > columns) line.append(before - columns, ' ');
   return line;
 }

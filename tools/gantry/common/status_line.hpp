@@ -7,6 +7,8 @@
 
 #include "tools/gantry/common/terminal.hpp"
 
+#include <gantry/message.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,8 +24,7 @@ class StatusLine {
 
   bool enabled() const { return enabled_; }
   int width() const { return terminal_.width; }
-  // text     [in]   printable UTF-8
-  void show(std::string_view text);
+  void show(const Message& text);
   void erase();
 
  private:

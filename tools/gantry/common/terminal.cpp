@@ -15,10 +15,10 @@ constexpr std::string_view colours[] = {"", "1", "2", "32", "33", "31"};
 
 }  // namespace
 
-std::string Terminal::paint(std::string_view text, Tone tone) const {
+std::string Terminal::paint(const Message& text, Tone tone) const {
   const std::string_view parameters = colours[static_cast<std::size_t>(tone)];
-  if (!colour || parameters.empty() || text.empty()) return std::string(text);
-  return std::string("\x1b[").append(parameters).append("m").append(text).append("\x1b[0m");
+  if (!colour || parameters.empty() || text.empty()) return text;
+  return std::string("\x1b[").append(parameters).append("m").append(text.text()).append("\x1b[0m");
 }
 
 Terminal terminal_of(int descriptor) {

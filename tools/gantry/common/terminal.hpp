@@ -3,6 +3,8 @@
 // Colour and width of an output, which only terminals have.
 #pragma once
 
+#include <gantry/message.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -18,7 +20,7 @@ struct Terminal {
   int width = 0;
 
   // Returns the text in the colour of `tone`, or unchanged.
-  std::string paint(std::string_view text, Tone tone) const;
+  std::string paint(const Message& text, Tone tone) const;
 };
 
 // The terminal of a file descriptor. No colour if NO_COLOR is set and not empty, or if TERM is not

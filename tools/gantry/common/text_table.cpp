@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/text_table.hpp"
 
+#include <gantry/utf8.hpp>
+
 #include <algorithm>
 #include <cassert>
 
@@ -18,12 +20,12 @@ void write_table(const std::vector<TableColumn>& columns, std::size_t rows,
                  const std::function<TableRow(std::size_t index)>& row_of, const Terminal& terminal,
                  const TextSink& sink, int indent) {
   std::vector<std::size_t> widths;
-  for (const TableColumn& column : columns) widths.push_back(column.title.size());
+  for (const TableColumn& column : columns) widths.push_back(count_characters(column.title));
   for (std::size_t index = 0; index < rows; ++index) {
     const TableRow row = row_of(index);
     assert(row.size() == columns.size());
     for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].text.size());
+      widths[i] = std::max(widths[i], count_characters(row[i].text));
     }
   }
 
@@ -38,11 +40,11 @@ void write_table(const std::vector<TableColumn>& columns, std::size_t rows,
     // written before the next cell that is not empty: lines have no trailing blanks
     std::size_t pending_blanks = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      std::string cell = row[i].text;
-      if (i + 1 == row.size() && cell.size() > max_last) {
-        cell.replace(max_last - 3, std::string::npos, "...");
+      Message cell = row[i].text;
+      if (i + 1 == row.size() && count_characters(cell) > max_last) {
+        cell = {first_characters(cell, max_last - 3), "..."};
       }
-      const std::size_t padding = widths[i] - std::min(widths[i], cell.size());
+      const std::size_t padding = widths[i] - std::min(widths[i], count_characters(cell));
       const bool right = columns[i].align == Align::right;
       if (!cell.empty()) {
         line.append(pending_blanks + (right ? padding : 0), ' ')

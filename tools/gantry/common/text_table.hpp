@@ -24,11 +24,11 @@ struct TableColumn {
 };
 
 struct TableCell {
-  TableCell(std::string cell_text, Tone cell_tone = Tone::plain)  // NOLINT: implicit by design
-      : text(std::move(cell_text)), tone(cell_tone) {}
+  TableCell(const std::string& cell_text, Tone cell_tone = Tone::plain)  // NOLINT: implicit
+      : text(cell_text), tone(cell_tone) {}
   TableCell(const char* cell_text) : text(cell_text) {}  // NOLINT: implicit by design
-  // printable ASCII; names from files must be escaped first
-  std::string text;
+  // one line
+  Message text;
   Tone tone = Tone::plain;
 };
 using TableRow = std::vector<TableCell>;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/warning_list.hpp"
 
-#include <gantry/result.hpp>
-
 #include <utility>
 
 namespace gantry::cli {
 
-void WarningList::add(std::string text) {
+void WarningList::add(Message text) {
   if (kept_.size() < max) {
     kept_.push_back(std::move(text));
   } else {
@@ -15,8 +13,8 @@ void WarningList::add(std::string text) {
   }
 }
 
-std::vector<std::string> WarningList::take() {
-  if (left_out_ != 0) kept_.push_back(concat("and ", left_out_, " more warnings"));
+std::vector<Message> WarningList::take() {
+  if (left_out_ != 0) kept_.push_back(Message("and ", left_out_, " more warnings"));
   left_out_ = 0;
   return std::exchange(kept_, {});
 }

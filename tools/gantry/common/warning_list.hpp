@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gantry/message.hpp>
+
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace gantry::cli {
@@ -13,13 +14,13 @@ class WarningList {
  public:
   static constexpr std::size_t max = 1000;
 
-  void add(std::string text);
+  void add(Message text);
   // Returns the warnings and clears the list. If more than `max` were added, a last one has the
   // number of those left out.
-  std::vector<std::string> take();
+  std::vector<Message> take();
 
  private:
-  std::vector<std::string> kept_;
+  std::vector<Message> kept_;
   std::size_t left_out_ = 0;
 };
 

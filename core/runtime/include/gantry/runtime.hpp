@@ -86,7 +86,7 @@ class GANTRY_EXPORT Runtime {
   Result<gantry_device_id> device(std::string_view name);
   // Returns every device of every installed plugin, the CPU first. Appends errors of plugins to
   // `problems`.
-  std::vector<DeviceInfo> devices(std::vector<std::string>& problems);
+  std::vector<DeviceInfo> devices(std::vector<Message>& problems);
 
   // Returns the number of threads that compiled host code uses, including the caller.
   int threads() const;
