@@ -8,6 +8,8 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays)
+  gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
+    LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
   gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_output LABELS cli SOURCES cli_output_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
@@ -15,10 +17,10 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
-  foreach(program cli_inspect cli_status cli_run cli_model cli_options cli_output cli_pages cli_plugins cli_signals)
+  foreach(program cli_inspect cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_signals)
     add_dependencies(${program} gantry_cli)
   endforeach()
-  foreach(program cli_run cli_model cli_options cli_output cli_pages cli_plugins)
+  foreach(program cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)
     add_dependencies(${program} gantry_plugin_graph gantry_tvm)
   endforeach()
   add_dependencies(cli_plugins fake_create_throws)
