@@ -3,6 +3,7 @@
 
 #include "core/arrays/npy_dtype.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
@@ -263,7 +264,8 @@ Result<std::vector<std::uint8_t>> npy_bytes(gantry_dtype dtype, std::span<const 
   const Result<std::uint64_t> size = tensor_bytes(shape, dtype);
   if (!size.ok()) return invalid("npy shape: ", size.error().message);
   if (*size != data.size()) {
-    return invalid("npy data are ", data.size(), " bytes, dtype and shape require ", *size);
+    return invalid("npy data are ", ByteCount(data.size()), ", dtype and shape require ",
+                   ByteCount(*size));
   }
   bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;

@@ -4,6 +4,7 @@
 #include "core/arrays/zip_format.hpp"
 #include "core/arrays/zip_member.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -38,16 +39,17 @@ Status check_member(const ZipMember& member, std::uint64_t room, const NpzLimits
                       ", known are 0 (stored) and 8 (deflate)");
   }
   if (member.method == zip_stored && member.bytes != member.packed_bytes) {
-    return refuse_npz(Code::malformed, member, " is stored: size is ", member.bytes,
-                      ", packed size is ", member.packed_bytes);
+    return refuse_npz(Code::malformed, member, " is stored: size is ", ByteCount(member.bytes),
+                      ", packed size is ", ByteCount(member.packed_bytes));
   }
   if (member.bytes / max_deflate_ratio > member.packed_bytes) {
-    return refuse_npz(Code::malformed, member, ": size is ", member.bytes, ", deflate gives ",
-                      member.packed_bytes, " bytes at most ", max_deflate_ratio, " times over");
+    return refuse_npz(Code::malformed, member, ": size is ", ByteCount(member.bytes),
+                      ", deflate gives ", ByteCount(member.packed_bytes), " at most ",
+                      max_deflate_ratio, " times over");
   }
   if (member.bytes > room) {
-    return refuse_npz(Code::exhausted, member, ": size is ", member.bytes, ", room for ", room,
-                      " of ", limits.bytes);
+    return refuse_npz(Code::exhausted, member, ": size is ", ByteCount(member.bytes), ", room for ",
+                      ByteCount(room), " of ", ByteCount(limits.bytes));
   }
   return {};
 }
@@ -83,8 +85,9 @@ Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
     return std::move(header).failure().at("while reading npz member ", quoted(member.name));
   }
   if (header->data_bytes != member.bytes - header->data_at) {
-    return refuse_npz(Code::malformed, member, ": data are ", member.bytes - header->data_at,
-                      " bytes, dtype and shape require ", header->data_bytes);
+    return refuse_npz(Code::malformed, member, ": data are ",
+                      ByteCount(member.bytes - header->data_at), ", dtype and shape require ",
+                      ByteCount(header->data_bytes));
   }
   return header;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text_file.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/descriptor.hpp>
 
 #include <fcntl.h>
@@ -47,7 +48,7 @@ Result<std::string> read_text_file(const std::string& path, std::size_t max) {
     size += static_cast<std::size_t>(count);
   }
   if (size > max) {
-    return malformed(max, path, ": more than ", max, " bytes").with_reason("YAML_TOO_LARGE");
+    return malformed(max, path, ": more than ", ByteCount(max)).with_reason("YAML_TOO_LARGE");
   }
   text.resize(size);
   return text;

@@ -5,6 +5,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 
 #include <algorithm>
 
@@ -36,15 +37,15 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.dtype = {1, 8, 1};
   auto data = device_alloc(*device_, index_, what);
   if (!data.ok()) {
-    return std::move(data).failure().at("while allocating a workspace of ", bytes, " bytes on ",
-                                        device_->name, ":", index_);
+    return std::move(data).failure().at("while allocating a workspace of ", ByteCount(bytes),
+                                        " on ", device_->name, ":", index_);
   }
   return data;
 }
 
 Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
   if (bytes > UINT64_MAX - kWorkspacePage) {
-    return exhausted("a workspace of ", bytes, " bytes exceeds the address space");
+    return exhausted("a workspace of ", ByteCount(bytes), " exceeds the address space");
   }
   const std::uint64_t size =
       bytes == 0 ? kWorkspacePage : (bytes + kWorkspacePage - 1) / kWorkspacePage * kWorkspacePage;

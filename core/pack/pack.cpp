@@ -15,6 +15,7 @@
 #include "core/pack/parameter_file.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 
 #include <fcntl.h>
@@ -183,8 +184,8 @@ Status check_library(const fs::path& file, std::uint64_t container_bytes, const 
   const ElfSymbol* container = library.find(container_symbol);
   if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
     return unavailable("C compiler produces a library with a container of ",
-                       container == nullptr ? 0 : container->size, " bytes, expected ",
-                       container_bytes);
+                       ByteCount(container == nullptr ? 0 : container->size), ", expected ",
+                       ByteCount(container_bytes));
   }
   if (graph == nullptr) return {};
   // A payload without a format may define functions that only its plugin can list.
@@ -227,7 +228,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     if (modules.size() > 1) {
       GANTRY_TRY(const Pieces container, write_container(modules));
       container_bytes = container.size();
-      report("writing a container of ", container_bytes, " bytes, ", modules.size(), " modules");
+      report("writing a container of ", human_size(container_bytes), ", ", modules.size(),
+             " modules");
       GANTRY_CHECK(write_container_source(container, directory, job));
     } else {
       job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));

@@ -4,6 +4,7 @@
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <malloc.h>
@@ -133,18 +134,16 @@ gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
                   what->alignment, kMaxAlignment);
   }
   if (what->size > kMaxBytes) {
-    return refuse(status, GANTRY_EXHAUSTED,
-                  "cpu: %" PRIu64 " bytes are requested, maximum is %" PRIu64, what->size,
-                  kMaxBytes);
+    return refuse(status, GANTRY_EXHAUSTED, "cpu: %s are requested, maximum is %s",
+                  ByteCount(what->size).c_str(), ByteCount(kMaxBytes).c_str());
   }
   // aligned_alloc requires a multiple of the alignment. A tensor without bytes also has a unique
   // address.
   const std::uint64_t size = std::max((what->size + alignment - 1) & ~(alignment - 1), alignment);
   void* const block = std::aligned_alloc(alignment, size);
   if (block == nullptr) {
-    return refuse(status, GANTRY_EXHAUSTED,
-                  "cpu: no memory for %" PRIu64 " bytes aligned to %" PRIu64, what->size,
-                  alignment);
+    return refuse(status, GANTRY_EXHAUSTED, "cpu: no memory for %s aligned to %" PRIu64,
+                  ByteCount(what->size).c_str(), alignment);
   }
   allocated_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(block)),
                             std::memory_order_relaxed);
@@ -166,7 +165,7 @@ gantry_code check_location(const gantry_location& location, const char* side, st
                   location.device.type, location.device.index);
   }
   if (location.data == nullptr && size != 0) {
-    return refuse(status, GANTRY_INVALID, "cpu: copy of %" PRIu64 " bytes %s address 0", size,
+    return refuse(status, GANTRY_INVALID, "cpu: copy of %s %s address 0", ByteCount(size).c_str(),
                   side);
   }
   return GANTRY_OK;

@@ -6,6 +6,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -60,14 +61,14 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   });
   if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
   if (data == nullptr) {
-    return bug(described(device), ": alloc of ", what.size, " bytes succeeds but returns NULL")
+    return bug(described(device), ": alloc of ", ByteCount(what.size), " succeeds but returns NULL")
         .with_reason("DEVICE_ALLOC");
   }
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
     device_free(device, index, data);
-    return bug(described(device), ": alloc of ", what.size,
-               " bytes returns an address that is not a multiple of ", what.alignment)
+    return bug(described(device), ": alloc of ", ByteCount(what.size),
+               " returns an address that is not a multiple of ", what.alignment)
         .with_reason("DEVICE_ALLOC");
   }
   return data;

@@ -3,6 +3,8 @@
 
 #include "core/base/process_end.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -60,7 +62,7 @@ Result<T*> new_block(std::uint64_t extra, std::string_view what) {
   static_assert(sizeof(T) % alignof(gantry_value) == 0);
   const std::uint64_t max = PTRDIFF_MAX - sizeof(T);
   void* block = extra <= max ? std::malloc(sizeof(T) + extra) : nullptr;
-  if (block == nullptr) return exhausted(what, ": no memory for ", extra, " bytes");
+  if (block == nullptr) return exhausted(what, ": no memory for ", ByteCount(extra));
   return new (block) T{};
 }
 

@@ -5,6 +5,7 @@
 #include "core/tensor/cpu_device.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
@@ -83,7 +84,8 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
                    const gantry_env* env) {
   const std::uint64_t max = std::min(whole.size, kStagingBytes);
   const std::unique_ptr<char[]> staging(new (std::nothrow) char[max]);
-  if (staging == nullptr) return exhausted("tensor copy: no memory for ", max, " bytes of staging");
+  if (staging == nullptr)
+    return exhausted("tensor copy: no memory for ", ByteCount(max), " of staging");
   const gantry_location host{staging.get(), 0, {kCpu, 0}};
   for (std::uint64_t done = 0; done < whole.size; done += max) {
     gantry_copy down = whole;
@@ -202,7 +204,7 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
   if (bytes != 0 && what.data == nullptr) {
-    return invalid("tensor view of ", bytes, " bytes is at address 0");
+    return invalid("tensor view of ", ByteCount(bytes), " is at address 0");
   }
   GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(what));
   object->owner = ObjectPtr::share(owner);

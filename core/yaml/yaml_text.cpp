@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/yaml/yaml_text.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <gantry/utf8.hpp>
 
 #include <yaml-cpp/eventhandler.h>
@@ -270,7 +272,8 @@ std::string yaml_path(std::string_view parent, std::size_t index) {
 
 Result<YamlDocument> parse_yaml(std::string_view text, std::string file, const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
-    return malformed(limits.bytes, file, ": ", text.size(), " bytes, limit is ", limits.bytes)
+    return malformed(limits.bytes, file, ": ", ByteCount(text.size()), ", limit is ",
+                     ByteCount(limits.bytes))
         .with_reason("YAML_TOO_LARGE");
   }
   const Lines lines(text);

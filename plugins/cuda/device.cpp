@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
 
 #include <utility>
@@ -136,7 +137,7 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
   if (copied.ok() && (what.flags & GANTRY_COPY_BLOCKING) != 0) {
     copied = driver.call(driver.stream_synchronize, stream);
   }
-  if (!copied.ok()) copied.error().at("while copying ", what.size, " bytes on ", text());
+  if (!copied.ok()) copied.error().at("while copying ", ByteCount(what.size), " on ", text());
   return copied;
 }
 

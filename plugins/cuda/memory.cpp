@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -25,14 +26,14 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
       what.alignment > driver_alignment ? what.alignment - driver_alignment : 0;
   const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
   if (bytes > UINT64_MAX - room) {
-    return exhausted("allocation of ", what.size, " bytes at a multiple of ", what.alignment,
+    return exhausted("allocation of ", ByteCount(what.size), " at a multiple of ", what.alignment,
                      " is more than any memory")
         .with_reason("DEVICE_MEMORY");
   }
   retry();
   CUdeviceptr base = 0;
   Status made = driver_.call(driver_.mem_alloc, &base, bytes + room);
-  if (!made.ok()) return std::move(made).failure().at("while allocating ", what.size, " bytes");
+  if (!made.ok()) return std::move(made).failure().at("while allocating ", ByteCount(what.size));
   const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
   void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
   const Block block{base, what.size};
@@ -83,7 +84,7 @@ void Memory::release(const Block& block) {
       !freed.ok() && freed.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (!freed.ok() && !is_refused) {
     host_.log(GANTRY_LOG_WARNING,
-              Message(freed.error().message).at("while freeing ", block.size, " bytes"));
+              Message(freed.error().message).at("while freeing ", ByteCount(block.size)));
   }
   const std::lock_guard lock(mutex_);
   if (is_refused) {

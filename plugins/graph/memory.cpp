@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -164,8 +165,8 @@ Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
   const gantry_tensor like{nullptr, slot.device, 1, dtypes::uint8, &extent, nullptr, 0};
   Result<Value> memory = host_.tensor_new(like);
   if (!memory.ok()) {
-    return std::move(memory).error().at("while allocating storage ", slot.storage_id, ", ", bytes,
-                                        " bytes on ", number_text(slot.device));
+    return std::move(memory).error().at("while allocating storage ", slot.storage_id, ", ",
+                                        ByteCount(bytes), " on ", number_text(slot.device));
   }
   return memory;
 }

@@ -3,6 +3,7 @@
 
 #include "plugin.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
@@ -35,8 +36,8 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   // OpenCL has no empty buffers.
   const std::uint64_t size = what.size == 0 ? 1 : what.size;
   if (size > device.max_bytes) {
-    return exhausted(what.size, " bytes on ", device.described(), ", most in one allocation is ",
-                     device.max_bytes)
+    return exhausted(ByteCount(what.size), " on ", device.described(),
+                     ", most in one allocation is ", ByteCount(device.max_bytes))
         .with_reason("DEVICE_MEMORY");
   }
   GANTRY_TRY(const cl_context context, plugin.driver.context(device));
@@ -45,7 +46,7 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   buffer->memory = OwnedBuffer(clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, &error));
   if (error != CL_SUCCESS) {
     return driver_error(error,
-                        concat("clCreateBuffer of ", size, " bytes on ", device.described()));
+                        concat("clCreateBuffer of ", ByteCount(size), " on ", device.described()));
   }
   buffer->size = what.size;
   buffer->platform = device.platform;
@@ -77,8 +78,8 @@ Result<Buffer*> side(const gantry_location& location, std::uint64_t size, std::s
   }
   GANTRY_TRY(Buffer* const buffer, buffer_of(location.data));
   if (location.byte_offset > buffer->size || size > buffer->size - location.byte_offset) {
-    return invalid("copy ", name, " ", size, " bytes at offset ", location.byte_offset,
-                   ", buffer has ", buffer->size)
+    return invalid("copy ", name, " ", ByteCount(size), " at offset ", location.byte_offset,
+                   ", buffer has ", ByteCount(buffer->size))
         .with_reason("COPY_RANGE");
   }
   return buffer;
@@ -125,7 +126,8 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
     if (error == CL_SUCCESS && blocking) error = clFinish(queue);
   }
   if (error != CL_SUCCESS)
-    return driver_error(error, concat("copy of ", what.size, " bytes on ", device.described()));
+    return driver_error(error,
+                        concat("copy of ", ByteCount(what.size), " on ", device.described()));
   if (blocking) plugin.programs.settle(false);
   return {};
 }

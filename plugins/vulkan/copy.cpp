@@ -5,6 +5,7 @@
 // parallel.
 #include "device.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
 
 #include <algorithm>
@@ -18,8 +19,8 @@ constexpr std::uint64_t staging_bytes = 8 << 20;
 Status check_range(const Buffer& buffer, std::string_view side, std::uint64_t offset,
                    std::uint64_t size) {
   if (offset <= buffer.size && size <= buffer.size - offset) return {};
-  return invalid("copy of ", size, " bytes ", side, " byte ", offset, ", the memory has ",
-                 buffer.size)
+  return invalid("copy of ", ByteCount(size), " ", side, " byte ", offset, ", the memory has ",
+                 ByteCount(buffer.size))
       .with_reason("COPY_RANGE");
 }
 

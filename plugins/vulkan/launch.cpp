@@ -4,6 +4,7 @@
 // dispatch.
 #include "plugin.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <array>
@@ -45,12 +46,12 @@ Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argu
   }
   if (bound.offset >= bound.buffer->size && bound.offset != 0) {
     return invalid("kernel ", quoted(kernel.call.name()), ": argument ", argument, " begins ",
-                   bound.offset, " bytes into its memory of ", bound.buffer->size)
+                   bound.offset, " bytes into its memory of ", ByteCount(bound.buffer->size))
         .with_reason("ARGUMENT_RANGE");
   }
   if (bound.buffer->size - bound.offset > limits.maxStorageBufferRange) {
-    return refuse("has ", bound.buffer->size - bound.offset, " bytes, the device binds at most ",
-                  limits.maxStorageBufferRange);
+    return refuse("has ", ByteCount(bound.buffer->size - bound.offset),
+                  ", the device binds at most ", ByteCount(limits.maxStorageBufferRange));
   }
   return {};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -102,7 +104,8 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
 Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) {
   const std::uint64_t max = gpu_.max_allocation_bytes;
   if (size > max) {
-    return exhausted("buffer of ", size, " bytes, the device allocates at most ", max)
+    return exhausted("buffer of ", ByteCount(size), ", the device allocates at most ",
+                     ByteCount(max))
         .with_reason("MEMORY");
   }
   auto buffer = std::make_unique<Buffer>();
@@ -114,7 +117,7 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   info.usage = usage_of(use);
   if (const VkResult made = vkCreateBuffer(device_, &info, nullptr, &buffer->handle);
       made != VK_SUCCESS) {
-    return driver_error(made, "vkCreateBuffer").at("while allocating ", size, " bytes");
+    return driver_error(made, "vkCreateBuffer").at("while allocating ", ByteCount(size));
   }
   VkMemoryRequirements needs{};
   vkGetBufferMemoryRequirements(device_, buffer->handle, &needs);
@@ -130,7 +133,7 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
                          .alignment = needs.alignment,
                          .is_mapped = use != BufferUse::data || is_mapped_};
   Result<Part> memory = blocks_.take(part);
-  if (!memory.ok()) return memory.error().at("while allocating ", size, " bytes");
+  if (!memory.ok()) return memory.error().at("while allocating ", ByteCount(size));
   buffer->memory = std::move(*memory);
   GANTRY_CHECK(checked(
       vkBindBufferMemory(device_, buffer->handle, buffer->memory.memory(), buffer->memory.offset()),

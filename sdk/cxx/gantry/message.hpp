@@ -26,7 +26,7 @@ class Message {
   //
   // parts    [in]   as for concat()
   template <class... Parts>
-  requires(sizeof...(Parts) > 0 && (std::convertible_to<const Parts&, TextPiece> && ...))
+  requires(sizeof...(Parts) > 0 && (std::constructible_from<TextPiece, const Parts&> && ...))
       Message(const Parts&... parts) {  // NOLINT: implicit by design
     append({TextPiece(parts)...});
   }

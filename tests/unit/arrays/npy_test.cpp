@@ -282,7 +282,7 @@ TEST(Npy, RejectsDataThatDoNotMatchTheShape) {
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Code::invalid);
-  EXPECT_EQ(file.error().message, "npy data are 7 bytes, dtype and shape require 8");
+  EXPECT_EQ(file.error().message, "npy data are 7 bytes, dtype and shape require 8 bytes");
 }
 
 TEST(Npy, RejectsAShapeThatOverflows) {

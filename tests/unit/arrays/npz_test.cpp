@@ -143,7 +143,7 @@ TEST(Npz, RefusesAHeaderThatDoesNotFitTheMember) {
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().code, Code::malformed);
   EXPECT_EQ(data.error().message,
-            "npz member \"a.npy\": data are 3 bytes, dtype and shape require 4");
+            "npz member \"a.npy\": data are 3 bytes, dtype and shape require 4 bytes");
 }
 
 TEST(Npz, RejectsABufferOfAnotherSize) {
@@ -294,12 +294,13 @@ INSTANTIATE_TEST_SUITE_P(
                {sized(0, 129, 128)},
                kBad,
                163,
-               "npz member \"a.npy\" is stored: size is 129, packed size is 128"},
+               "npz member \"a.npy\" is stored: size is 129 bytes, packed size is 128 bytes"},
         BadZip{"Bomb",
                {sized(8, 4000000000, 10)},
                kBad,
                35 + deflated(npy("")).size(),
-               "npz member \"a.npy\": size is 4000000000, deflate gives 10 bytes at most 1032 "
+               "npz member \"a.npy\": size is 3.7 GiB (4000000000 bytes), deflate gives 10 bytes "
+               "at most 1032 "
                "times over"},
         BadZip{"ExtraFieldPastItsRoom",
                {{.name = "a.npy", .bytes = npy("x"), .extra = {7, 0, 9, 0, 1}}},
@@ -467,7 +468,8 @@ TEST(Npz, RefusesMoreBytesThanItsLimit) {
 
   ASSERT_FALSE(npz.ok());
   EXPECT_EQ(npz.error().code, Code::exhausted);
-  EXPECT_EQ(npz.error().message, "npz member \"b.npy\": size is 129, room for 71 of 200");
+  EXPECT_EQ(npz.error().message,
+            "npz member \"b.npy\": size is 129 bytes, room for 71 bytes of 200 bytes");
 }
 
 TEST(Npz, RefusesMoreMembersThanItsLimit) {

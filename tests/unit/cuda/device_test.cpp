@@ -103,18 +103,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadAlloc{"MoreThanThereIs", std::uint64_t{1} << 40, 64, "", Code::exhausted,
                  "DEVICE_MEMORY",
                  "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), what the driver says\n  while "
-                 "allocating 1099511627776 bytes"},
+                 "allocating 1.0 TiB (1099511627776 bytes)"},
         BadAlloc{"MoreThanAnyMemory", UINT64_MAX, 4096, "", Code::exhausted, "DEVICE_MEMORY",
-                 "allocation of 18446744073709551615 bytes at a multiple of 4096 is more than any "
+                 "allocation of 16.0 EiB (18446744073709551615 bytes) at a multiple of 4096 is "
+                 "more than any "
                  "memory"},
         BadAlloc{"MoreThanAnyMemoryByOne", UINT64_MAX - (4096 - 256) + 1, 4096, "", Code::exhausted,
                  "DEVICE_MEMORY",
-                 "allocation of 18446744073709547776 bytes at a multiple of 4096 is more than any "
+                 "allocation of 16.0 EiB (18446744073709547776 bytes) at a multiple of 4096 is "
+                 "more than any "
                  "memory"},
         BadAlloc{"AsMuchAsCanBeAddressed", UINT64_MAX - (4096 - 256), 4096, "", Code::exhausted,
                  "DEVICE_MEMORY",
                  "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), what the driver says\n  while "
-                 "allocating 18446744073709547775 bytes"},
+                 "allocating 16.0 EiB (18446744073709547775 bytes)"},
         BadAlloc{"Alignment", 16, 48, "", Code::invalid, "ALIGNMENT",
                  "alignment is 48, expected a power of two"},
         BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "SCOPE",

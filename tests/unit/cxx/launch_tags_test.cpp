@@ -14,17 +14,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-LaunchTags parsed(const std::vector<std::string>& tags) {
+LaunchTags parsed_tags(const std::vector<std::string>& tags) {
   Result<LaunchTags> result = parse_launch_tags(tags, "add");
   EXPECT_TRUE(result.ok()) << result.error().message;
   return std::move(result).value();
 }
 
 TEST(LaunchTags, NumberEveryAxisInTheOrderOfTheFile) {
-  const LaunchTags tags =
-      parsed({"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z",
-              "clusterCtaIdx.x", "clusterCtaIdx.y", "clusterCtaIdx.z", "preferredClusterCtaIdx.x",
-              "preferredClusterCtaIdx.y", "preferredClusterCtaIdx.z"});
+  const LaunchTags tags = parsed_tags(
+      {"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z",
+       "clusterCtaIdx.x", "clusterCtaIdx.y", "clusterCtaIdx.z", "preferredClusterCtaIdx.x",
+       "preferredClusterCtaIdx.y", "preferredClusterCtaIdx.z"});
 
   EXPECT_THAT(tags.axes, ElementsAre(3, 4, 5, 0, 1, 2, 6, 7, 8, 9, 10, 11));
   EXPECT_EQ(tags.argument_count(), 12u);
@@ -36,8 +36,8 @@ TEST(LaunchTags, NumberEveryAxisInTheOrderOfTheFile) {
 TEST(LaunchTags, RecogniseFlagsOfBothPrefixes) {
   for (const std::string prefix : {"tir.", "tirx."}) {
     const LaunchTags tags =
-        parsed({"blockIdx.x", prefix + "use_programtic_dependent_launch",
-                prefix + "use_cooperative_launch", prefix + "use_dyn_shared_memory"});
+        parsed_tags({"blockIdx.x", prefix + "use_programtic_dependent_launch",
+                     prefix + "use_cooperative_launch", prefix + "use_dyn_shared_memory"});
 
     EXPECT_THAT(tags.axes, ElementsAre(0));
     EXPECT_TRUE(tags.is_programmatic_dependent);
@@ -48,19 +48,19 @@ TEST(LaunchTags, RecogniseFlagsOfBothPrefixes) {
 }
 
 TEST(LaunchTags, IgnoreTagsThatDoNotAffectTheLaunch) {
-  const LaunchTags tags = parsed({"blockIdx.x", "paramWriteAccess:[0,1]"});
+  const LaunchTags tags = parsed_tags({"blockIdx.x", "paramWriteAccess:[0,1]"});
 
   EXPECT_THAT(tags.axes, ElementsAre(0));
   EXPECT_FALSE(tags.is_cooperative);
   EXPECT_FALSE(tags.is_programmatic_dependent);
-  EXPECT_THAT(parsed({}).axes, IsEmpty());
+  EXPECT_THAT(parsed_tags({}).axes, IsEmpty());
 }
 
 TEST(LaunchTags, CountTheDimensionsOfGridAndBlock) {
-  EXPECT_EQ(parsed({}).work_dimensions(), 1u);
-  EXPECT_EQ(parsed({"blockIdx.x", "threadIdx.y"}).work_dimensions(), 2u);
-  EXPECT_EQ(parsed({"blockIdx.z", "threadIdx.x"}).work_dimensions(), 3u);
-  EXPECT_EQ(parsed({"blockIdx.x", "clusterCtaIdx.z"}).work_dimensions(), 1u);
+  EXPECT_EQ(parsed_tags({}).work_dimensions(), 1u);
+  EXPECT_EQ(parsed_tags({"blockIdx.x", "threadIdx.y"}).work_dimensions(), 2u);
+  EXPECT_EQ(parsed_tags({"blockIdx.z", "threadIdx.x"}).work_dimensions(), 3u);
+  EXPECT_EQ(parsed_tags({"blockIdx.x", "clusterCtaIdx.z"}).work_dimensions(), 1u);
 }
 
 struct BadTags {
@@ -119,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(LaunchExtents, AreReadFromTheArguments) {
-  const LaunchTags tags = parsed({"threadIdx.x", "blockIdx.y", "clusterCtaIdx.x",
-                                  "preferredClusterCtaIdx.z", "tirx.use_dyn_shared_memory"});
+  const LaunchTags tags = parsed_tags({"threadIdx.x", "blockIdx.y", "clusterCtaIdx.x",
+                                       "preferredClusterCtaIdx.z", "tirx.use_dyn_shared_memory"});
 
   const Result<LaunchExtents> extents =
       tags.extents({{int_value(64), int_value(7), int_value(2), int_value(4), int_value(4096)}});
@@ -135,12 +135,13 @@ TEST(LaunchExtents, AreReadFromTheArguments) {
 
 // Compilers since v0.8 pass 0 for an empty dynamic extent.
 TEST(LaunchExtents, CountZeroAsOne) {
-  EXPECT_THAT(parsed({"blockIdx.x"}).extents({{int_value(0)}}).value().grid, ElementsAre(1, 1, 1));
+  EXPECT_THAT(parsed_tags({"blockIdx.x"}).extents({{int_value(0)}}).value().grid,
+              ElementsAre(1, 1, 1));
 }
 
 // A convolution of v0.12: each stage of the kernel names the axis.
 TEST(LaunchExtents, OfARepeatedAxisAreEqual) {
-  const LaunchTags tags = parsed({"blockIdx.x", "threadIdx.x", "threadIdx.x", "threadIdx.x"});
+  const LaunchTags tags = parsed_tags({"blockIdx.x", "threadIdx.x", "threadIdx.x", "threadIdx.x"});
   EXPECT_EQ(tags.argument_count(), 4u);
 
   const auto same = tags.extents({{int_value(3), int_value(8), int_value(8), int_value(8)}});
@@ -168,7 +169,7 @@ class LaunchExtentsRefuse : public ::testing::TestWithParam<BadExtent> {};
 TEST_P(LaunchExtentsRefuse, NamingTheAxis) {
   const BadExtent& bad = GetParam();
 
-  const Result<LaunchExtents> extents = parsed(bad.tags).extents({{bad.argument}});
+  const Result<LaunchExtents> extents = parsed_tags(bad.tags).extents({{bad.argument}});
 
   ASSERT_FALSE(extents.ok());
   EXPECT_EQ(extents.error().code, Code::invalid);

@@ -5,6 +5,8 @@
 #include "core/tensor/cpu_device.hpp"
 #include "tests/unit/native/host_world.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -170,7 +172,7 @@ TEST_F(WorkspacesTest, RejectsASizeBeyondTheAddressSpace) {
     ASSERT_FALSE(block.ok());
     EXPECT_EQ(block.error().code, Code::exhausted);
     EXPECT_EQ(block.error().message,
-              concat("a workspace of ", bytes, " bytes exceeds the address space"));
+              concat("a workspace of ", ByteCount(bytes), " exceeds the address space"));
   }
   // One byte less reaches the device.
   fake.absent = true;

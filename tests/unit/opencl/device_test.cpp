@@ -103,8 +103,9 @@ TEST_F(OpenclDevice, RejectsAnAllocationAboveTheLimit) {
 
   EXPECT_EQ(error.code, Code::exhausted);
   EXPECT_EQ(error.reason, "DEVICE_MEMORY");
-  EXPECT_THAT(error.message, MatchesRegex("1152921504606846976 bytes on opencl:0 \\(.*\\), most "
-                                          "in one allocation is [0-9]+"));
+  EXPECT_THAT(error.message,
+              MatchesRegex("1.0 EiB \\(1152921504606846976 bytes\\) on opencl:0 \\(.*\\), most "
+                           "in one allocation is [0-9.]+ [KMGTP]iB \\([0-9]+ bytes\\)"));
 }
 
 TEST_F(OpenclDevice, ReportsOutOfMemory) {
@@ -182,9 +183,9 @@ TEST_F(OpenclDevice, RejectsCopiesPastTheEnd) {
   std::uint8_t bytes[32] = {};
 
   expect_error(copy(on_host(bytes), on_device(data, 8), 9), Code::invalid, "COPY_RANGE",
-               "copy to 9 bytes at offset 8, buffer has 16");
+               "copy to 9 bytes at offset 8, buffer has 16 bytes");
   expect_error(copy(on_device(data, UINT64_MAX), on_host(bytes), 2), Code::invalid, "COPY_RANGE",
-               "copy from 2 bytes at offset 18446744073709551615, buffer has 16");
+               "copy from 2 bytes at offset 18446744073709551615, buffer has 16 bytes");
 }
 
 TEST_F(OpenclDevice, RejectsAPointerThatIsNotABuffer) {

@@ -41,7 +41,7 @@ TEST(ReadTensors, RejectsAFileWithAHugeDecompressedSize) {
   ASSERT_FALSE(tensors.ok());
   EXPECT_EQ(tensors.error().code, Code::exhausted);
   EXPECT_THAT(tensors.error().message,
-              HasSubstr("npz member \"x.npy\": size is 83886208, room for "));
+              HasSubstr("npz member \"x.npy\": size is 80.0 MiB (83886208 bytes), room for "));
   EXPECT_THAT(tensors.error().message, HasSubstr("numpy.savez() writes arrays that need no room"));
 }
 

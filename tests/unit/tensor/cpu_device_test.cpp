@@ -145,14 +145,15 @@ TEST(CpuDevice, RejectsAnAlignmentAboveAHugePage) {
 
 TEST(CpuDevice, RejectsMoreBytesThanTheAddressSpace) {
   expect_error(alloc(request(UINT64_MAX)), Code::exhausted,
-               "cpu: 18446744073709551615 bytes are requested, maximum is 140737488355328");
+               "cpu: 16.0 EiB (18446744073709551615 bytes) are requested, maximum is 128.0 TiB "
+               "(140737488355328 bytes)");
 }
 
 // The allocator of AddressSanitizer ends the program instead.
 #if !defined(__SANITIZE_ADDRESS__)
 TEST(CpuDevice, ReportsTheRequestedBytesWhenMemoryIsExhausted) {
   expect_error(alloc(request(std::uint64_t{1} << 47)), Code::exhausted,
-               "cpu: no memory for 140737488355328 bytes aligned to 256");
+               "cpu: no memory for 128.0 TiB (140737488355328 bytes) aligned to 256");
 }
 #endif
 

@@ -2,6 +2,8 @@
 #include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -112,8 +114,8 @@ TEST_F(Devices, RejectAnAllocationAboveTheLimit) {
   ASSERT_FALSE(memory.ok());
   EXPECT_EQ(memory.error().code, Code::exhausted);
   EXPECT_EQ(memory.error().reason, "MEMORY");
-  EXPECT_EQ(memory.error().message,
-            concat("buffer of ", max + 1, " bytes, the device allocates at most ", max));
+  EXPECT_EQ(memory.error().message, concat("buffer of ", ByteCount(max + 1),
+                                           ", the device allocates at most ", ByteCount(max)));
 }
 
 // Freeing a pointer twice, or one that is not a handle, is logged and has no other effect.
@@ -216,9 +218,9 @@ TEST_P(Copies, RejectInvalidRequests) {
              "in byte_offset");
   const std::vector<BadCopy> all = {
       {on_host(memory.data()), on_device(data, 10), 7, Code::invalid, "COPY_RANGE",
-       "copy of 7 bytes to byte 10, the memory has 16"},
+       "copy of 7 bytes to byte 10, the memory has 16 bytes"},
       {on_device(data, 17), on_host(memory.data()), 0, Code::invalid, "COPY_RANGE",
-       "copy of 0 bytes from byte 17, the memory has 16"},
+       "copy of 0 bytes from byte 17, the memory has 16 bytes"},
       {on_host(memory.data()), on_host(memory.data()), 1, Code::invalid, "COPY_DEVICES",
        "copy from host to host, one side must be device vulkan:0"},
       {on_host(memory.data()), on_device(memory.data()), 1, Code::invalid, "HANDLE", none},

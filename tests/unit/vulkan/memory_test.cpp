@@ -4,6 +4,8 @@
 #include "tests/unit/vulkan/between.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
+#include <gantry/byte_count.hpp>
+
 namespace gantry::vulkan::test {
 namespace {
 
@@ -57,7 +59,7 @@ TEST_F(Allocations, WaitForFreedMemoryAtTheLimit) {
   EXPECT_EQ(refused.error().reason, "DRIVER_CALL");
   EXPECT_EQ(refused.error().message,
             concat("vkAllocateMemory returns VK_ERROR_TOO_MANY_OBJECTS (-10)\n  while allocating ",
-                   size, " bytes"));
+                   ByteCount(size)));
   ASSERT_TRUE(given.ok()) << given.error().message;
   free(*given);
   free(other);

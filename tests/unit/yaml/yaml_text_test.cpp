@@ -226,7 +226,7 @@ TEST(YamlText, RejectsATextOverTheSizeLimit) {
   const Result<YamlDocument> document = parse_yaml("a: 123", "a.yaml", {.bytes = 5});
 
   ASSERT_FALSE(document.ok());
-  EXPECT_EQ(document.error().message, "a.yaml: 6 bytes, limit is 5");
+  EXPECT_EQ(document.error().message, "a.yaml: 6 bytes, limit is 5 bytes");
   EXPECT_EQ(document.error().reason, "YAML_TOO_LARGE");
   EXPECT_TRUE(parse_yaml("a: 12", "a.yaml", {.bytes = 5}).ok());
 }
