@@ -77,9 +77,10 @@ TEST(FileMark, IsAbsentForOtherBytes) {
        {""s,
         "\x7f"
         "ELF\2\1"s,
-        "\x01\xff"s, "\x08\x02\x12"s, "\x08\x20\x12"s, "\x08\x01\x1a"s, "\x08\x07"s,
-        "\x40\0\0\0\0\0\0\0"s, std::string(256, '\0'), "a\x1f"s, "a\x7f"s, "\x08\x07\x09"s,
-        "\0\0\0\0\0\0\0\0{"s, "\x40\0\0\0\1\0\0\0{"s, "\x40\0\0\0\0\0\0\0["s, "PK\5\6"s}) {
+        "\x01\xff"s, "\x08\x02\x12"s, "\x08\x20\x12"s, "\x08\x01\x1a"s, "\x0a\x07\x12"s,
+        "\x08\x07"s, "\x40\0\0\0\0\0\0\0"s, std::string(256, '\0'), "a\x1f"s, "a\x7f"s,
+        "\x08\x07\x09"s, "\0\0\0\0\0\0\0\0{"s, "\x40\0\0\0\1\0\0\0{"s, "\x40\0\0\0\0\0\0\0["s,
+        "PK\5\6"s}) {
     EXPECT_FALSE(find_file_mark(bytes_of(bytes)).has_value()) << bytes;
     EXPECT_EQ(file_mark_text(bytes_of(bytes)), "");
   }
@@ -91,6 +92,14 @@ TEST(FileMark, HasNoMarkInTruncatedArchives) {
   for (std::size_t size = 0; size < zip.size(); ++size) {
     EXPECT_FALSE(is_pytorch_archive(bytes_of(zip.substr(0, size)))) << size;
   }
+}
+
+TEST(FileMark, OfAnArchiveRequiresItsFirstBytes) {
+  std::string zip = zip_with("archive/data.pkl");
+  ASSERT_TRUE(is_pytorch_archive(bytes_of(zip)));
+  zip[0] = 'Q';
+
+  EXPECT_FALSE(is_pytorch_archive(bytes_of(zip)));
 }
 
 TEST(FileMark, TextIsTheEndOfAnError) {

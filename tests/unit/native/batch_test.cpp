@@ -426,5 +426,21 @@ TEST_F(BatchTest, MayRunOnSeveralThreadsAtOnce) {
   EXPECT_EQ(ran, 4 * 100 * 3);
 }
 
+TEST_F(BatchTest, KeepsTheTypesOfEachCallsArguments) {
+  std::vector<std::int32_t> kinds;
+  const auto record = [&](const gantry_env&, Args args, gantry_status*) {
+    kinds.push_back(args[0].kind);
+    return gantry_code{GANTRY_OK};
+  };
+  gantry_value number{};
+  number.kind = GANTRY_FLOAT;
+  const auto batch =
+      prepared({within_host_code(record, {int_value(1)}), within_host_code(record, {number})});
+
+  ASSERT_TRUE(run(batch).ok());
+
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_INT, GANTRY_FLOAT));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -217,5 +217,13 @@ TEST(DeviceNumbers, DoesNotTranslateForAnAbsentDevice) {
   EXPECT_THAT(nodes[0]->artifact->device_numbers, IsEmpty());
 }
 
+TEST(DeviceNumbers, TranslateOnlyExtDevToTheDeviceOfAModule) {
+  const auto nodes = file_of({"_lib"});
+  nodes[0]->ext_devs = ext_dev_bit(64);
+
+  EXPECT_EQ(to_runtime(*nodes[0], 12), 64);
+  EXPECT_EQ(to_runtime(*nodes[0], 7), 7);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -2,6 +2,7 @@
 #include "core/native/library_module.hpp"
 
 #include "core/module/unbound.hpp"
+#include "tests/support/elf_builder.hpp"
 #include "tests/unit/module/fake_module.hpp"
 #include "tests/unit/native/host_world.hpp"
 
@@ -372,6 +373,21 @@ TEST(ImportedSymbols, RunCodeCompiledFromC) {
   HostWorld world(3);
   expect_softmax(world.load_whole(golden("tvm-0.12/resnet20_c.so")),
                  "tvmgen_default_fused_nn_softmax");
+}
+
+TEST(ExportedFunctions, AreFunctionsOfTheModelOnly) {
+  constexpr std::uint8_t content[] = {1};
+  const auto bytes = test::ElfBuilder()
+                         .function("run")
+                         .function("__tvm_main__")
+                         .function(".local")
+                         .function("_init")
+                         .function("_fini")
+                         .object("data", content)
+                         .undefined("puts")
+                         .build();
+
+  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value()), ElementsAre("run"));
 }
 
 }  // namespace

@@ -666,5 +666,21 @@ TEST(HostThreadState, KeepsAMessageOfAnyLength) {
   EXPECT_EQ(here().error.message, text);
 }
 
+TEST_F(PackedCall, TakesNoArgumentsIfDeviceNumbersAreTranslated) {
+  test::artifact_of(*node).device_numbers = {{14, 16}};
+
+  const auto result = call_named(node, "sum");
+
+  ASSERT_TRUE(result.ok()) << message_of(result);
+  EXPECT_EQ(result->get().i, 0);
+}
+
+TEST_F(CallFromHost, RejectsMoreThanTwoNumbersForADevice) {
+  EXPECT_THAT(message_of(call_named(
+                  node, "call_by_name",
+                  {text_value("__tvm_set_device"), int_value(1), int_value(0), int_value(0)})),
+              HasSubstr("__tvm_set_device takes two numbers"));
+}
+
 }  // namespace
 }  // namespace gantry
