@@ -10,7 +10,6 @@
 #include <gantry/threads.h>
 #include <gantry/trace.h>
 #include <gantry/abi_boundary.hpp>
-#include <gantry/utf8.hpp>
 #include <gantry/value.hpp>
 
 #include <string_view>
@@ -57,8 +56,7 @@ constexpr gantry_progress kProgress = {
         RuntimeState& state = state_of(host);
         const auto& sink = state.options.work_sink;
         if (!sink && !state.log.is_enabled(LogLevel::info)) return {};
-        const std::string line =
-            concat(PluginHost::of(host).plugin, ": ", shown_utf8(view_of(text)));
+        const Message line(PluginHost::of(host).plugin, ": ", view_of(text));
         state.log.info(line);
         if (!sink) return {};
         work = ++state.last_work;

@@ -67,7 +67,7 @@ TEST(WorkText, HasTheSecondsThatPassed) {
 }
 
 TEST(WorkText, IsOneLineWithoutControlCharacters) {
-  EXPECT_EQ(work_text("a\nb\x1b[2J", milliseconds(0)), "a b\\x1b[2J");
+  EXPECT_EQ(work_text("a\nb\x1b[2J", milliseconds(0)), "a\\x0ab\\x1b[2J");
 }
 
 TEST(WorkLine, IsDisplayedDuringTheWorkAndErased) {

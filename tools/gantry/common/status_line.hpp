@@ -30,12 +30,12 @@ class StatusLine {
  private:
   Terminal terminal_;
   bool enabled_;
-  // bytes of the current text, which has at most as many columns
+  // columns of the current text
   std::size_t shown_ = 0;
 };
 
-// Returns the output that overwrites a text of `before` bytes with `text`. The text is truncated to
-// fewer bytes than the terminal has columns, because a line that wraps cannot be erased.
+// Returns the output that overwrites `before` columns with `text`. The text is truncated before the
+// terminal's edge, because a line that wraps cannot be erased.
 std::string line_over(std::size_t before, std::string_view text, int width);
 
 }  // namespace gantry::cli

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/work_line.hpp"
 
-#include "tools/gantry/common/escape.hpp"
-
-#include <gantry/concat.hpp>
-
 #include <algorithm>
 
 namespace gantry::cli {
@@ -88,11 +84,9 @@ void WorkLine::run() {
   }
 }
 
-std::string work_text(std::string_view text, milliseconds elapsed) {
-  std::string line = escaped_lines(text);
-  std::ranges::replace(line, '\n', ' ');
+Message work_text(std::string_view text, milliseconds elapsed) {
   const auto count = duration_cast<seconds>(elapsed).count();
-  return count == 0 ? line : concat("[", count, " s] ", line);
+  return count == 0 ? Message(text) : Message("[", count, " s] ", text);
 }
 
 }  // namespace gantry::cli

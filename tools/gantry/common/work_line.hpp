@@ -73,6 +73,6 @@ class WorkLine {
 };
 
 // "[3 s] text", or the text alone in the first second. Returns one line.
-std::string work_text(std::string_view text, std::chrono::milliseconds elapsed);
+Message work_text(std::string_view text, std::chrono::milliseconds elapsed);
 
 }  // namespace gantry::cli
