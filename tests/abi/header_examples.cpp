@@ -118,6 +118,12 @@ Result<ImportTree> read_tree(ByteReader& in) {
   }
   return ImportTree(count);
 }
+
+Message undefined(std::string_view name, std::string_view path) {
+  Message text("symbol ", name, " is undefined");
+  text.at("in ", path);
+  return text;
+}
 }  // namespace errors
 
 namespace caches {
