@@ -420,10 +420,10 @@ TEST(ElfSymbols, ReadAHashTableThatFillsItsBytes) {
 }
 
 TEST(ElfSymbols, ReadAGnuHashTableWhoseBucketsFillItsBytes) {
-  const auto table = test::Words().u32(1).u32(5).u32(0).u32(0).u32(0);
+  const auto table = test::Words().u32(1).u32(5).u32(1).u32(0).u64(0).u32(0);
 
   EXPECT_EQ(read_gnu_hash(table.bytes(), 0)->end, 5u);
-  const auto cut = read_gnu_hash(table.bytes().first(19), 0x100);
+  const auto cut = read_gnu_hash(table.bytes().first(27), 0x100);
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, Code::malformed);
   EXPECT_EQ(cut.error().offset, 0x100u);
