@@ -60,5 +60,13 @@ TEST(NearNames, AreListedOnce) {
   EXPECT_THAT(near_names("abc", {"abd", "abd"}), ElementsAre("abd"));
 }
 
+TEST(EditDistance, CountsASwapOnlyIfBothCharactersMatch) {
+  EXPECT_EQ(edit_distance("ab", "ba"), 1u);
+  EXPECT_EQ(edit_distance("ab", "xa"), 2u);
+  EXPECT_EQ(edit_distance("ab", "bx"), 2u);
+  EXPECT_EQ(edit_distance("abcd", "d"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+}
+
 }  // namespace
 }  // namespace gantry

@@ -159,5 +159,29 @@ TEST(CheckReplaceable, RejectsAPathWithoutAFileName) {
   EXPECT_THAT(checked.error().message, HasSubstr(" is not a file name"));
 }
 
+TEST(CannotWrite, IsNotFoundIfTheDirectoryIsMissing) {
+  EXPECT_EQ(cannot_write("x", ENOENT).error().code, Code::not_found);
+  EXPECT_EQ(cannot_write("x", ENOTDIR).error().code, Code::not_found);
+  EXPECT_EQ(cannot_write("x", EACCES).error().code, Code::unavailable);
+}
+
+TEST(InputFiles, ContainRegularFilesOnly) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::string_view("x"));
+  InputFiles inputs, all;
+  inputs.add("/dev/null");
+  inputs.add(directory / "a");
+  all.add(inputs);
+  struct stat device {}, file{};
+  ASSERT_EQ(stat("/dev/null", &device), 0);
+  ASSERT_EQ(stat((directory / "a").c_str(), &file), 0);
+
+  EXPECT_TRUE(all.check_output("/dev/null", identity_of(device)).ok());
+  const Status refused = all.check_output(directory / "a", identity_of(file));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::invalid);
+  EXPECT_EQ(refused.error().reason, "OUTPUT_IS_INPUT");
+}
+
 }  // namespace
 }  // namespace gantry
