@@ -133,5 +133,21 @@ TEST(RuntimeSchema, EqualsTheFieldsOfTheReader) {
   test::expect_same(config_fields(), schema, "");
 }
 
+TEST(Config, AcceptsNumbersAtTheirLimits) {
+  const auto largest = parse_config("threads: 1024\nspin_us: 1000000\n", "runtime.yaml");
+  const auto least = parse_config("threads: 0\nspin_us: 0\n", "runtime.yaml");
+
+  ASSERT_TRUE(largest.ok()) << largest.error().message;
+  EXPECT_EQ(largest->threads, 1024);
+  EXPECT_EQ(largest->spin_us, 1'000'000);
+  ASSERT_TRUE(least.ok()) << least.error().message;
+  EXPECT_EQ(least->spin_us, 0);
+}
+
+TEST(Config, ResolvesTheCacheDirectoryBesideItself) {
+  EXPECT_EQ(parse_config("cache: here/cache\n", "/etc/gantry/runtime.yaml")->cache,
+            "/etc/gantry/here/cache");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -62,5 +62,33 @@ TEST(Environment, ReturnsTheDirectoryOfTheCore) {
   EXPECT_THAT(core_directory(), EndsWith("/tests"));
 }
 
+TEST(Environment, ReadsEveryListOfPlugins) {
+  const Variable added("GANTRY_ADD_PLUGIN_FILES", "/a"), disable("GANTRY_DISABLE", "b"),
+      select("GANTRY_SELECT", "c"), not_elevated("GANTRY_SECURE", "0");
+
+  const Environment environment = read_environment();
+
+  EXPECT_FALSE(environment.elevated);
+  EXPECT_EQ(environment.add_plugin_files, "/a");
+  EXPECT_EQ(environment.disable, "b");
+  EXPECT_EQ(environment.select, "c");
+}
+
+TEST(Environment, PrefersTheCacheDirectoryOfTheSystemToHome) {
+  const Variable cache("XDG_CACHE_HOME", "/cache"), home("HOME", "/home/user");
+
+  EXPECT_EQ(read_environment().cache_directory, "/cache/gantry");
+}
+
+TEST(Environment, ReadsProgramsOnlyIfItIsNotElevated) {
+  const Variable compiler("CC", "/opt/cc"), glslang("GLSLANG", "/opt/glslang");
+  EXPECT_EQ(read_environment().compiler, "/opt/cc");
+  EXPECT_EQ(read_environment().glslang, "/opt/glslang");
+
+  const Variable secure("GANTRY_SECURE", "1");
+  EXPECT_NE(read_environment().compiler, "/opt/cc");
+  EXPECT_NE(read_environment().glslang, "/opt/glslang");
+}
+
 }  // namespace
 }  // namespace gantry
