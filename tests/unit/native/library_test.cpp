@@ -2,6 +2,8 @@
 #include "core/native/library.hpp"
 
 #include "core/base/log.hpp"
+#include "core/native/library_imports.hpp"
+#include "tests/support/elf_builder.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gmock/gmock.h>
@@ -472,6 +474,39 @@ TEST_F(HostLibraryTest, OpensAPathWithoutADirectory) {
   std::filesystem::current_path(before);
 
   EXPECT_TRUE(library.ok()) << library.error().message;
+}
+
+TEST(TvmImports, AreRecognizedByEachFormOfACppName) {
+  for (const char* const name :
+       {"_ZN3tvm7runtime6Object3GetEv", "_ZNK3tvm7runtime6Object4kindEv",
+        "_ZTIN3tvm7runtime6ObjectE", "_ZTSN3tvm7runtime6ObjectE", "_ZTVN3tvm7runtime6ObjectE"}) {
+    const auto bytes = test::ElfBuilder().undefined(name).build();
+    const ElfFile elf = ElfFile::parse(bytes).value();
+
+    const auto wanted = check_tvm_imports(elf, "model.so");
+
+    ASSERT_FALSE(wanted.ok()) << name;
+    EXPECT_EQ(wanted.error().code, Code::unsupported);
+    EXPECT_EQ(wanted.error().reason, "TVM_CPP");
+    EXPECT_THAT(wanted.error().message, HasSubstr(concat("model.so imports \"", name, "\"")));
+  }
+  const auto other = test::ElfBuilder().undefined("_ZN4tvmx3GetEv").build();
+  EXPECT_TRUE(check_tvm_imports(ElfFile::parse(other).value(), "model.so").ok());
+}
+
+TEST(OpenFailure, IsThatOfTheSystemIfALibraryHasASearchPathOrNothingIsMissing) {
+  const auto reason = [](const test::ElfBuilder& builder) {
+    const auto bytes = builder.build();
+    return explain_open_failure(ElfFile::parse(bytes).value(), "model.so", "text").error().reason;
+  };
+  const test::ElfBuilder needs = test::ElfBuilder().needed("libgantry_absent.so.1");
+
+  EXPECT_EQ(reason(needs), "LIBRARY_NEEDED");
+  EXPECT_EQ(reason(test::ElfBuilder(needs).runpath("/x")), "LIBRARY_OPEN");
+  EXPECT_EQ(reason(test::ElfBuilder(needs).rpath("/x").undefined("gantry_absent")), "LIBRARY_OPEN");
+  EXPECT_EQ(reason(test::ElfBuilder()), "LIBRARY_OPEN");
+  EXPECT_EQ(reason(test::ElfBuilder().undefined("gantry_absent")), "LIBRARY_SYMBOLS");
+  EXPECT_EQ(reason(test::ElfBuilder().undefined("malloc")), "LIBRARY_OPEN");
 }
 
 }  // namespace
