@@ -46,8 +46,8 @@ bool looks_like_number(std::string_view text) {
   return at == text.size();
 }
 
-// True for the words that YAML 1.1 or 1.2 defines as a truth value or null. yaml-cpp reports `~` and
-// most spellings of null as an empty value.
+// True for the words that YAML 1.1 or 1.2 defines as a truth value or null. yaml-cpp reports `~`
+// and most spellings of null as an empty value.
 bool is_word(std::string_view text) {
   constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
                                                      "off",  "y",     "n",   "null"};

@@ -172,7 +172,8 @@ TEST(InputFiles, ContainRegularFilesOnly) {
   inputs.add("/dev/null");
   inputs.add(directory / "a");
   all.add(inputs);
-  struct stat device {}, file{};
+  struct stat device {};
+  struct stat file {};
   ASSERT_EQ(stat("/dev/null", &device), 0);
   ASSERT_EQ(stat((directory / "a").c_str(), &file), 0);
 
