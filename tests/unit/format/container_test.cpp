@@ -572,7 +572,7 @@ TEST(Container, NamesNoSymbolInTheErrorOfABareContainer) {
 
   ASSERT_FALSE(container.ok());
   EXPECT_EQ(container.error().reason, "BLOB_LAYOUT");
-  EXPECT_EQ(container.error().message.find("symbol"), std::string::npos);
+  EXPECT_EQ(container.error().message.text().find("symbol"), std::string::npos);
 }
 
 TEST(Container, HasTheWarningsOfItsSymbolsAndOfItsEntries) {

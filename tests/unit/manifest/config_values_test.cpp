@@ -280,7 +280,7 @@ TEST(ConfigValues, AreLiveIfTheirOptionIs) {
   for (const bool live : {false, true}) {
     const Manifest manifest =
         with_option(concat("{type: int, live: ", live ? "true" : "false", "}"));
-    std::vector<std::string> warnings;
+    std::vector<Message> warnings;
 
     const auto values =
         resolve_config(manifest, std::vector{layer("t", "o", "1")}, locations(), warnings);
@@ -296,7 +296,7 @@ TEST(ConfigValues, WarnOnlyAboutOptionsThatTheManifestDoesNotSet) {
       read_manifest(ManifestBuilder().id("acme.npu").key("k").set("config", "{a: 1}").text(),
                     "/p/a.yaml")
           .value();
-  std::vector<std::string> warnings;
+  std::vector<Message> warnings;
 
   ASSERT_TRUE(
       resolve_config(manifest, std::vector{layer("t", "a", "2")}, locations(), warnings).ok());

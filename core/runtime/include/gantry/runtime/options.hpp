@@ -31,7 +31,7 @@ struct RuntimeOptions {
   // "error", "warning", "info" or "debug"; empty: as configured
   std::string log_level;
   // empty: stderr
-  std::function<void(std::int32_t level, std::string_view line)> log_sink;
+  std::function<void(std::int32_t level, std::string_view text)> log_sink;
   // Called when work of a plugin begins that can take seconds, such as compiling a kernel, with its
   // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
   // Several works may run at the same time, in any threads. Empty: no calls.
