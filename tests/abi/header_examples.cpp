@@ -7,6 +7,7 @@
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
+#include <gantry/message.hpp>
 #include <gantry/plugin.hpp>
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
@@ -43,6 +44,14 @@ Status call_table(const gantry_device_table& table, void* self) {
   return {};
 }
 }  // namespace boundary
+
+namespace message {
+Message of(std::string_view name, std::string_view path) {
+  Message text("symbol ", name, " is undefined");
+  text.at("in ", path);
+  return text;
+}
+}  // namespace message
 
 namespace progress {
 struct Driver {

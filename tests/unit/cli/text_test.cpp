@@ -129,9 +129,8 @@ TEST(StatusLine, IsTruncatedBeforeTheEdge) {
 }
 
 TEST(StatusLine, IsNotTruncatedWithinACharacter) {
-  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 8), "\r012\u00e9\u00e9");
-  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 7), "\r012\u00e9");
-  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 6), "\r012\u00e9");
+  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 6), "\r012\u00e9\u00e9");
+  EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 5), "\r012\u00e9");
 }
 
 TEST(Statistics, AreComputedFromUnsortedValues) {
