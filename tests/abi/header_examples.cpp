@@ -45,14 +45,6 @@ Status call_table(const gantry_device_table& table, void* self) {
 }
 }  // namespace boundary
 
-namespace message {
-Message of(std::string_view name, std::string_view path) {
-  Message text("symbol ", name, " is undefined");
-  text.at("in ", path);
-  return text;
-}
-}  // namespace message
-
 namespace progress {
 struct Driver {
   void build(int* program);
