@@ -285,7 +285,7 @@ TEST(TempDirectory, SaysWhichDirectoryIsMissing) {
   EXPECT_THAT(made.error().message, HasSubstr(": No such file or directory"));
 }
 
-TEST(Link, ReplacesTheFirstAndTheLastControlCharacter) {
+TEST(Link, EscapesTheFirstAndTheLastControlCharacter) {
   const TempDir directory;
   LinkJob job;
   job.compiler = shell("printf 'a\\001b\\037c\\177d e~'; exit 4");
@@ -295,7 +295,7 @@ TEST(Link, ReplacesTheFirstAndTheLastControlCharacter) {
 
   ASSERT_FALSE(linked.ok());
   EXPECT_EQ(linked.error().message,
-            "C compiler \"sh\" exits with status 4, expected 0\n  a b c d e~");
+            "C compiler \"sh\" exits with status 4, expected 0\n  a\\x01b\\x1fc\\x7fd e~");
 }
 
 }  // namespace
