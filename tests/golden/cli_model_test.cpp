@@ -129,7 +129,7 @@ TEST_F(Model, IsComparedByPositionWithArraysThatAreNumbered) {
   const auto expect = [&](std::string_view name, const std::vector<float>& values) {
     const std::array<std::int64_t, 1> shape{3};
     const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), 12);
-    const NpzItem item{std::string(name), float32, shape, data};
+    const NpzItem item{name, float32, shape, data};
     EXPECT_TRUE(test::write_npz(temp_ / "expected.npz", std::span(&item, 1)).ok());
     return with_graph({"run", path("model.so"), "--input", "x=" + floats("x.npy", {1, 2.5, -3}),
                        "--expect", path("expected.npz")});
