@@ -25,6 +25,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 namespace gantry {
 namespace {
@@ -63,6 +64,18 @@ Status check_overwritten(const fs::path& output) {
   if (!file.ok() || has_elf_magic((*file)->bytes())) return {};
   return invalid("cannot write ", quoted(output.native()),
                  ": it exists and is not an ELF file; remove it or choose another output");
+}
+
+Status check_sources(const Recipe& recipe) {
+  for (const std::string& name : recipe.sources) {
+    const fs::path source = recipe.directory / name;
+    std::error_code error;
+    if (fs::exists(source, error)) continue;
+    Error missing = not_found("source ", quoted(source.native()), " does not exist");
+    if (!recipe.sources_location.empty()) missing.at("for ", recipe.sources_location);
+    return missing;
+  }
+  return {};
 }
 
 // The payload of the graph and the functions that it calls.
@@ -209,6 +222,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
                      ": it is a terminal; redirect it, or name a file");
     }
     if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output));
+    GANTRY_CHECK(check_sources(recipe));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
       report("reading the graph and ", recipe.parameters.size(), " parameters");

@@ -115,6 +115,9 @@ class RecipeReader {
     recipe.directory = directory_;
     recipe.module_name = root.text("name", "default");
     recipe.sources = root.texts("sources");
+    if (const YamlValue* sources = root.find("sources")) {
+      recipe.sources_location = location_of(*sources, "sources");
+    }
     recipe.flags = root.texts("flags");
     recipe.libraries = root.texts("libraries");
     GANTRY_TRY(recipe.graph, read_graph(root));

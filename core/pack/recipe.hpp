@@ -64,6 +64,8 @@ struct Recipe {
   std::filesystem::path directory;
   std::string module_name = "default";
   std::vector<std::string> sources;
+  // "digits.yaml:3:1: sources"; empty: no sources, or not read from a text
+  std::string sources_location;
   std::vector<std::string> flags;
   std::vector<std::string> libraries;
   GraphSource graph;

@@ -214,7 +214,12 @@ INSTANTIATE_TEST_SUITE_P(
                 Code::unavailable,
                 "program \"no-such-compiler\" cannot be started: No such file or directory"},
         Failure{"CompileError", "twice.c", "bad.c", {}, Code::invalid, "\n  bad.c:1:22: error: "},
-        Failure{"MissingSource", "twice.c", "none.c", {}, Code::invalid, "none.c"},
+        Failure{"MissingSource",
+                "twice.c",
+                "none.c",
+                {},
+                Code::not_found,
+                "none.c\" does not exist\n  for r.yaml:2:10: sources"},
         Failure{"MissingFunction",
                 "function: twice",
                 "function: thrice",
@@ -352,7 +357,7 @@ TEST_F(Pack, WritesToAPipeAfterItsTemporaryFilesAreRemoved) {
 }
 
 TEST_F(Pack, WritesNothingToAPipeAfterAFailure) {
-  const Recipe recipe = parse_recipe(with("twice.c", "none.c"), "r.yaml", in()).value();
+  const Recipe recipe = parse_recipe(with("twice.c", "bad.c"), "r.yaml", in()).value();
   const TempDir temporary;
   PackOptions options;
   options.temporary = temporary.path();
