@@ -5,8 +5,6 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
-
 namespace gantry {
 namespace {
 
@@ -14,12 +12,7 @@ constexpr std::size_t max_diagnostics = 16 * 1024;
 
 // Appends the compiler's diagnostics to the error.
 Error with_diagnostics(Error error, const ProgramEnd& end) {
-  std::string_view left = end.output;
-  while (!left.empty()) {
-    const std::string_view line = left.substr(0, left.find('\n'));
-    if (!line.empty()) error.at(line);
-    left.remove_prefix(std::min(line.size() + 1, left.size()));
-  }
+  error.message.at_lines(end.output);
   if (end.dropped_bytes != 0) error.at("(", end.dropped_bytes, " more bytes of diagnostics)");
   return error;
 }

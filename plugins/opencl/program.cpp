@@ -122,15 +122,10 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
     clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     log.resize(std::strlen(log.c_str()));
   }
-  const auto described = [&](std::string_view left) {
+  const auto described = [&](std::string_view lines) {
     Message text("kernel ", quoted(kernel), " does not build on ", device.described(), ": ",
                  error_name(error));
-    while (!left.empty()) {
-      const std::string_view line = left.substr(0, left.find('\n'));
-      if (!line.empty()) text.at(line);
-      left.remove_prefix(std::min(line.size() + 1, left.size()));
-    }
-    return text;
+    return text.at_lines(lines);
   };
   host_.log(GANTRY_LOG_ERROR, described(log));
   Message what = described(std::string_view(log).substr(0, max_log_shown));

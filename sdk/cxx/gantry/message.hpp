@@ -36,13 +36,10 @@ class Message {
   // left out. Everything else is escaped.
   [[gnu::cold]] static Message lines(std::string_view text) {
     Message message;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::string_view line = text.substr(at, text.find('\n', at) - at);
-      at += line.size() + 1;
-      if (line.empty()) continue;
+    for_each_line(text, [&](std::string_view line) {
       if (!message.empty()) message.text_ += line.starts_with("  ") ? "\n" : "\n  ";
       append_escaped(message.text_, line);
-    }
+    });
     return message;
   }
 
@@ -50,6 +47,11 @@ class Message {
   template <class... Parts>
   Message& at(const Parts&... parts) {
     append_line({TextPiece(parts)...});
+    return *this;
+  }
+  // Adds each line of a text that other code has written, without the empty ones.
+  [[gnu::cold]] Message& at_lines(std::string_view text) {
+    for_each_line(text, [&](std::string_view line) { at(line); });
     return *this;
   }
   [[gnu::cold]] void append_line(std::initializer_list<TextPiece> parts) {
@@ -84,6 +86,16 @@ class Message {
   }
 
  private:
+  // Omits empty lines.
+  template <class Visit>
+  static void for_each_line(std::string_view text, Visit visit) {
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view line = text.substr(at, text.find('\n', at) - at);
+      at += line.size() + 1;
+      if (!line.empty()) visit(line);
+    }
+  }
+
   std::string text_;
 };
 
