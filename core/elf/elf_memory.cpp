@@ -20,12 +20,6 @@ constexpr std::uint64_t flags_at = 4, offset_at = 8, address_at = 16, file_size_
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(page_bytes - 1); }
 std::uint64_t page_end(std::uint64_t address) { return page_begin(address + page_bytes - 1); }
 
-bool contains(const ElfSegment& segment, std::uint64_t address, std::uint64_t size) {
-  if (address < segment.address) return false;
-  const std::uint64_t into = address - segment.address;
-  return into <= segment.memory_size && size <= segment.memory_size - into;
-}
-
 }  // namespace
 
 Result<ElfMemory> ElfMemory::of(const ElfImage& image) {
@@ -67,9 +61,9 @@ Result<ElfMemory> ElfMemory::of(const ElfImage& image) {
 }
 
 const ElfSegment* ElfMemory::segment_of(std::uint64_t address, std::uint64_t size) {
-  if (last_ != nullptr && contains(*last_, address, size)) return last_;
+  if (last_ != nullptr && last_->contains(address, size)) return last_;
   for (const ElfSegment& segment : image_->segments()) {
-    if (segment.type == segment_type::load && contains(segment, address, size)) {
+    if (segment.type == segment_type::load && segment.contains(address, size)) {
       last_ = &segment;
       return last_;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <span>
 
 namespace gantry {
 namespace {
@@ -43,66 +44,37 @@ enum class Kind : std::uint8_t {
   tls_descriptor,
 };
 
+struct TypeKind {
+  std::uint32_t type;
+  Kind kind;
+};
+
+// Frequent types first. Other types are words.
+//
 // source   System V ABI, AMD64 supplement, table 4.10
-Kind kind_on_x86_64(std::uint32_t type) {
-  switch (type) {
-    case 0:
-      return Kind::none;
-    case 1:
-      return Kind::absolute;
-    case 5:
-      return Kind::copy;
-    case 6:
-    case 7:
-      return Kind::symbol;
-    case 8:
-      return Kind::relative;
-    case 2:
-    case 10:
-    case 32:
-      return Kind::half;
-    case 16:
-    case 17:
-    case 18:
-      return Kind::tls;
-    case 36:
-      return Kind::tls_descriptor;
-    case 37:
-      return Kind::indirect;
-    default:
-      return Kind::word;
-  }
-}
+constexpr TypeKind kinds_on_x86_64[] = {
+    {8, Kind::relative}, {6, Kind::symbol},    {7, Kind::symbol}, {1, Kind::absolute},
+    {0, Kind::none},     {2, Kind::half},      {10, Kind::half},  {32, Kind::half},
+    {16, Kind::tls},     {17, Kind::tls},      {18, Kind::tls},   {36, Kind::tls_descriptor},
+    {5, Kind::copy},     {37, Kind::indirect},
+};
 
 // source   ELF for the Arm 64-bit architecture, section "Dynamic relocations"
-Kind kind_on_aarch64(std::uint32_t type) {
-  switch (type) {
-    case 0:
-      return Kind::none;
-    case 257:
-      return Kind::absolute;
-    case 258:
-    case 261:
-      return Kind::half;
-    case 1024:
-      return Kind::copy;
-    case 1025:
-    case 1026:
-      return Kind::symbol;
-    case 1027:
-      return Kind::relative;
-    case 1028:
-    case 1029:
-    case 1030:
-      return Kind::tls;
-    case 1031:
-      return Kind::tls_descriptor;
-    case 1032:
-      return Kind::indirect;
-    default:
-      return Kind::word;
-  }
-}
+constexpr TypeKind kinds_on_aarch64[] = {
+    {1027, Kind::relative},
+    {1025, Kind::symbol},
+    {1026, Kind::symbol},
+    {257, Kind::absolute},
+    {0, Kind::none},
+    {258, Kind::half},
+    {261, Kind::half},
+    {1028, Kind::tls},
+    {1029, Kind::tls},
+    {1030, Kind::tls},
+    {1031, Kind::tls_descriptor},
+    {1024, Kind::copy},
+    {1032, Kind::indirect},
+};
 
 std::uint64_t width_of(Kind kind) {
   if (kind == Kind::half) return 4;
@@ -113,6 +85,8 @@ class Checker {
  public:
   Checker(const ElfFile& elf, ElfMemory& memory, FunctionArrays& arrays)
       : elf_(elf), memory_(memory), arrays_(arrays), symbol_count_(elf.symbols().size() + 1) {
+    kinds_ = kinds_on_aarch64;
+    if (elf.machine() == ElfMachine::x86_64) kinds_ = kinds_on_x86_64;
     for (const ElfSegment& segment : elf.image().segments()) {
       if (segment.type == segment_type::tls && segment.memory_size != 0) has_tls_ = true;
       if (segment.type == segment_type::dynamic) {
@@ -125,11 +99,10 @@ class Checker {
   // relative_count  the first entries, which are relative
   Status check_table(std::span<const std::uint8_t> table, std::uint64_t relative_count) {
     ByteReader in(table, table.empty() ? 0 : elf_.image().offset_in_file(table));
-    const bool is_x86_64 = elf_.machine() == ElfMachine::x86_64;
     for (std::uint64_t i = 0; !in.at_end(); ++i) {
       const std::uint64_t at = in.offset();
       GANTRY_TRY(const auto entry, in.read_record<Relocation>("relocation"));
-      const Kind kind = is_x86_64 ? kind_on_x86_64(entry.type) : kind_on_aarch64(entry.type);
+      const Kind kind = kind_of(entry.type);
       if (entry.symbol >= symbol_count_) {
         return malformed(at + symbol_at, "relocation names symbol ", std::uint32_t{entry.symbol},
                          ", symbol count is ", symbol_count_);
@@ -183,6 +156,11 @@ class Checker {
   }
 
  private:
+  Kind kind_of(std::uint32_t type) const {
+    const auto found = std::ranges::find(kinds_, type, &TypeKind::type);
+    return found != kinds_.end() ? found->kind : Kind::word;
+  }
+
   bool overlaps_dynamic(std::uint64_t address, std::uint64_t size) const {
     return address < dynamic_end_ && address + size > dynamic_begin_;
   }
@@ -261,6 +239,7 @@ class Checker {
   const ElfFile& elf_;
   ElfMemory& memory_;
   FunctionArrays& arrays_;
+  std::span<const TypeKind> kinds_;
   // with the null symbol
   std::uint64_t symbol_count_;
   std::uint64_t dynamic_begin_ = 0, dynamic_end_ = 0;

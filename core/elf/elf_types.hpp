@@ -102,6 +102,12 @@ struct ElfSegment {
   // file offset of the program header
   std::uint64_t at = 0;
 
+  // True if the range is inside the segment's part of memory.
+  bool contains(std::uint64_t range, std::uint64_t size) const {
+    if (range < address) return false;
+    const std::uint64_t into = range - address;
+    return into <= memory_size && size <= memory_size - into;
+  }
   bool is_executable() const { return (flags & 1) != 0; }
   bool is_writable() const { return (flags & 2) != 0; }
 };

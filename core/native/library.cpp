@@ -104,9 +104,7 @@ bool searches_origin(const ElfFile& elf) {
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
   for (const ElfSegment& segment : elf.image().segments()) {
     if (segment.type != segment_type::load || !segment.is_writable()) continue;
-    if (address < segment.address) continue;
-    const std::uint64_t into = address - segment.address;
-    if (into <= segment.memory_size && size <= segment.memory_size - into) return true;
+    if (segment.contains(address, size)) return true;
   }
   return false;
 }
