@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process_state.hpp"
 
+#include "core/base/mapped_file.hpp"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -31,14 +33,11 @@ std::uint64_t control_bits() {
 #endif
 }
 
-bool same(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 bool same_file(int a, int b) {
   struct stat first {
   }, second{};
-  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && same(first, second);
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 &&
+         identity_of(first) == identity_of(second);
 }
 
 Descriptor duplicate(int number) { return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
@@ -113,7 +112,8 @@ bool ProcessState::restore_directory() {
   struct stat before {
   }, here{};
   const bool is_known = ::fstat(directory_.get(), &before) == 0;
-  if (!is_known || (::stat(".", &here) == 0 && same(before, here))) return false;
+  if (!is_known || (::stat(".", &here) == 0 && identity_of(before) == identity_of(here)))
+    return false;
   (void)!::fchdir(directory_.get());
   return true;
 }

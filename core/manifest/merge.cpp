@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/merge.hpp"
 
+#include "core/base/mapped_file.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text_file.hpp"
 #include "core/manifest/drop_in.hpp"
@@ -35,7 +36,7 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat first {
   }, second{};
   if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return false;
-  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  return identity_of(first) == identity_of(second);
 }
 
 void stop(Candidate& candidate, const Error& error) {

@@ -48,9 +48,7 @@ Error library_error(Error error, const Manifest& manifest) {
 // Also rejects the running program itself, which Boost.DLL would open successfully.
 Status check_kind(const ElfFile& elf, const MappedFile& file) {
   struct stat self {};
-  const bool is_self = ::stat("/proc/self/exe", &self) == 0 &&
-                       self.st_dev == file.identity().device &&
-                       self.st_ino == file.identity().inode;
+  const bool is_self = ::stat("/proc/self/exe", &self) == 0 && identity_of(self) == file.identity();
   if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
     return malformed(no_offset, file.path().native(), " is ",
                      is_self ? "this program itself" : "a program", ", expected a shared library")
