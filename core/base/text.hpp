@@ -44,6 +44,11 @@ inline std::string upper(std::string_view text) {
   return out;
 }
 
+// True for the characters of a C identifier: ASCII letters, digits and '_'.
+constexpr bool is_identifier_character(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
 // Returns the decimal number that the whole text is; nullopt if it is none or out of range.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {

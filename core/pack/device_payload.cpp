@@ -2,6 +2,7 @@
 #include "core/pack/device_payload.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
 #include "core/pack/link.hpp"
 
 #include <cerrno>
@@ -32,13 +33,10 @@ std::string_view text_of(const MappedFile& file) {
 
 // The words of a text that a parenthesis follows, as in the definition of a function.
 std::vector<std::string_view> called_names(std::string_view text) {
-  const auto is_of_word = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-  };
   std::set<std::string_view> names;
   for (std::size_t open = text.find('('); open != text.npos; open = text.find('(', open + 1)) {
     std::size_t first = open;
-    while (first != 0 && is_of_word(text[first - 1])) --first;
+    while (first != 0 && is_identifier_character(text[first - 1])) --first;
     if (first != open) names.insert(text.substr(first, open - first));
   }
   return {names.begin(), names.end()};

@@ -4,12 +4,14 @@
 #include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
 #include "core/format/limits.hpp"
 #include "core/format/type_key.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <gantry/launch_tags.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace gantry {
@@ -93,11 +95,7 @@ bool has_known_tags(std::string_view type_key) {
 }
 
 bool is_identifier(std::string_view name) {
-  for (const char c : name) {
-    if (c != '_' && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
-      return false;
-  }
-  return !name.empty() && name.front() > '9';
+  return !name.empty() && name.front() > '9' && std::ranges::all_of(name, is_identifier_character);
 }
 
 class RecipeReader {
