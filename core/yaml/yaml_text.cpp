@@ -2,7 +2,6 @@
 #include "core/yaml/yaml_text.hpp"
 
 #include <gantry/byte_count.hpp>
-
 #include <gantry/utf8.hpp>
 
 #include <yaml-cpp/eventhandler.h>

@@ -75,15 +75,15 @@ std::vector<std::string> output_names(const Runtime& runtime, const Module& mode
       models.push_back(&entry);
   }
   const PayloadLayouts& layouts = InstalledPlugins(runtime).layouts();
-  std::vector<std::string> names;
   for (const Entry* entry : models) {
     if (models.size() != 1 && model_name(*entry, container, layouts) != factory) continue;
     const auto signature = read_signature(*entry);
     if (!signature.ok() || !*signature) continue;
+    std::vector<std::string> names;
     for (const SignatureTensor& output : (*signature)->outputs) names.push_back(output.name);
-    break;
+    return names;
   }
-  return names;
+  return {};
 }
 
 }  // namespace gantry::cli

@@ -178,17 +178,18 @@ TEST(FindFunction, DoesNotSearchImportsForSelf) {
   EXPECT_THAT(graph.journal, ElementsAre("root asked side"));
 }
 
+// Adds a function that answers 50.
+void add_global(GlobalFunctions& globals, const char* name) {
+  const gantry_function target{new test::FakeFunction{50, "g", nullptr},
+                               test::fake_function_table()};
+  ASSERT_TRUE(globals.add(name, new_function(target, {}, 0).value()).ok());
+}
+
 TEST(FindFunction, SearchesTheGlobalsLast) {
   Diamond graph;
   const auto globals = std::make_shared<GlobalFunctions>();
-  for (const char* name : {"side", "only"}) {
-    ASSERT_TRUE(globals
-                    ->add(name, std::move(new_function({new test::FakeFunction{50, "g", nullptr},
-                                                        test::fake_function_table()},
-                                                       {}, 0))
-                                    .value())
-                    .ok());
-  }
+  add_global(*globals, "side");
+  add_global(*globals, "only");
   test::artifact_of(*graph.root).globals = globals;
 
   EXPECT_EQ(answer_of(find_function(*graph.root, kAll, "side")), 4);
@@ -508,12 +509,7 @@ TEST(FindFunction, OmitsTheFunctionsOfAModuleThatFailsToListThem) {
 TEST(FindFunction, SearchesTheGlobalsOnlyOnRequest) {
   const Ref<ModuleNode> root = fake_node("root");
   const auto globals = std::make_shared<GlobalFunctions>();
-  ASSERT_TRUE(globals
-                  ->add("g", new_function({new test::FakeFunction{50, "g", nullptr},
-                                           test::fake_function_table()},
-                                          {}, 0)
-                                 .value())
-                  .ok());
+  add_global(*globals, "g");
   test::artifact_of(*root).globals = globals;
 
   EXPECT_EQ(find_function(*root, GANTRY_FIND_SELF, "g").error().message,
@@ -538,12 +534,7 @@ TEST(FindFunction, PrefersAGlobalToAnOfferedOne) {
   const Ref<ModuleNode> root = fake_node("root");
   const auto globals = std::make_shared<GlobalFunctions>(
       [](std::string_view) -> Result<Ref<FunctionObject>> { return unavailable("no device"); });
-  ASSERT_TRUE(globals
-                  ->add("g", new_function({new test::FakeFunction{50, "g", nullptr},
-                                           test::fake_function_table()},
-                                          {}, 0)
-                                 .value())
-                  .ok());
+  add_global(*globals, "g");
   test::artifact_of(*root).globals = globals;
 
   EXPECT_EQ(answer_of(find_function(*root, kAll, "g")), 50);
