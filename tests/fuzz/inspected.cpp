@@ -48,10 +48,11 @@ void inspect_whole(std::span<const std::uint8_t> bytes) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   const MemoryFile file(bytes);
   const std::string path = file.path();
-  const cli::InspectOptions options{.layouts = &layouts,
-                                    .served_by = [](std::string_view) { return std::nullopt; },
-                                    .quiet = true,
-                                    .verbose = true};
+  const cli::InspectOptions options{
+      .find_layouts = []() -> Result<const PayloadLayouts*> { return &layouts; },
+      .served_by = [](std::string_view) { return std::nullopt; },
+      .quiet = true,
+      .verbose = true};
   const auto report = cli::inspect_file(path, options);
   if (!report.ok()) {
     expect(!has_control(report.error().message), "a refusal is safe for a terminal");

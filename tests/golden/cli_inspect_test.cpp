@@ -230,6 +230,20 @@ TEST(InspectSignature, IsTheBeginningOfTheText) {
                                     "  format      shared-library, "));
 }
 
+// A warning about GANTRY_DISABLE shows that the plugins were searched.
+TEST(InspectPlugins, AreSearchedOnlyForAContainer) {
+  const std::vector<std::string> environment{"GANTRY_DISABLE=acme.none"};
+
+  EXPECT_THAT(run_gantry({"inspect", "tvm-0.12/axpy2_llvm.so"}, environment).err, IsEmpty());
+  EXPECT_THAT(run_gantry({"inspect", "tvm-0.12/digits_mlp_llvm.so"}, environment).err,
+              HasSubstr("\"acme.none\" matches no plugin"));
+}
+
+TEST(InspectPlugins, OfANamedDirectoryAreSearchedWithoutAContainer) {
+  EXPECT_THAT(run_gantry({"inspect", "tvm-0.12/axpy2_llvm.so", "--plugins", "/nowhere"}).err,
+              HasSubstr("--plugins /nowhere: no such directory"));
+}
+
 // A packed library has a filler before each parameter.
 TEST(InspectVerbose, AddsDigestsAndFillers) {
   const TempDir temp;

@@ -39,10 +39,20 @@ Status extract(const InspectReport& report, const std::string& directory, const 
 }
 
 Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  InstalledPlugins plugins(runtime);
+  std::optional<InstalledPlugins> plugins;
+  const auto find_layouts = [&]() -> Result<const PayloadLayouts*> {
+    if (!plugins) {
+      GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+      plugins.emplace(runtime);
+    }
+    return &plugins->layouts();
+  };
+  // What the caller names is checked even if the file needs no plugin.
+  if (!globals.config.empty() || !globals.plugins.empty()) {
+    GANTRY_CHECK(find_layouts());
+  }
   const InspectOptions how{
-      &plugins.layouts(), [&](std::string_view key) { return plugins.serving(key); }, globals.quiet,
+      find_layouts, [&](std::string_view key) { return plugins->serving(key); }, globals.quiet,
       globals.log == "info" || globals.log == "debug" || options.json};
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
   if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {

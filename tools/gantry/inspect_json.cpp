@@ -81,7 +81,7 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   const auto server = library ? std::nullopt : options.served_by(entry.type_key);
   json.field("served_by", server ? std::optional(json_text(*server)) : std::nullopt);
   json.key("details");
-  const Detail details = details_of(report, index, options, warnings);
+  const Detail details = details_of(report, index, warnings);
   if (details.children.empty()) {
     json.begin_object();
     json.end();

@@ -76,14 +76,20 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   report.soname = elf.soname();
   report.needed.assign(elf.needed().begin(), elf.needed().end());
   report.entry = entry_of(elf);
-  GANTRY_TRY(report.container, read_container(elf, *options.layouts));
+  GANTRY_TRY(const ContainerLocation location, locate_container(elf));
+  if (location.room) {
+    GANTRY_TRY(report.layouts, options.find_layouts());
+  }
+  const PayloadLayouts none;
+  GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
   report.functions = functions_of(elf, report.container.facts.dialect);
   if (options.verbose) digest_payloads(report, options);
   return {};
 }
 
 Status inspect_container(InspectReport& report, const InspectOptions& options) {
-  GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *options.layouts));
+  GANTRY_TRY(report.layouts, options.find_layouts());
+  GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *report.layouts));
   if (options.verbose) digest_payloads(report, options);
   return {};
 }
@@ -143,11 +149,10 @@ ImportGraph InspectReport::import_graph() const {
           [this](std::size_t node) { return container.tree.children_of(node); }};
 }
 
-Detail details_of(const InspectReport& report, std::size_t module, const InspectOptions& options,
-                  WarningList& warnings) {
+Detail details_of(const InspectReport& report, std::size_t module, WarningList& warnings) {
   const Entry& entry = report.container.entries[module];
   if (entry.is_library()) return {};
-  PayloadDetails details = describe_payload(entry, report.container.facts, *options.layouts);
+  PayloadDetails details = describe_payload(entry, report.container.facts, *report.layouts);
   for (const Message& warning : details.warnings) {
     warnings.add(Message("module ", module, " ", quoted(entry.type_key), ": ", warning));
   }

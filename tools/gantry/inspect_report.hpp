@@ -33,9 +33,13 @@ namespace gantry::cli {
 // The id of the plugin that serves a type key; nothing if there is none. Opens no plugin.
 using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
 
+// Searches for the installed plugins. Returns the built-in layouts and those of manifests.
+using FindLayouts = std::function<Result<const PayloadLayouts*>()>;
+
 struct InspectOptions {
-  // built-in layouts and those of manifests
-  const PayloadLayouts* layouts = nullptr;
+  // called if the file has a container
+  FindLayouts find_layouts;
+  // called after it
   ServedBy served_by;
   // no progress bar
   bool quiet = false;
@@ -70,6 +74,8 @@ struct InspectReport {
   std::optional<std::string> entry;
 
   Container container;
+  // those that the container was read with; NULL: the file has none
+  const PayloadLayouts* layouts = nullptr;
   // of each entry's payload; zeros if it has none. Empty unless InspectOptions::verbose
   std::vector<Sha256> digests;
   // sorted
@@ -91,11 +97,10 @@ inline bool has_payload(const Entry& entry) {
 // The contents of one module's payload.
 //
 // warnings  [out]  receives a warning for each part that could not be decoded
-Detail details_of(const InspectReport& report, std::size_t module, const InspectOptions& options,
-                  WarningList& warnings);
+Detail details_of(const InspectReport& report, std::size_t module, WarningList& warnings);
 
-// returns  errors of opening the file; malformed or unsupported from the reader of its format;
-//          unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
+// returns  errors of opening the file; malformed or unsupported from the reader of its format; those
+//          of find_layouts; unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
 // Writes the report as text.

@@ -147,7 +147,7 @@ class Writer {
 
   void write_details() {
     for (std::size_t i = 0; i < report_.container.entries.size(); ++i) {
-      Detail details = details_of(report_, i, options_, warnings_);
+      Detail details = details_of(report_, i, warnings_);
       if (!options_.verbose) drop_fillers(details);
       if (details.children.empty()) continue;
       section({"[", i, "] ", escaped(report_.container.entries[i].type_key)});
