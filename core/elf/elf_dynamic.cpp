@@ -3,6 +3,7 @@
 
 #include "core/elf/elf_symbols.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
@@ -122,7 +123,8 @@ Result<std::span<const std::uint8_t>> sized_table(const ElfImage& image,
   if (size->value == 0) return std::span<const std::uint8_t>();
   GANTRY_TRY(const auto room, bytes_behind(image, *address, table.name));
   if (size->value > room.size()) {
-    return malformed(size->at, table.size_name, " is ", size->value, ", room for ", room.size());
+    return malformed(size->at, table.size_name, " is ", ByteCount(size->value), ", room for ",
+                     ByteCount(room.size()));
   }
   return room.first(size->value);
 }
@@ -134,7 +136,8 @@ Result<std::span<const std::uint8_t>> string_table(const ElfImage& image,
   if (!strings || !size) return std::span<const std::uint8_t>();
   GANTRY_TRY(const auto room, bytes_behind(image, *strings, "DT_STRTAB"));
   if (size->value > room.size()) {
-    return malformed(size->at, "DT_STRSZ is ", size->value, ", room for ", room.size());
+    return malformed(size->at, "DT_STRSZ is ", ByteCount(size->value), ", room for ",
+                     ByteCount(room.size()));
   }
   return room.first(size->value);
 }

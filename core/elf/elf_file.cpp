@@ -3,6 +3,8 @@
 
 #include "core/elf/elf_symbols.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -191,7 +193,7 @@ Result<std::span<const std::uint8_t>> ElfFile::bytes_from(const ElfSymbol& symbo
   GANTRY_TRY(const auto section, image_.bytes_of_section(index));
   if (symbol.value > section.size()) {
     return malformed(symbol.at + symbol_value_at, "symbol ", symbol.name, " is at offset ",
-                     symbol.value, ", section has ", section.size(), " bytes");
+                     symbol.value, ", section has ", ByteCount(section.size()));
   }
   return section.subspan(symbol.value);
 }
@@ -199,8 +201,8 @@ Result<std::span<const std::uint8_t>> ElfFile::bytes_from(const ElfSymbol& symbo
 Result<std::span<const std::uint8_t>> ElfFile::bytes_of(const ElfSymbol& symbol) const {
   GANTRY_TRY(const auto room, bytes_from(symbol));
   if (symbol.size > room.size()) {
-    return malformed(image_.offset_in_file(room), "symbol ", symbol.name, " has ", symbol.size,
-                     " bytes, room for ", room.size());
+    return malformed(image_.offset_in_file(room), "symbol ", symbol.name, " has ",
+                     ByteCount(symbol.size), ", room for ", ByteCount(room.size()));
   }
   return room.first(symbol.size);
 }

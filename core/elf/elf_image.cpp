@@ -3,6 +3,7 @@
 
 #include "core/base/file_mark.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
@@ -36,7 +37,8 @@ Status check_identity(std::span<const std::uint8_t> bytes) {
         .with_reason("NOT_ELF");
   }
   if (bytes.size() < header_bytes) {
-    return malformed(0, "ELF header needs ", header_bytes, " bytes, file has ", bytes.size())
+    return malformed(0, "ELF header needs ", ByteCount(header_bytes), ", file has ",
+                     ByteCount(bytes.size()))
         .with_reason("ELF_TRUNCATED");
   }
   if (bytes[4] == 1)
@@ -68,8 +70,8 @@ Result<std::span<const std::uint8_t>> table_bytes(std::span<const std::uint8_t> 
                                                   const Table& table, std::uint64_t entry_bytes,
                                                   std::string_view name) {
   if (table.entry_bytes != entry_bytes) {
-    return malformed(table.entry_bytes_at, name, " has entries of ", table.entry_bytes,
-                     " bytes, expected ", entry_bytes);
+    return malformed(table.entry_bytes_at, name, " has entries of ", ByteCount(table.entry_bytes),
+                     ", expected ", ByteCount(entry_bytes));
   }
   if (table.offset > bytes.size() || table.count > (bytes.size() - table.offset) / entry_bytes) {
     // does not overflow if count < 2^58, which is checked before it is used
@@ -231,7 +233,7 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_of_section(std::size_t ind
     return bytes_.subspan(std::min<std::uint64_t>(section.offset, bytes_.size()), 0);
   }
   if (!inside(section.offset, section.size, bytes_.size())) {
-    return malformed(bytes_.size(), "section ", index, " of ", section.size, " bytes is at ",
+    return malformed(bytes_.size(), "section ", index, " of ", ByteCount(section.size), " is at ",
                      Hex{section.offset}, ", file ends at ", Hex{bytes_.size()})
         .with_reason("ELF_TRUNCATED");
   }
@@ -252,9 +254,8 @@ Result<std::span<const std::uint8_t>> ElfImage::bytes_to_segment_end(std::uint64
     if (into >= segment.memory_size) continue;
     GANTRY_TRY(const auto view, bytes_of_segment(i));
     if (into >= view.size()) {
-      return malformed(field.at, field.name, " is ", Hex{address}, ", ", into,
-                       " bytes into segment ", i, ", which has ", view.size(),
-                       " bytes in the file");
+      return malformed(field.at, field.name, " is ", Hex{address}, ", ", ByteCount(into),
+                       " into segment ", i, ", which has ", ByteCount(view.size()), " in the file");
     }
     return view.subspan(into);
   }

@@ -7,6 +7,7 @@
 #include "core/elf/elf_symbols.hpp"
 #include "core/elf/elf_versions.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <string_view>
@@ -41,12 +42,12 @@ Status check_strings(const ElfFile& elf) {
   GANTRY_TRY(const auto strings, string_table(elf.image(), elf.dynamic()));
   if (strings.empty() || strings.back() != 0) {
     return malformed(elf.dynamic().find(dynamic_tag::string_bytes)->at, "string table of ",
-                     strings.size(), " bytes does not end with NUL");
+                     ByteCount(strings.size()), " does not end with NUL");
   }
   for (const DynamicValue& entry : elf.dynamic().filters()) {
     if (entry.value < strings.size()) continue;
     return malformed(entry.at, "filter is at offset ", entry.value, ", string table has ",
-                     strings.size(), " bytes");
+                     ByteCount(strings.size()));
   }
   return {};
 }

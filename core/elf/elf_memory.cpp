@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_memory.hpp"
 
+#include <gantry/byte_count.hpp>
+
 #include <bit>
 
 namespace gantry {
@@ -98,7 +100,8 @@ Status ElfMemory::check_order() const {
     if (segment.is_executable() && !segment.is_writable() &&
         segment.file_size != segment.memory_size) {
       return malformed(segment.at + file_size_at, "segment ", i, " has code of ",
-                       segment.memory_size, " bytes, ", segment.file_size, " in the file");
+                       ByteCount(segment.memory_size), ", ", ByteCount(segment.file_size),
+                       " in the file");
     }
     if (segment.file_size != 0) {
       if (segment.offset < file_end) {

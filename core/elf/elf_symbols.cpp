@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_symbols.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
@@ -11,16 +12,16 @@ namespace gantry {
 
 Result<std::string_view> StringTable::name(std::uint64_t offset, std::string_view field) {
   if (offset >= bytes_.size()) {
-    return malformed(at_, field, " is at offset ", offset, ", string table has ", bytes_.size(),
-                     " bytes");
+    return malformed(at_, field, " is at offset ", offset, ", string table has ",
+                     ByteCount(bytes_.size()));
   }
   const auto tail = bytes_.subspan(offset);
   const void* end = std::memchr(tail.data(), 0, std::min<std::uint64_t>(tail.size(), budget_ + 1));
   if (end == nullptr) {
     if (tail.size() > budget_) {
       return malformed(at_ + offset, field, " exceeds the limit on the total length of names, ",
-                       names_for_free, " bytes and ", names_per_byte,
-                       " times the string table, which has ", bytes_.size(), " bytes");
+                       ByteCount(names_for_free), " and ", names_per_byte,
+                       " times the string table, which has ", ByteCount(bytes_.size()));
     }
     return malformed(at_ + offset, field, " has no NUL in its string table");
   }
@@ -137,7 +138,7 @@ Result<std::vector<ElfVersionNeed>> read_version_needs(std::span<const std::uint
   for (std::uint64_t i = 0; i < count; ++i) {
     if (need_at > table.size()) {
       return malformed(at, "version need ", i, " is at offset ", need_at, ", table has ",
-                       table.size(), " bytes");
+                       ByteCount(table.size()));
     }
     ByteReader in(table.subspan(need_at), at + need_at);
     GANTRY_CHECK(in.skip(2, "version need"));

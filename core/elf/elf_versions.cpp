@@ -3,6 +3,7 @@
 
 #include "core/elf/elf_symbols.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
@@ -48,8 +49,8 @@ class VersionTable {
   Result<Record> read(std::uint64_t at, const char* field) {
     // Records of a hostile file may overlap.
     if (at > bytes_.size() || records_left_-- == 0) {
-      return malformed(at_, name_, " has a record at offset ", at, ", beyond the ", bytes_.size(),
-                       " bytes to the end of its segment");
+      return malformed(at_, name_, " has a record at offset ", at, ", beyond the ",
+                       ByteCount(bytes_.size()), " to the end of its segment");
     }
     return ByteReader(bytes_.subspan(at), at_ + at).read_record<Record>(field);
   }
@@ -60,8 +61,8 @@ class VersionTable {
     const std::uint32_t step = record.next;
     if (step == 0) return std::uint64_t{0};
     if (step >= sizeof(Record)) return at + step;
-    return malformed(at_ + at, name_, " has a record of ", sizeof(Record),
-                     " bytes, the next one is ", step, " bytes later");
+    return malformed(at_ + at, name_, " has a record of ", ByteCount(sizeof(Record)),
+                     ", the next one is ", ByteCount(step), " later");
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/container.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
@@ -25,22 +26,22 @@ Result<std::span<const std::uint8_t>> delimit(const ContainerLocation& location,
   }
   const std::uint64_t header = headless ? 0 : header_bytes;
   if (content < 8) {
-    return malformed(0, "container has ", content, " bytes of content, minimum is 8")
+    return malformed(0, "container has ", ByteCount(content), " of content, minimum is 8")
         .with_reason("BLOB_SIZE");
   }
   if (content > in.left()) {
-    return malformed(0, "container has ", content, " bytes of content, its segment has room for ",
-                     in.left())
+    return malformed(0, "container has ", ByteCount(content),
+                     " of content, its segment has room for ", ByteCount(in.left()))
         .with_reason("BLOB_SIZE");
   }
   if (location.symbol_size != 0 && location.symbol_size < header + content) {
-    return malformed(0, "container takes ", header + content, " bytes, its symbol has ",
-                     location.symbol_size)
+    return malformed(0, "container takes ", ByteCount(header + content), ", its symbol has ",
+                     ByteCount(location.symbol_size))
         .with_reason("BLOB_SIZE");
   }
   if (location.symbol_size > header + content) {
-    warnings.push_back(Message("container takes ", header + content, " bytes, its symbol has ",
-                               location.symbol_size));
+    warnings.push_back(Message("container takes ", ByteCount(header + content), ", its symbol has ",
+                               ByteCount(location.symbol_size)));
   }
   return location.room->first(header + content);
 }
@@ -179,7 +180,7 @@ Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
   GANTRY_TRY(Container container, read_container(location, layouts));
   if (container.bytes.size() != bytes.size()) {
     container.warnings.push_back(
-        Message(bytes.size() - container.bytes.size(), " bytes follow the container"));
+        Message(ByteCount(bytes.size() - container.bytes.size()), " follow the container"));
   }
   return container;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/entry_cursor.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
 
 #include <utility>
@@ -114,8 +115,8 @@ Result<bool> EntryCursor::read_measured() {
 Status EntryCursor::accept(std::uint64_t size) {
   const std::uint64_t at = in_.offset();
   if (size > in_.left()) {
-    return malformed(at, "loader of ", quoted(key_), " consumed ", size, " bytes, room for ",
-                     in_.left())
+    return malformed(at, "loader of ", quoted(key_), " consumed ", ByteCount(size), ", room for ",
+                     ByteCount(in_.left()))
         .with_reason("BLOB_CONSUMED");
   }
   add({key_, at, in_.peek(size), Boundary::laid_out});

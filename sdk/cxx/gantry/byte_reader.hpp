@@ -7,6 +7,7 @@
 // Offsets are relative to the first byte of the outermost reader.
 #pragma once
 
+#include <gantry/byte_count.hpp>
 #include <gantry/result.hpp>
 
 #include <cstring>
@@ -46,7 +47,7 @@ class ByteReader {
 
   // Each reads one number.
   //
-  // returns  MALFORMED  at the offset of the field: "<field>: needs 8 bytes, 3 left"
+  // returns  MALFORMED  at the offset of the field: "<field>: needs 8 bytes, 3 bytes left"
   Result<std::uint8_t> read_u8(const char* field) { return read<std::uint8_t>(field); }
   Result<std::uint16_t> read_u16(const char* field) { return read<std::uint16_t>(field); }
   Result<std::uint32_t> read_u32(const char* field) { return read<std::uint32_t>(field); }
@@ -75,14 +76,15 @@ class ByteReader {
 
   // Reads a u64 length and as many bytes. The view is not terminated and may contain any byte.
   //
-  // returns  MALFORMED  at the offset of the length: "<field>: length 99, room for 12"
+  // returns  MALFORMED  at the offset of the length: "<field>: length is 99 bytes, room for 12 bytes"
   Result<std::string_view> read_string(const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t size, read_u64(field));
     if (size > left()) {
       const std::uint64_t room = left();
       at_ = start;
-      return malformed(offset(), field, ": length ", size, ", room for ", room)
+      return malformed(offset(), field, ": length is ", ByteCount(size), ", room for ",
+                       ByteCount(room))
           .with_reason("BLOB_TRUNCATED");
     }
     const auto view = bytes_.subspan(at_, size);
@@ -152,7 +154,7 @@ class ByteReader {
     return read_numbers<T>(count, field);
   }
   Failure too_short(const char* field, std::uint64_t size) const {
-    return malformed(offset(), field, ": needs ", size, " bytes, ", left(), " left")
+    return malformed(offset(), field, ": needs ", ByteCount(size), ", ", ByteCount(left()), " left")
         .with_reason("BLOB_TRUNCATED");
   }
 

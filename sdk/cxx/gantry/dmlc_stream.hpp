@@ -20,6 +20,7 @@
 
 #include <gantry/module.h>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/result.hpp>
 #include <gantry/sink.hpp>
 
@@ -46,7 +47,7 @@ class PayloadStream : public dmlc::SeekStream {
   std::size_t Read(void* to, std::size_t size) override {
     const std::size_t left = bytes_.size() - at_;
     if (size > left) {
-      note(malformed(at_, "payload: needs ", size, " bytes, ", left, " left")
+      note(malformed(at_, "payload: needs ", ByteCount(size), ", ", ByteCount(left), " left")
                .with_reason("BLOB_TRUNCATED"));
       size = left;
     }

@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                "npy header: shape has more than 32 extents"},
         BadNpy{"ShapeOverflows", with_shape("(4611686018427387904, 4)"), kBad, 10,
                "npy shape: dimension 1 is 4, room for 1"},
-        BadNpy{"FewerData", with_shape("(5,)"), kBad, 66, "npy data: needs 5 bytes, 4 left"},
+        BadNpy{"FewerData", with_shape("(5,)"), kBad, 66, "npy data: needs 5 bytes, 4 bytes left"},
         BadNpy{"MoreData", with_shape("(3,)"), kBad, 69, "1 bytes follow the npy data"},
         BadNpy{"Fortran", "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2)}\n", kNotOurs,
                no_offset, "npy array is in Fortran order, convert it with np.ascontiguousarray()"},

@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
                {{.name = "a.npy", .bytes = npy("x"), .extra = {7, 0, 9, 0, 1}}},
                kBad,
                219,
-               "npz extra field: needs 9 bytes, 1 left\n"
+               "npz extra field: needs 9 bytes, 1 bytes left\n"
                "  while reading directory entry 0 of 1"},
         BadZip{"Zip64FieldWithoutASize",
                {{.name = "a.npy",
@@ -315,7 +315,7 @@ INSTANTIATE_TEST_SUITE_P(
                  .extra = {1, 0, 4, 0, 1, 2, 3, 4}}},
                kBad,
                219,
-               "npz zip64 field: needs 8 bytes, 4 left\n"
+               "npz zip64 field: needs 8 bytes, 4 bytes left\n"
                "  while reading directory entry 0 of 1"}),
     [](const auto& test) { return test.param.name; });
 
@@ -363,10 +363,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "npz directory: offset is 420, size is 51, expected to end at 215"},
         BadByte{"Signature", 164, 'Q', 164,
                 "npz directory entry: signature is 0x2014b51, expected 0x2014b50" + kInEntry},
-        BadByte{"NameLength", 192, 200, 210, "npz member name: needs 200 bytes, 5 left" + kInEntry},
-        BadByte{"ExtraLength", 194, 1, 215, "npz extra fields: needs 1 bytes, 0 left" + kInEntry},
+        BadByte{"NameLength", 192, 200, 210,
+                "npz member name: needs 200 bytes, 5 bytes left" + kInEntry},
+        BadByte{"ExtraLength", 194, 1, 215,
+                "npz extra fields: needs 1 bytes, 0 bytes left" + kInEntry},
         BadByte{"CommentLength", 196, 1, 215,
-                "npz member comment: needs 1 bytes, 0 left" + kInEntry}),
+                "npz member comment: needs 1 bytes, 0 bytes left" + kInEntry}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Npz, RefusesACountOfMembersPastTheDirectory) {
@@ -379,7 +381,7 @@ TEST(Npz, RefusesACountOfMembersPastTheDirectory) {
   ASSERT_FALSE(npz.ok());
   EXPECT_EQ(npz.error().code, Code::malformed);
   EXPECT_EQ(npz.error().message,
-            "npz directory entry: needs 46 bytes, 0 left\n"
+            "npz directory entry: needs 46 bytes, 0 bytes left\n"
             "  while reading directory entry 1 of 2");
 }
 
@@ -634,8 +636,9 @@ TEST(Npz, RefusesDataThatReachIntoTheNextMember) {
   EXPECT_EQ(data.error().code, Code::malformed);
   EXPECT_EQ(data.error().reason, "NPZ");
   EXPECT_EQ(data.error().offset, 36u);
-  EXPECT_EQ(data.error().message,
-            "npz packed data: needs 129 bytes, 128 left\n  while reading npz member \"a.npy\"");
+  EXPECT_EQ(
+      data.error().message,
+      "npz packed data: needs 129 bytes, 128 bytes left\n  while reading npz member \"a.npy\"");
 }
 
 TEST(Npz, RejectsALocalHeaderThatContradictsTheDirectory) {

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                   Words().u64(params_magic).u64(0).u64(std::uint64_t{1} << 61).u64(0), 16,
                   "params names: count 2305843009213693952, room for 1"},
         BadParams{"NamePastTheFile", Words().u64(params_magic).u64(0).u64(1).u64(9).u64(0), 24,
-                  "params name 0: length 9, room for 8"},
+                  "params name 0: length is 9 bytes, room for 8 bytes"},
         BadParams{"NameTwice", head({"w", "w\n", "w"}, 3), 43, "params name 2 \"w\" occurs twice"},
         BadParams{"FewerArrays", head({"w"}, 0), 33, "params have 0 arrays, name count is 1"},
         BadParams{"MoreArrays", head({"w"}, 2), 33, "params have 2 arrays, name count is 1"},

@@ -110,7 +110,7 @@ TEST(ArMembers, RejectAnInvalidHeader) {
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + std::string(60, 'x')))),
             "archive member 0 has an invalid header");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("a.o/", "9") + "abc"))),
-            "archive member: needs 9 bytes, 3 left");
+            "archive member: needs 9 bytes, 3 bytes left");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("/7", "0")))),
             "archive member name \"/7\" is not in the name table of 0 bytes");
   EXPECT_EQ(listed(read_ar_members(bytes_of("!<arch>\n" + ar_header("#1/7", "2") + "ab"))),
@@ -138,7 +138,7 @@ TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {
       "tar member size is \"9z\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\", expected an "
       "octal number");
   EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "12") + "abc"))),
-            "tar member: needs 10 bytes, 3 left");
+            "tar member: needs 10 bytes, 3 bytes left");
   EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "777777777", 'L')))),
             "tar name record has 134217727 bytes, limit is 65536");
 }

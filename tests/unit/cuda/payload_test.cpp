@@ -130,8 +130,12 @@ constexpr std::uint64_t code_at = 11 + 8 + 21 + 8 + 8 + 8 + 8 + 18 + 19 + 8;
 INSTANTIATE_TEST_SUITE_P(
     Fields, PayloadsRefuse,
     ::testing::Values(
-        BadPayload{
-            "Nothing", {}, Code::malformed, 0, "BLOB_TRUNCATED", "format: needs 8 bytes, 0 left"},
+        BadPayload{"Nothing",
+                   {},
+                   Code::malformed,
+                   0,
+                   "BLOB_TRUNCATED",
+                   "format: needs 8 bytes, 0 bytes left"},
         BadPayload{"FormatMissing", payload({.format = ""}), Code::malformed, 0, "BLOB_FORMAT",
                    "format is \"\", expected 1 to 16 printable characters"},
         BadPayload{"FormatUnprintable", payload({.format = "pt\xc7"}), Code::malformed, 0,

@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {.data_bytes = 20},
                   56,
                   "BLOB_TRUNCATED",
-                  "weight data: needs 24 bytes, 20 left"}),
+                  "weight data: needs 24 bytes, 20 bytes left"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(ArrayRecord, RefusesEveryTruncation) {

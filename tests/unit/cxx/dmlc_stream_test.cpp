@@ -179,7 +179,7 @@ TEST(PayloadStream, DetectsAShortReadThatTheLoaderIgnores) {
 
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().offset, 8u);
-  EXPECT_EQ(loaded.error().message, "payload: needs 9 bytes, 3 left");
+  EXPECT_EQ(loaded.error().message, "payload: needs 9 bytes, 3 bytes left");
 }
 
 TEST(PayloadStream, ConvertsAFailedCheckToAnError) {

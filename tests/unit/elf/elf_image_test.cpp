@@ -147,7 +147,7 @@ TEST(ElfImage, AcceptsAFileThatIsAHeaderOnly) {
   EXPECT_EQ(cut.error().code, Code::malformed);
   EXPECT_EQ(cut.error().offset, 0u);
   EXPECT_EQ(cut.error().reason, "ELF_TRUNCATED");
-  EXPECT_EQ(cut.error().message, "ELF header needs 64 bytes, file has 63");
+  EXPECT_EQ(cut.error().message, "ELF header needs 64 bytes, file has 63 bytes");
 }
 
 TEST(ElfImage, ReturnsTheBytesFromTheFirstAddressOfASegment) {
@@ -287,7 +287,8 @@ TEST(ElfImage, RejectsAWrongSizeOfSectionHeadersAtItsField) {
   ASSERT_FALSE(complete.ok());
   EXPECT_EQ(complete.error().code, Code::malformed);
   EXPECT_EQ(complete.error().offset, 0x3au);
-  EXPECT_EQ(complete.error().message, "section header table has entries of 32 bytes, expected 64");
+  EXPECT_EQ(complete.error().message,
+            "section header table has entries of 32 bytes, expected 64 bytes");
 }
 
 }  // namespace

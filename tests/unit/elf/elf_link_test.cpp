@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                  f.use_spare(1, 5, 0x100000, 8);
                  return f.header(spare) + file_size_at;
                },
-               "segment 2 has code of 8 bytes, 0 in the file"},
+               "segment 2 has code of 8 bytes, 0 bytes in the file"},
         Damage{"SameBytesAgain",
                [](File& f) {
                  f.use_spare(1, 4, 0x100000, 8);
@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"InitArraySize", [](File& f) { return f.put<U64>(f.value(27), 7); },
                "DT_INIT_ARRAYSZ is 7, expected a multiple of 8"},
         Damage{"InitArrayTooLong", [](File& f) { return f.put<U64>(f.value(27), 1 << 20); },
-               "DT_INIT_ARRAYSZ is 1048576, room for 1768"},
+               "DT_INIT_ARRAYSZ is 1.0 MiB (1048576 bytes), room for 1768 bytes"},
         Damage{
             "InitArrayNowhere", [](File& f) { return f.put<U64>(f.value(25), 8); },
             "DT_INIT_ARRAY is 0x8, in none of the loaded segments, which span 0x10000 to 0x108c0"},
@@ -415,7 +415,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"RelaSize", [](File& f) { return f.put<U64>(f.value(8), 25); },
                "DT_RELASZ is 25, expected a multiple of 24"},
         Damage{"RelaTooLong", [](File& f) { return f.put<U64>(f.value(8), 24 << 20); },
-               "DT_RELASZ is 25165824, room for 1936"},
+               "DT_RELASZ is 24.0 MiB (25165824 bytes), room for 1936 bytes"},
         Damage{"RelaEntrySize", [](File& f) { return f.put<U64>(f.value(9), 16); },
                "DT_RELAENT is 16, expected 24"},
         Damage{"RelaEntrySizeMissing",

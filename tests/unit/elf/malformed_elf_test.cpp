@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadElf{"Nothing", [](Bytes& b) { b.clear(); }, Code::malformed, 0,
                "not an ELF file: first bytes are none", "NOT_ELF"},
         BadElf{"HeaderCut", [](Bytes& b) { b.resize(40); }, Code::malformed, 0,
-               "ELF header needs 64 bytes, file has 40", "ELF_TRUNCATED"},
+               "ELF header needs 64 bytes, file has 40 bytes", "ELF_TRUNCATED"},
         BadElf{"Class32", [](Bytes& b) { b[4] = 1; }, Code::unsupported, no_offset,
                "ELF file is 32-bit, expected 64-bit", "ELF_CLASS"},
         BadElf{"NoClass", [](Bytes& b) { b[4] = 7; }, Code::malformed, 4,
@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadElf{"Version", [](Bytes& b) { b[6] = 9; }, Code::malformed, 6,
                "ELF version is 9, expected 1"},
         BadElf{"ProgramHeaderSize", [](Bytes& b) { put<std::uint16_t>(b, 0x36, 32); },
-               Code::malformed, 54, "program header table has entries of 32 bytes, expected 56"},
+               Code::malformed, 54,
+               "program header table has entries of 32 bytes, expected 56 bytes"},
         BadElf{"ProgramHeadersOutside", [](Bytes& b) { put<std::uint64_t>(b, 0x20, 1 << 30); },
                Code::malformed, 752, "program header table ends at 0x400000a8, file ends at 0x2f0",
                "ELF_TRUNCATED"},
@@ -142,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                "DT_SYMTAB is 0x1, in none of the loaded segments, which span 0x10000 to 0x10230"},
         BadElf{"StringsTooLong",
                [](Bytes& b) { put<std::uint64_t>(b, dynamic_value(b, 10), 1 << 20); },
-               Code::malformed, 440, "DT_STRSZ is 1048576, room for 184"},
+               Code::malformed, 440, "DT_STRSZ is 1.0 MiB (1048576 bytes), room for 184 bytes"},
         BadElf{"NameOutside", [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 6) + 24, 0xffff); },
                Code::malformed, 376,
                "symbol name is at offset 65535, string table has 18 bytes\n  while reading symbol "
@@ -200,7 +201,8 @@ INSTANTIATE_TEST_SUITE_P(
                Code::malformed, 288, "DT_GNU_HASH has 1073741824 buckets, room for 62"},
         BadElf{"GnuBloom",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 8, 1u << 30); },
-               Code::malformed, 304, "DT_GNU_HASH bloom filter: needs 8589934592 bytes, 256 left",
+               Code::malformed, 304,
+               "DT_GNU_HASH bloom filter: needs 8.0 GiB (8589934592 bytes), 256 bytes left",
                "BLOB_TRUNCATED"},
         BadElf{"GnuBucketBelowFirst",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 4, 9); },
@@ -211,7 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
                "DT_GNU_HASH has a bloom filter of 3 words, expected a power of two"},
         BadElf{"GnuBucketFar",
                [](Bytes& b) { put<std::uint32_t>(b, target_of(b, 0x6ffffef5) + 24, 1u << 30); },
-               Code::malformed, 316, "DT_GNU_HASH chain: needs 4294967292 bytes, 244 left",
+               Code::malformed, 316,
+               "DT_GNU_HASH chain: needs 4.0 GiB (4294967292 bytes), 244 bytes left",
                "BLOB_TRUNCATED"},
         BadElf{"VersionNeedFar",
                [](Bytes& b) {
@@ -232,7 +235,7 @@ TEST(ElfSymbols, RejectAGnuHashChainWithoutAnEndMark) {
   ASSERT_FALSE(count.ok());
   EXPECT_EQ(count.error().code, Code::malformed);
   EXPECT_EQ(count.error().offset, 0x100u + table.size());
-  EXPECT_EQ(count.error().message, "DT_GNU_HASH chain: needs 4 bytes, 0 left");
+  EXPECT_EQ(count.error().message, "DT_GNU_HASH chain: needs 4 bytes, 0 bytes left");
 }
 
 TEST(ElfSymbols, RejectAGnuHashBucketBelowTheFirstSymbol) {
@@ -289,9 +292,10 @@ TEST(ElfFile, RejectsOverlappingNamesOverTheLimit) {
   const auto file = ElfFile::parse(bytes);
 
   ASSERT_FALSE(file.ok());
-  EXPECT_THAT(file.error().message,
-              HasSubstr("symbol name exceeds the limit on the total length of names, 65536 bytes "
-                        "and 16 times the string table, which has "));
+  EXPECT_THAT(
+      file.error().message,
+      HasSubstr("symbol name exceeds the limit on the total length of names, 64.0 KiB (65536 "
+                "bytes) and 16 times the string table, which has "));
 }
 
 // The offset of the error must be inside the file even if the table is not. Found by fuzzing.
@@ -304,7 +308,8 @@ TEST(ElfFile, ReportsAWrongEntrySizeAtItsField) {
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().offset, 0x36u);
-  EXPECT_EQ(file.error().message, "program header table has entries of 32 bytes, expected 56");
+  EXPECT_EQ(file.error().message,
+            "program header table has entries of 32 bytes, expected 56 bytes");
 }
 
 TEST(ElfFile, ReportsATruncatedSegment) {
@@ -440,7 +445,7 @@ TEST(ElfSymbols, RejectAVersionNeedAtTheEndOfItsTable) {
   ASSERT_FALSE(needs.ok());
   EXPECT_EQ(needs.error().code, Code::malformed);
   EXPECT_EQ(needs.error().offset, 0x110u);
-  EXPECT_THAT(needs.error().message, HasSubstr("version need: needs 2 bytes, 0 left"));
+  EXPECT_THAT(needs.error().message, HasSubstr("version need: needs 2 bytes, 0 bytes left"));
 }
 
 TEST(ElfSymbols, RejectAVersionAtTheEndOfItsTable) {
@@ -453,7 +458,7 @@ TEST(ElfSymbols, RejectAVersionAtTheEndOfItsTable) {
   ASSERT_FALSE(needs.ok());
   EXPECT_EQ(needs.error().code, Code::malformed);
   EXPECT_EQ(needs.error().offset, 0x110u);
-  EXPECT_THAT(needs.error().message, HasSubstr("version hash: needs 4 bytes, 0 left"));
+  EXPECT_THAT(needs.error().message, HasSubstr("version hash: needs 4 bytes, 0 bytes left"));
 }
 
 TEST(StringTable, RejectsAnOffsetAtItsEnd) {

@@ -54,8 +54,8 @@ TEST(SymbolBytes, AreRejectedIfTheSizeExceedsTheSegment) {
   ASSERT_FALSE(view.ok());
   EXPECT_EQ(view.error().code, Code::malformed);
   EXPECT_EQ(view.error().offset, at);
-  EXPECT_EQ(view.error().message,
-            concat("symbol data has 1048576 bytes, room for ", bytes.size() - at));
+  EXPECT_EQ(view.error().message, concat("symbol data has 1.0 MiB (1048576 bytes), room for ",
+                                         bytes.size() - at, " bytes"));
 }
 
 TEST(SymbolBytes, OfAnUndefinedSymbolAreNotFound) {

@@ -350,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(
     Each, InvalidContainer,
     ::testing::Values(
         BadFile{"NoHeader", FakeFile().add("__tvm_dev_mblob", Words().u32(0)), 0,
-                "container header: needs 8 bytes, 4 left\n"
+                "container header: needs 8 bytes, 4 bytes left\n"
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_TRUNCATED"},
         BadFile{"HeaderTooSmall", FakeFile().add("__tvm_dev_mblob", Words().u64(7).u64(0)), 0,
@@ -358,15 +358,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_SIZE"},
         BadFile{"HeaderPastSegment", FakeFile().add("__tvm_dev_mblob", Words().u64(9).u64(0)), 0,
-                "container has 9 bytes of content, its segment has room for 8\n"
+                "container has 9 bytes of content, its segment has room for 8 bytes\n"
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_SIZE"},
         BadFile{"HeaderHuge", FakeFile().add("__tvm_dev_mblob", Words().u64(~0ull).u64(0)), 0,
-                "container has 18446744073709551615 bytes of content, its segment has room for 8\n"
+                "container has 16.0 EiB (18446744073709551615 bytes) of content, its segment has "
+                "room for 8 bytes\n"
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_SIZE"},
         BadFile{"SymbolTooSmall", FakeFile().add("__tvm_dev_mblob", Words().u64(8).u64(0), 15), 0,
-                "container takes 16 bytes, its symbol has 15\n"
+                "container takes 16 bytes, its symbol has 15 bytes\n"
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_SIZE"},
         BadFile{"HeadlessPastSegment",
@@ -374,14 +375,14 @@ INSTANTIATE_TEST_SUITE_P(
                     .add("__tvm_dev_mblob", Words().u64(0))
                     .add("__tvm_dev_mblob_nbytes", Words().u64(16)),
                 0,
-                "container has 16 bytes of content, its segment has room for 8\n"
+                "container has 16 bytes of content, its segment has room for 8 bytes\n"
                 "  in the container at symbol __tvm_dev_mblob",
                 "BLOB_SIZE"},
         BadFile{"HeadlessSizeCut",
                 FakeFile()
                     .add("__tvm_dev_mblob", Words().u64(0))
                     .add("__tvm_dev_mblob_nbytes", Words().u32(16)),
-                0x1000, "__tvm_dev_mblob_nbytes: needs 8 bytes, 4 left", "BLOB_TRUNCATED"},
+                0x1000, "__tvm_dev_mblob_nbytes: needs 8 bytes, 4 bytes left", "BLOB_TRUNCATED"},
         BadFile{"NeitherLayout",
                 FakeFile().add("__tvm_ffi_library_bin",
                                test::contained(Words().u64(2).u64(1000).u64(0))),
@@ -452,7 +453,8 @@ TEST(Container, WarnsAboutASymbolThatIsTooLarge) {
   const auto container = read(FakeFile().add("__tvm_dev_mblob", example, example.size() + 8));
 
   ASSERT_TRUE(container.ok()) << container.error().message;
-  EXPECT_THAT(container->warnings, ElementsAre("container takes 232 bytes, its symbol has 240"));
+  EXPECT_THAT(container->warnings,
+              ElementsAre("container takes 232 bytes, its symbol has 240 bytes"));
 }
 
 TEST(Container, IsReadWithoutASymbolSize) {

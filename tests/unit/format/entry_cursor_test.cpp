@@ -93,7 +93,7 @@ TEST(EntryCursor, RejectsALengthThatExceedsTheContainer) {
   EXPECT_EQ(refused.error().code, Code::malformed);
   EXPECT_EQ(refused.error().offset, 8u + 8 + 16);
   EXPECT_EQ(refused.error().reason, "BLOB_CONSUMED");
-  EXPECT_EQ(refused.error().message, "loader of \"acme.npu\" consumed 9 bytes, room for 8");
+  EXPECT_EQ(refused.error().message, "loader of \"acme.npu\" consumed 9 bytes, room for 8 bytes");
 }
 
 TEST(EntryCursor, MeasuresPayloadsByTheirLayout) {

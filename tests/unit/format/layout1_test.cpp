@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadContainer{"KeyNotAscii", Words().u64(1).str("\xc3\xa4"), 16,
                      "type key of entry 1 is \"\xc3\xa4\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyCut", Words().u64(1).u64(99).text("_lib"), 16,
-                     "type key of entry 1: length 99, room for 4", "BLOB_TRUNCATED"},
+                     "type key of entry 1: length is 99 bytes, room for 4 bytes", "BLOB_TRUNCATED"},
         BadContainer{"TreeInTheMiddle",
                      Words().u64(3).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).str("_lib"),
                      28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},

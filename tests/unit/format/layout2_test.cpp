@@ -123,16 +123,17 @@ INSTANTIATE_TEST_SUITE_P(
                      40, "type key of entry 0 is \"\\x7fELF\", expected printable ASCII",
                      "BLOB_KEY"},
         BadContainer{"PayloadShort", two_modules().str("_lib").str("cuda").u64(4).text("abc"), 80,
-                     "payload: length 4, room for 3\n"
+                     "payload: length is 4 bytes, room for 3 bytes\n"
                      "  while reading entry 1 \"cuda\"",
                      "BLOB_TRUNCATED"},
         BadContainer{"PayloadHuge", two_modules().str("_lib").str("cuda").u64(~0ull), 80,
-                     "payload: length 18446744073709551615, room for 0\n"
+                     "payload: length is 16.0 EiB (18446744073709551615 bytes), room for 0 bytes\n"
                      "  while reading entry 1 \"cuda\"",
                      "BLOB_TRUNCATED"},
-        BadContainer{"EntryMissing", two_modules().str("_lib").text("12345678"), 68,
-                     "type key of entry 1: length 4050765991979987505, room for 0",
-                     "BLOB_TRUNCATED"}),
+        BadContainer{
+            "EntryMissing", two_modules().str("_lib").text("12345678"), 68,
+            "type key of entry 1: length is 3.5 EiB (4050765991979987505 bytes), room for 0 bytes",
+            "BLOB_TRUNCATED"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"code:str"},
                    Words().u64(9).text("abc"),
                    0,
-                   "code: length 9, room for 3"},
+                   "code: length is 9 bytes, room for 3 bytes"},
         BadPayload{
             "CountPastEnd", {"all:vec<u64>"}, Words().u64(2).u64(0), 0, "all: count 2, room for 1"},
         BadPayload{"CountHuge",
@@ -313,7 +313,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"one:sized<u32>"},
                    Words().u64(3).u8(0).u8(0).u8(0),
                    8,
-                   "u32: needs 4 bytes, 3 left"},
+                   "u32: needs 4 bytes, 3 bytes left"},
         BadPayload{"ArrayMagic",
                    {"array:ndarray"},
                    Words().u64(1).bytes(test::array({4}).bytes()),
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"a:ndarray"},
                    Words().u64(0xDD5E40F096B4A13F).u64(0).u64(1).i32(0).u32(0).i64(-1),
                    40,
-                   "a: needs 18446744073709551615 bytes, 0 left"},
+                   "a: needs 16.0 EiB (18446744073709551615 bytes), 0 bytes left"},
         BadPayload{"ArgumentTags",
                    {"funcinfo"},
                    Words().str("").u64(1).u32(0).u64(0).u64(2).u32(0).u32(0),
@@ -392,7 +392,7 @@ TEST(Payload, ReportsTheFirstOfTwoErrorsAtOneOffset) {
   const Words bytes = Words().u8(0);
 
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi).error().message,
-            "first: needs 8 bytes, 1 left");
+            "first: needs 8 bytes, 1 bytes left");
 }
 
 TEST(Payload, ReportsTheErrorAtTheLargestOffset) {
@@ -402,7 +402,7 @@ TEST(Payload, ReportsTheErrorAtTheLargestOffset) {
   const Words bytes = Words().u8(0);
 
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), ffi).error().message,
-            "second: needs 8 bytes, 0 left");
+            "second: needs 8 bytes, 0 bytes left");
 }
 
 TEST(Payload, MayContainAnArrayOfTheMaximumRank) {
