@@ -31,6 +31,13 @@ Status EntryCursor::read_count() {
   return {};
 }
 
+void EntryCursor::set_key(std::string_view key) {
+  key_ = key;
+  is_library_ = key == library_key;
+  is_tree_ = key == tree_key;
+  alternatives_ = layouts_->alternatives(key);
+}
+
 void EntryCursor::add(const Entry& entry) {
   modules_.entries.push_back(entry);
   modules_.library_count += entry.is_library() ? 1 : 0;
@@ -46,15 +53,16 @@ Result<bool> EntryCursor::next() {
     if (!key.ok()) {
       return std::move(in_.read_string(concat("type key of entry ", index()).c_str())).failure();
     }
-    // Many entries have the same key as the previous one, which is valid.
-    if ((*key != key_ || key->empty()) && !is_type_key(*key))
-      return type_key_error(*key, key_at, index());
-    key_ = *key;
-    if (key_ == library_key) {
+    // Many entries have the same key as the previous one.
+    if (*key != key_ || key->empty()) {
+      if (!is_type_key(*key)) return type_key_error(*key, key_at, index());
+      set_key(*key);
+    }
+    if (is_library_) {
       add({key_, in_.offset(), {}, Boundary::exact});
     } else if (layout_ == ContainerLayout::two) {
       GANTRY_CHECK(read_sized());
-    } else if (key_ == tree_key) {
+    } else if (is_tree_) {
       GANTRY_CHECK(read_tree(key_at));
     } else {
       GANTRY_TRY(const bool is_measured, read_measured());
@@ -98,10 +106,6 @@ Status EntryCursor::read_tree(std::uint64_t key_at) {
 
 // Returns false if the key has no payload layout.
 Result<bool> EntryCursor::read_measured() {
-  if (key_ != measured_key_) {
-    measured_key_ = key_;
-    alternatives_ = layouts_->alternatives(key_);
-  }
   auto measured = layouts_->measure(key_, alternatives_, in_, PayloadEnd::unknown, tags_);
   if (measured.ok()) {
     GANTRY_CHECK(accept(measured->size));
@@ -119,9 +123,10 @@ Status EntryCursor::accept(std::uint64_t size) {
                      ByteCount(in_.left()))
         .with_reason("BLOB_CONSUMED");
   }
-  add({key_, at, in_.peek(size), Boundary::laid_out});
+  GANTRY_TRY(const auto payload, in_.read_bytes(size, "payload"));
+  add({key_, at, payload, Boundary::laid_out});
   is_pending_ = false;
-  return in_.skip(size, "payload");
+  return {};
 }
 
 // Searches the tree, which is at the end of the container if there is one.

@@ -91,6 +91,7 @@ class EntryCursor {
   void search_tree();
   Status check_tree_at_end();
   void recover();
+  void set_key(std::string_view key);
   void add(const Entry& entry);
   Failure tree_missing() const;
   // Returns the module index of the entry that is being read, for errors. In a container without a
@@ -108,10 +109,10 @@ class EntryCursor {
   std::optional<std::uint64_t> count_;
   // number of entries read
   std::uint64_t read_ = 0;
-  // type key of the last entry
+  // type key of the last entry, and what it determines
   std::string_view key_;
-  // the last key that was looked up, and its layouts
-  std::string_view measured_key_;
+  bool is_library_ = false;
+  bool is_tree_ = false;
   std::span<const PayloadLayout> alternatives_;
   Modules modules_;
   // empty payloads in layout two: their number and the first one
