@@ -97,7 +97,7 @@ TEST_F(MissingPlugins, AreReportedTogetherWhetherOfferedOrNot) {
             HasSubstr("\n  \"foo.bar\", required by entry 2 \"foo.bar\" of model.so\n"
                       "    foo.off 1.0.0 is skipped, GANTRY-D411 DISABLED: "),
             HasSubstr("\n    plugin foo.off 1.0.0 is installed: enable it\n"),
-            HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
+            HasSubstr("\n  type keys that are served: test.block, test.broken, test.unit\n"),
             Not(HasSubstr("near name"))));
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
@@ -148,10 +148,11 @@ TEST_F(MissingPlugins, AreNotListedAsServed) {
   const auto model = made.load(file({"acme.npu"}));
 
   ASSERT_FALSE(model.ok());
-  EXPECT_THAT(model.error().message,
-              AllOf(StartsWith("model.so needs \"acme.npu\", served by no plugin\n"),
-                    HasSubstr("\n  type keys that are served: test.block, test.broken\n"),
-                    Not(HasSubstr("near name"))));
+  EXPECT_THAT(
+      model.error().message,
+      AllOf(StartsWith("model.so needs \"acme.npu\", served by no plugin\n"),
+            HasSubstr("\n  type keys that are served: test.block, test.broken, test.unit\n"),
+            Not(HasSubstr("near name"))));
 }
 
 // Only the loader can determine where such a payload ends, and its plugin cannot be opened.
@@ -179,7 +180,7 @@ TEST_F(MissingPlugins, OfAnOverrideAreNotReplacedByAnother) {
       model.error().message,
       AllOf(HasSubstr("\n    its override is plugin acme.absent: install that plugin, or change "
                       "plugins.overrides\n"),
-            HasSubstr("\n  type keys that are served: test.broken\n"),
+            HasSubstr("\n  type keys that are served: test.broken, test.unit\n"),
             Not(HasSubstr("near name"))));
 }
 

@@ -50,6 +50,10 @@ gantry_code load_block(void*, const gantry_blob* blob, gantry_object*, gantry_mo
   ProgramPlugin& plugin = program_plugin();
   ++plugin.loads;
   plugin.last_was_exact = (blob->flags & GANTRY_BLOB_EXACT) != 0;
+  plugin.last = *blob;
+  plugin.last_key.assign(blob->type_key.data, blob->type_key.size);
+  plugin.last_origin.assign(blob->origin.data, blob->origin.size);
+  if (plugin.loading) plugin.loading();
   std::uint64_t size = 0;
   if (blob->size < sizeof size)
     return gantry_fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "block: no length");
@@ -64,15 +68,26 @@ gantry_code load_block(void*, const gantry_blob* blob, gantry_object*, gantry_mo
   return GANTRY_OK;
 }
 
+gantry_code check_block(void*, const gantry_blob*, std::int32_t, std::int32_t* verdict,
+                        gantry_status*) {
+  return *verdict = program_plugin().verdict, GANTRY_OK;
+}
+
 constexpr gantry_loader_table kLoader = {.struct_size = sizeof(gantry_loader_table),
                                          .type_key = "test.block",
-                                         .load_binary = load_block};
+                                         .load_binary = load_block,
+                                         .check_binary = check_block};
+constexpr gantry_loader_table kUnit = {.struct_size = sizeof(gantry_loader_table),
+                                       .flags = GANTRY_LOADER_PARALLEL,
+                                       .type_key = "test.unit",
+                                       .device = "test_npu",
+                                       .load_binary = load_block};
 constexpr gantry_loader_table kBroken = {
     .struct_size = sizeof(gantry_loader_table),
     .type_key = "test.broken",
     .load_binary = [](void*, const gantry_blob*, gantry_object*, gantry_module*, std::uint64_t*,
                       gantry_status*) -> gantry_code { return GANTRY_UNAVAILABLE; }};
-constexpr const gantry_loader_table* kLoaders[] = {&kLoader, &kBroken};
+constexpr const gantry_loader_table* kLoaders[] = {&kLoader, &kBroken, &kUnit};
 
 constexpr gantry_device_table kDevice = {
     .struct_size = sizeof(gantry_device_table),
@@ -128,7 +143,7 @@ constexpr gantry_plugin_table kPlugin = {.struct_size = sizeof(gantry_plugin_tab
                                          .license = "Apache-2.0",
                                          .loaders = kLoaders,
                                          .devices = kDevices,
-                                         .loader_count = 2,
+                                         .loader_count = 3,
                                          .device_count = 1,
                                          .create = create,
                                          .destroy = [](void*) { --program_plugin().instances; }};

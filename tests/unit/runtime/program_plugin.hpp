@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plugin that is part of the test program: type keys "test.block" (the payload begins with its
-// length, but no manifest declares this layout) and "test.broken", and a device "test_npu" that
+// length, but no manifest declares this layout), "test.broken" and "test.unit" (as "test.block", but
+// its modules run on the plugin's device and are loaded in parallel), and a device "test_npu" that
 // uses host memory.
 #pragma once
 
@@ -26,6 +27,13 @@ struct ProgramPlugin {
   int modules = 0;
   int loads = 0;
   bool last_was_exact = false;
+  // the last payload; only its numbers stay valid
+  gantry_blob last{};
+  std::string last_key, last_origin;
+  // called by load_binary
+  std::function<void()> loading;
+  // of check_binary
+  std::int32_t verdict = GANTRY_VERDICT_USABLE;
   // host->device_type("test_npu") at create
   std::int32_t device_number = 0;
   // added to `consumed`

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a plugin receives with a payload, and the module that it creates from it.
+#include "tests/unit/runtime/plugin_in_use.hpp"
+
+#include "core/native/device_numbers.hpp"
+#include "core/runtime/installed_plugins.hpp"
+#include "tests/support/manifest_builder.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::program_plugin;
+using test::query_program_plugin;
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ModuleNode& node_of(const Module& module) { return *reinterpret_cast<ModuleNode*>(module.get()); }
+
+class PayloadOfAPlugin : public test::PluginInUse {
+ protected:
+  // A plugin directory whose only manifest declares the keys of the program's plugin.
+  //
+  // keys     [in]   the manifest's list, as written
+  RuntimeOptions declared(std::string_view keys) const {
+    test::ManifestBuilder()
+        .id("test.declared")
+        .set("keys", keys)
+        .write_to(manifests_ / "declared.yaml");
+    RuntimeOptions options;
+    options.plugin_dirs = {manifests_.path().string()};
+    options.only_these_plugins = true;
+    // not the warning that the declared plugin has no library
+    options.log_level = "error";
+    return options;
+  }
+  // Module 0 imports the other two, of which the last runs on the plugin's device.
+  std::string host_and_device_modules() {
+    return file_of({{"test.block", "a"}, {"test.block", "b"}, {"test.unit", "c"}});
+  }
+  static std::vector<std::uint64_t> ext_devs_of(const Module& root) {
+    std::vector<std::uint64_t> all{node_of(root).ext_devs};
+    for (const Module& import : root.imports()) all.push_back(node_of(import).ext_devs);
+    return all;
+  }
+
+ private:
+  test::TempDir manifests_;
+};
+
+TEST_F(PayloadOfAPlugin, IsDescribedByItsKeyItsLocationAndItsExporter) {
+  Runtime runtime = with_plugin();
+
+  const auto module = runtime.load(file_of({{"test.unit", "a"}, {"test.block", "b"}}));
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  const test::ProgramPlugin& plugin = program_plugin();
+  EXPECT_EQ(plugin.last.struct_size, sizeof(gantry_blob));
+  EXPECT_EQ(plugin.last_key, "test.block");
+  EXPECT_EQ(plugin.last_origin, "entry 1 \"test.block\" of file1.so");
+  EXPECT_EQ(plugin.last.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_NO});
+  EXPECT_EQ(plugin.last.numbering, std::uint32_t{GANTRY_NUMBERING_PACKED});
+}
+
+TEST_F(PayloadOfAPlugin, OfANewExporterHasItsFacts) {
+  Runtime runtime = with_plugin();
+  const Words body = Words().u64s({0, 0}).u64s({}).str("test.block").u64(16).str("new text");
+  const Words container = Words().u64(body.size()).bytes(body.bytes());
+  const test::TempDir dir;
+  test::write_file(dir / "new.so",
+                   test::ElfBuilder().object("__tvm_ffi__library_bin", container.bytes()).build());
+
+  const auto module = runtime.load((dir / "new.so").string());
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_TRUE(program_plugin().last_was_exact);
+  EXPECT_EQ(program_plugin().last.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_YES});
+  EXPECT_EQ(program_plugin().last.numbering, std::uint32_t{GANTRY_NUMBERING_FFI});
+}
+
+TEST_F(PayloadOfAPlugin, IsDelimitedWhereItsLayoutEndsIt) {
+  Runtime runtime = with_plugin(declared("[{key: test.block, payload: [bytes]}]"));
+  for (const std::int64_t difference : {-1, 1}) {
+    program_plugin().lie = static_cast<std::uint64_t>(difference);
+
+    const auto module = runtime.load(file_of({{"test.block", "text"}}));
+
+    ASSERT_FALSE(module.ok());
+    EXPECT_EQ(module.error().reason, "BLOB_CONSUMED");
+    EXPECT_THAT(module.error().message,
+                HasSubstr(concat("has consumed ", 12 + difference, " bytes of a payload of 12")));
+  }
+}
+
+TEST_F(PayloadOfAPlugin, MayExtendToTheEndOfTheContainer) {
+  Runtime runtime = with_plugin();
+  const Words without_a_tree = Words().u64(1).str("test.block").str("last");
+
+  const auto module = runtime.load(file_with(without_a_tree));
+
+  EXPECT_TRUE(module.ok()) << module.error().message;
+  EXPECT_EQ(program_plugin().last.size, 12u);
+}
+
+TEST_F(PayloadOfAPlugin, CreatesAModuleOfTheLoadersDevice) {
+  Runtime runtime = with_plugin();
+
+  const Module module = runtime.load(file_of({{"test.unit", "x"}})).value();
+
+  EXPECT_EQ(node_of(module).device_type, runtime.device("test_npu")->type);
+}
+
+// Modules that the plugin's device cannot be reached from keep their number 12.
+TEST_F(PayloadOfAPlugin, AddsItsDeviceToTheModulesThatReachIt) {
+  Runtime runtime = with_plugin();
+
+  const Module root = runtime.load(host_and_device_modules()).value();
+
+  const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
+  EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
+}
+
+TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
+  Runtime runtime =
+      test::make_runtime(declared("[{key: test.block, payload: [bytes]}, "
+                                  "{key: test.unit, payload: [bytes]}]"));
+  const Module root = runtime.load(host_and_device_modules(), {.allow_missing = true}).value();
+  EXPECT_THAT(ext_devs_of(root), ElementsAre(0, 0, 0));
+
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  ASSERT_TRUE(runtime.bind_missing(root).ok());
+
+  const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
+  EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
+}
+
+// Loaders with the parallel flag may create two modules for one node, of which one is destroyed.
+TEST_F(PayloadOfAPlugin, MayBeBoundByAnotherThreadMeanwhile) {
+  Runtime runtime = test::make_runtime(declared("[{key: test.unit, payload: [bytes]}]"));
+  const Module model = runtime.load(file_of({{"test.unit", "x"}}), {.allow_missing = true}).value();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  program_plugin().loading = [&] {
+    program_plugin().loading = {};
+    EXPECT_TRUE(runtime.bind_missing(model).ok());
+  };
+
+  const Status bound = runtime.bind_missing(model);
+
+  EXPECT_TRUE(bound.ok()) << bound.error().message;
+  EXPECT_EQ(program_plugin().loads, 2);
+  EXPECT_EQ(program_plugin().modules, 1);
+}
+
+class VerdictOfAPlugin : public PayloadOfAPlugin {
+ protected:
+  Result<std::int32_t> verdict(std::int32_t given) {
+    Runtime runtime = with_plugin();
+    program_plugin().verdict = given;
+    const InstalledPlugins plugins(runtime);
+    const auto artifact = plugins.read_artifact(file_of({{"test.block", "x"}})).value();
+    return plugins.check_payload(*artifact, 0).front().verdict;
+  }
+};
+
+TEST_F(VerdictOfAPlugin, IsReturnedFromTheWorstToTheBest) {
+  for (const std::int32_t each : {GANTRY_VERDICT_NO, GANTRY_VERDICT_RECOMPILE,
+                                  GANTRY_VERDICT_USABLE, GANTRY_VERDICT_OPTIMAL}) {
+    EXPECT_EQ(verdict(each).value(), each);
+  }
+}
+
+TEST_F(VerdictOfAPlugin, IsRefusedOutsideItsRange) {
+  for (const std::int32_t each : {-1, 4}) {
+    const auto refused = verdict(each);
+
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().reason, "VERDICT");
+    EXPECT_THAT(refused.error().message, HasSubstr(concat("returns verdict ", each, ", expected")));
+  }
+}
+
+}  // namespace
+}  // namespace gantry
