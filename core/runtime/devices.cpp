@@ -6,6 +6,7 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
@@ -133,6 +134,15 @@ Result<std::int32_t> device_count(const Device& device) {
   if (count < 0)
     return bug(described(device), " reports ", count, " devices").with_reason("DEVICE_COUNT");
   return count;
+}
+
+Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name) {
+  GANTRY_TRY(const std::int32_t count, device_count(device));
+  if (index < 0 || index >= count) {
+    return not_found("device ", quoted(name), " is not there; ", device.name, " has ", count,
+                     count == 1 ? " device" : " devices");
+  }
+  return gantry_device{device.self, device.table, {device.type, index}};
 }
 
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,

@@ -17,6 +17,13 @@ namespace gantry {
 // returns  the plugin's own error
 Result<std::int32_t> device_count(const Device& device);
 
+// Returns the named device of a kind.
+//
+// index    [in]   of any range
+// name     [in]   as the caller wrote it, for the message
+// returns  not_found: the index is not below the count; the plugin's own error
+Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name);
+
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
                                      std::vector<Message>& problems);

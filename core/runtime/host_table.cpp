@@ -5,6 +5,7 @@
 
 #include "core/module/module_graph.hpp"
 #include "core/native/device_numbers.hpp"
+#include "core/runtime/devices.hpp"
 #include "core/runtime/extensions.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
@@ -276,7 +277,7 @@ gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry
                             gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const auto device, state_of(host).device(id.type));
-    *out = {device->self, device->table, id};
+    GANTRY_TRY(*out, device_at(*device, id.index, concat(device->name, ":", id.index)));
     return {};
   });
 }

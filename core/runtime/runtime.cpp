@@ -66,12 +66,8 @@ Result<gantry_device_id> Runtime::device(std::string_view name) {
   return guard([&]() -> Result<gantry_device_id> {
     GANTRY_TRY(const DeviceName asked, parse_device_name(name));
     GANTRY_TRY(const auto device, state_->device(asked.kind));
-    GANTRY_TRY(const std::int32_t count, device_count(*device));
-    if (asked.index >= count) {
-      return not_found("device ", quoted(name), " is not there; ", device->name, " has ", count,
-                       count == 1 ? " device" : " devices");
-    }
-    return gantry_device_id{device->type, asked.index};
+    GANTRY_TRY(const gantry_device found, device_at(*device, asked.index, name));
+    return found.id;
   });
 }
 
@@ -120,7 +116,7 @@ Status Runtime::synchronize(gantry_device_id device) const {
 Result<gantry_device> Runtime::device_table(gantry_device_id device) const {
   return guard([&]() -> Result<gantry_device> {
     GANTRY_TRY(const auto found, state_->device(device.type));
-    return gantry_device{found->self, found->table, device};
+    return device_at(*found, device.index, concat(found->name, ":", device.index));
   });
 }
 

@@ -285,10 +285,34 @@ TEST_F(HostTable, ReturnsTheDeviceOfAnIndex) {
   EXPECT_EQ(found.id.index, 1);
 }
 
+TEST_F(HostTable, ReturnsNoDeviceOfAnIndexOutOfRange) {
+  for (const std::int32_t index : {-1, 2}) {
+    gantry_device found{};
+
+    const Status refused = done([&](gantry_status* status) {
+      return host->device_get(host, {program_plugin().device_number, index}, &found, status);
+    });
+
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::not_found);
+    EXPECT_THAT(
+        refused.error().message,
+        HasSubstr(concat("device \"test_npu:", index, "\" is not there; test_npu has 2 devices")));
+  }
+}
+
 TEST_F(HostTable, ReturnsNoNumberOfAnUnknownDevice) {
   std::int32_t type = 0;
 
   EXPECT_EQ(host->device_type(host, gantry_text("acme_npu"), &type, nullptr), GANTRY_NOT_FOUND);
+}
+
+TEST_F(HostTable, ReturnsTheDevicesThatRuntimesReturn) {
+  const std::int32_t npu = program_plugin().device_number;
+
+  EXPECT_EQ(runtime->device_table({npu, 1})->self, &program_plugin());
+  EXPECT_EQ(runtime->device_table({npu, 2}).error().message,
+            "device \"test_npu:2\" is not there; test_npu has 2 devices");
 }
 
 }  // namespace
