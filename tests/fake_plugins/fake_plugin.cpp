@@ -108,7 +108,11 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
   return gantry_fail(status, GANTRY_UNSUPPORTED, "FUNCTION_ABSENT", "fake: nothing to copy");
 }
 
-[[maybe_unused]] gantry_code create(const gantry_host*, void** self, gantry_status* status) {
+// of the newest instance
+[[maybe_unused]] const gantry_host* fake_host = nullptr;
+
+[[maybe_unused]] gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
+  fake_host = host;
 #if defined(FAKE_CREATE_FAILS)
   (void)self;
   return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DEVICE", "fake: no device on this machine");
@@ -134,7 +138,8 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
 void destroy(void*) {}
 
 #ifdef FAKE_GLOBALS
-// "test.answer" returns FAKE_ANSWER, the lookup of "test.fails" fails, other names do not exist.
+// "test.answer" returns FAKE_ANSWER, "test.option" returns the number that is the option "level", the
+// lookup of "test.fails" fails, other names do not exist.
 const gantry_function_table answer_table = [] {
   gantry_function_table t{};
   t.struct_size = sizeof t;
@@ -146,12 +151,24 @@ const gantry_function_table answer_table = [] {
   };
   return t;
 }();
+const gantry_function_table option_table = [] {
+  gantry_function_table t{};
+  t.struct_size = sizeof t;
+  t.call = [](void*, const gantry_env*, const gantry_value*, int32_t, gantry_value* result,
+              gantry_status* status) -> gantry_code {
+    gantry_value level{};
+    const gantry_code code = fake_host->config_get(fake_host, gantry_text("level"), &level, status);
+    if (code == GANTRY_OK) *result = level;
+    return code;
+  };
+  return t;
+}();
 gantry_code get_global(void*, gantry_bytes name, gantry_function* out, gantry_status* status) {
   const std::string_view wanted(name.data, name.size);
   if (wanted == "test.fails")
     return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DRIVER", "fake: no driver");
-  if (wanted != "test.answer") return GANTRY_NOT_FOUND;
-  *out = {nullptr, &answer_table};
+  if (wanted != "test.answer" && wanted != "test.option") return GANTRY_NOT_FOUND;
+  *out = {nullptr, wanted == "test.answer" ? &answer_table : &option_table};
   return GANTRY_OK;
 }
 const gantry_globals globals{sizeof globals, 0, get_global};

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/environment.hpp"
 
+#include "tests/unit/runtime/variable.hpp"
+
 #include <gmock/gmock.h>
 
-#include <cstdlib>
+#include <unistd.h>
+
+#include <utility>
 
 namespace gantry {
 namespace {
 
+using test::Variable;
 using ::testing::Contains;
 using ::testing::EndsWith;
 using ::testing::Pair;
-
-// Sets a variable for the duration of a test.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 TEST(Environment, ReadsTheVariablesThatAreSet) {
   const Variable files("GANTRY_PLUGIN_FILES", "/a.yaml:/b");
@@ -56,6 +51,27 @@ TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {
   const Variable home("HOME", "/home/user");
 
   EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
+}
+
+TEST(Environment, AcceptsOnlyAnAbsoluteTemporaryDirectory) {
+  {
+    const Variable absolute("TMPDIR", "/scratch");
+    EXPECT_EQ(read_environment().temporary_directory, "/scratch");
+  }
+  const Variable relative("TMPDIR", "scratch");
+  EXPECT_EQ(read_environment().temporary_directory, "");
+}
+
+// execve() accepts such an entry.
+TEST(Environment, SkipsAnEntryWithoutAValue) {
+  char no_value[] = "GANTRY_CONFIG_A__B";
+  char* entries[] = {no_value, nullptr};
+  char** const before = std::exchange(environ, entries);
+
+  const Environment environment = read_environment();
+  environ = before;
+
+  EXPECT_TRUE(environment.plugin_config.empty());
 }
 
 TEST(Environment, ReturnsTheDirectoryOfTheCore) {
