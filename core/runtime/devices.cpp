@@ -9,8 +9,6 @@
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
-#include <algorithm>
-
 namespace gantry {
 namespace {
 
@@ -87,19 +85,7 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
   return error;
 }
 
-// Returns the id of the plugin in use that serves a kind of device.
-std::string plugin_of(const RuntimeState& state, const std::string& kind) {
-  for (const Candidate& candidate : state.plugins->candidates()) {
-    if (!candidate.manifest || candidate.state != CandidateState::active) continue;
-    for (const ManifestDevice& device : candidate.manifest->devices) {
-      if (device.name == kind) return candidate.manifest->id;
-    }
-  }
-  return {};
-}
-
-std::vector<DeviceInfo> devices_of(const RuntimeState& state, const Device& device,
-                                   std::vector<Message>& problems) {
+std::vector<DeviceInfo> devices_of(const Device& device, std::vector<Message>& problems) {
   const auto count = device_count(device);
   if (!count.ok()) {
     problems.push_back(count.error().message);
@@ -107,7 +93,7 @@ std::vector<DeviceInfo> devices_of(const RuntimeState& state, const Device& devi
   }
   std::vector<DeviceInfo> all;
   for (std::int32_t index = 0; index < *count; ++index) {
-    DeviceInfo info{device.name, device.type, index, plugin_of(state, device.name), {}};
+    DeviceInfo info{device.name, device.type, index, device.plugin, {}};
     for (const Attribute& attribute : kAttributes) {
       auto text = attribute_of(device, index, attribute);
       if (!text.ok()) {
@@ -148,7 +134,7 @@ Result<gantry_device> device_at(const Device& device, std::int32_t index, std::s
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
                                      std::vector<Message>& problems) {
   const auto opened = state.device(kind);
-  if (opened.ok()) return devices_of(state, **opened, problems);
+  if (opened.ok()) return devices_of(**opened, problems);
   problems.push_back(opened.error().message);
   return {};
 }
@@ -160,7 +146,7 @@ std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& 
   }
   std::vector<DeviceInfo> all;
   for (const auto& device : state.devices.all()) {
-    for (DeviceInfo& info : devices_of(state, *device, problems)) all.push_back(std::move(info));
+    for (DeviceInfo& info : devices_of(*device, problems)) all.push_back(std::move(info));
   }
   return all;
 }
