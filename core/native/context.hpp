@@ -31,7 +31,6 @@ class ThreadPool;
 struct HostServices {
   ThreadPool* pool = nullptr;
   Workspaces* workspaces = nullptr;
-  const DeviceSet* devices = nullptr;
   // may be NULL
   const Log* log = nullptr;
   // the last place of a look-up by host code; may be NULL

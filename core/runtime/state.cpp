@@ -100,7 +100,6 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       layouts(PayloadLayouts::built_in()) {
   host.pool = &pool;
   host.workspaces = &workspaces;
-  host.devices = &devices;
   host.log = &log;
   host.globals = globals;
   const std::filesystem::path beside = core_directory();

@@ -32,8 +32,8 @@ struct HostWorld {
   Workspaces workspaces{devices};
   ThreadPool pool;
   std::shared_ptr<GlobalFunctions> globals = std::make_shared<GlobalFunctions>();
-  HostServices services{&pool,   &workspaces, &devices,
-                        nullptr, globals,     build_tree() / "lib" / "libgantry_tvm.so"};
+  HostServices services{&pool, &workspaces, nullptr, globals,
+                        build_tree() / "lib" / "libgantry_tvm.so"};
 
   explicit HostWorld(std::int32_t threads = 4) : pool(threads) {
     EXPECT_TRUE(add_host_globals(*globals).ok());
