@@ -123,14 +123,12 @@ class Loading {
   Status make_nodes() {
     nodes_.reserve(container().entries.size());
     for (std::size_t i = 0; i < container().entries.size(); ++i) {
-      if (!loaded_.empty() && !container().entries[i].is_library()) {
-        const auto early = loaded_.find(container().entries[i].at);
-        if (early != loaded_.end()) {
-          // Corrects the index that was assigned before it was known whether there is a tree.
-          early->second->index = i;
-          nodes_.push_back(early->second);
-          continue;
-        }
+      const auto early = loaded_.find(container().entries[i].at);
+      if (early != loaded_.end()) {
+        // Corrects the index that was assigned before it was known whether there is a tree.
+        early->second->index = i;
+        nodes_.push_back(early->second);
+        continue;
       }
       GANTRY_TRY(Ref<ModuleNode> node, new_node(i));
       nodes_.push_back(std::move(node));
@@ -156,7 +154,7 @@ class Loading {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container().entries[i];
       TypeKey& key = keys_->of(i);
-      if (key.server == nullptr || (!loaded_.empty() && loaded_.contains(entry.at))) continue;
+      if (key.server == nullptr || loaded_.contains(entry.at)) continue;
       GANTRY_CHECK(load(key, entry, *nodes_[i]));
     }
     return {};
