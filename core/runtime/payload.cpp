@@ -153,8 +153,7 @@ gantry_blob PayloadLoader::blob_of(std::span<const std::uint8_t> bytes, bool exa
 gantry_blob PayloadLoader::blob_of(const Entry& entry, std::string_view location) const {
   const bool is_delimited =
       entry.boundary == Boundary::exact || entry.boundary == Boundary::laid_out;
-  if (is_delimited || entry.payload.data() == nullptr)
-    return blob_of(entry.payload, is_delimited, location);
+  if (is_delimited) return blob_of(entry.payload, true, location);
   // The end is unknown, so the plugin receives all bytes up to the container's end.
   const std::span<const std::uint8_t> container = artifact_->container.bytes;
   return blob_of({entry.payload.data(), container.data() + container.size()}, false, location);
