@@ -135,6 +135,30 @@ TEST_F(ProcessEnd, OnAnotherThreadEndsCallsWithAnError) {
       ExitedWithCode(0), "^call: PROCESS_ENDS\nlook-up: PROCESS_ENDS\n$");
 }
 
+TEST_F(ProcessEnd, OfAGlobalRuntimeWithoutModulesCallsNoPlugin) {
+  EXPECT_EXIT(
+      {
+        static std::optional<Runtime> global;
+        global = lifetime.runtime();
+        Lifetime::value(global->load(lifetime.file()));
+        std::exit(0);
+      },
+      ExitedWithCode(0), "^$");
+}
+
+// Code of the plugin that runs during a load may create static objects.
+TEST_F(ProcessEnd, PrecedesStaticObjectsThatAreOlderThanTheLastLoad) {
+  EXPECT_EXIT(
+      {
+        static const Held first(lifetime);
+        static CallsAtTheEnd at_the_end;
+        at_the_end.held = first;
+        Lifetime::value(Runtime(*first.runtime).load(lifetime.file("other")));
+        std::exit(0);
+      },
+      ExitedWithCode(0), "^call: PROCESS_ENDS\nlook-up: PROCESS_ENDS\n$");
+}
+
 TEST_F(PluginThatCallsExit, IsNamedAndTheStatusIsNotZero) {
   EXPECT_EXIT(
       {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The effect of every key of runtime.yaml on a runtime.
+#include "tests/unit/plugin/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
@@ -134,6 +135,15 @@ TEST_F(RuntimeYaml, SetsHowLongThreadsSpin) {
   EXPECT_EQ(RuntimeState::create(overridden).value()->pool.limits().window.count(), 70'000);
 }
 
+TEST_F(RuntimeYaml, DoesNotOverrideThatThreadsDoNotSpin) {
+  test::write_file(directory / "runtime.yaml", "spin_us: 70");
+  RuntimeOptions options;
+  options.config_file = (directory / "runtime.yaml").string();
+  options.spin_us = 0;
+
+  EXPECT_EQ(RuntimeState::create(options).value()->pool.limits().window.count(), 0);
+}
+
 TEST_F(RuntimeYaml, SetsTheCacheDirectory) {
   Runtime runtime = runtime_with("cache: here");
   const gantry_value value = option_of(runtime, "cache_directory");
@@ -182,6 +192,21 @@ TEST_F(RuntimeYaml, ReportsUnknownNames) {
           file + ": plugins.manifests: \"" + (directory / "none.yaml").string() +
               "\" is not a file",
           file + ": plugins.dirs: \"" + (directory / "none").string() + "\" is not a directory"));
+}
+
+TEST_F(RuntimeYaml, ReportsUnknownNamesOfDevices) {
+  test::World world;
+  world.add("fake", "good");
+  Runtime runtime =
+      runtime_with(concat("plugins: {dirs: [", world.path().string(),
+                          "], overrides: {fake_device: test.fake, fake_devcie: test.fake}}"));
+
+  const std::vector<std::string> names = InstalledPlugins(runtime).unknown_names();
+
+  EXPECT_THAT(names,
+              ::testing::ElementsAre((directory / "runtime.yaml").string() +
+                                     ": plugins.overrides.fake_devcie: no installed plugin offers "
+                                     "\"fake_devcie\", did you mean \"fake_device\""));
 }
 
 TEST_F(RuntimeYaml, ReportsNoKnownNames) {

@@ -56,6 +56,16 @@ TEST_F(LateBinding, RetriesAPluginThatCouldNotBeCreated) {
   EXPECT_EQ(runtime.device("test_npu:1").value().index, 1);
 }
 
+TEST_F(LateBinding, DestroysNoPluginThatCouldNotBeCreated) {
+  Runtime runtime = make_runtime();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  program_plugin().refusals = 1;
+
+  ASSERT_FALSE(runtime.load(file()).ok());
+
+  EXPECT_EQ(program_plugin().instances, 0);
+}
+
 // A look-up finds a module either unbound or completely bound, including its device type.
 TEST_F(LateBinding, IsAtomicForLookUpsOnOtherThreads) {
   for (int round = 0; round < 20; ++round) {

@@ -102,6 +102,18 @@ TEST_F(MissingPlugins, AreReportedTogetherWhetherOfferedOrNot) {
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
 
+// The plugins of all keys are inspected before one is opened, whatever their order.
+TEST_F(MissingPlugins, AreReportedBeforeAPluginOfALaterKeyIsCreated) {
+  add_manifest("acme", npu());
+  add_manifest("block", block());
+  Runtime made = runtime();
+
+  const auto model = made.load(file({"acme.npu", "test.block"}));
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
+}
+
 // Dependencies are searched before a plugin is opened only because the load has failed.
 TEST_F(MissingPlugins, AreReportedTogetherWithPluginsThatLackALibrary) {
   add_plugin_without_its_dependency("[{key: fake, payload: [bytes]}]");
@@ -139,6 +151,57 @@ TEST_F(MissingPlugins, ThatLackALibraryAreReportedForAPayloadWithoutALayout) {
                               "found, needed by libfake.so; searched ")));
   ASSERT_TRUE(partial.ok()) << partial.error().message;
   EXPECT_EQ(partial->missing().size(), 1u);
+}
+
+// One sentence for each candidate, since every failed look-up repeats it.
+TEST_F(MissingPlugins, AreStoredWithTheReasonOfEachCandidate) {
+  add_manifest("acme", npu());
+  add_manifest("foo", ManifestBuilder()
+                          .id("foo.off")
+                          .line("enabled: false")
+                          .set("keys",
+                               "[{key: acme.npu, payload: [bytes]}, "
+                               "{key: foo.bar, payload: [bytes]}]"));
+  Runtime made = runtime();
+  const std::string library = (dir_ / "plugins.d/libfake.so").string();
+
+  const auto model = made.load(file({"acme.npu", "foo.bar"}), {.allow_missing = true});
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_THAT(model->missing().front(),
+              testing::AllOf(HasSubstr(concat("acme.npu 1.0.0: ", library, " does not exist; ")),
+                             HasSubstr("foo.off 1.0.0: "), Not(HasSubstr("\n"))));
+}
+
+TEST_F(MissingPlugins, WithoutACandidateAreStoredAsOfferedByNone) {
+  add_manifest("block", ManifestBuilder().id("acme.other").key("acme.other"));
+  Runtime made = runtime();
+  const Words two = Words().u64s({0, 0}).u64s({}).str("acme.npu").u64(0);
+  const Words container = Words().u64(two.size()).bytes(two.bytes());
+  test::write_file(dir_ / "two.so",
+                   test::ElfBuilder().object("__tvm_ffi__library_bin", container.bytes()).build());
+
+  const auto model = made.load((dir_ / "two.so").string(), {.allow_missing = true});
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_THAT(model->missing().front(), HasSubstr(" is not bound: no plugin offers it"));
+}
+
+TEST_F(MissingPlugins, OfEntriesAfterAnUnknownPayloadAreStoredAsThat) {
+  Runtime made = runtime();
+  Words entries;
+  for (const char* key : {"acme.one", "acme.two", "acme.three"}) entries.str(key).str("x");
+  const Words container = test::layout_one(3, entries, {0, 2, 2, 2}, {1, 2});
+  test::write_file(dir_ / "model.so",
+                   test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+
+  const auto model = made.load((dir_ / "model.so").string(), {.allow_missing = true});
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::vector<std::string> missing = model->missing();
+  ASSERT_EQ(missing.size(), 3u);
+  EXPECT_THAT(missing[0], HasSubstr("\"acme.one\" of model.so is not bound: no plugin offers it"));
+  EXPECT_THAT(missing[2], HasSubstr(" is not bound: it follows a payload of unknown length"));
 }
 
 TEST_F(MissingPlugins, AreNotListedAsServed) {

@@ -89,6 +89,9 @@ TEST_F(Packed, ExecutorSetsInputsAndReturnsOutputsInOneCall) {
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   ASSERT_EQ(outputs->size(), 1u);
   EXPECT_EQ(outputs->front().data(), executor.output(0)->data());
+  EXPECT_THAT(
+      outputs->front().elements<float>(),
+      testing::Pointwise(testing::FloatNear(1e-5f), digits.expected.row(0)->elements<float>()));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::not_found);
 }

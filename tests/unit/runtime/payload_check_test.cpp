@@ -95,6 +95,24 @@ TEST_F(CheckPayloads, OmitsKeysWithoutAPlugin) {
   EXPECT_THAT(check("good", file({"other"})).value(), SizeIs(0));
 }
 
+// A manifest can offer any key.
+TEST_F(CheckPayloads, OmitsHostCode) {
+  world.add("fake", "good",
+            test::ManifestBuilder()
+                .set("keys", "[{key: fake, payload: [str]}, {key: _lib, payload: []}]")
+                .device("fake_device"));
+  test::Words entries;
+  entries.str("_lib").str("fake").str("x");
+  const test::Words container = test::layout_one(2, entries, {0, 1, 1}, {1});
+  const auto path = directory / "model.so";
+  test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+
+  const auto checks = check(path.string()).value();
+
+  ASSERT_THAT(checks, SizeIs(1));
+  EXPECT_EQ(checks[0].entry, 1u);
+}
+
 TEST_F(CheckPayloads, ReportsAFileThatCannotBeRead) {
   const auto checks = check("good", (directory / "none.so").string());
 

@@ -6,6 +6,7 @@
 #include "core/native/device_numbers.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "tests/support/manifest_builder.hpp"
+#include "tests/unit/plugin/world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -17,6 +18,7 @@ using test::query_program_plugin;
 using test::Words;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 ModuleNode& node_of(const Module& module) { return *reinterpret_cast<ModuleNode*>(module.get()); }
 
@@ -29,13 +31,22 @@ class PayloadOfAPlugin : public test::PluginInUse {
     test::ManifestBuilder()
         .id("test.declared")
         .set("keys", keys)
-        .write_to(manifests_ / "declared.yaml");
+        .write_to(directory_ / "declared.yaml");
     RuntimeOptions options;
-    options.plugin_dirs = {manifests_.path().string()};
+    options.plugin_dirs = {directory_.path().string()};
     options.only_these_plugins = true;
     // not the warning that the declared plugin has no library
     options.log_level = "error";
     return options;
+  }
+  // A file of the newest exporter with one module.
+  std::string new_file(std::string_view key) const {
+    const Words body = Words().u64s({0, 0}).u64s({}).str(key).u64(12).str("text");
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = directory_ / "new.so";
+    test::write_file(
+        path, test::ElfBuilder().object("__tvm_ffi__library_bin", container.bytes()).build());
+    return path.string();
   }
   // Module 0 imports the other two, of which the last runs on the plugin's device.
   std::string host_and_device_modules() {
@@ -48,7 +59,7 @@ class PayloadOfAPlugin : public test::PluginInUse {
   }
 
  private:
-  test::TempDir manifests_;
+  test::TempDir directory_;
 };
 
 TEST_F(PayloadOfAPlugin, IsDescribedByItsKeyItsLocationAndItsExporter) {
@@ -67,13 +78,8 @@ TEST_F(PayloadOfAPlugin, IsDescribedByItsKeyItsLocationAndItsExporter) {
 
 TEST_F(PayloadOfAPlugin, OfANewExporterHasItsFacts) {
   Runtime runtime = with_plugin();
-  const Words body = Words().u64s({0, 0}).u64s({}).str("test.block").u64(16).str("new text");
-  const Words container = Words().u64(body.size()).bytes(body.bytes());
-  const test::TempDir dir;
-  test::write_file(dir / "new.so",
-                   test::ElfBuilder().object("__tvm_ffi__library_bin", container.bytes()).build());
 
-  const auto module = runtime.load((dir / "new.so").string());
+  const auto module = runtime.load(new_file("test.block"));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
   EXPECT_TRUE(program_plugin().last_was_exact);
@@ -135,6 +141,41 @@ TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
 
   const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
   EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
+}
+
+// Their numbers in artifacts are not those of the runtime (core/native/device_numbers.hpp).
+TEST_F(PayloadOfAPlugin, OfAMovedDeviceHasItsNumbersTranslated) {
+  test::World world;
+  world.add("fake", "moved_device", test::ManifestBuilder().key("aocl").device("aocl"));
+  RuntimeOptions options;
+  options.plugin_dirs = {world.path().string()};
+  options.only_these_plugins = true;
+  Runtime runtime = test::make_runtime(std::move(options));
+
+  const auto module = runtime.load(new_file("aocl"));
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  const std::int32_t aocl = runtime.device("aocl")->type;
+  EXPECT_THAT(node_of(*module).artifact->device_numbers,
+              ElementsAre(Pair(32, aocl), Pair(5, aocl)));
+}
+
+// 12 is the number of either device in the library's code.
+TEST_F(PayloadOfAPlugin, OfASecondDeviceIsRefusedForOneLibrary) {
+  test::World world;
+  world.add("fake", "unusable",
+            test::fake_manifest().set("keys", "[{key: fake, payload: [bytes]}]"));
+  RuntimeOptions options;
+  options.plugin_dirs = {world.path().string()};
+  options.only_these_plugins = true;
+  Runtime runtime = with_plugin(std::move(options));
+
+  const auto one = runtime.load(file_of({{"_lib", ""}, {"test.unit", "a"}}));
+  const auto two = runtime.load(file_of({{"_lib", ""}, {"test.unit", "a"}, {"fake", "b"}}));
+
+  EXPECT_TRUE(one.ok()) << one.error().message;
+  ASSERT_FALSE(two.ok());
+  EXPECT_EQ(two.error().reason, "EXT_DEV");
 }
 
 // Loaders with the parallel flag may create two modules for one node, of which one is destroyed.

@@ -21,12 +21,15 @@ class PluginInUse : public testing::Test {
  protected:
   PluginInUse() { program_plugin() = {}; }
 
-  // A file without host code: modules `keys`, each with its text as payload. Module 0 imports all
-  // others.
+  // A file without host code: modules with type key and text, which is the payload unless the key is
+  // "_lib". Module 0 imports all others.
   std::string file_of(const std::vector<std::pair<std::string, std::string>>& modules) {
     Words body;
     body.u64(modules.size() + 1);
-    for (const auto& [key, text] : modules) body.str(key).str(text);
+    for (const auto& [key, text] : modules) {
+      body.str(key);
+      if (key != "_lib") body.str(text);
+    }
     std::vector<std::uint64_t> rows{0}, children;
     for (std::size_t i = 1; i < modules.size(); ++i) children.push_back(i);
     for (std::size_t i = 0; i < modules.size(); ++i) rows.push_back(children.size());

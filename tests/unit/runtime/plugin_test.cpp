@@ -306,6 +306,17 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   EXPECT_EQ(devices[2].plugin, "test.program");
 }
 
+TEST_F(PluginInUse, MayHaveNoDevice) {
+  program_plugin().count = 0;
+  Runtime runtime = with_plugin();
+  std::vector<Message> problems;
+
+  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(runtime.device("test_npu").error().message,
+            "device \"test_npu\" is not there; test_npu has 0 devices");
+}
+
 TEST_F(PluginInUse, CanReadWhetherACallIsCancelled) {
   Runtime runtime = with_plugin();
   Task task;
@@ -363,6 +374,51 @@ TEST_F(PluginInUse, CanUseThePoolAndTheTrace) {
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(pieces, 10);
   EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
+}
+
+// Spans that a plugin ends with the time of their beginning.
+class EndedSpans : public PluginInUse {
+ protected:
+  static const gantry_trace& trace() {
+    const gantry_host* host = program_plugin().host;
+    return *static_cast<const gantry_trace*>(host->get_extension(host, GANTRY_TRACE_1));
+  }
+  Runtime runtime_with(bool has_trace) {
+    RuntimeOptions options;
+    options.trace = has_trace;
+    Runtime runtime = with_plugin(std::move(options));
+    EXPECT_TRUE(runtime.device("test_npu").ok());
+    return runtime;
+  }
+  static void end(std::int64_t begun) {
+    trace().span_end(program_plugin().host, begun, gantry_text("ended"), gantry_text("run"));
+  }
+};
+
+TEST_F(EndedSpans, AreRecordedFromTheBeginning) {
+  const Runtime runtime = runtime_with(true);
+  EXPECT_GT(trace().span_begin(program_plugin().host), 0);
+
+  end(0);
+
+  EXPECT_THAT(runtime.trace_json(), HasSubstr("\"ended\""));
+}
+
+TEST_F(EndedSpans, AreNotRecordedIfTheyWereNotBegun) {
+  const Runtime runtime = runtime_with(true);
+
+  end(-1);
+
+  EXPECT_THAT(runtime.trace_json(), ::testing::Not(HasSubstr("\"ended\"")));
+}
+
+TEST_F(EndedSpans, AreNotRecordedWithoutATrace) {
+  const Runtime runtime = runtime_with(false);
+  EXPECT_EQ(trace().span_begin(program_plugin().host), -1);
+
+  end(5);
+
+  EXPECT_THAT(runtime.trace_json(), ::testing::Not(HasSubstr("\"ended\"")));
 }
 
 class AnnouncedWorks : public PluginInUse {

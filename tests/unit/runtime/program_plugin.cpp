@@ -94,7 +94,7 @@ constexpr gantry_device_table kDevice = {
     .flags = GANTRY_DEVICE_OPAQUE_DATA,
     .name = "test_npu",
     .count = [](void*, std::int32_t* count, gantry_status*) -> gantry_code {
-      return *count = 2, GANTRY_OK;
+      return *count = program_plugin().count, GANTRY_OK;
     },
     .alloc = [](void*, std::int32_t, const gantry_alloc* what, void** data,
                 gantry_status*) -> gantry_code {

@@ -32,6 +32,8 @@ struct ProgramPlugin {
   std::string last_key, last_origin;
   // called by load_binary
   std::function<void()> loading;
+  // of its device
+  std::int32_t count = 2;
   // of check_binary
   std::int32_t verdict = GANTRY_VERDICT_USABLE;
   // host->device_type("test_npu") at create

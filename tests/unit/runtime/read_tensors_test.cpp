@@ -45,5 +45,16 @@ TEST(ReadTensors, RejectsAFileWithAHugeDecompressedSize) {
   EXPECT_THAT(tensors.error().message, HasSubstr("numpy.savez() writes arrays that need no room"));
 }
 
+TEST(ReadTensors, ExplainsOnlyAnExhaustedLimit) {
+  Runtime runtime = make_runtime();
+  const test::TempDir dir;
+  test::write_file(dir / "x.npy", "no array");
+
+  const auto tensors = runtime.read_tensors((dir / "x.npy").string());
+
+  ASSERT_FALSE(tensors.ok());
+  EXPECT_THAT(tensors.error().message, ::testing::Not(HasSubstr("numpy.savez()")));
+}
+
 }  // namespace
 }  // namespace gantry
