@@ -188,8 +188,7 @@ class Loading {
     const bool from_root = looks_up_from_root();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;
-      GANTRY_CHECK(
-          set_module_context(*nodes_[i], from_root && i != 0 ? nodes_.front().get() : nullptr));
+      GANTRY_CHECK(set_module_context(*nodes_[i], from_root ? nodes_.front().get() : nullptr));
     }
     return {};
   }
