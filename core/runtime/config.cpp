@@ -46,13 +46,11 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
   Config config;
   config.file = file;
-  // An empty file: every key has a default.
-  if (document.root.kind == YamlKind::nothing) return config;
   GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
 
+  // Fails only for a relative path in a working directory that was removed.
   std::error_code failed;
-  std::filesystem::path directory = std::filesystem::absolute(file, failed).parent_path();
-  if (failed) directory = std::filesystem::path(file).parent_path();
+  const std::filesystem::path directory = std::filesystem::absolute(file, failed).parent_path();
   if (const YamlRecord plugins = root.record("plugins")) {
     config.manifests = paths(plugins.texts("manifests"), directory);
     config.dirs = paths(plugins.texts("dirs"), directory);
