@@ -94,6 +94,18 @@ TEST(Config, RequiresThatANamedFileExists) {
               HasSubstr("while reading the configuration /nowhere/runtime.yaml"));
 }
 
+TEST(Config, ReportsAFileThatIsMalformed) {
+  const test::TempDir dir;
+  test::write_file(dir / "runtime.yaml", "threads: many\n");
+  const std::string path = (dir / "runtime.yaml").string();
+
+  const auto config = read_config(path);
+
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, Code::malformed);
+  EXPECT_THAT(config.error().message, HasSubstr("while reading the configuration " + path));
+}
+
 TEST(Config, HasDefaultsForAnEmptyFile) {
   const test::TempDir dir;
   test::write_file(dir / "runtime.yaml", "");

@@ -53,6 +53,19 @@ TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {
   EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
 }
 
+TEST(Environment, ReadsTheProgramPathInEveryProcess) {
+  const Variable path("PATH", "/opt/bin"), secure("GANTRY_SECURE", "1");
+
+  EXPECT_EQ(read_environment().program_path, "/opt/bin");
+}
+
+TEST(Environment, ReturnsOneVariable) {
+  const Variable variable("GANTRY_TEST_ONE", "1");
+
+  EXPECT_EQ(Environment::variable("GANTRY_TEST_ONE"), "1");
+  EXPECT_EQ(Environment::variable("GANTRY_TEST_NONE"), std::nullopt);
+}
+
 TEST(Environment, AcceptsOnlyAnAbsoluteTemporaryDirectory) {
   {
     const Variable absolute("TMPDIR", "/scratch");

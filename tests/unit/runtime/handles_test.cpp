@@ -85,6 +85,17 @@ TEST(Any, ReturnsTheItemsOfArraysAndMaps) {
   }
 }
 
+TEST(Any, KeepsAnItemThatItReturns) {
+  const OwnedValue text = new_text(GANTRY_STRING, "longer than a small text").value();
+  const Any list = Any::adopt(OwnedValue(new_items(GANTRY_ARRAY, {&text.get(), 1}).value()).take());
+  const auto references = [&] { return text.get().object->counts & UINT32_MAX; };
+  const auto before = references();
+
+  const std::vector<Any> items = list.items().value();
+
+  EXPECT_EQ(references(), before + 1);
+}
+
 TEST(Any, RefusesToReturnAnotherKind) {
   const Any number = Any::adopt(float_value(2.5)), none;
 

@@ -139,6 +139,20 @@ TEST_F(HostTable, ReturnsTheItemsOfArraysAndMaps) {
   }
 }
 
+TEST_F(HostTable, WritesNoObjectIfItRefusesItsContent) {
+  const gantry_value key = int_value(3);
+  gantry_value out = int_value(7);
+
+  const Status refused = done([&](gantry_status* status) {
+    return host->items_new(host, GANTRY_MAP, &key, 1, &out, status);
+  });
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::invalid);
+  EXPECT_EQ(out.kind, GANTRY_INT);
+  EXPECT_EQ(out.i, 7);
+}
+
 TEST_F(HostTable, ReturnsNoItemsOfOtherObjects) {
   const OwnedValue long_text = text("a text of an object");
   const gantry_value* items = nullptr;
@@ -237,10 +251,12 @@ TEST_F(HostTable, DescribesAModuleWithoutAPlugin) {
   gantry_module_info info{};
   info.struct_size = sizeof info;
   info.flags = 7;
+  info.zero = 7;
 
   ASSERT_EQ(host->module_info(host, missing.get(), &info, nullptr), GANTRY_OK);
 
   EXPECT_EQ(info.flags, 0u);
+  EXPECT_EQ(info.zero, 0u);
   EXPECT_EQ(std::string_view(info.type_key.data, info.type_key.size), "acme.npu");
 }
 
@@ -271,6 +287,33 @@ TEST_F(HostTable, CreatesModulesThatKeepTheirParent) {
 
   made = {};
   EXPECT_EQ(program_plugin().modules, before - 1);
+}
+
+TEST_F(HostTable, CreatesFunctionsThatKeepTheirParent) {
+  OwnedValue made;
+  Module parent = runtime->load(file_of({{"test.block", "a"}})).value();
+  const int before = program_plugin().modules;
+  ASSERT_EQ(host->function_new(host, parent.get(), {nullptr, &kNothing}, 0, made.slot(), nullptr),
+            GANTRY_OK);
+
+  parent = {};
+  EXPECT_EQ(program_plugin().modules, before);
+
+  made = {};
+  EXPECT_EQ(program_plugin().modules, before - 1);
+}
+
+TEST_F(HostTable, CreatesNothingBelowAnObjectThatIsNotAModule) {
+  const OwnedValue other = text("a text of an object");
+  OwnedValue made;
+
+  const Status function = done([&](gantry_status* status) {
+    return host->function_new(host, other.get().object, {nullptr, &kNothing}, 0, made.slot(),
+                              status);
+  });
+
+  EXPECT_EQ(function.error().message,
+            "function_new: the object is of kind 65, expected a module (kind 73)");
 }
 
 TEST_F(HostTable, ReturnsTheDeviceOfAnIndex) {

@@ -129,6 +129,21 @@ TEST_F(PayloadOfAPlugin, AddsItsDeviceToTheModulesThatReachIt) {
   EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
 }
 
+// Code of such files, which have several libraries, looks functions up from the root.
+TEST_F(PayloadOfAPlugin, OfAnOldExporterAddsItsDeviceToEachLibrary) {
+  Runtime runtime = with_plugin();
+
+  const Module one =
+      runtime.load(file_of({{"test.block", "a"}, {"_lib", ""}, {"test.unit", "b"}})).value();
+  const Module two =
+      runtime.load(file_of({{"test.block", "a"}, {"_lib", ""}, {"test.unit", "b"}, {"_lib", ""}}))
+          .value();
+
+  const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
+  EXPECT_THAT(ext_devs_of(one), ElementsAre(npu, 0, npu));
+  EXPECT_THAT(ext_devs_of(two), ElementsAre(npu, npu, npu, npu));
+}
+
 TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
   Runtime runtime =
       test::make_runtime(declared("[{key: test.block, payload: [bytes]}, "
@@ -170,10 +185,13 @@ TEST_F(PayloadOfAPlugin, OfASecondDeviceIsRefusedForOneLibrary) {
   options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
 
+  const auto no_library =
+      runtime.load(file_of({{"test.block", "r"}, {"test.unit", "a"}, {"fake", "b"}}));
   const auto one = runtime.load(file_of({{"_lib", ""}, {"test.unit", "a"}}));
   const auto two = runtime.load(file_of({{"_lib", ""}, {"test.unit", "a"}, {"fake", "b"}}));
 
-  EXPECT_TRUE(one.ok()) << one.error().message;
+  EXPECT_TRUE(no_library.ok());
+  EXPECT_TRUE(one.ok());
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.error().reason, "EXT_DEV");
 }

@@ -197,6 +197,20 @@ TEST_F(PluginInUse, IsSynchronizedByTheRuntime) {
               HasSubstr("the unit is lost\n  while waiting for device test_npu:1"));
 }
 
+TEST_F(PluginInUse, IsNoExecutorWithoutItsFunctions) {
+  Runtime runtime = with_plugin();
+
+  const auto none = Executor::wrap(Module());
+  const auto block = Executor::wrap(runtime.load(file_of({{"test.block", "x"}})).value());
+
+  EXPECT_EQ(none.error().message, "module handle is empty, expected an executor");
+  ASSERT_FALSE(block.ok());
+  EXPECT_EQ(block.error().code, Code::not_found);
+  EXPECT_THAT(block.error().message,
+              AllOf(HasSubstr("set_input"),
+                    HasSubstr("while looking for an executor's functions in test.block")));
+}
+
 // The device number 12 in a plugin's graph or table, if two devices may be meant.
 TEST_F(PluginInUse, ReceivesNoDeviceForAnAmbiguousNumber) {
   Runtime runtime = with_plugin();
@@ -304,6 +318,29 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   EXPECT_EQ(devices[2].name, "test_npu");
   EXPECT_EQ(devices[2].index, 1);
   EXPECT_EQ(devices[2].plugin, "test.program");
+  EXPECT_TRUE(devices[2].attributes.empty()) << "it has no function that returns them";
+}
+
+TEST_F(PluginInUse, IsAmongTheProblemsIfItCannotBeCreated) {
+  program_plugin().refusals = 1;
+  Runtime runtime = with_plugin();
+  std::vector<Message> problems;
+
+  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(problems.front().text(), HasSubstr("the unit is busy"));
+}
+
+TEST_F(PluginInUse, IsAmongTheProblemsIfItCannotCountItsDevices) {
+  program_plugin().count = -1;
+  Runtime runtime = with_plugin();
+  std::vector<Message> problems;
+
+  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems.front().text(), "device test_npu (plugin test.program) reports -1 devices");
 }
 
 TEST_F(PluginInUse, MayHaveNoDevice) {
@@ -452,6 +489,31 @@ TEST_F(AnnouncedWorks, ReachTheSinkOfTheEmbedder) {
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_THAT(lines_, testing::ElementsAre("1 test.program: a\\xff", "2 test.program: linking",
                                            "2 ", "1 "));
+}
+
+TEST_F(AnnouncedWorks, WithoutASinkHaveNoNumber) {
+  const Runtime runtime = with_plugin();
+  ASSERT_TRUE(Runtime(runtime).device("test_npu").ok());
+  const gantry_host* host = program_plugin().host;
+  const auto* progress =
+      static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1));
+
+  EXPECT_EQ(progress->work_begin(host, gantry_text("compiling")), 0u);
+}
+
+TEST_F(AnnouncedWorks, WithoutANumberAreNotEnded) {
+  RuntimeOptions options;
+  options.work_sink = [this](std::uint64_t work, std::string_view text) {
+    lines_.push_back(concat(work, ' ', text));
+  };
+  Runtime runtime = with_plugin(std::move(options));
+  ASSERT_TRUE(runtime.device("test_npu").ok());
+  const gantry_host* host = program_plugin().host;
+
+  static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1))
+      ->work_end(host, 0);
+
+  EXPECT_THAT(lines_, testing::IsEmpty());
 }
 
 TEST_F(AnnouncedWorks, AreLoggedWithoutASink) {
