@@ -28,10 +28,10 @@ class LateBinding : public ::testing::Test {
  protected:
   LateBinding() { program_plugin() = {}; }
 
-  // One "test.block" without host code.
-  std::string file() {
-    const Words container = test::layout_one(1, Words().str("test.block").str("hello"), {0, 0}, {});
-    const auto path = directory / "block.so";
+  // One module without host code.
+  std::string file(std::string_view key = "test.block", std::string_view name = "block.so") {
+    const Words container = test::layout_one(1, Words().str(key).str("hello"), {0, 0}, {});
+    const auto path = directory / name;
     test::write_file(path, test::ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
     return path.string();
   }
@@ -54,6 +54,38 @@ TEST_F(LateBinding, RetriesAPluginThatCouldNotBeCreated) {
   EXPECT_THAT(second.error().message, HasSubstr("the unit is busy"));
   ASSERT_TRUE(third.ok()) << third.error().message;
   EXPECT_EQ(runtime.device("test_npu:1").value().index, 1);
+}
+
+TEST_F(LateBinding, ReportsAPayloadThatThePluginRejects) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(file("test.broken"), {.allow_missing = true}).value();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+
+  const Status bound = runtime.bind_missing(model);
+
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().code, Code::unavailable);
+  EXPECT_THAT(bound.error().message,
+              HasSubstr("fails as unavailable without a reason\n  while binding entry 0"));
+}
+
+// It would wait for itself.
+TEST_F(LateBinding, RefusesAPluginThatRequestsItself) {
+  Runtime runtime = make_runtime();
+  const std::string path = file();
+  const Module model = runtime.load(path, {.allow_missing = true}).value();
+  ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
+  std::vector<std::string> errors;
+  program_plugin().creating = [&] {
+    errors.push_back(runtime.bind_missing(model).error().message);
+    errors.push_back(runtime.load(file("test.block", "other.so")).error().message);
+  };
+
+  EXPECT_TRUE(runtime.bind_missing(model).ok());
+
+  EXPECT_THAT(errors,
+              ::testing::ElementsAre(HasSubstr("requests itself while it is being created"),
+                                     HasSubstr("requests itself while it is being created")));
 }
 
 TEST_F(LateBinding, DestroysNoPluginThatCouldNotBeCreated) {

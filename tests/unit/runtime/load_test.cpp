@@ -244,6 +244,19 @@ TEST(Runtime, AcceptsOptionsAtTheirLimits) {
   EXPECT_EQ(Runtime::create(more).error().message, "threads is 1025, expected 0 to 1024");
 }
 
+TEST(Runtime, MakesNoExecutorWithoutAModelADeviceOrAFactory) {
+  Runtime runtime = make_runtime();
+  const Module model = runtime.load(golden("tvm-0.12/axpy2_llvm.so").string()).value();
+
+  EXPECT_EQ(runtime.executor(Module(), {"cpu"}).error().message,
+            "module handle is empty, expected a model");
+  EXPECT_EQ(runtime.executor(model, {}).error().message, "executor has 0 devices, minimum is 1");
+  const auto no_factory = runtime.executor(model, {"cpu"});
+  EXPECT_EQ(no_factory.error().code, Code::not_found);
+  EXPECT_THAT(no_factory.error().message,
+              AllOf(HasSubstr("\"default\""), HasSubstr("while making an executor of _lib")));
+}
+
 TEST(Runtime, CopiesNoEmptyTensor) {
   Runtime runtime = make_runtime();
   const Tensor tensor = runtime.tensor({1}, {2, 32, 1}).value();

@@ -231,6 +231,17 @@ TEST_F(VerdictOfAPlugin, IsReturnedFromTheWorstToTheBest) {
   }
 }
 
+TEST_F(VerdictOfAPlugin, IsRequestedForEachDevice) {
+  const InstalledPlugins plugins(with_plugin());
+  const auto artifact = plugins.read_artifact(file_of({{"test.unit", "x"}})).value();
+
+  const std::vector<PayloadCheck> checks = plugins.check_payload(*artifact, 0);
+
+  ASSERT_EQ(checks.size(), 2u);
+  EXPECT_EQ(checks[0].device, "test_npu:0");
+  EXPECT_EQ(checks[1].device, "test_npu:1");
+}
+
 TEST_F(VerdictOfAPlugin, IsRefusedOutsideItsRange) {
   for (const std::int32_t each : {-1, 4}) {
     const auto refused = verdict(each);

@@ -16,15 +16,13 @@ using ::testing::HasSubstr;
 
 class PluginOption : public ::testing::Test {
  protected:
-  PluginOption() { declare("level"); }
-
-  // Adds a plugin with one option, whose default is 3.
-  void declare(std::string_view option) {
+  PluginOption() {
     world_.add("fake", "globals",
                test::fake_manifest()
                    .set("globals", "[\"test.*\"]")
                    .set("config_schema",
-                        concat("{", option, ": {type: int, default: 3, min: 0, max: 9}}")));
+                        "{level: {type: int, default: 3, min: 0, max: 9}, "
+                        "maxLevel: {type: int, min: 0, max: 9}}"));
   }
   // Returns the value that the plugin reads.
   Result<std::int64_t> level(std::string_view config = "{}") {
@@ -75,6 +73,16 @@ TEST_F(PluginOption, IsRefusedOutsideItsRange) {
 
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("level"), HasSubstr("environment")));
+}
+
+// A variable does not show the case of the option's name.
+TEST_F(PluginOption, OfTheEnvironmentHasTheNameInTheManifest) {
+  const Variable variable("GANTRY_CONFIG_TEST_FAKE__MAXLEVEL", "10");
+
+  const auto refused = level();
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("maxLevel"));
 }
 
 TEST_F(PluginOption, OfTheEnvironmentIsRefusedIfThePluginDoesNotHaveIt) {

@@ -122,6 +122,7 @@ constexpr const gantry_device_table* kDevices[] = {&kDevice};
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   ProgramPlugin& plugin = program_plugin();
   plugin.host = host;
+  if (plugin.creating) plugin.creating();
   if (const gantry_code code =
           host->device_type(host, gantry_text("test_npu"), &plugin.device_number, status)) {
     return code;

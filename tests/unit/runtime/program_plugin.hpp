@@ -30,6 +30,8 @@ struct ProgramPlugin {
   // the last payload; only its numbers stay valid
   gantry_blob last{};
   std::string last_key, last_origin;
+  // called by create()
+  std::function<void()> creating;
   // called by load_binary
   std::function<void()> loading;
   // of its device
