@@ -162,13 +162,8 @@ class Loading {
 
   // returns  bytes consumed
   Result<std::uint64_t> load(TypeKey& key, const Entry& entry, ModuleNode& node) {
-    const auto load_entry = [&]() -> Result<std::uint64_t> {
-      if (!key.loader) {
-        GANTRY_TRY(key.loader, PayloadLoader::create(state_, key.server, *artifact_, key.name));
-      }
-      return key.loader->load(entry, node);
-    };
-    auto consumed = load_entry();
+    if (!key.loader) key.loader.emplace(state_, key.server, *artifact_, key.name);
+    auto consumed = key.loader->load(entry, node);
     if (!consumed.ok())
       return std::move(consumed).failure().at("while loading ", location_of(node));
     return consumed;

@@ -42,16 +42,23 @@ static_assert(static_cast<std::uint32_t>(Numbering::ffi) == GANTRY_NUMBERING_FFI
 }  // namespace
 
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key) {
-  const ManifestKey* offered = server.manifest.key_for(type_key);
-  return server.plugin->loader(offered != nullptr ? std::string_view(offered->key) : type_key);
+  return server.plugin->loader(server.manifest.key_for(type_key)->key);
 }
 
 std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
                          std::string_view type_key) {
   const gantry_loader_table* const loader = loader_of(server, type_key);
-  return loader != nullptr && loader->device != nullptr ? ext_dev_of(loader->device, state.devices)
-                                                        : 0;
+  return loader->device != nullptr ? ext_dev_of(loader->device, state.devices) : 0;
 }
+
+PayloadLoader::PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
+                             const Artifact& artifact, std::string_view type_key)
+    : state_(&state),
+      server_(std::move(server)),
+      artifact_(&artifact),
+      type_key_(type_key),
+      location_(type_key, artifact.name),
+      loader_(loader_of(*server_, type_key)) {}
 
 std::string PayloadLoader::subject() const {
   return concat("load_binary of plugin ", server_->plugin->id);
@@ -63,20 +70,6 @@ Result<const gantry_module_table*> PayloadLoader::copy_of(const gantry_module_ta
     last_table_ = {table, copy};
   }
   return last_table_.second;
-}
-
-Result<PayloadLoader> PayloadLoader::create(RuntimeState& state,
-                                            std::shared_ptr<const ActivePlugin> server,
-                                            const Artifact& artifact, std::string_view type_key) {
-  PayloadLoader made(state, std::move(server), artifact, type_key);
-  const ActivePlugin& active = *made.server_;
-  made.loader_ = loader_of(active, type_key);
-  if (made.loader_ == nullptr) {
-    return unavailable("plugin ", active.plugin->id, " offers ", quoted(type_key),
-                       " and has no loader for it")
-        .with_reason("KEY_NOT_OFFERED");
-  }
-  return made;
 }
 
 Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, ModuleNode& node) {
@@ -203,8 +196,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
     const auto bind_one = [&]() -> Status {
       GANTRY_CHECK(
           add_ext_dev(root, *node, ext_dev_of(state, **server, node->type_key), state.devices));
-      GANTRY_TRY(PayloadLoader loader,
-                 PayloadLoader::create(state, *server, artifact, node->type_key));
+      PayloadLoader loader(state, *server, artifact, node->type_key);
       auto loaded = loader.load(artifact.container.entries[node->index], *node);
       // Not an error if another thread has bound the node meanwhile.
       if (!loaded.ok() && is_unbound(*node)) return std::move(loaded).failure();

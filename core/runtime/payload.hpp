@@ -17,10 +17,13 @@ namespace gantry {
 
 struct RuntimeState;
 
-// Returns the loader of a type key or of an alias in the plugin's manifest; NULL if there is none.
+// Returns the loader of a type key that the plugin serves, or of its alias. Never NULL: a plugin
+// without a loader for a key in its manifest is not opened.
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key);
 
 // Returns ext_dev_of() the device on which the plugin's modules of a key run.
+//
+// server   [in]   serves the key
 std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
                          std::string_view type_key);
 
@@ -28,12 +31,11 @@ std::uint64_t ext_dev_of(const RuntimeState& state, const ActivePlugin& server,
 // them share are looked up once.
 class PayloadLoader {
  public:
+  // server   [in]   serves the key
   // artifact [in]   of the file; must outlive the loader
   // type_key [in]   from the container, may be an alias; valid as long as the artifact
-  // returns  unavailable, reason KEY_NOT_OFFERED
-  static Result<PayloadLoader> create(RuntimeState& state,
-                                      std::shared_ptr<const ActivePlugin> server,
-                                      const Artifact& artifact, std::string_view type_key);
+  PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
+                const Artifact& artifact, std::string_view type_key);
 
   // Binds a node to the module that the plugin creates from an entry's payload.
   //
@@ -58,13 +60,6 @@ class PayloadLoader {
   const char* device_kind() const { return loader_->device; }
 
  private:
-  PayloadLoader(RuntimeState& state, std::shared_ptr<const ActivePlugin> server,
-                const Artifact& artifact, std::string_view type_key)
-      : state_(&state),
-        server_(std::move(server)),
-        artifact_(&artifact),
-        type_key_(type_key),
-        location_(type_key, artifact.name) {}
   std::string subject() const;
   // location  [in]   must outlive the blob
   gantry_blob blob_of(std::span<const std::uint8_t> bytes, bool exact,
@@ -79,7 +74,7 @@ class PayloadLoader {
   std::string_view type_key_;
   // of the payload that is loaded
   EntryLocation location_;
-  const gantry_loader_table* loader_ = nullptr;
+  const gantry_loader_table* loader_;
   // The table that the plugin returned last, and its copy.
   std::pair<const gantry_module_table*, const gantry_module_table*> last_table_{};
 };

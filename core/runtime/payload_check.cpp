@@ -17,8 +17,7 @@ std::vector<PayloadCheck> check_payload(RuntimeState& state, const Artifact& art
   const auto run = [&]() -> Status {
     GANTRY_TRY(const auto server, state.plugins->for_key(entry.type_key));
     check.plugin = server->plugin->id;
-    GANTRY_TRY(const PayloadLoader loader,
-               PayloadLoader::create(state, server, artifact, entry.type_key));
+    const PayloadLoader loader(state, server, artifact, entry.type_key);
     std::int32_t count = 1;
     if (loader.device_kind() != nullptr) {
       GANTRY_TRY(const auto device, state.device(loader.device_kind()));
