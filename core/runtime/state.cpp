@@ -164,13 +164,9 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind
     return unavailable("device ", quoted(kind), " is not there, the runtime ends")
         .with_reason("RUNTIME_ENDS");
   }
-  const auto opened = plugins->for_device(kind);
+  // A plugin that is opened has the devices of its manifest.
+  (void)plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;
-  if (opened.ok()) {
-    return unavailable("plugin ", (*opened)->plugin->id, " was opened for device ", quoted(kind),
-                       " and has no such device")
-        .with_reason("DEVICE_MISSING");
-  }
   return unserved_error(explain(*plugins, {Requirement{std::string(kind), true, {}}}),
                         concat("device ", quoted(kind)));
 }
