@@ -88,6 +88,11 @@ TEST_F(LateBinding, RefusesAPluginThatRequestsItself) {
                                      HasSubstr("requests itself while it is being created")));
 }
 
+TEST_F(LateBinding, IsRefusedWithoutAModel) {
+  EXPECT_EQ(make_runtime().bind_missing(Module()).error().message,
+            "module handle is empty, expected a model");
+}
+
 TEST_F(LateBinding, DestroysNoPluginThatCouldNotBeCreated) {
   Runtime runtime = make_runtime();
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());

@@ -257,6 +257,18 @@ TEST(Runtime, MakesNoExecutorWithoutAModelADeviceOrAFactory) {
               AllOf(HasSubstr("\"default\""), HasSubstr("while making an executor of _lib")));
 }
 
+TEST(Runtime, ReportsDeviceNumbersThatItDoesNotHave) {
+  Runtime runtime = make_runtime();
+
+  const auto assigned = runtime.device_table({99, 0}), opencl = runtime.device_table({4, 0});
+
+  ASSERT_FALSE(assigned.ok());
+  EXPECT_EQ(assigned.error().code, Code::not_found);
+  ASSERT_FALSE(opencl.ok());
+  EXPECT_EQ(opencl.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(opencl.error().message, HasSubstr("opencl"));
+}
+
 TEST(Runtime, CopiesNoEmptyTensor) {
   Runtime runtime = make_runtime();
   const Tensor tensor = runtime.tensor({1}, {2, 32, 1}).value();

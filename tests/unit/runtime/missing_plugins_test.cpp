@@ -174,6 +174,23 @@ TEST_F(MissingPlugins, AreStoredWithTheReasonOfEachCandidate) {
                              HasSubstr("foo.off 1.0.0: "), Not(HasSubstr("\n"))));
 }
 
+TEST_F(MissingPlugins, ThatCannotBeCreatedAreStoredWithTheirError) {
+  add_manifest("block", block());
+  Runtime made = runtime();
+  const std::string outer_file = file({"test.block"}), inner_file = (dir_ / "inner.so").string();
+  std::filesystem::copy_file(outer_file, inner_file);
+  program_plugin().refusals = 1;
+  std::string inner_reason;
+  program_plugin().creating = [&] {
+    inner_reason = made.load(inner_file, {.allow_missing = true})->missing().front();
+  };
+
+  const Module outer = made.load(outer_file, {.allow_missing = true}).value();
+
+  EXPECT_THAT(inner_reason, HasSubstr("requests itself while it is being created"));
+  EXPECT_THAT(outer.missing().front(), HasSubstr("test.program 1.0.0: the unit is busy"));
+}
+
 TEST_F(MissingPlugins, WithoutACandidateAreStoredAsOfferedByNone) {
   add_manifest("block", ManifestBuilder().id("acme.other").key("acme.other"));
   Runtime made = runtime();

@@ -53,6 +53,13 @@ TEST_F(PluginGlobals, AreCalledByCompiledCode) {
   EXPECT_EQ(result->integer().value(), 42);
 }
 
+TEST_F(PluginGlobals, FollowThoseOfTheRuntime) {
+  const auto result = call("__tvm_set_device");
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::invalid) << "it is called without arguments";
+}
+
 TEST_F(PluginGlobals, AreOfferedByAPrefix) {
   world.add("fake", "globals", offers("[\"test.*\"]"));
 

@@ -197,6 +197,38 @@ TEST_F(PluginInUse, IsSynchronizedByTheRuntime) {
               HasSubstr("the unit is lost\n  while waiting for device test_npu:1"));
 }
 
+TEST_F(PluginInUse, ReceivesNoOtherDeviceWhileItIsDestroyed) {
+  std::string reason;
+  program_plugin().destroying = [&] {
+    const gantry_host* host = program_plugin().host;
+    gantry_device device{};
+    StatusBuffer status;
+    const gantry_code code = status.call([&](gantry_status* said) {
+      return host->device_get(host, {4, 0}, &device, said);
+    });
+    reason = status.error(code, "device_get").reason;
+  };
+
+  { ASSERT_TRUE(with_plugin().device("test_npu").ok()); }
+
+  EXPECT_EQ(reason, "RUNTIME_ENDS");
+}
+
+TEST_F(PluginInUse, WhoseFactoryFailsIsNamedWithIt) {
+  Runtime runtime = with_plugin();
+  program_plugin().call = [](const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+                             gantry_status* status) -> gantry_code {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "BUSY", "the unit is busy");
+  };
+  const Module module = runtime.load(file_of({{"test.block", "x"}})).value();
+
+  const auto executor = runtime.executor(module, {"cpu"}, "call");
+
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().reason, "BUSY");
+  EXPECT_THAT(executor.error().message, HasSubstr("while making an executor with \"call\""));
+}
+
 TEST_F(PluginInUse, IsNoExecutorWithoutItsFunctions) {
   Runtime runtime = with_plugin();
 

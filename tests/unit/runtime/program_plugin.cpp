@@ -147,7 +147,11 @@ constexpr gantry_plugin_table kPlugin = {.struct_size = sizeof(gantry_plugin_tab
                                          .loader_count = 3,
                                          .device_count = 1,
                                          .create = create,
-                                         .destroy = [](void*) { --program_plugin().instances; }};
+                                         .destroy = [](void*) {
+                                           ProgramPlugin& plugin = program_plugin();
+                                           --plugin.instances;
+                                           if (plugin.destroying) plugin.destroying();
+                                         }};
 
 }  // namespace
 

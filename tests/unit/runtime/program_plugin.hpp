@@ -32,6 +32,8 @@ struct ProgramPlugin {
   std::string last_key, last_origin;
   // called by create()
   std::function<void()> creating;
+  // called by destroy()
+  std::function<void()> destroying;
   // called by load_binary
   std::function<void()> loading;
   // of its device
