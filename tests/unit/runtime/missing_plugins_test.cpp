@@ -180,13 +180,15 @@ TEST_F(MissingPlugins, ThatCannotBeCreatedAreStoredWithTheirError) {
   const std::string outer_file = file({"test.block"}), inner_file = (dir_ / "inner.so").string();
   std::filesystem::copy_file(outer_file, inner_file);
   program_plugin().refusals = 1;
-  std::string inner_reason;
+  std::string inner_reason, inner_error;
   program_plugin().creating = [&] {
+    inner_error = made.load(inner_file).error().message;
     inner_reason = made.load(inner_file, {.allow_missing = true})->missing().front();
   };
 
   const Module outer = made.load(outer_file, {.allow_missing = true}).value();
 
+  EXPECT_THAT(inner_error, HasSubstr("requests itself while it is being created"));
   EXPECT_THAT(inner_reason, HasSubstr("requests itself while it is being created"));
   EXPECT_THAT(outer.missing().front(), HasSubstr("test.program 1.0.0: the unit is busy"));
 }

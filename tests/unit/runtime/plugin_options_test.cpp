@@ -82,6 +82,7 @@ TEST_F(PluginOption, OfTheEnvironmentHasTheNameInTheManifest) {
   const auto refused = level();
 
   ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "CONFIG_VALUE");
   EXPECT_THAT(refused.error().message, HasSubstr("maxLevel"));
 }
 

@@ -5,6 +5,7 @@
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
 #include "core/native/device_numbers.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/batch.h>
 #include <gantry/progress.h>
@@ -350,7 +351,18 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   EXPECT_EQ(devices[2].name, "test_npu");
   EXPECT_EQ(devices[2].index, 1);
   EXPECT_EQ(devices[2].plugin, "test.program");
+  EXPECT_FALSE(devices[0].attributes.empty());
   EXPECT_TRUE(devices[2].attributes.empty()) << "it has no function that returns them";
+}
+
+TEST_F(PluginInUse, IsListedByTheNameOfItsDevice) {
+  const InstalledPlugins plugins(with_plugin());
+  std::vector<Message> problems;
+
+  EXPECT_EQ(plugins.devices("test_npu", problems).size(), 2u);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_TRUE(plugins.devices("acme_npu", problems).empty());
+  EXPECT_EQ(problems.size(), 1u);
 }
 
 TEST_F(PluginInUse, IsAmongTheProblemsIfItCannotBeCreated) {
@@ -524,8 +536,11 @@ TEST_F(AnnouncedWorks, ReachTheSinkOfTheEmbedder) {
 }
 
 TEST_F(AnnouncedWorks, WithoutASinkHaveNoNumber) {
-  const Runtime runtime = with_plugin();
-  ASSERT_TRUE(Runtime(runtime).device("test_npu").ok());
+  RuntimeOptions options;
+  options.log_level = "info";
+  options.log_sink = [](std::int32_t, std::string_view) {};
+  Runtime runtime = with_plugin(std::move(options));
+  ASSERT_TRUE(runtime.device("test_npu").ok());
   const gantry_host* host = program_plugin().host;
   const auto* progress =
       static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1));
