@@ -262,5 +262,21 @@ INSTANTIATE_TEST_SUITE_P(
                        "returns a text that is not UTF-8, no more caf\\xe9"}),
     [](const auto& test) { return test.param.name; });
 
+TEST_F(Plugin, HasAttributesThatAreTexts) {
+  breaker().attribute = [](gantry_value* value, gantry_status* status) {
+    const gantry_host* host = breaker().host;
+    return host->text_new(host, GANTRY_STRING, gantry_text("a unit of 2026"), value, status);
+  };
+  Runtime made = runtime();
+  std::vector<Message> problems;
+
+  const auto devices = made.devices(problems);
+
+  EXPECT_TRUE(problems.empty());
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_THAT(devices[1].attributes,
+              ::testing::Contains(::testing::Pair("name", "a unit of 2026")));
+}
+
 }  // namespace
 }  // namespace gantry
