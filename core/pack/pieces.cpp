@@ -66,8 +66,6 @@ void Pieces::append(MadeBytes made) {
 void Pieces::append(Pieces&& other) {
   size_ += other.size_;
   std::move(other.pieces_.begin(), other.pieces_.end(), std::back_inserter(pieces_));
-  other.pieces_.clear();
-  other.size_ = 0;
 }
 
 std::uint64_t Pieces::memory_bytes() const {
