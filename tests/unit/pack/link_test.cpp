@@ -194,6 +194,23 @@ TEST(Link, EscapesControlCharacters) {
             "C compiler \"sh\" exits with status 4, expected 0\n  a\\x1b[2Jb\n  c");
 }
 
+TEST(Link, ReportsAtMost16KibibytesOfDiagnostics) {
+  const TempDir directory;
+  LinkJob job;
+  job.directory = directory.path();
+  const std::string first = "C compiler \"sh\" exits with status 4, expected 0\n  ";
+
+  job.compiler = shell("printf %16384d 1; exit 4");
+  const Status all = link_library(job);
+  job.compiler = shell("printf %16385d 1; exit 4");
+  const Status cut = link_library(job);
+
+  ASSERT_FALSE(all.ok() || cut.ok());
+  EXPECT_EQ(all.error().message, first + std::string(16383, ' ') + "1");
+  EXPECT_EQ(cut.error().message,
+            first + std::string(16384, ' ') + "\n  (1 more bytes of diagnostics)");
+}
+
 TEST(Link, ReportsTheSignalThatTerminatedTheCompiler) {
   const TempDir directory;
   LinkJob job;

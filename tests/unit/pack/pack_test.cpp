@@ -290,6 +290,36 @@ TEST_F(Pack, RejectsAParameterOfAnotherTypeThanTheGraph) {
   EXPECT_TRUE(files_out().empty());
 }
 
+// All files that a recipe names, under a second name in another directory.
+TEST_F(Pack, ReplacesNoFileOfTheRecipe) {
+  test::write_file(in() / "r.yaml", R"(schema: "1.0"
+sources: [twice.c]
+libraries: [extra.o]
+graph: {file: g.json}
+parameters: {w: {file: w.npz, member: w}}
+device_modules:
+  - {type_key: acme, data: payload}
+  - {type_key: opencl, kernels: {k: {source: k.cl, arguments: [], launch: []}}}
+)");
+  for (const char* name : {"extra.o", "g.json", "payload", "k.cl", "other"}) {
+    test::write_file(in() / name,
+                     "\x7f"
+                     "ELF");
+  }
+  const Recipe recipe = read_recipe(in() / "r.yaml").value();
+  PackOptions options;
+  options.inputs.add(in() / "other");
+
+  for (const char* name :
+       {"r.yaml", "twice.c", "extra.o", "g.json", "w.npz", "payload", "k.cl", "other"}) {
+    fs::create_hard_link(in() / name, out() / name);
+    const Status packed = pack(recipe, out() / name, options);
+
+    ASSERT_FALSE(packed.ok()) << name;
+    EXPECT_EQ(packed.error().reason, "OUTPUT_IS_INPUT") << name;
+  }
+}
+
 TEST_F(Pack, ReportsWhereTheRecipeNamesAFileThatIsMissing) {
   for (const auto& [text, location] :
        {std::pair{"graph: {file: none}\n", "  for r.yaml:2:8: graph"},

@@ -170,6 +170,18 @@ TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {
             "array is int16[6], only a matrix can be transposed" + below("v.npy"));
 }
 
+TEST_F(ParameterFile, IsOpenedOnceForSeveralParameters) {
+  const std::filesystem::path path = directory / "m.npz";
+  ParameterFiles files;
+  ASSERT_TRUE(files.find({"a", path, "m", false, {}, ""}).ok());
+  std::filesystem::remove(path);
+
+  const Result<Parameter> second = files.find({"b", path, "other", false, {}, ""});
+
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_THAT(elements(*second), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
 TEST_F(ParameterFile, MustExist) { EXPECT_EQ(find("none.npy", "").error().code, Code::not_found); }
 
 }  // namespace

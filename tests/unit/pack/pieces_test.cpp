@@ -6,7 +6,12 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
 
 namespace gantry {
 namespace {
@@ -72,6 +77,8 @@ TEST(Pieces, ReportsTheOffsetWhereAFileEnds) {
   pieces.append(FileRange{mapped(path), 2, 5});
   std::string out;
   dmlc::MemoryStringStream stream(&out);
+  // of an earlier call
+  errno = EINTR;
 
   const Status written = pieces.write_to(stream);
 
@@ -115,6 +122,41 @@ TEST(DescriptorStream, WritesThrough) {
 
   EXPECT_TRUE(stream.status().ok());
   EXPECT_THAT(test::read_file(directory / "out"), ElementsAreArray({'a', 'b', 'c'}));
+}
+
+// The first signal ends a write that has filled the pipe, the others a write of no bytes.
+TEST(DescriptorStream, ContinuesAWriteThatASignalInterrupts) {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::string text;
+  while (text.size() < 200'000) text += concat(text.size(), " ");
+  std::thread writer([&] {
+    DescriptorStream stream(ends[1], "pipe");
+    stream.Write(text.data(), text.size());
+    EXPECT_TRUE(stream.status().ok());
+    ::close(ends[1]);
+  });
+
+  const int capacity = fcntl(ends[0], F_GETPIPE_SZ);
+  for (int bytes = 0; bytes < capacity;) ASSERT_EQ(ioctl(ends[0], FIONREAD, &bytes), 0);
+  for (int i = 0; i < 10; ++i) {
+    pthread_kill(writer.native_handle(), SIGUSR1);
+    ::usleep(1000);
+  }
+  std::string received;
+  char chunk[4096];
+  for (ssize_t got = 0; (got = ::read(ends[0], chunk, sizeof chunk)) > 0;) {
+    received.append(chunk, static_cast<std::size_t>(got));
+  }
+  writer.join();
+  ::close(ends[0]);
+  sigaction(SIGUSR1, &before, nullptr);
+
+  EXPECT_TRUE(received == text);
 }
 
 TEST(DescriptorStream, KeepsTheFirstFailure) {

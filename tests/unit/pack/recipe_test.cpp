@@ -11,6 +11,8 @@ namespace {
 
 using test::TempDir;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Returns the example of RECIPE.md, so that the page is tested.
 std::string example() {
@@ -99,6 +101,28 @@ TEST(Recipe, FindsItsDirectoryByItsPath) {
   test::write_file(directory / "r.yaml", "schema: \"1.0\"\nsources: [a.c]\n");
 
   EXPECT_EQ(read_recipe(directory / "r.yaml").value().directory, directory.path());
+}
+
+TEST(Recipe, MayContainAnyText) {
+  const TempDir directory;
+  test::write_file(directory / "r.yaml", "schema: \"1.0\"\nsources: [\"a.c\"] # \xc3\xbc\n");
+
+  const Result<Recipe> recipe = read_recipe(directory / "r.yaml");
+
+  EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+}
+
+TEST(Recipe, IsNotAFileOfAnotherKind) {
+  const TempDir directory;
+  const std::filesystem::path path = directory / "r.yaml";
+  test::write_file(path, "GGUF\3");
+
+  const Result<Recipe> recipe = read_recipe(path);
+
+  ASSERT_FALSE(recipe.ok());
+  EXPECT_EQ(recipe.error().code, Code::malformed);
+  EXPECT_THAT(recipe.error().message,
+              StartsWith(path.native() + " is not a recipe; this is a GGUF model; "));
 }
 
 TEST(Recipe, ReportsAMissingFile) {
@@ -227,10 +251,34 @@ INSTANTIATE_TEST_SUITE_P(
                 "vulkan, did you mean \"opencl\""},
         Refused{"ReservedTypeKey", "device_modules: [{type_key: _lib, data: k}]\n",
                 "r.yaml:2:29: device_modules[0].type_key: \"_lib\" is reserved by the container"},
+        Refused{"ReservedTreeKey", "device_modules: [{type_key: _import_tree, data: k}]\n",
+                "r.yaml:2:29: device_modules[0].type_key: \"_import_tree\" is reserved by the "
+                "container"},
         Refused{"EmptyTypeKey", "device_modules: [{type_key: \"\", data: k}]\n",
                 "r.yaml:2:29: device_modules[0].type_key: \"\" is not printable ASCII of 1 to 256 "
                 "bytes"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Recipe, RejectsUnknownLaunchTagsOfKnownLoaders) {
+  for (const std::string_view key : {"opencl", "vulkan", "cuda"}) {
+    const Result<Recipe> recipe = parse_recipe(
+        concat("schema: \"1.0\"\ndevice_modules: [{type_key: ", key,
+               ", data: k, format: f, kernels: {a: {arguments: [], launch: [core]}}}]\n"),
+        "r.yaml", "/models");
+
+    ASSERT_FALSE(recipe.ok()) << key;
+    EXPECT_THAT(recipe.error().message, HasSubstr("launch tag \"core\" is unknown"));
+  }
+}
+
+TEST(Recipe, AcceptsAnyNameOfAKernelWithoutASource) {
+  const Result<Recipe> recipe = parse_recipe(
+      "schema: \"1.0\"\ndevice_modules: [{type_key: npu, data: k, format: f, kernels: {a/b: "
+      "{arguments: [], launch: []}}}]\n",
+      "r.yaml", "/models");
+
+  EXPECT_TRUE(recipe.ok()) << recipe.error().message;
+}
 
 TEST(Recipe, LeavesLaunchTagsOfAnotherLoaderToIt) {
   const Result<Recipe> recipe = parse_recipe(

@@ -35,6 +35,27 @@ TEST(StoragePlan, TakesTheSmallestSlotThatFits) {
   EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 1, 1));
 }
 
+TEST(StoragePlan, TakesASlotOfEqualSizeInAnyOrder) {
+  const auto slot_after = [](std::uint64_t first, std::uint64_t second) {
+    return plan_storage(std::vector<TensorLife>{{.bytes = first, .first = 0, .last = 0},
+                                                {.bytes = second, .first = 0, .last = 0},
+                                                {.bytes = 8, .first = 1, .last = 1}})[2];
+  };
+
+  EXPECT_EQ(slot_after(8, 16), 0u);
+  EXPECT_EQ(slot_after(16, 8), 1u);
+  EXPECT_EQ(slot_after(8, 8), 0u);
+}
+
+TEST(StoragePlan, KeepsTheSizeOfASlotThatASmallerTensorUses) {
+  const std::vector<TensorLife> tensors = {{.bytes = 100, .first = 0, .last = 0},
+                                           {.bytes = 10, .first = 1, .last = 1},
+                                           {.bytes = 60, .first = 1, .last = 1},
+                                           {.bytes = 80, .first = 2, .last = 2}};
+
+  EXPECT_THAT(plan_storage(tensors), ElementsAre(0, 0, 1, 0));
+}
+
 TEST(StoragePlan, GrowsTheLargestSlotIfNoneFits) {
   const std::vector<TensorLife> tensors = {{.bytes = 10, .first = 0, .last = 0},
                                            {.bytes = 100, .first = 0, .last = 0},

@@ -34,6 +34,7 @@ TEST(TensorType, RejectsOtherTexts) {
            Refused{"float32", "tensor type \"float32\" is not like float32[1, 64]"},
            Refused{"float32[1", "tensor type \"float32[1\" is not like float32[1, 64]"},
            Refused{"float32[1] ", "tensor type \"float32[1] \" is not like float32[1, 64]"},
+           Refused{"float32]", "tensor type \"float32]\" is not like float32[1, 64]"},
            Refused{"float32[1,]", "tensor type \"float32[1,]\" ends in a comma"},
            Refused{"float32[a]", "extent \"a\" is not an integer of at least 0"},
            Refused{"float32[-1]", "extent \"-1\" is not an integer of at least 0"},
