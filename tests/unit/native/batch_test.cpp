@@ -169,8 +169,12 @@ TEST_F(BatchTest, ReportsAResultThatCannotBeConverted) {
 // A result that host code returns as an object ends the entry; the next calls are made in another.
 TEST_F(BatchTest, ReleasesResults) {
   const auto sum = function_of(node, "sum");
+  gantry_value pointer{};
+  pointer.kind = GANTRY_POINTER;
+  pointer.object = sum.base();
   const auto batch =
-      prepared({host_call("echo", {value_of(sum.base())}), noting_in_host_code("next"),
+      prepared({host_call("return_code", {int_value(kPackedFunction), pointer}),
+                host_call("echo", {value_of(sum.base())}), noting_in_host_code("next"),
                 host_call("echo", {int_value(3)}), host_call("echo", {text_value("text")})});
   const std::uint64_t before = sum->header.counts;
 
@@ -322,6 +326,23 @@ TEST_F(BatchTest, TranslatesDeviceNumbersOfAModuleThatNeedsIt) {
   ASSERT_TRUE(run(batch).ok());
 
   EXPECT_THAT(copied, ElementsAre(false, true));
+}
+
+TEST_F(BatchTest, PassesTheDeviceNumbersOfTheArtifact) {
+  test::artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
+  gantry_tensor tensor{};
+  tensor.device = {5, 0};
+  std::vector<std::int32_t> types;
+  const auto batch = prepared({within_host_code(
+      [&](const gantry_env&, Args args, gantry_status*) {
+        types.push_back(args[0].tensor->device.type);
+        return gantry_code{GANTRY_OK};
+      },
+      {tensor_value(&tensor)})});
+
+  ASSERT_TRUE(run(batch).ok());
+
+  EXPECT_THAT(types, ElementsAre(5)) << "translated there and back";
 }
 
 TEST_F(BatchTest, IsRefusedForAnObjectThatIsNoFunction) {
