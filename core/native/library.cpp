@@ -102,11 +102,14 @@ bool searches_origin(const ElfFile& elf) {
 }
 
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
+  bool writable = false;
   for (const ElfSegment& segment : elf.image().segments()) {
-    if (segment.type != segment_type::load || !segment.is_writable()) continue;
-    if (segment.contains(address, size)) return true;
+    if (!segment.contains(address, size)) continue;
+    // The linker makes this part of a writable segment read-only after relocation.
+    if (segment.type == segment_type::gnu_relro) return false;
+    if (segment.type == segment_type::load) writable = segment.is_writable();
   }
-  return false;
+  return writable;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +172,12 @@ TEST_F(HostLibraryTest, ReportsAMissingLibgantryTvm) {
   error = error_of(fixture("imports_tvm.so"));
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_THAT(error.message, HasSubstr("packed.so is not a libgantry_tvm.so of this version"));
+
+  world.services.tvm_symbols = directory / "text.so";
+  test::write_file(directory / "text.so", "text");
+  error = error_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("text.so is not a libgantry_tvm.so of this version"));
 }
 
 TEST_F(HostLibraryTest, FindsOnlyItsOwnFunctions) {
@@ -195,6 +202,18 @@ TEST_F(HostLibraryTest, FindsOnlyWritablePointerVariables) {
   EXPECT_EQ(packed->pointer_variable("__tvm_main__"), nullptr);
   EXPECT_EQ(packed->pointer_variable("__TVMFFIFunctionCall"), nullptr);
   EXPECT_EQ(constant->pointer_variable("__TVMFuncCall"), nullptr);
+}
+
+TEST_F(HostLibraryTest, FindsNoSymbolOfAnotherShapeAsPointerVariable) {
+  const auto opened = world.open(fixture("odd_variables.so"));
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const auto& library = *opened;
+
+  for (const char* name :
+       {"__TVMFuncCall", "__TVMBackendGetFuncFromEnv", "__TVMBackendAllocWorkspace"}) {
+    ASSERT_NE(library->elf().find(name), nullptr) << name;
+    EXPECT_EQ(library->pointer_variable(name), nullptr) << name;
+  }
 }
 
 TEST_F(HostLibraryTest, BelongsToOneModule) {
@@ -403,10 +422,34 @@ TEST_F(LiteralPath, IsNotOpenedWithAnOriginThatContainsAVariable) {
 }
 
 TEST_F(LiteralPath, IsTheOriginOfTheSearchPath) {
-  put("libgantry_origin.so", "models");
-  const Ref<ModuleNode> node = world.load_whole(put("searches_origin.so", "models"));
+  for (const std::string name : {"", "_by_rpath", "_in_braces"}) {
+    const std::string into = "models" + name;
+    put("libgantry_origin.so", into);
+    const Ref<ModuleNode> node = world.load_whole(put("searches_origin" + name + ".so", into));
 
-  EXPECT_EQ(call_named(node, "call_dependency")->get().i, 7);
+    EXPECT_EQ(call_named(node, "call_dependency")->get().i, 7) << name;
+  }
+}
+
+TEST_F(LiteralPath, IsNotOpenedAgainForAPrivateCopy) {
+  put("libgantry_origin.so", "models");
+  const std::filesystem::path path = put("searches_origin.so", "models");
+  const auto first = *world.open(path);
+
+  const auto second = *world.open(path);
+
+  EXPECT_TRUE(second->is_private_copy());
+  EXPECT_NE(second->function("call_dependency"), first->function("call_dependency"));
+}
+
+TEST_F(LiteralPath, IsNotShownForAPrivateCopy) {
+  const std::filesystem::path path = put("packed.so", "models");
+  const auto first = *world.open(path);
+  const auto second = *world.open(path);
+
+  Dl_info info{};
+  ASSERT_NE(dladdr(second->function("count_calls"), &info), 0);
+  EXPECT_THAT(info.dli_fname, StartsWith("/proc/self/fd/"));
 }
 
 TEST_F(LiteralPath, IsInTheMessageOfTheLinker) {
@@ -426,6 +469,78 @@ TEST_F(LiteralPath, IsShownToDebuggers) {
   Dl_info info{};
   ASSERT_NE(dladdr(library->function("count_calls"), &info), 0);
   EXPECT_STREQ(info.dli_fname, path.c_str());
+}
+
+// A library that stays open in the process is in the way, so each case has a process of its own.
+class OtherTvmSymbols : public HostLibraryTest {
+ protected:
+  OtherTvmSymbols() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  [[noreturn]] void print_error_and_exit() {
+    std::fputs(error_of(fixture("imports_tvm.so")).message.text().c_str(), stderr);
+    _exit(0);
+  }
+  TvmFunctions& open_slot() {
+    void* const ours = dlopen(world.services.tvm_symbols.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    return *static_cast<TvmFunctions*>(dlsym(ours, kTvmFunctionsSymbol));
+  }
+};
+
+TEST_F(OtherTvmSymbols, OfANewerVersionAreRefused) {
+  EXPECT_EXIT(
+      {
+        open_slot().struct_size = sizeof(TvmFunctions) + 1;
+        print_error_and_exit();
+      },
+      ::testing::ExitedWithCode(0), "libgantry_tvm.so is not a libgantry_tvm.so of this version");
+}
+
+TEST_F(OtherTvmSymbols, OfAnotherCopyOfGantryAreRefused) {
+  EXPECT_EXIT(
+      {
+        open_slot() = tvm_functions();
+        open_slot().func_call = nullptr;
+        print_error_and_exit();
+      },
+      ::testing::ExitedWithCode(0), "is in use by another copy of gantry in this process");
+}
+
+TEST_F(OtherTvmSymbols, OfTvmAreRefused) {
+  EXPECT_EXIT(
+      {
+        dlopen(fixture("other_tvm.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+        print_error_and_exit();
+      },
+      ::testing::ExitedWithCode(0),
+      "this process already has TVMFuncCall from .*other_tvm.so, which hides gantry's symbol");
+}
+
+TEST_F(HostLibraryTest, RejectsAProgramThatIsMarkedAsOne) {
+  constexpr std::uint64_t flags_1 = 0x6ffffffb, pie = 0x08000000;
+  const auto library = test::ElfBuilder().build();
+  const auto program = test::ElfBuilder().dynamic(flags_1, pie).build();
+
+  EXPECT_TRUE(check_host_code(ElfFile::parse(library).value(), {}, "file").ok());
+  const auto checked = check_host_code(ElfFile::parse(program).value(), {}, "file");
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().reason, "FILE_KIND");
+  EXPECT_EQ(checked.error().message, "file is not a shared library");
+}
+
+TEST_F(HostLibraryTest, ReportsThatNoDescriptorIsLeft) {
+  const auto file = *MappedFile::open(fixture("packed.so"));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit standard_only{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &standard_only), 0);
+
+  const Result<LinkerFile> opened = LinkerFile::of(*file);
+  const Result<LinkerFile> copied = LinkerFile::copy("copy", file->bytes());
+
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(opened.ok() || copied.ok());
+  EXPECT_EQ(opened.error().code, Code::exhausted);
+  EXPECT_EQ(opened.error().message, "its descriptor cannot be duplicated: Too many open files");
+  EXPECT_EQ(copied.error().message, "a private copy cannot be made: Too many open files");
 }
 
 TEST_F(HostLibraryTest, RequiresProc) {
@@ -507,6 +622,9 @@ TEST(OpenFailure, IsThatOfTheSystemIfALibraryHasASearchPathOrNothingIsMissing) {
   EXPECT_EQ(reason(test::ElfBuilder()), "LIBRARY_OPEN");
   EXPECT_EQ(reason(test::ElfBuilder().undefined("gantry_absent")), "LIBRARY_SYMBOLS");
   EXPECT_EQ(reason(test::ElfBuilder().undefined("malloc")), "LIBRARY_OPEN");
+  const test::ElfBuilder finds = test::ElfBuilder().needed(fixture("libgantry_origin.so").native());
+  EXPECT_EQ(reason(test::ElfBuilder(finds).undefined("origin_function")), "LIBRARY_OPEN");
+  EXPECT_EQ(reason(test::ElfBuilder(finds).undefined("gantry_absent")), "LIBRARY_SYMBOLS");
 }
 
 }  // namespace

@@ -106,6 +106,18 @@ TEST(ParallelLaunch, KeepsTheErrorOfASingleTask) {
   EXPECT_EQ(result.error().message, in_function("task 0: no memory", "call_in_parallel"));
 }
 
+TEST(ParallelLaunch, DoesNotReportAnEarlierErrorOfItsCaller) {
+  HostWorld world(4);
+  const auto node = world.load_whole(fixture("packed.so"));
+
+  const auto result =
+      call_named(node, "fail_after_a_failure", {value_of(function_of(node, "fail_mute").base())});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message,
+            in_function("task 0: fails without an error text", "fail_after_a_failure"));
+}
+
 TEST(ParallelLaunch, RunsALaunchFromWithinATaskOnItsOwnThread) {
   HostWorld world(4);
   const auto node = world.load_whole(fixture("packed.so"));
