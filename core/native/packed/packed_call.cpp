@@ -160,13 +160,10 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
     case GANTRY_MODULE:
       *code = kPackedModule;
       break;
-    default: {
-      const std::string what = kind_text(kept.kind);
-      thread.kept = {};
-      return invalid("a function called by host code returns ", what,
+    default:
+      return invalid("a function called by host code returns ", kind_text(kept.kind),
                      ", which cannot be passed to host code")
           .with_reason("RESULT_KIND");
-    }
   }
   return {};
 }
