@@ -182,6 +182,7 @@ TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldHostCode) {
   ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
+  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "it has no host code";
   const Status refused = add(*nodes[5], "bolt", LookUpStart::root);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "EXT_DEV");

@@ -317,6 +317,20 @@ TEST(ModuleContext, SearchesEverythingBelowTheRootExceptAncestorsInOldGeneration
   }
 }
 
+TEST(ModuleContext, SearchesEachModuleOnceInOldGenerations) {
+  HostWorld world(2);
+  Journal journal;
+  const auto node = world.load(fixture("packed.so"));
+  const auto root = fake_node("root", {}, &journal);
+  node->imports = {fake_node("device", {}, &journal)};
+  root->imports = {node, fake_node("sibling", {}, &journal)};
+  ASSERT_TRUE(set_module_context(*node, root.get()).ok());
+
+  EXPECT_FALSE(call_named(node, "call_by_name", {text_value("absent")}).ok());
+
+  EXPECT_THAT(journal, ElementsAre("device asked absent", "sibling asked absent"));
+}
+
 TEST(ModuleContext, RequiresALibraryModule) {
   const auto node = fake_node("other");
 

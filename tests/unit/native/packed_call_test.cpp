@@ -10,6 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+#include <pthread.h>
+
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -53,8 +56,8 @@ TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
   const gantry_bytes bytes{"abc", 3};
   gantry_value bytes_ref = value_of_kind(GANTRY_BYTES_REF);
   bytes_ref.bytes = &bytes;
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "x")).value());
-  const OwnedValue blob(std::move(new_text(GANTRY_BYTES, "x")).value());
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const OwnedValue blob(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
   const Ref<FunctionObject> echo = function_of(node, "echo");
 
   const auto result = call_named(
@@ -149,6 +152,9 @@ TEST_F(PackedCall, ReturnsEachKindOfValue) {
   const auto boolean = call_named(node, "return_code", {int_value(15), int_value(7)});
   EXPECT_EQ(boolean->get().kind, GANTRY_BOOL);
   EXPECT_EQ(boolean->get().i, 1);
+  const auto narrow =
+      call_named(node, "return_code", {int_value(kPackedDtype), int_value(0x7700010802)});
+  EXPECT_EQ(narrow->get().i, 0x00010802) << "bytes outside of the type";
 }
 
 TEST_F(PackedCall, CopiesTheTextsThatItReturns) {
@@ -185,13 +191,13 @@ TEST_F(PackedCall, RetainsTheFunctionsAndModulesThatItReturns) {
 
 TEST_F(PackedCall, ReadsSmallStringsAndSmallBytes) {
   gantry_value small = value_of_kind(GANTRY_SMALL_STRING);
-  small.small_size = 3;
-  std::memcpy(small.small, "abc", 4);
+  small.small_size = 7;
+  std::memcpy(small.small, "abcdefg", 8);
   gantry_value bytes = value_of_kind(GANTRY_SMALL_BYTES);
   bytes.small_size = 8;
   std::memcpy(bytes.small, "a\0cdefgh", 8);
 
-  EXPECT_EQ(call_named(node, "length_of", {small})->get().i, 3);
+  EXPECT_EQ(call_named(node, "length_of", {small})->get().i, 7);
   EXPECT_EQ(call_named(node, "length_of", {bytes})->get().i, 8);
 }
 
@@ -205,6 +211,37 @@ TEST_F(PackedCall, HasNoLimitOnArguments) {
   ASSERT_TRUE(world.globals->add("sum", sum).ok());
   args.insert(args.begin(), text_value("sum"));
   EXPECT_EQ(call_named(node, "call_by_name", args)->get().i, 300 * 301 / 2);
+}
+
+TEST_F(PackedCall, DoesNotReportAnErrorThatItsCalleeHandled) {
+  const Ref<FunctionObject> raise = function_of(node, "raise_text");
+  static constexpr gantry_function_table table{
+      sizeof(gantry_function_table), 0, nullptr,
+      [](void* self, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
+         gantry_status*) -> gantry_code {
+        const gantry_value args[] = {text_value("handled")};
+        EXPECT_FALSE(call(*static_cast<FunctionObject*>(self), nullptr, args).ok());
+        return GANTRY_OK;
+      }};
+  const auto handles = std::move(new_function({raise.get(), &table}, {}, 0)).value();
+
+  const auto result =
+      call_named(node, "call_and_return", {int_value(-1), value_of(handles.base())});
+
+  EXPECT_EQ(message_of(result),
+            refused_in("it fails without an error text: it was compiled without them",
+                       "call_and_return"));
+}
+
+TEST_F(PackedCall, DoesNotReportAnErrorThatAnEarlierCallIgnored) {
+  const auto mute = function_of(node, "raise_text");
+  ASSERT_TRUE(call_named(node, "call_and_return",
+                         {int_value(0), value_of(mute.base()), text_value("ignored")})
+                  .ok());
+
+  EXPECT_EQ(
+      message_of(call_named(node, "fail_mute")),
+      refused_in("it fails without an error text: it was compiled without them", "fail_mute"));
 }
 
 struct BadArgument {
@@ -339,7 +376,10 @@ TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
 struct Seen {
   gantry_env env;
   std::vector<std::int32_t> kinds;
-  std::int32_t device_of_tensor = 0;
+  std::vector<std::uint32_t> small_sizes;
+  // of the last argument
+  std::int64_t bits = 0;
+  gantry_tensor tensor{};
   gantry_value answer{};
 };
 gantry_code look(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
@@ -347,10 +387,12 @@ gantry_code look(void* self, const gantry_env* env, const gantry_value* args, st
   auto& seen = *static_cast<Seen*>(self);
   seen.env = *env;
   seen.kinds.clear();
+  seen.small_sizes.clear();
   for (std::int32_t i = 0; i < count; ++i) {
     seen.kinds.push_back(args[i].kind);
-    if (const gantry_tensor* tensor = gantry_value_tensor(&args[i]))
-      seen.device_of_tensor = tensor->device.type;
+    seen.small_sizes.push_back(args[i].small_size);
+    seen.bits = args[i].i;
+    if (const gantry_tensor* tensor = gantry_value_tensor(&args[i])) seen.tensor = *tensor;
   }
   *result = seen.answer;
   if (holds_object(*result)) gantry_retain(result->object);
@@ -388,6 +430,7 @@ TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
   EXPECT_THAT(kinds_for(2, 0), ElementsAre(GANTRY_FLOAT));
   EXPECT_THAT(kinds_for(3, 8), ElementsAre(GANTRY_POINTER));
   EXPECT_THAT(kinds_for(4, 8), ElementsAre(GANTRY_NONE));
+  EXPECT_EQ(seen.bits, 0);
   EXPECT_THAT(kinds_for(5, 0), ElementsAre(GANTRY_DTYPE));
   EXPECT_THAT(kinds_for(6, 1), ElementsAre(GANTRY_DEVICE));
   EXPECT_THAT(kinds_for(7, address(&tensor)), ElementsAre(GANTRY_TENSOR_REF));
@@ -410,6 +453,70 @@ TEST_F(CallFromHost, RejectsArgumentsThatCannotBePassed) {
   EXPECT_EQ(refusal_of(12, 0), in_place("argument 0 is bytes at address 0"));
   EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is not a module of this runtime"));
   EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is not a function of this runtime"));
+  const auto address = [](const void* p) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(p));
+  };
+  EXPECT_EQ(refusal_of(9, address(inner.get())),
+            in_place("argument 0 is not a module of this runtime"));
+  EXPECT_EQ(refusal_of(10, address(node.get())),
+            in_place("argument 0 is not a function of this runtime"));
+}
+
+TEST_F(CallFromHost, RejectsAHandleThatIsNoFunction) {
+  const auto result =
+      call_named(node, "call_with_code", {value_of(node.base()), int_value(0), int_value(0)});
+
+  EXPECT_EQ(message_of(result),
+            refused_in("TVMFuncCall receives a handle that is not a function", "call_with_code"));
+}
+
+// malloc() fills new memory, so that a field that is not set is not 0 by chance.
+TEST_F(CallFromHost, PassesManyNumbersWithoutASmallSize) {
+  ASSERT_TRUE(world.globals->add("look", inner).ok());
+  std::vector<gantry_value> args(17, int_value(1));
+  args.insert(args.begin(), text_value("look"));
+
+  mallopt(M_PERTURB, 0xaa);
+  const auto result = call_named(node, "call_by_name", args);
+  mallopt(M_PERTURB, 0);
+
+  ASSERT_TRUE(result.ok()) << message_of(result);
+  EXPECT_THAT(seen.small_sizes, ::testing::ElementsAreArray(std::vector<std::uint32_t>(17, 0)));
+}
+
+// The host code returns the result of its callee.
+TEST_F(CallFromHost, ReturnsEachKindOfValue) {
+  test::artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
+  gantry_value number = value_of_kind(GANTRY_FLOAT);
+  number.f = 2.5;
+  gantry_value pointer = value_of_kind(GANTRY_POINTER);
+  pointer.p = this;
+  gantry_value dtype = value_of_kind(GANTRY_DTYPE);
+  dtype.dtype = {2, 16, 4};
+  gantry_value device = value_of_kind(GANTRY_DEVICE);
+  device.device = {5, 2};
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
+  const OwnedValue small_text(std::move(new_text(GANTRY_STRING, "text")).value());
+  const OwnedValue small_bytes(std::move(new_text(GANTRY_BYTES, "bytes")).value());
+
+  for (const gantry_value& answer : {gantry_value{}, int_value(-3), number, pointer, dtype, device,
+                                     small_text.get(), small_bytes.get()}) {
+    seen.answer = answer;
+    const auto result =
+        call_named(node, "call_with_code", {value_of(inner.base()), int_value(0), int_value(0)});
+    ASSERT_TRUE(result.ok()) << message_of(result);
+    EXPECT_EQ(result->get().kind, answer.kind);
+    EXPECT_EQ(result->get().i, answer.i) << answer.kind;
+  }
+  for (const gantry_value& answer : {text.get(), bytes.get()}) {
+    seen.answer = answer;
+    const auto result =
+        call_named(node, "call_with_code", {value_of(inner.base()), int_value(0), int_value(0)});
+    ASSERT_TRUE(result.ok()) << message_of(result);
+    EXPECT_EQ(result->get().kind, answer.kind);
+    EXPECT_EQ(text_of(result->get()), text_of(answer));
+  }
 }
 
 TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
@@ -419,18 +526,34 @@ TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
 
   kinds_for(7, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&tensor)));
 
-  EXPECT_EQ(seen.device_of_tensor, 16);
+  EXPECT_EQ(seen.tensor.device.type, 16);
   EXPECT_EQ(tensor.device.type, 14);
 }
 
+TEST_F(CallFromHost, TranslatesTheDeviceOfATensorOnly) {
+  test::artifact_of(*node).device_numbers = {{14, 16}};
+  gantry_tensor tensor{};
+  tensor.device = {16, 3};
+  tensor.ndim = 2;
+
+  ASSERT_TRUE(call_named(node, "call_and_return",
+                         {int_value(0), value_of(inner.base()), tensor_value(&tensor)})
+                  .ok());
+
+  EXPECT_EQ(seen.tensor.device.type, 16);
+  EXPECT_EQ(seen.tensor.device.index, 3);
+  EXPECT_EQ(seen.tensor.ndim, 2);
+}
+
 TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "four")).value());
-  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, std::string_view("a\0b", 3))).value());
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const OwnedValue bytes(
+      std::move(new_text(GANTRY_BYTES, std::string_view("a bytes\0object", 14))).value());
   gantry_value small = value_of_kind(GANTRY_SMALL_STRING);
   small.small_size = 2;
   std::memcpy(small.small, "ab", 3);
 
-  for (const auto& [answer, length] : {std::pair{text.get(), 4}, {bytes.get(), 3}, {small, 2}}) {
+  for (const auto& [answer, length] : {std::pair{text.get(), 13}, {bytes.get(), 14}, {small, 2}}) {
     seen.answer = answer;
     const auto result = call_named(node, "length_of_result", {value_of(inner.base())});
     ASSERT_TRUE(result.ok()) << message_of(result);
@@ -460,14 +583,14 @@ TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
 TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
   const HostScope call_of_host_code(&world.services, node.get(), kFirstCpu);
-  here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "text")).value());
+  here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "a text object")).value());
 
   {
     const KeptUntilHere kept;
     const HostScope task(&world.services, node.get(), kFirstCpu);
   }
 
-  EXPECT_EQ(text_of(here().kept.get()), "text");
+  EXPECT_EQ(text_of(here().kept.get()), "a text object");
   here().kept = {};
 }
 
@@ -641,6 +764,30 @@ TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
   EXPECT_EQ(tvm_functions().get_func_from_env(nullptr, "f", &function), -1);
   EXPECT_EQ(here().error.message,
             "function \"f\" is looked up by host code whose module context is not set");
+}
+
+// The destructor of another key may run host code when the first one has freed the state.
+TEST(HostThreadState, IsAbsentAfterItWasFreed) {
+  static pthread_key_t key;
+  static int runs;
+  static bool is_absent;
+  runs = 0;
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* value) {
+                                 is_absent = detail::host_thread == nullptr;
+                                 // The second run comes after the destructors of all other keys.
+                                 if (++runs == 1) pthread_setspecific(key, value);
+                               }),
+            0);
+
+  std::thread([] {
+    here();
+    pthread_setspecific(key, &key);
+  }).join();
+
+  pthread_key_delete(key);
+  EXPECT_EQ(runs, 2);
+  EXPECT_TRUE(is_absent);
 }
 
 TEST(HostThreadState, HasAStreamForOneDevice) {

@@ -80,6 +80,15 @@ TEST_F(StateChange, OfAStandardDescriptorIsUndone) {
   EXPECT_EQ(now.st_ino, before.st_ino);
 }
 
+TEST_F(StateChange, IsUndoneWithoutALog) {
+  world.services.log = nullptr;
+  setenv("GANTRY_TEST_CHANGE", "rounding", 1);
+
+  ASSERT_TRUE(world.open(test::fixture("changes_state.so")).ok());
+
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+}
+
 TEST_F(StateChange, OfNothingIsNotLogged) {
   ASSERT_TRUE(world.open(test::fixture("changes_state.so")).ok());
 

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -56,6 +59,20 @@ TEST(ThreadPool, RunsNothingForInvalidTaskCountsOrWithOneThread) {
   EXPECT_FALSE(four.try_run(1, Tasks::run, &tasks));
   EXPECT_FALSE(four.try_run(5, Tasks::run, &tasks));
   EXPECT_EQ(tasks.begun, 0);
+}
+
+TEST(ThreadPool, StartsNoThreadsForALaunchThatItRefuses) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  ThreadPool pool(4);
+  const auto before = threads();
+
+  EXPECT_FALSE(pool.try_run(1, Tasks::run, nullptr));
+  EXPECT_FALSE(pool.try_run(5, Tasks::run, nullptr));
+
+  EXPECT_EQ(threads(), before);
 }
 
 TEST(ThreadPool, HasOneThreadForEachUsableCpuByDefault) {
@@ -227,6 +244,36 @@ TEST(ThreadPool, RunsNothingInAForkedChild) {
 
   EXPECT_EQ(status, 0);
 }
+
+TEST(ThreadPool, MayBeDestroyedInAForkedChild) {
+  std::optional<ThreadPool> pool(2);
+  Tasks tasks;
+  ASSERT_TRUE(pool->try_run(0, Tasks::run, &tasks));
+
+  const pid_t child = fork();
+  if (child == 0) {
+    pool.reset();
+    _exit(0);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+}
+
+TEST(ThreadPool, CountsNoSpinningThreadsInAForkedChild) {
+  ThreadPool pool(2, std::chrono::seconds(1));
+  Tasks tasks;
+  ASSERT_TRUE(pool.try_run(0, Tasks::run, &tasks));
+  while (spinning_threads() == 0) std::this_thread::yield();
+
+  const pid_t child = fork();
+  if (child == 0) _exit(spinning_threads());
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+}
 #endif
 
 TEST(Barrier, DoesNotWaitForMembersThatHaveLeft) {
@@ -318,6 +365,17 @@ TEST(ParallelFor, ReportsTheFirstFailedPiece) {
     EXPECT_EQ(buffer.error(code, "").message, "piece 7");
     EXPECT_EQ(buffer.error(code, "").reason, "PIECE");
   }
+}
+
+TEST(ParallelFor, RunsNoPieceAfterAFailedOne) {
+  ThreadPool pool(1);
+  Pieces pieces(3);
+  pieces.failing = {1};
+
+  EXPECT_EQ(pool.parallel_for(3, Pieces::run, &pieces, nullptr), GANTRY_CANCELLED);
+
+  EXPECT_EQ(pieces.runs[1], 1);
+  EXPECT_EQ(pieces.runs[2], 0);
 }
 
 struct TwoFailures {

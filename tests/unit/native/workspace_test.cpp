@@ -51,6 +51,8 @@ const gantry_device_table* fake_table() {
       if (device.full)
         return gantry_fail(status, GANTRY_EXHAUSTED, "FAKE", "the fake device is full");
       if (device.absent) return GANTRY_OK;
+      EXPECT_EQ(what->struct_size, sizeof *what);
+      EXPECT_TRUE(same_dtype(what->dtype, {1, 8, 1})) << "bytes";
       *data = std::malloc(1);
       device.live[*data] = what->size;
       device.allocated.push_back(what->size);
@@ -189,6 +191,8 @@ TEST_F(WorkspacesTest, RejectsAnUnknownDevice) {
 TEST_F(WorkspacesTest, SeparatesDevicesOfOneType) {
   void* on_first = *workspaces->alloc(id, 1);
   EXPECT_FALSE(workspaces->free({id.type, 1}, on_first).ok());
+  ASSERT_TRUE(workspaces->free(id, on_first).ok());
+  EXPECT_NE(*workspaces->alloc({id.type, 1}, 1), on_first);
 }
 
 // Work that uses a freed block may still be queued in the stream of the block.
@@ -211,6 +215,31 @@ TEST_F(WorkspacesTest, AreBoundedForManyStreams) {
   }
 
   EXPECT_EQ(fake.live.size(), 8u);
+}
+
+TEST_F(WorkspacesTest, KeepTheirDeviceAndStreamWhenThoseOfAnotherStreamAreRemoved) {
+  char streams[9];
+  const auto on = [&](std::int32_t index, int stream) {
+    return *workspaces->alloc({id.type, index}, 1, &streams[stream]);
+  };
+  ASSERT_TRUE(workspaces->free(id, on(0, 0)).ok());
+  void* const of_cpu = *workspaces->alloc(kFirstCpu, 1);
+  void* const of_second = on(1, 1);
+  std::vector<void*> blocks;
+  for (int stream = 1; stream < 8; ++stream) blocks.push_back(on(0, stream));
+
+  // This is the ninth stream of the device, so the blocks of the first one are freed.
+  ASSERT_TRUE(workspaces->free(id, on(0, 8)).ok());
+
+  ASSERT_TRUE(workspaces->free(kFirstCpu, of_cpu).ok());
+  EXPECT_EQ(*workspaces->alloc(kFirstCpu, 1), of_cpu);
+  ASSERT_TRUE(workspaces->free({id.type, 1}, of_second).ok());
+  EXPECT_EQ(on(1, 1), of_second);
+  for (int stream = 1; stream < 8; ++stream) {
+    void* const block = blocks[static_cast<std::size_t>(stream) - 1];
+    ASSERT_TRUE(workspaces->free(id, block).ok()) << stream;
+    EXPECT_EQ(on(0, stream), block) << stream;
+  }
 }
 
 TEST_F(WorkspacesTest, AreKeptWhileInUseWithManyStreams) {
@@ -318,6 +347,7 @@ TEST_F(WorkspacesTest, WorkWithSeveralRuntimesOnOneThread) {
     ASSERT_TRUE(workspaces->alloc(id, 1).ok());
   }
   EXPECT_EQ(fake.live.size(), 3u);
+  EXPECT_EQ(here().shares.size(), 2u) << "those of closed runtimes before the last are removed";
 }
 
 TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
@@ -434,6 +464,39 @@ TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
   }
 
   leave_one(0);
+  leave_one(0);
+
+  EXPECT_EQ(fake.allocated.size(), 2u);
+}
+
+TEST_F(LeftWorkspaces, AreFreedAfterAFailedCallThatFreesOneOfItsCaller) {
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  const gantry_device_id device{static_cast<std::int32_t>(type), 0};
+  HostScope outer(&world.services, node.get(), env);
+  void* const of_outer = *world.workspaces.alloc(device, 64);
+  {
+    const HostScope inner(&world.services, node.get(), env);
+    ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
+    ASSERT_TRUE(world.workspaces.free(device, of_outer).ok());
+  }
+
+  ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
+  ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
+
+  EXPECT_EQ(fake.allocated.size(), 2u);
+}
+
+// pthread_cancel() unwinds such a call.
+TEST_F(LeftInABatch, AreFreedByACallThatDoesNotReturn) {
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  const gantry_device_id device{static_cast<std::int32_t>(type), 0};
+  {
+    HostScope scope(&world.services, node.get(), env);
+    ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
+    scope.next_call();
+    ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
+  }
+
   leave_one(0);
 
   EXPECT_EQ(fake.allocated.size(), 2u);
