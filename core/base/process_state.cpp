@@ -40,7 +40,14 @@ bool same_file(int a, int b) {
          identity_of(first) == identity_of(second);
 }
 
+// The duplicate is not a standard descriptor.
 Descriptor duplicate(int number) { return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
+
+Descriptor open_working_directory() {
+  // takes the number of a standard descriptor that is closed
+  const Descriptor directory(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return duplicate(directory.get());
+}
 
 // Returns the mask from /proc. umask() returns it only while it sets another one, which would
 // affect files that other threads create at that moment.
@@ -76,7 +83,7 @@ constexpr ProcessState::Item ProcessState::items[] = {
 ProcessState::ProcessState(Scope scope)
     : scope_(scope),
       control_(control_bits()),
-      directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      directory_(open_working_directory()),
       standard_{duplicate(0), duplicate(1), duplicate(2)} {
   std::fegetenv(&floating_point_);
   pthread_sigmask(SIG_SETMASK, nullptr, &signals_);

@@ -4,9 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cfenv>
+#include <clocale>
+#include <csignal>
+#include <filesystem>
+#include <locale>
 
 namespace gantry {
 namespace {
@@ -19,10 +26,102 @@ using Scope = ProcessState::Scope;
 TEST(ProcessState, DoesNotIncludeFloatingPointExceptions) {
   std::feclearexcept(FE_ALL_EXCEPT);
   ProcessState before(Scope::plugin);
-  std::feraiseexcept(FE_INEXACT);
+  // feraiseexcept() may set it in another register.
+  volatile double third = 1;
+  third = third / 3;
 
   EXPECT_THAT(before.restore(), IsEmpty());
   EXPECT_NE(std::fetestexcept(FE_INEXACT), 0);
+}
+
+TEST(ProcessState, IncludesTheSignalMask) {
+  sigset_t one, now;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR2);
+  ProcessState before(Scope::artifact);
+  pthread_sigmask(SIG_BLOCK, &one, nullptr);
+
+  EXPECT_THAT(before.restore(), ElementsAre("the signal mask"));
+  pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  EXPECT_EQ(sigismember(&now, SIGUSR2), 0);
+}
+
+TEST(ProcessState, IncludesTheWorkingDirectory) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  ProcessState before(Scope::artifact);
+  std::filesystem::current_path("/");
+
+  EXPECT_THAT(before.restore(), ElementsAre("the working directory"));
+  EXPECT_EQ(std::filesystem::current_path(), here);
+}
+
+TEST(ProcessState, IncludesTheLocales) {
+  const std::locale cxx;
+  ProcessState before(Scope::plugin);
+  std::locale::global(std::locale(cxx, new std::ctype<char>));
+  EXPECT_THAT(before.restore(), ElementsAre("the locale"));
+  EXPECT_EQ(std::locale(), cxx);
+
+  ASSERT_NE(std::setlocale(LC_ALL, "C.UTF-8"), nullptr);
+  EXPECT_THAT(before.restore(), ElementsAre("the locale"));
+  EXPECT_STREQ(std::setlocale(LC_ALL, nullptr), "C");
+
+  const locale_t of_thread = ::newlocale(LC_ALL_MASK, "C.UTF-8", locale_t{});
+  ::uselocale(of_thread);
+  EXPECT_THAT(before.restore(), ElementsAre("the locale"));
+  EXPECT_EQ(::uselocale(locale_t{}), LC_GLOBAL_LOCALE);
+  ::freelocale(of_thread);
+}
+
+// Opens another file under the number of a standard descriptor while it exists.
+class OtherFileAs {
+ public:
+  explicit OtherFileAs(int number)
+      : number_(number), saved_(::fcntl(number, F_DUPFD_CLOEXEC, 3)) {
+    ::close(number);
+  }
+  ~OtherFileAs() {
+    ::dup2(saved_, number_);
+    ::close(saved_);
+  }
+  OtherFileAs(const OtherFileAs&) = delete;
+  OtherFileAs& operator=(const OtherFileAs&) = delete;
+
+  void open(const char* path) {
+    const int descriptor = ::open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor == number_) return;
+    ::dup2(descriptor, number_);
+    ::close(descriptor);
+  }
+
+ private:
+  int number_;
+  int saved_;
+};
+
+TEST(ProcessState, IncludesEachStandardDescriptor) {
+  constexpr const char* names[] = {"standard input", "standard output", "standard error"};
+  struct stat null {
+  }, now{};
+  ASSERT_EQ(::stat("/dev/null", &null), 0);
+  for (const int number : {0, 1, 2}) {
+    OtherFileAs other(number);
+    other.open("/dev/null");
+    ProcessState before(Scope::artifact);
+    other.open("/dev/zero");
+
+    EXPECT_THAT(before.restore(), ElementsAre(names[number]));
+    ASSERT_EQ(::fstat(number, &now), 0);
+    EXPECT_EQ(now.st_rdev, null.st_rdev) << names[number];
+  }
+}
+
+TEST(ProcessState, DoesNotIncludeAClosedDescriptor) {
+  OtherFileAs other(STDIN_FILENO);
+  ProcessState before(Scope::artifact);
+  other.open("/dev/zero");
+
+  EXPECT_THAT(before.restore(), IsEmpty());
 }
 
 TEST(ProcessState, OfAnArtifactDoesNotIncludeTheCreationMask) {
