@@ -108,7 +108,7 @@ Failure explain_open_failure(const ElfFile& elf, std::string_view location,
 
   std::vector<std::string_view> undefined;
   for (const ElfSymbol& symbol : elf.symbols()) {
-    if (symbol.defined() || symbol.binding == SymbolBinding::weak || symbol.name.empty()) continue;
+    if (symbol.defined() || symbol.binding == SymbolBinding::weak) continue;
     const std::string name(symbol.name);
     const auto provides = [&](const Opened& library) {
       return library.get() && dlsym(library.get(), name.c_str());
