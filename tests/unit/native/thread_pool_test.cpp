@@ -4,20 +4,41 @@
 #include "core/base/log.hpp"
 #include "tests/unit/native/sleepers_held.hpp"
 
+#include <gantry/abi.h>
 #include <gantry/abi_boundary.hpp>
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
+
+namespace {
+// number of threads that can be started
+std::atomic<int> threads_left{INT_MAX};
+}  // namespace
+
+// Replaces the function of libc in this program.
+extern "C" GANTRY_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                            void* (*start)(void*), void* argument) {
+  if (threads_left.fetch_sub(1) <= 0) return EAGAIN;
+  static const auto real =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return real(thread, attributes, start, argument);
+}
 
 namespace gantry {
 namespace {
@@ -73,6 +94,56 @@ TEST(ThreadPool, StartsNoThreadsForALaunchThatItRefuses) {
   EXPECT_FALSE(pool.try_run(5, Tasks::run, nullptr));
 
   EXPECT_EQ(threads(), before);
+}
+
+TEST(ThreadPool, StartsItsThreadsOnce) {
+  const auto named = [](std::string_view name) {
+    int count = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string found;
+      std::getline(std::ifstream(task.path() / "comm"), found);
+      count += found == name;
+    }
+    return count;
+  };
+  ThreadPool pool(3);
+  Tasks first, second;
+
+  ASSERT_TRUE(pool.try_run(0, Tasks::run, &first));
+  ASSERT_TRUE(pool.try_run(0, Tasks::run, &second));
+
+  EXPECT_EQ(named("gantry-1"), 1);
+  EXPECT_EQ(named("gantry-2"), 1);
+}
+
+TEST(ThreadPool, HasTheThreadsThatCanBeStarted) {
+  std::vector<std::string> lines;
+  const Log log(LogLevel::warning,
+                [&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  ThreadPool pool(4, std::chrono::microseconds(400), &log);
+  Tasks four, all;
+
+  threads_left = 1;
+  EXPECT_FALSE(pool.try_run(4, Tasks::run, &four));
+  threads_left = INT_MAX;
+
+  EXPECT_EQ(four.begun, 0);
+  EXPECT_EQ(pool.size(), 2);
+  EXPECT_THAT(lines, ::testing::ElementsAre("the thread pool has 2 threads instead of 4: Resource "
+                                            "temporarily unavailable"));
+  EXPECT_TRUE(pool.try_run(0, Tasks::run, &all));
+  EXPECT_EQ(all.tasks, 2);
+}
+
+TEST(ThreadPool, RunsNothingIfNoThreadCanBeStarted) {
+  ThreadPool pool(2);
+  Tasks tasks;
+
+  threads_left = 0;
+  EXPECT_FALSE(pool.try_run(0, Tasks::run, &tasks));
+  threads_left = INT_MAX;
+
+  EXPECT_EQ(tasks.begun, 0);
 }
 
 TEST(ThreadPool, HasOneThreadForEachUsableCpuByDefault) {
