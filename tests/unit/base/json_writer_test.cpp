@@ -84,17 +84,21 @@ TEST(JsonWriter, AppendsANewlineIfTheStyleHasOne) {
   EXPECT_EQ(written(Json::parse("[[]]"), {.ends_line = true}), "[\n  []\n]\n");
 }
 
-TEST(JsonWriter, WritesVectorsAndOptionals) {
+TEST(JsonWriter, WritesMembersVectorsAndOptionals) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; }, {.lines = false});
 
   json.begin_object();
+  json.begin_object("inner");
+  json.begin_list("none");
+  json.end();
+  json.end();
   json.field("lists", std::vector<std::vector<int>>{{1, 2}, {}});
   json.field("text", std::optional<std::string>("t"));
   json.field("none", std::optional<int>());
   json.end();
 
-  EXPECT_EQ(text, R"({"lists":[[1,2],[]],"text":"t","none":null})");
+  EXPECT_EQ(text, R"({"inner":{"none":[]},"lists":[[1,2],[]],"text":"t","none":null})");
 }
 
 TEST(JsonWriter, PassesLongDocumentsToTheSinkInPieces) {
@@ -105,7 +109,8 @@ TEST(JsonWriter, PassesLongDocumentsToTheSinkInPieces) {
   });
 
   writer.begin_list();
-  for (int i = 0; i < 100000; ++i) writer.value("ten bytes");
+  for (int i = 0; i < 50000; ++i) writer.value("ten bytes");
+  for (int i = 0; i < 50000; ++i) writer.value(1234567890);
   writer.end();
 
   EXPECT_GT(bytes, 1'000'000u);

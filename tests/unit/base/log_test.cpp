@@ -21,6 +21,14 @@ TEST(Log, DropsMessagesAboveItsLevel) {
   EXPECT_THAT(lines, testing::ElementsAre("warning: first", "info: second"));
 }
 
+TEST(Log, WithoutASinkWritesToStandardError) {
+  ::testing::internal::CaptureStderr();
+
+  Log(LogLevel::info, nullptr).warning("text");
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "gantry: warning: text\n");
+}
+
 TEST(Log, ParsesLevelNames) {
   LogLevel level = LogLevel::error;
 

@@ -60,6 +60,12 @@ TEST(MappedFile, HasTheSameIdentityThroughALink) {
   EXPECT_NE((*file)->identity(), (*copy)->identity());
 }
 
+TEST(MappedFile, ReportsAMissingRelativePath) {
+  for (const char* path : {"missing", "missing/file"}) {
+    EXPECT_EQ(MappedFile::open(path).error().message, concat(path, " does not exist"));
+  }
+}
+
 TEST(MappedFile, StaysReadableAfterTheFileIsRemoved) {
   const test::TempDir directory;
   test::write_file(directory / "a", std::string_view("abc"));

@@ -183,6 +183,17 @@ TEST(OutputFile, NamedByALinkToTheFileOfStandardOutputIsStandardOutput) {
   EXPECT_THAT(test::read_file(temp / "file"), ElementsAreArray(std::string("text")));
 }
 
+TEST(OutputFile, NamedAsTheFileOfStandardOutputReplacesIt) {
+  const TempDir temp;
+  test::write_file(temp / "file", "");
+  const FileForStandardOutput redirected(temp / "file");
+
+  const auto file = OutputFile::open(temp / "file", {});
+
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE(file->is_stream());
+}
+
 TEST(OutputFile, ReportsThatStandardOutputIsClosed) {
   const int saved = ::dup(STDOUT_FILENO);
   ::close(STDOUT_FILENO);

@@ -76,8 +76,7 @@ TEST(ProcessState, IncludesTheLocales) {
 // Opens another file under the number of a standard descriptor while it exists.
 class OtherFileAs {
  public:
-  explicit OtherFileAs(int number)
-      : number_(number), saved_(::fcntl(number, F_DUPFD_CLOEXEC, 3)) {
+  explicit OtherFileAs(int number) : number_(number), saved_(::fcntl(number, F_DUPFD_CLOEXEC, 3)) {
     ::close(number);
   }
   ~OtherFileAs() {

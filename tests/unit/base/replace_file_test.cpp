@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,6 +109,24 @@ TEST(MoveIntoPlace, ReportsAMissingDirectory) {
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().code, Code::not_found);
   EXPECT_THAT(moved.error().message, HasSubstr("No such file or directory"));
+}
+
+std::ptrdiff_t open_descriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return std::distance(begin(descriptors), end(descriptors));
+}
+
+TEST(AtomicFile, LeavesNoDescriptorOpen) {
+  const TempDir directory;
+  const auto before = open_descriptors();
+  {
+    const AtomicFile dropped = AtomicFile::beside(directory / "dropped", {}).value();
+    AtomicFile committed = AtomicFile::beside(directory / "target", {}).value();
+    ASSERT_TRUE(committed.commit().ok());
+    EXPECT_EQ(open_descriptors(), before + 1);
+  }
+
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 // A rename would silently replace these.

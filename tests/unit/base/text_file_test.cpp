@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 namespace gantry {
 namespace {
 
@@ -13,6 +15,8 @@ TEST(TextFile, IsReadCompletely) {
   const test::TempDir dir;
   test::write_file(dir / "a.yaml", std::string_view("a: 1\n"));
   std::filesystem::create_symlink("a.yaml", dir / "b.yaml");
+  // of an earlier call
+  errno = EINTR;
 
   EXPECT_EQ(read_text_file((dir / "a.yaml").string()).value(), "a: 1\n");
   EXPECT_EQ(read_text_file((dir / "b.yaml").string()).value(), "a: 1\n");
@@ -53,6 +57,9 @@ TEST(TextFile, ReportsErrnoIfMissing) {
   EXPECT_EQ(text.error().code, Code::not_found);
   EXPECT_EQ(text.error().native_domain, "errno");
   EXPECT_EQ(text.error().message, "/nowhere/a.yaml: No such file or directory");
+  const test::TempDir dir;
+  test::write_file(dir / "file", std::string_view("a: 1\n"));
+  EXPECT_EQ(read_text_file((dir / "file/a.yaml").string()).error().code, Code::not_found);
 }
 
 // The size of a file in /proc is 0.
@@ -64,6 +71,8 @@ TEST(TextFile, IsReadBeyondItsSize) {
   EXPECT_TRUE(text->ends_with("\n"));
   EXPECT_EQ(text->find('\0'), std::string::npos);
   EXPECT_EQ(read_text_file("/proc/self/status", text->size() / 2).error().reason, "YAML_TOO_LARGE");
+  // The buffer grows to this size.
+  EXPECT_EQ(read_text_file("/proc/self/status", 512).error().reason, "YAML_TOO_LARGE");
 }
 
 }  // namespace

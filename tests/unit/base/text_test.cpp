@@ -15,7 +15,14 @@ TEST(Indent, AppliesToAllLinesButTheFirst) {
   EXPECT_EQ(indent(Message::lines("a\nb\nc"), "  "), "a\n    b\n    c");
 }
 
-TEST(Upper, ChangesAsciiLettersOnly) { EXPECT_EQ(upper("aZ-1\xe4"), "AZ-1\xe4"); }
+TEST(Upper, ChangesAsciiLettersOnly) { EXPECT_EQ(upper("`azAZ{-1\xe4"), "`AZAZ{-1\xe4"); }
+
+TEST(IsIdentifierCharacter, IsTrueForLettersDigitsAndTheUnderscore) {
+  for (const char c : std::string_view("azAZ09_")) EXPECT_TRUE(is_identifier_character(c)) << c;
+  for (const char c : std::string_view("`{@[/: -\xe4")) {
+    EXPECT_FALSE(is_identifier_character(c)) << c;
+  }
+}
 
 TEST(ParseNumber, AcceptsTheWholeTextOnly) {
   EXPECT_EQ(parse_number<std::int64_t>("-12"), -12);

@@ -4,8 +4,13 @@
 #include "core/base/temp_directory.hpp"
 #include "tests/support/files.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 
 namespace gantry {
 namespace {
@@ -29,7 +34,10 @@ TEST(Program, RunsInItsDirectoryWithEmptyInput) {
 
 TEST(Program, PassesWordsWithoutAShell) {
   const TempDir directory;
-  const Result<ProgramEnd> end = run_program({"echo", "$HOME", "a b; c"}, directory.path(), 1000);
+  // of an earlier call
+  errno = EINTR;
+  const Result<ProgramEnd> end =
+      run_program({"/bin/echo", "$HOME", "a b; c"}, directory.path(), 1000);
 
   EXPECT_EQ(end.value().output, "$HOME a b; c\n");
 }
@@ -43,6 +51,28 @@ TEST(Program, KeepsTheBeginningOfALongOutputAndDoesNotHang) {
 
   EXPECT_EQ(end.value().output.size(), 100u);
   EXPECT_EQ(end.value().dropped_bytes, 3000u * 41 - 100);
+}
+
+TEST(Program, IsStartedByItsPath) {
+  const Result<ProgramEnd> end = run_program(shell("echo $0"), ".", 1000);
+
+  EXPECT_THAT(end.value().output, StartsWith("/"));
+  EXPECT_THAT(end.value().output, ::testing::EndsWith("/sh\n"));
+}
+
+TEST(Program, DoesNotDelaySignalsOfItsCaller) {
+  static TempDir directory;
+  const auto before = std::signal(SIGUSR1, [](int) {
+    ::close(::open((directory / "handled").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  });
+
+  const Result<ProgramEnd> end =
+      run_program(shell("kill -USR1 $PPID; i=0; while [ ! -e handled ]; do i=$((i+1)); "
+                        "[ $i = 200 ] && exit 1; sleep 0.01; done"),
+                  directory.path(), 1000);
+
+  std::signal(SIGUSR1, before);
+  EXPECT_EQ(end.value().exit_status, 0);
 }
 
 TEST(Program, DistinguishesStatusAndSignal) {
@@ -139,6 +169,7 @@ TEST_F(ProgramOfTheCaller, IsRefusedInARelativeDirectoryOfASecureProcess) {
 
 TEST(Program, NeedsAName) {
   EXPECT_EQ(run_program({}, ".", 10).error().message, "program name is empty");
+  EXPECT_EQ(run_program({"", "a"}, ".", 10).error().message, "program name is empty");
 }
 
 TEST(Link, ReportsTheDiagnosticsOfTheCompiler) {
