@@ -180,7 +180,7 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
     const auto* graph = std::get_if<GraphDescription>(&recipe.graph);
     if (graph == nullptr) return std::move(error).at("for ", recipe.graph_location);
     const auto call = std::ranges::find(graph->operators, function, &GraphOperator::function);
-    if (call == graph->operators.end() || call->location.empty()) return error;
+    if (call->location.empty()) return error;
     return std::move(error).at("for ", call->location);
   }
   return {};
