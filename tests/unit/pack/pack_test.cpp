@@ -79,7 +79,7 @@ TEST_F(Pack, RefusesFlagsThatProduceNoLibrary) {
 
 // The data are aligned in memory, not only relative to the container's first byte.
 TEST_F(Pack, AlignsParameters) {
-  ASSERT_TRUE(pack_text(recipe_text).ok());
+  ASSERT_TRUE(pack_text(with("sources", "name: model\nsources")).ok());
 
   const Opened library(target());
   const auto* container = library.symbol<const std::uint8_t*>("__tvm_dev_mblob");
@@ -100,12 +100,34 @@ TEST_F(Pack, AlignsParameters) {
   ASSERT_EQ(w.data.size(), sizeof values);
   std::memcpy(values.data(), w.data.data(), sizeof values);
   EXPECT_THAT(values, ElementsAre(1, 2, 3));
+  EXPECT_EQ(in.read_string("name of the module").value(), "model");
 }
 
 TEST_F(Pack, LeavesOnlyTheTarget) {
+  const auto open_descriptors = [] {
+    const fs::directory_iterator descriptors("/proc/self/fd");
+    return std::distance(begin(descriptors), end(descriptors));
+  };
+  const auto before = open_descriptors();
+
   ASSERT_TRUE(pack_text(recipe_text).ok());
 
   EXPECT_THAT(files_out(), ElementsAre("model.so"));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// The library imports the function, and the recipe was not read from a text.
+TEST_F(Pack, RequiresTheDefinitionOfAFunction) {
+  test::write_file(in() / "twice.c",
+                   "int puts(const char*);\nint twice(void) { return puts(\"\"); }\n");
+  Recipe recipe = parse_recipe(with("function: twice", "function: puts"), "r.yaml", in()).value();
+  std::get<GraphDescription>(recipe.graph).operators[0].location.clear();
+
+  const Status packed = pack(recipe, target());
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::not_found);
+  EXPECT_EQ(packed.error().message, "graph calls function \"puts\", the host code has twice");
 }
 
 TEST_F(Pack, ProducesEqualBytesInAnotherDirectory) {
@@ -137,6 +159,7 @@ TEST_F(Pack, OfSourcesAloneHasNoContainer) {
 
   const ElfFile file = ElfFile::parse(MappedFile::open(target()).value()).value();
   EXPECT_EQ(file.find(container_symbol), nullptr);
+  EXPECT_NE(file.find(packed_mark), nullptr);
   EXPECT_NE(file.find("twice"), nullptr);
 }
 
@@ -254,6 +277,15 @@ INSTANTIATE_TEST_SUITE_P(
              "while [ \"$1\" != -o ]; do shift; done; cc -shared -x c -o \"$2\" /dev/null", "sh"},
             Code::unavailable,
             "C compiler produces a library with a container of 0 bytes, expected "},
+        Failure{"CompilerThatCutsTheContainer",
+                "",
+                "",
+                {"sh", "-c",
+                 "while [ \"$1\" != -o ]; do shift; done; echo 'const char __tvm_dev_mblob[3];' | "
+                 "cc -shared -x c -o \"$2\" -",
+                 "sh"},
+                Code::unavailable,
+                "C compiler produces a library with a container of 3 bytes, expected "},
         Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
     [](const auto& test) { return test.param.name; });
 

@@ -88,6 +88,24 @@ TEST(Pieces, ReportsTheOffsetWhereAFileEnds) {
   EXPECT_EQ(written.error().message, path + ": ends at 4, needs 7 bytes");
 }
 
+// No file has a negative offset.
+TEST(Pieces, ReportsAFileThatCannotBeRead) {
+  const TempDir directory;
+  const std::string path = (directory / "f").native();
+  test::write_file(path, "0123");
+  Pieces pieces;
+  pieces.append(FileRange{mapped(path), std::uint64_t{1} << 63, 1});
+  std::string out;
+  dmlc::MemoryStringStream stream(&out);
+
+  const Status written = pieces.write_to(stream);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::unavailable);
+  EXPECT_EQ(written.error().native_code, EINVAL);
+  EXPECT_EQ(written.error().message, path + ": Invalid argument while reading");
+}
+
 TEST(Pieces, RejectsGeneratedBytesOfAnotherSize) {
   Pieces pieces;
   pieces.append(MadeBytes{3, [] { return Result(std::vector<std::uint8_t>{1}); }});
