@@ -463,6 +463,54 @@ TEST(RelayDetails, AcceptAsManyInstructionsAsThereAreWords) {
               ElementsAre(::testing::HasSubstr("function 0 has no valid instruction count")));
 }
 
+// Returns the details of code that ends with its last field.
+DetailSink described_code(std::string_view key, const Words& code, std::uint64_t max) {
+  DetailSink sink;
+  sink.max = max;
+  const Status status = describe_virtual_machine(key, ByteReader(code.bytes()),
+                                                 ExporterFacts::Numbering::packed, sink);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return sink;
+}
+
+// Late-bound constants, and functions without instructions.
+Words relay_code(std::uint64_t constants, std::uint64_t functions) {
+  Words code = relay_head("0.12.0").u64(constants);
+  for (std::uint64_t i = 0; i < constants; ++i) code.u32(1).str("w");
+  code.u64(0).strs({}).u64(0).u64(functions);
+  for (std::uint64_t i = 0; i < functions; ++i) code.strs({"f", "1", "0"}).strs({}).u64(0);
+  return code;
+}
+
+Words relax_code(std::uint64_t constants) {
+  Words code = Words().u64(magic).str("0.15.0").u64(0).u64(constants);
+  for (std::uint64_t i = 0; i < constants; ++i) code.u32(4).i64(7);
+  return code.u64(0).u64(0);
+}
+
+TEST(VirtualMachine, CountsItsConstantsAndFunctions) {
+  const auto items = [](std::uint64_t constants, std::uint64_t functions) {
+    return described_code("VMExecutable", relay_code(constants, functions), 1000).items;
+  };
+
+  EXPECT_EQ(items(5, 0) - items(2, 0), 3u);
+  EXPECT_EQ(items(0, 3) - items(0, 2), items(0, 2) - items(0, 1));
+  EXPECT_GT(items(0, 3), items(0, 2));
+}
+
+TEST(VirtualMachine, HasAtMostTheDetailsOfTheLimit) {
+  for (const auto& [key, code] :
+       {std::pair{"VMExecutable", relay_code(2, 3)}, {"relax.VMExecutable", relax_code(3)}}) {
+    const std::uint64_t all = described_code(key, code, 1000).items;
+    for (std::uint64_t max = 1; max < all; ++max) {
+      const DetailSink sink = described_code(key, code, max);
+      EXPECT_TRUE(sink.cut) << key << ' ' << max;
+      EXPECT_LE(sink.items, max) << key;
+    }
+    EXPECT_FALSE(described_code(key, code, all).cut) << key;
+  }
+}
+
 TEST(VirtualMachine, HasThreeTypeKeys) {
   for (const char* const key : {"VMExecutable", "relax.Executable", "relax.VMExecutable"}) {
     EXPECT_TRUE(is_virtual_machine(key)) << key;

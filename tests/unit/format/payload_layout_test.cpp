@@ -385,6 +385,33 @@ TEST(Payload, UsesTheLayoutOfAVendor) {
   EXPECT_EQ(measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy)->size, 8u + 2 + 8 + 5);
 }
 
+// One text or two, in both orders of the alternatives.
+class Alternatives : public ::testing::TestWithParam<bool> {
+ protected:
+  std::uint64_t size_of(const Words& bytes) const {
+    PayloadLayouts layouts;
+    for (const bool is_long : {GetParam(), !GetParam()}) {
+      layouts.add("acme.npu", *parse_payload_layout(is_long ? std::vector<std::string>{"str", "str"}
+                                                            : std::vector<std::string>{"str"}));
+    }
+    const auto measured = measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy);
+    EXPECT_FALSE(measured->has_argument_tags) << "the first of equal ones";
+    return measured->size;
+  }
+};
+
+TEST_P(Alternatives, MeasureThePayloadUpToAKnownKey) {
+  for (const std::string_view key : {"_lib", "_import_tree", "acme.npu"}) {
+    EXPECT_EQ(size_of(Words().str("one").str(key).str("three")), 11u) << key;
+  }
+}
+
+TEST_P(Alternatives, MeasureTheLongerPayloadBeforeUnknownKeys) {
+  EXPECT_EQ(size_of(Words().str("one").str("two").str("three")), 22u);
+}
+
+INSTANTIATE_TEST_SUITE_P(LongFirst, Alternatives, ::testing::Bool());
+
 TEST(Payload, ReportsTheFirstOfTwoErrorsAtOneOffset) {
   PayloadLayouts layouts;
   layouts.add("acme.npu", *parse_payload_layout(std::vector<std::string>{"first:u64"}));
