@@ -6,6 +6,8 @@
 #include "core/base/temp_directory.hpp"
 #include "tests/support/files.hpp"
 
+#include <gantry/descriptor.hpp>
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -14,8 +16,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <memory>
-#include <thread>
+#include <string>
 
 namespace gantry {
 namespace {
@@ -65,42 +68,41 @@ TEST(CleanUpOnSignal, RemovesTemporaryFiles) {
       ExitedWithCode(0), "");
 }
 
-// A program whose output is a FIFO, which is at its end when all writers have ended.
-class CleanUpOfAProgram : public ::testing::Test {
+// Runs a script that sends SIGTERM to the process, its parent.
+class EndedProgram : public ::testing::Test {
  protected:
-  CleanUpOfAProgram() { EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0); }
-
-  // Runs a script with the FIFO as $0, waits for its first byte, and cleans up. Exits with 0 if the
-  // script then writes `last` and ends.
-  [[noreturn]] void run_and_clean_up(const std::string& script, std::string_view last) {
-    std::thread([&] { (void)run_program({"sh", "-c", script, fifo}, ".", 100); }).detach();
-    const int reader = ::open(fifo.c_str(), O_RDONLY);
-    char byte = 0;
-    (void)!::read(reader, &byte, 1);
-    clean_up_for_signal();
-    std::string rest;
-    for (;;) {
-      pollfd ready{reader, POLLIN, 0};
-      if (::poll(&ready, 1, 5000) != 1) _exit(2);
-      if (::read(reader, &byte, 1) != 1) _exit(rest == last ? 0 : 1);
-      rest += byte;
-    }
+  void run(const std::string& script) {
+    EXPECT_EXIT(
+        {
+          handle_ending_signals();
+          (void)run_program({"sh", "-c", script}, directory.path(), 100);
+          _exit(0);
+        },
+        KilledBySignal(SIGTERM), "");
   }
 
   const test::TempDir directory;
-  const std::string fifo = (directory / "fifo").native();
 };
 
-TEST_F(CleanUpOfAProgram, LetsItHandleTheEnd) {
-  EXPECT_EXIT(run_and_clean_up("exec > $0; trap 'printf end; exit' TERM; printf 1; "
-                               "while :; do sleep 0.01; done",
-                               "end"),
-              ExitedWithCode(0), "");
+TEST_F(EndedProgram, CanHandleTheSignal) {
+  run("trap 'touch handled; exit' TERM; kill -TERM $PPID; "
+      "for i in $(seq 500); do sleep 0.01; done");
+
+  EXPECT_TRUE(std::filesystem::exists(directory / "handled"));
 }
 
-TEST_F(CleanUpOfAProgram, EndsThoseThatItHasStarted) {
-  EXPECT_EXIT(run_and_clean_up("sh -c 'trap \"\" TERM; printf 1; exec sleep 1000' > $0 & wait", ""),
-              ExitedWithCode(0), "");
+// The other program ignores the signal.
+TEST_F(EndedProgram, IsEndedWithTheProgramsThatItHasStarted) {
+  const std::filesystem::path fifo = directory / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const Descriptor reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+
+  run("sh -c 'trap \"\" TERM; kill -TERM $0; sleep 5; printf late' $PPID > fifo & wait");
+
+  pollfd ready{reader.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&ready, 1, 10'000), 1);
+  char byte = 0;
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "it has run to its end";
 }
 
 struct Ending {
@@ -143,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Ending{SIGXFSZ, "a file exceeds the limit of this process \\(SIGXFSZ\\)"}),
     [](const auto& test) { return concat("Signal", test.param.number); });
 
-TEST(EndingSignal, BlocksTheOthersDuringTheWork) {
+TEST(CleanUpOnSignal, RunsWithTheOtherSignalsBlocked) {
   EXPECT_EXIT(
       {
         handle_ending_signals();
