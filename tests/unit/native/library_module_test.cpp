@@ -331,6 +331,76 @@ TEST(ModuleContext, SearchesEachModuleOnceInOldGenerations) {
   EXPECT_THAT(journal, ElementsAre("device asked absent", "sibling asked absent"));
 }
 
+// library -> device, root -> {library, sibling}
+class LookUpThatFails : public ::testing::Test {
+ protected:
+  LookUpThatFails() {
+    node->imports = {device};
+    root->imports = {node, sibling};
+  }
+  Error error_of_look_up() {
+    EXPECT_TRUE(set_module_context(*node, root.get()).ok());
+    const auto result = call_named(node, "call_by_name", {text_value("kernel")});
+    EXPECT_FALSE(result.ok());
+    return result.error();
+  }
+
+  HostWorld world{2};
+  Ref<ModuleNode> node = world.load(fixture("packed.so"));
+  const Ref<ModuleNode> root = fake_node("root"), device = fake_node("device");
+  Ref<ModuleNode> sibling = fake_node("sibling", {{"kernel", 2}});
+};
+
+TEST_F(LookUpThatFails, InAnImportIsReported) {
+  test::fake_of(*device).look_up_fails_with = GANTRY_EXHAUSTED;
+
+  EXPECT_EQ(error_of_look_up().code, Code::exhausted);
+}
+
+TEST_F(LookUpThatFails, InASiblingIsReported) {
+  test::fake_of(*sibling).look_up_fails_with = GANTRY_EXHAUSTED;
+
+  EXPECT_EQ(error_of_look_up().code, Code::exhausted);
+}
+
+TEST_F(LookUpThatFails, ReportsASiblingThatIsNotBound) {
+  root->imports[1] =
+      new_unbound_node(node->artifact, "cuda", 1, "no plugin serves \"cuda\"").value();
+
+  const Error error = error_of_look_up();
+
+  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_EQ(error.reason, "MODULE_UNBOUND");
+}
+
+TEST(ModuleContext, FindsFunctionsThatPluginsOffer) {
+  HostWorld world(2);
+  const auto kernel =
+      std::move(new_function(
+                    {new test::FakeFunction{13, "g", nullptr}, test::fake_function_table()}, {}, 0))
+          .value();
+  world.globals =
+      std::make_shared<GlobalFunctions>([&](std::string_view name) -> Result<Ref<FunctionObject>> {
+        return name == "offered" ? kernel : Ref<FunctionObject>();
+      });
+  world.services.globals = world.globals;
+  const auto node = world.load_whole(fixture("packed.so"));
+
+  EXPECT_EQ(call_named(node, "call_by_name", {text_value("offered")})->get().i, 13);
+  EXPECT_EQ(call_named(node, "call_by_name", {text_value("other")}).error().code, Code::not_found);
+}
+
+TEST(LibraryModule, FindsFunctionsAndItsContextByItsPrefix) {
+  HostWorld world(2);
+  const auto node = test::node_of(test::artifact_of({"_lib"}), 0);
+  const auto pair =
+      new_library_module(*world.open(fixture("system_library.so")), &world.services, *node, "a_");
+  ASSERT_TRUE(pair.ok() && bind(*node, *pair).ok());
+  ASSERT_TRUE(set_module_context(*node, nullptr).ok());
+
+  EXPECT_EQ(call_named(node, "run")->get().i, 1) << "the context is set";
+}
+
 TEST(ModuleContext, RequiresALibraryModule) {
   const auto node = fake_node("other");
 

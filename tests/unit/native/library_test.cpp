@@ -178,6 +178,16 @@ TEST_F(HostLibraryTest, ReportsAMissingLibgantryTvm) {
   error = error_of(fixture("imports_tvm.so"));
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_THAT(error.message, HasSubstr("text.so is not a libgantry_tvm.so of this version"));
+
+  const std::uint8_t slot[sizeof(TvmFunctions)]{};
+  world.services.tvm_symbols = directory / "lost.so";
+  test::write_file(
+      directory / "lost.so",
+      test::ElfBuilder().object(kTvmFunctionsSymbol, slot).needed("libgantry_absent.so.1").build());
+  error = error_of(fixture("imports_tvm.so"));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message,
+              HasSubstr(" from libgantry_tvm.so, which cannot be opened: libgantry_absent.so.1: "));
 }
 
 TEST_F(HostLibraryTest, FindsOnlyItsOwnFunctions) {
@@ -459,6 +469,23 @@ TEST_F(LiteralPath, IsInTheMessageOfTheLinker) {
   EXPECT_THAT(dlerror(), StartsWith(path.native()));
 
   EXPECT_THAT(error_of(path).message, ::testing::Not(HasSubstr("/proc/")));
+}
+
+TEST_F(LiteralPath, ReplacesTheOneThatTheLinkerReports) {
+  const std::filesystem::path path = put("large_static_tls.so", "models");
+
+  const Error error = error_of(path);
+
+  EXPECT_EQ(error.reason, "LIBRARY_OPEN");
+  EXPECT_EQ(error.message, concat(path.native(), " cannot be opened: ", path.native(),
+                                  ": cannot allocate memory in static TLS block"));
+}
+
+TEST_F(LiteralPath, LacksALibraryOfItsSearchPath) {
+  const Error error = error_of(put("searches_origin.so", "alone"));
+
+  EXPECT_EQ(error.reason, "LIBRARY_OPEN");
+  EXPECT_THAT(error.message, HasSubstr(" cannot be opened: libgantry_origin.so: cannot open"));
 }
 
 // Debuggers read it from the linker's list, and dladdr() returns it.

@@ -110,6 +110,26 @@ TEST_F(PackedCall, TranslatesTensorsInItsOwnLayout) {
             GANTRY_OK);
 
   EXPECT_EQ(result.i, 5);
+
+  StatusBuffer status;
+  code = kPackedObject;
+  const gantry_code refused = device_of->packed(device_of->target.self, &device_of->env, &value,
+                                                &code, 1, &result, status.get());
+  EXPECT_EQ(status.error(refused, "").message,
+            "argument 0 has type code 8, which cannot be passed to plugins");
+}
+
+TEST_F(PackedCall, RejectsANegativeNumberOfArguments) {
+  const Ref<FunctionObject> sum = function_of(node, "sum");
+  gantry_value result{};
+  StatusBuffer status;
+
+  const gantry_code code =
+      host_function_table()->call(sum->target.self, &sum->env, nullptr, -1, &result, status.get());
+  EXPECT_EQ(status.error(code, "").message, "a call has -1 arguments, minimum is 0");
+
+  EXPECT_EQ(tvm_functions().func_call(sum.get(), nullptr, nullptr, -1, nullptr, nullptr), -1);
+  EXPECT_EQ(here().error.message, "a call has -1 arguments, minimum is 0");
 }
 
 TEST_F(PackedCall, OfATracedArtifactHasNoOtherEntry) {
@@ -152,6 +172,9 @@ TEST_F(PackedCall, ReturnsEachKindOfValue) {
   const auto boolean = call_named(node, "return_code", {int_value(15), int_value(7)});
   EXPECT_EQ(boolean->get().kind, GANTRY_BOOL);
   EXPECT_EQ(boolean->get().i, 1);
+  for (const std::int64_t truth : {0, 1}) {
+    EXPECT_EQ(call_named(node, "return_code", {int_value(15), int_value(truth)})->get().i, truth);
+  }
   const auto narrow =
       call_named(node, "return_code", {int_value(kPackedDtype), int_value(0x7700010802)});
   EXPECT_EQ(narrow->get().i, 0x00010802) << "bytes outside of the type";
@@ -199,6 +222,14 @@ TEST_F(PackedCall, ReadsSmallStringsAndSmallBytes) {
 
   EXPECT_EQ(call_named(node, "length_of", {small})->get().i, 7);
   EXPECT_EQ(call_named(node, "length_of", {bytes})->get().i, 8);
+}
+
+TEST_F(PackedCall, ReadsTextAndBytesObjects) {
+  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
+
+  EXPECT_EQ(call_named(node, "length_of", {text.get()})->get().i, 13);
+  EXPECT_EQ(call_named(node, "length_of", {bytes.get()})->get().i, 14);
 }
 
 TEST_F(PackedCall, HasNoLimitOnArguments) {
@@ -528,6 +559,12 @@ TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
 
   EXPECT_EQ(seen.tensor.device.type, 16);
   EXPECT_EQ(tensor.device.type, 14);
+
+  gantry_value device = value_of_kind(GANTRY_DEVICE);
+  device.device = {14, 2};
+  kinds_for(6, device.i);
+  device.device.type = 16;
+  EXPECT_EQ(seen.bits, device.i);
 }
 
 TEST_F(CallFromHost, TranslatesTheDeviceOfATensorOnly) {
@@ -603,6 +640,17 @@ TEST_F(CallFromHost, RejectsAResultThatHostCodeCannotReceive) {
       refused_in(
           "a function called by host code returns a shape, which cannot be passed to host code",
           "call_with_code"));
+}
+
+TEST_F(CallFromHost, RejectsATextThatIsNotCanonical) {
+  seen.answer = small(GANTRY_SMALL_STRING, 3, "abcdefg");
+
+  const auto result =
+      call_named(node, "call_with_code", {value_of(inner.base()), int_value(0), int_value(0)});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::bug);
+  EXPECT_EQ(result.error().reason, "VALUE_FORM");
 }
 
 TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {

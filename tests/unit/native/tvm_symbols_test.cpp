@@ -6,9 +6,14 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #if defined(__SANITIZE_ADDRESS__)
 // These tests open a library twice, which the sanitizer would report as a violation of the
@@ -98,6 +103,36 @@ TEST_F(TvmSymbols, RunsOnceUnlessTheRunFails) {
   EXPECT_EQ(state.runs, 2);
 }
 
+TEST_F(TvmSymbols, RunsOnceForThreadsThatWaitForEachOther) {
+  auto* run_once = get<int(void**, int (*)(void*), void*, int)>("TVMBackendRunOnce");
+  struct State {
+    std::atomic<int> runs{0};
+    std::atomic<bool> may_end{false};
+  } state;
+  const auto run = [](void* closure) {
+    auto& s = *static_cast<State*>(closure);
+    ++s.runs;
+    while (!s.may_end) std::this_thread::yield();
+    return 0;
+  };
+  void* slot = nullptr;
+  std::thread first([&] { EXPECT_EQ(run_once(&slot, run, &state, 0), 0); });
+  while (state.runs == 0) std::this_thread::yield();
+  std::atomic<bool> is_back{false};
+  std::thread second([&] {
+    EXPECT_EQ(run_once(&slot, run, &state, 0), 0);
+    is_back = true;
+  });
+
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(is_back);
+
+  state.may_end = true;
+  first.join();
+  second.join();
+  EXPECT_EQ(state.runs, 1);
+}
+
 TEST_F(TvmSymbols, ConvertsEveryHalfThereAndBack) {
   auto* to_float = get<float(std::uint16_t)>("__gnu_h2f_ieee");
   auto* to_half = get<std::uint16_t(float)>("__gnu_f2h_ieee");
@@ -174,6 +209,8 @@ TEST(LinkerFile, HasAPathThatNoOpenLibraryHas) {
   void* second = dlopen(next->path().c_str(), RTLD_NOW | RTLD_LOCAL);
 
   EXPECT_NE(next->path(), path);
+  EXPECT_EQ(truncate(next->path().c_str(), 0), -1) << "it is sealed";
+  EXPECT_EQ(errno, EPERM);
   EXPECT_NE(second, nullptr);
   EXPECT_NE(second, first);
   dlclose(second);
