@@ -12,8 +12,6 @@
 namespace gantry {
 
 DevicePool::~DevicePool() {
-  // moved from
-  if (device_ == nullptr) return;
   for (const auto* blocks : {&used_, &spare_}) {
     for (const Block& block : *blocks) device_free(*device_, index_, block.data);
   }
