@@ -541,6 +541,15 @@ TEST_F(OtherTvmSymbols, OfTvmAreRefused) {
       "this process already has TVMFuncCall from .*other_tvm.so, which hides gantry's symbol");
 }
 
+TEST_F(OtherTvmSymbols, OfACompilerAreAccepted) {
+  EXPECT_EXIT(
+      {
+        dlopen(fixture("other_half.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+        _exit(world.open(fixture("imports_half.so")).ok() ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(HostLibraryTest, RejectsAProgramThatIsMarkedAsOne) {
   constexpr std::uint64_t flags_1 = 0x6ffffffb, pie = 0x08000000;
   const auto library = test::ElfBuilder().build();
