@@ -75,6 +75,44 @@ TEST(Program, DoesNotDelaySignalsOfItsCaller) {
   EXPECT_EQ(end.value().exit_status, 0);
 }
 
+TEST(Program, InheritsTheSignalMaskOfItsCaller) {
+  sigset_t one, before;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR2);
+  pthread_sigmask(SIG_SETMASK, &one, &before);
+
+  const Result<ProgramEnd> end = run_program({"grep", "SigBlk", "/proc/self/status"}, ".", 100);
+
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(end.value().output, "SigBlk:\t0000000000000800\n");
+}
+
+// For example a server of a compiler cache.
+TEST(Program, MayLeaveAnotherProgramBehind) {
+  const TempDir directory;
+
+  const Result<ProgramEnd> end =
+      run_program(shell("(sleep 0.02; touch done) > /dev/null 2>&1 &"), directory.path(), 100);
+
+  ASSERT_TRUE(end.ok());
+  for (int i = 0; i < 500 && !std::filesystem::exists(directory / "done"); ++i) ::usleep(10'000);
+  EXPECT_TRUE(std::filesystem::exists(directory / "done"));
+}
+
+TEST(Program, MustHaveAFormatOfTheSystem) {
+  const TempDir directory;
+  const std::filesystem::path text = directory / "text";
+  test::write_file(text, "no program");
+  std::filesystem::permissions(text, std::filesystem::perms::owner_all);
+
+  const Result<ProgramEnd> end = run_program({text.native()}, ".", 100);
+
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().native_code, ENOEXEC);
+  EXPECT_EQ(end.error().message,
+            concat("program \"", text.native(), "\" cannot be started: Exec format error"));
+}
+
 TEST(Program, DistinguishesStatusAndSignal) {
   const TempDir directory;
   EXPECT_EQ(run_program(shell("exit 3"), directory.path(), 10).value().exit_status, 3);

@@ -161,6 +161,17 @@ TEST_F(ParameterFile, IsRecognizedByItsBytes) {
                 below("text"));
 }
 
+TEST_F(ParameterFile, IsTransposedWithoutElements) {
+  test::write_file(directory / "none.npy",
+                   npy_bytes(int16, std::vector<std::int64_t>{0, 3}, {}).value());
+
+  const Result<Parameter> found = find("none.npy", "", true);
+
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(type_text({found->dtype, found->shape}), "int16[3, 0]");
+  EXPECT_THAT(elements(*found), ElementsAre());
+}
+
 TEST_F(ParameterFile, IsTransposedOnlyAsAMatrix) {
   const std::vector<std::int64_t> shape = {6};
   test::write_file(directory / "v.npy",
