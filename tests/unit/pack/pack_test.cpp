@@ -322,6 +322,19 @@ TEST_F(Pack, RejectsAParameterOfAnotherTypeThanTheGraph) {
   EXPECT_TRUE(files_out().empty());
 }
 
+TEST_F(Pack, ReplacesNoFileThatIsNotElf) {
+  test::write_file(target(), "text");
+
+  const Status packed = pack_text(recipe_text);
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::invalid);
+  EXPECT_EQ(packed.error().message,
+            concat("cannot write \"", target().native(),
+                   "\": it exists and is not an ELF file; remove it or choose another output"));
+  EXPECT_EQ(test::read_file(target()).size(), 4u);
+}
+
 // All files that a recipe names, under a second name in another directory.
 TEST_F(Pack, ReplacesNoFileOfTheRecipe) {
   test::write_file(in() / "r.yaml", R"(schema: "1.0"
