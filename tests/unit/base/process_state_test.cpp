@@ -35,14 +35,18 @@ TEST(ProcessState, DoesNotIncludeFloatingPointExceptions) {
 }
 
 TEST(ProcessState, IncludesTheSignalMask) {
-  sigset_t one, now;
-  sigemptyset(&one);
-  sigaddset(&one, SIGUSR2);
+  sigset_t first, second, original, now;
+  sigemptyset(&first);
+  sigaddset(&first, SIGUSR1);
+  sigemptyset(&second);
+  sigaddset(&second, SIGUSR2);
+  pthread_sigmask(SIG_SETMASK, &first, &original);
   ProcessState before(Scope::artifact);
-  pthread_sigmask(SIG_BLOCK, &one, nullptr);
+  pthread_sigmask(SIG_SETMASK, &second, nullptr);
 
   EXPECT_THAT(before.restore(), ElementsAre("the signal mask"));
-  pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  pthread_sigmask(SIG_SETMASK, &original, &now);
+  EXPECT_EQ(sigismember(&now, SIGUSR1), 1);
   EXPECT_EQ(sigismember(&now, SIGUSR2), 0);
 }
 
