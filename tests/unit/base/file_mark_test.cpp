@@ -17,7 +17,8 @@ std::span<const std::uint8_t> bytes_of(const std::string& text) {
 }
 
 std::string zip_with(const std::string& member) {
-  return "PK\3\4"s + std::string(22, '\0') + static_cast<char>(member.size()) + "\0\0\0"s + member;
+  return "PK\3\4"s + std::string(22, '\0') + static_cast<char>(member.size() % 256) +
+         static_cast<char>(member.size() / 256) + "\0\0"s + member;
 }
 
 struct Marked {
@@ -50,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
         Marked{"TfLite", "\x1c\0\0\0TFL3"s, "a TensorFlow Lite model"},
         Marked{"Hdf5", "\x89HDF\r\n\x1a\n"s, "an HDF5 file, for example a Keras model"},
         Marked{"PyTorchArchive", zip_with("archive/data.pkl"), "a PyTorch file"},
+        Marked{"PyTorchArchiveWithALongName", zip_with(std::string(300, 'a') + "/data.pkl"),
+               "a PyTorch file"},
         Marked{"PyTorchPickle", "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"s, "a PyTorch file"},
         Marked{"Safetensors", "\x40\0\0\0\0\0\0\0{\"a\":"s, "a safetensors file"},
         Marked{"Npz", zip_with("x.npy"), "an archive of NumPy arrays"},

@@ -28,6 +28,7 @@ TEST(NearNames, ReturnsAtMostThreeNearestFirst) {
               ElementsAre("abc", "abcx", "abcy"));
   EXPECT_THAT(near_names("zzz", {"priority"}), IsEmpty());
   EXPECT_THAT(near_names("y", {"x", "xy"}), ElementsAre("xy"));
+  EXPECT_THAT(near_names("xy", {"x"}), ElementsAre("x"));
 }
 
 TEST(NearNames, IgnoresCase) {

@@ -7,9 +7,12 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -76,6 +79,42 @@ TEST(AtomicFile, WritesItsContentBeforeItsName) {
   ASSERT_EQ(calls.size(), 3u);
   EXPECT_THAT(calls[0], HasSubstr("fsync .target."));
   EXPECT_EQ(calls[1], "rename");
+}
+
+TEST(AtomicFile, ReportsAMissingDirectory) {
+  const TempDir directory;
+
+  const Result<AtomicFile> file = AtomicFile::beside(directory / "none" / "target", {});
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::not_found);
+  EXPECT_EQ(file.error().native_code, ENOENT);
+}
+
+// The device is full while the content is written, or when it is flushed.
+TEST(AtomicFile, KeepsTheTargetIfItsContentIsNotWritten) {
+  for (const bool recovers : {false, true}) {
+    const TempDir directory;
+    test::write_file(directory / "target", "old");
+    AtomicFile file = AtomicFile::beside(directory / "target", {}).value();
+    const int descriptor = ::fileno(file.stream());
+    const int saved = ::dup(descriptor);
+    const int full = ::open("/dev/full", O_RDWR | O_CLOEXEC);
+    ::dup2(full, descriptor);
+    ::close(full);
+    std::fputs("content", file.stream());
+    if (recovers) {
+      EXPECT_NE(std::fflush(file.stream()), 0);
+      ::dup2(saved, descriptor);
+    }
+    ::close(saved);
+
+    const Status done = file.commit();
+
+    ASSERT_FALSE(done.ok()) << recovers;
+    EXPECT_EQ(done.error().native_code, recovers ? EIO : ENOSPC);
+    EXPECT_THAT(test::read_file(directory / "target"), ElementsAre('o', 'l', 'd'));
+  }
 }
 
 TEST(AtomicFile, IsRemovedIfItIsNotCommitted) {
