@@ -359,6 +359,10 @@ TEST_F(LookUpThatFails, InAnImportIsReported) {
 
 TEST_F(LookUpThatFails, InASiblingIsReported) {
   test::fake_of(*sibling).look_up_fails_with = GANTRY_EXHAUSTED;
+  // does not take the place of the sibling's function
+  auto global =
+      new_function({new test::FakeFunction{13, "g", nullptr}, test::fake_function_table()}, {}, 0);
+  ASSERT_TRUE(world.globals->add("kernel", std::move(global).value()).ok());
 
   EXPECT_EQ(error_of_look_up().code, Code::exhausted);
 }
