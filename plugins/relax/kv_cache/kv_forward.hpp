@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A forward pass: new tokens at the ends of several sequences, and the tables by which attention
+// kernels find the tokens before them.
+#pragma once
+
+#include "kv_sequences.hpp"
+#include "kv_tables.hpp"
+
+namespace gantry::relax {
+
+// thread   one at a time
+class KvForward {
+ public:
+  explicit KvForward(KvSequences& sequences) : sequences_(&sequences) {}
+
+  // Appends tokens and computes the tables. A pass that fails changes nothing, tables included.
+  //
+  // ids      [in]   sequences, each once
+  // lengths  [in]   new tokens of each, at least 1
+  // parents  [in]   empty, or for each new token the index of its parent among the new tokens of
+  //                 its sequence, -1 for the first: only chains
+  // returns  INVALID      counts differ or exceed the configuration, a sequence occurs twice, a
+  //                       length is less than 1, or a parent is no earlier token
+  //          NOT_FOUND    there is no such sequence
+  //          EXHAUSTED    fewer pages are free than required
+  //          UNSUPPORTED  a tree that is no chain
+  // costs    O(pages of the batch + tokens). Memory is allocated only if a pass needs more than all
+  //          passes before it, or a block's list of pages outgrows its memory, which then doubles.
+  Status begin(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths,
+               std::span<const std::int64_t> parents = {});
+  // Ends the pass, which the caller does before it changes sequences in another way. The tables
+  // remain until the next pass.
+  void end() noexcept { active_ = false; }
+
+  // True between begin() and end(), when attention may be computed.
+  bool active() const { return active_; }
+  // Tables of the last pass; batch 0 before the first.
+  const KvTables& tables() const { return tables_; }
+  std::span<const std::int32_t> contents() const { return buffer_.contents(); }
+
+ private:
+  // A sequence of the batch.
+  struct Member {
+    std::int32_t tokens = 0;
+    std::int32_t length_before = 0;
+    std::int32_t block_length_before = 0;
+    KvAppend append;
+    // The blocks of its chain, first block first, in chains_.
+    std::size_t chain_begin = 0;
+    std::size_t chain_end = 0;
+  };
+  // Queries, and the blocks that they attend to, in chains_.
+  struct Entry {
+    std::int32_t tokens = 0;
+    std::size_t chain_begin = 0;
+    std::size_t chain_end = 0;
+  };
+  std::span<const std::int32_t> blocks_of(const Entry& entry) const {
+    return std::span(chains_).subspan(entry.chain_begin, entry.chain_end - entry.chain_begin);
+  }
+
+  Status check_counts(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
+  Status collect(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
+  KvTables collect_depths();
+  bool collect_entries(int depth, bool is_decode);
+  Status reserve(const KvTables& tables);
+  void append() noexcept;
+  void write_depth(int depth, KvDepth& tables) noexcept;
+  void write_tokens(KvTables& tables) noexcept;
+
+  KvSequences* sequences_;
+  KvTableBuffer buffer_;
+  KvTables tables_;
+  bool active_ = false;
+  // Of the pass that begins; kept for their memory.
+  std::vector<Member> members_;
+  std::vector<std::int32_t> chains_;
+  std::vector<std::int64_t> sorted_ids_;
+  std::array<std::vector<Entry>, max_kv_depth> entries_;
+};
+
+}  // namespace gantry::relax
