@@ -269,6 +269,19 @@ TEST_F(KvSequencesTest, CopyASharedPageInWhichASequenceEndsAfterAPop) {
   EXPECT_EQ(sequences.free_page_count(), 5);
 }
 
+TEST_F(KvSequencesTest, CopyToAPageThatThePopFreesIfNoneIsFree) {
+  append(0, 8);
+  ASSERT_TRUE(sequences.fork(0, 1, -1).ok());
+  append(0, 24);
+  append(1, 4);
+  ASSERT_EQ(sequences.free_page_count(), 0);
+
+  const Result<Copy> copy = sequences.pop(1, 6);
+
+  ASSERT_TRUE(copy.ok());
+  EXPECT_EQ(*copy, (KvPageCopy{1, 8, 2}));
+}
+
 TEST_F(KvSequencesTest, PopTokensOfSeveralBlocksThatAreNotShared) {
   append(0, 11);
   ASSERT_TRUE(sequences.fork(0, 3, -1).ok());
@@ -398,6 +411,17 @@ TEST_F(KvWindow, AllowsForksInTheSinkOnly) {
   EXPECT_EQ(last_block(0).start, 4);
   EXPECT_EQ(last_block(0).sink, 1);
   EXPECT_EQ((*sequences.find(1))->window, 0);
+}
+
+TEST_F(KvWindow, AllowsForksInSharedTokens) {
+  append(0, 9);
+  ASSERT_TRUE(sequences.fork(0, 1, 8).ok());
+  ASSERT_TRUE(sequences.enable_window(1, 12, 2).ok());
+  append(1, 6);
+
+  EXPECT_TRUE(sequences.fork(1, 2, 8).ok());
+  expect_refused(sequences.fork(1, 3, 9), Code::invalid, "ARGUMENT_RANGE",
+                 "position of a fork of sequence 1 is 9, range is 0..8");
 }
 
 TEST_F(KvWindow, RequiresACacheThatSupportsIt) {

@@ -190,7 +190,10 @@ std::vector<std::vector<World::Key>> World::attend(const std::vector<std::int64_
       EXPECT_EQ(count, tokens.size());
     }
     for (std::size_t e = 0; e < count; ++e) {
-      if (pages[e] == pages[e + 1]) continue;
+      if (pages[e] == pages[e + 1]) {
+        EXPECT_EQ(info[e], 0);
+        continue;
+      }
       const std::int32_t window_at = sliding ? info[count + e] : 0;
       const std::int32_t sink = sliding ? info[2 * count + e] : 0;
       const std::int32_t length =
