@@ -43,6 +43,9 @@ struct KvBlock {
 class KvBlocks {
  public:
   explicit KvBlocks(std::int32_t page_count);
+  // Copies of vectors lose the capacity that free_page() and free_block() rely on.
+  KvBlocks(const KvBlocks&) = delete;
+  KvBlocks& operator=(const KvBlocks&) = delete;
 
   // Frees all blocks and pages.
   void clear() noexcept;
