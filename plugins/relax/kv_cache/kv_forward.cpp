@@ -48,7 +48,7 @@ Status check_chains(std::span<const std::int64_t> ids, std::span<const std::int6
 }  // namespace
 
 Status KvForward::check_counts(std::span<const std::int64_t> ids,
-                               std::span<const std::int64_t> lengths) {
+                               std::span<const std::int64_t> lengths) const {
   const KvConfig& config = sequences_->config();
   if (ids.size() != lengths.size()) {
     return invalid("forward pass has ", ids.size(), " sequences and ", lengths.size(),
@@ -72,13 +72,15 @@ Status KvForward::check_counts(std::span<const std::int64_t> ids,
     }
     left -= lengths[i];
   }
+  return {};
+}
 
+Status KvForward::check_unique(std::span<const std::int64_t> ids) {
   sorted_ids_.assign(ids.begin(), ids.end());
   std::ranges::sort(sorted_ids_);
   const auto twice = std::ranges::adjacent_find(sorted_ids_);
   if (twice != sorted_ids_.end()) {
-    return invalid("sequence ", *twice, " occurs twice in a forward pass")
-        .with_reason("KV_SEQUENCE");
+    return invalid("sequence ", *twice, " occurs twice").with_reason("KV_SEQUENCE");
   }
   return {};
 }
@@ -284,13 +286,19 @@ void KvForward::write_tokens(KvTables& tables) noexcept {
 Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths,
                         std::span<const std::int64_t> parents) {
   GANTRY_CHECK(check_counts(ids, lengths));
+  GANTRY_CHECK(check_unique(ids));
   if (!parents.empty()) {
+    if (sequences_->config().sliding_window) {
+      return unsupported("token trees are not supported in a KV cache with sliding window")
+          .with_reason("KV_TREE");
+    }
     const auto tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
     GANTRY_CHECK(check_chains(ids, lengths, parents, tokens));
   }
   GANTRY_CHECK(collect(ids, lengths));
   KvTables tables = collect_depths();
   GANTRY_CHECK(reserve(tables));
+  if (!parents.empty()) unaccepted_.reserve(ids.size());
 
   // Nothing fails from here on.
   buffer_.clear();
@@ -302,6 +310,46 @@ Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::
   write_tokens(tables);
   tables_ = tables;
   active_ = true;
+  unaccepted_.clear();
+  if (!parents.empty()) {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      unaccepted_.push_back({ids[i], members_[i].tokens});
+  }
+  return {};
+}
+
+Status KvForward::accept(std::span<const std::int64_t> ids, std::span<const std::int64_t> leaves) {
+  if (ids.size() != leaves.size()) {
+    return invalid("tokens of ", ids.size(), " sequences are accepted with ", leaves.size(),
+                   " leaves, the numbers must be equal")
+        .with_reason("ARGUMENT_SHAPE");
+  }
+  GANTRY_CHECK(check_unique(ids));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    GANTRY_TRY(const KvSequence* sequence, sequences_->find(ids[i]));
+    const auto chain = std::ranges::find(unaccepted_, ids[i], &Chain::id);
+    if (chain == unaccepted_.end()) {
+      return invalid("sequence ", ids[i], " has no new tokens with parents to accept")
+          .with_reason("KV_SEQUENCE");
+    }
+    if (leaves[i] < -1 || leaves[i] >= chain->tokens) {
+      return number_out_of_range(concat("leaf of sequence ", ids[i]), leaves[i], -1,
+                                 chain->tokens - 1);
+    }
+    const std::int32_t length = sequences_->blocks()[sequence->last_block].length;
+    if (length < chain->tokens) {
+      return invalid("sequence ", ids[i], " has changed since its pass, its last block has ",
+                     length, " tokens, new tokens are ", chain->tokens)
+          .with_reason("KV_SEQUENCE");
+    }
+  }
+
+  // The tokens are in blocks that are not shared, so that pop() does not fail.
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto chain = std::ranges::find(unaccepted_, ids[i], &Chain::id);
+    GANTRY_CHECK(sequences_->pop(ids[i], chain->tokens - 1 - leaves[i]));
+    unaccepted_.erase(chain);
+  }
   return {};
 }
 

@@ -24,7 +24,7 @@ class KvForward {
   //                       length is less than 1, or a parent is no earlier token
   //          NOT_FOUND    there is no such sequence
   //          EXHAUSTED    fewer pages are free than required
-  //          UNSUPPORTED  a tree that is no chain
+  //          UNSUPPORTED  a tree that is no chain, or parents in a cache with sliding window
   // costs    O(pages of the batch + tokens). Memory is allocated only if a pass needs more than all
   //          passes before it, or a block's list of pages outgrows its memory, which then doubles.
   Status begin(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths,
@@ -32,6 +32,17 @@ class KvForward {
   // Ends the pass, which the caller does before it changes sequences in another way. The tables
   // remain until the next pass.
   void end() noexcept { active_ = false; }
+
+  // Keeps the new tokens of a pass with `parents` up to a leaf and removes those after it
+  // (commit_accepted_token_tree_nodes). Called before the sequences change in another way.
+  //
+  // ids      [in]   sequences of the last pass, each once
+  // leaves   [in]   index of the last new token that is kept, -1: none
+  // returns  INVALID    counts differ, a sequence occurs twice, is not of a pass with parents, has
+  //                     been accepted already or has changed; or a leaf is out of range. After a
+  //                     failure nothing has changed.
+  //          NOT_FOUND  there is no such sequence
+  Status accept(std::span<const std::int64_t> ids, std::span<const std::int64_t> leaves);
 
   // True between begin() and end(), when attention may be computed.
   bool active() const { return active_; }
@@ -60,7 +71,15 @@ class KvForward {
     return std::span(chains_).subspan(entry.chain_begin, entry.chain_end - entry.chain_begin);
   }
 
-  Status check_counts(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
+  // A sequence whose new tokens are to be accepted.
+  struct Chain {
+    std::int64_t id = 0;
+    std::int32_t tokens = 0;
+  };
+
+  Status check_counts(std::span<const std::int64_t> ids,
+                      std::span<const std::int64_t> lengths) const;
+  Status check_unique(std::span<const std::int64_t> ids);
   Status collect(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
   KvTables collect_depths();
   bool collect_entries(int depth, bool is_decode);
@@ -73,6 +92,7 @@ class KvForward {
   KvTableBuffer buffer_;
   KvTables tables_;
   bool active_ = false;
+  std::vector<Chain> unaccepted_;
   // Of the pass that begins; kept for their memory.
   std::vector<Member> members_;
   std::vector<std::int32_t> chains_;

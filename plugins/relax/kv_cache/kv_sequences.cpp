@@ -114,9 +114,10 @@ Result<std::optional<KvPageCopy>> KvSequences::fork(std::int64_t parent, std::in
   std::int32_t limit = length;
   if (from->window != 0) limit = std::min(limit, std::max(blocks_[last].start, from->sink));
   if (position == -1) position = length;
-  if (position < 0 || position > limit)
+  if (position < 0 || position > limit) {
     return number_out_of_range(concat("position of a fork of sequence ", parent), position, 0,
                                limit);
+  }
 
   // A block that is shared as a whole accepts no more tokens.
   const bool shares_last =
@@ -159,9 +160,10 @@ void KvSequences::shorten(KvBlock& block, std::int32_t length) noexcept {
 Result<std::optional<KvPageCopy>> KvSequences::pop(std::int64_t id, std::int64_t count) {
   GANTRY_TRY(KvSequence * sequence, find_mutable(id));
   const std::int32_t length = length_of(*sequence);
-  if (count < 0 || count > length)
+  if (count < 0 || count > length) {
     return number_out_of_range(concat("number of tokens to remove from sequence ", id), count, 0,
                                length);
+  }
   const auto position = static_cast<std::int32_t>(length - count);
 
   // Blocks of this sequence only, which end after the position, are freed.

@@ -2,10 +2,8 @@
 //
 // The sequences of a KV cache. A sequence is a chain of blocks; forks share whole pages of it.
 //
-//     fork("0", "3", at token 23), pages of 16 tokens:
-//
-//     sequence 0:  [16 tokens] <- [7 tokens]
-//     sequence 3:       ^-------- [7 tokens, copied]
+//     sequence 0, 23 tokens                     [16 tokens] <- [7 tokens]
+//     sequence 3, forked at the end of it            ^-------- [7 tokens, copied]
 #pragma once
 
 #include "kv_blocks.hpp"

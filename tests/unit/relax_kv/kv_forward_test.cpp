@@ -214,6 +214,14 @@ TEST(KvSlidingForward, DoesNotWriteTokensThatLeaveTheWindowAtOnce) {
               ElementsAre(0, -1, -1, -1, -1, -1, 6, 7, 8));
 }
 
+TEST(KvSlidingForward, RefusesParents) {
+  World world{{2, 64, 32, 4, 1}};
+  ASSERT_TRUE(world.add(0).ok());
+
+  expect_refused(world.forward({0}, {2}, {-1, 0}), Code::unsupported, "KV_TREE",
+                 "token trees are not supported in a KV cache with sliding window");
+}
+
 // lm_paged_llvm.json, calls 0 to 70.
 TEST(KvGolden, CountsTheTokensAndPagesThatTvmCounts) {
   World world{{4, 128, 32, 16, 0, 1024}};
@@ -261,6 +269,60 @@ TEST_F(KvForwardTest, TakesAChainOfTokens) {
   EXPECT_THAT(world.table(tables().q_rope_position), ElementsAre(0, 1, 2, 0, 1));
 }
 
+TEST_F(KvForwardTest, KeepsTheAcceptedTokensOfAChain) {
+  ASSERT_TRUE(world.forward({0, 1, 2}, {6, 3, 2}, {-1, 0, 1, 2, 3, 4, -1, 0, 1, -1, 0}).ok());
+
+  ASSERT_TRUE(world.accept({1, 0}, {-1, 1}).ok());
+
+  EXPECT_EQ(world.tokens(0).size(), 2u);
+  EXPECT_EQ(world.tokens(1).size(), 0u);
+  EXPECT_EQ(world.tokens(2).size(), 2u);
+  ASSERT_TRUE(world.accept({2}, {1}).ok());
+  EXPECT_EQ(world.tokens(2).size(), 2u);
+}
+
+TEST_F(KvForwardTest, RefusesToAcceptOtherTokens) {
+  ASSERT_TRUE(world.forward({0, 1}, {3, 2}, {-1, 0, 1, -1, 0}).ok());
+
+  expect_refused(world.accept({0, 1}, {1}), Code::invalid, "ARGUMENT_SHAPE",
+                 "tokens of 2 sequences are accepted with 1 leaves, the numbers must be equal");
+  expect_refused(world.accept({0, 0}, {1, 1}), Code::invalid, "KV_SEQUENCE",
+                 "sequence 0 occurs twice");
+  expect_refused(world.accept({0, 99}, {1, 1}), Code::not_found, "KV_SEQUENCE",
+                 "The sequence \"99\" cannot be found in KV cache.");
+  expect_refused(world.accept({0, 2}, {1, 1}), Code::invalid, "KV_SEQUENCE",
+                 "sequence 2 has no new tokens with parents to accept");
+  expect_refused(world.accept({0, 1}, {1, 2}), Code::invalid, "ARGUMENT_RANGE",
+                 "leaf of sequence 1 is 2, range is -1..1");
+  expect_refused(world.accept({0, 1}, {-2, 1}), Code::invalid, "ARGUMENT_RANGE",
+                 "leaf of sequence 0 is -2, range is -1..2");
+}
+
+TEST_F(KvForwardTest, RefusesToAcceptTokensTwice) {
+  ASSERT_TRUE(world.forward({0}, {3}, {-1, 0, 1}).ok());
+  ASSERT_TRUE(world.accept({0}, {2}).ok());
+
+  expect_refused(world.accept({0}, {1}), Code::invalid, "KV_SEQUENCE",
+                 "sequence 0 has no new tokens with parents to accept");
+}
+
+TEST_F(KvForwardTest, RefusesToAcceptTokensOfAPassWithoutParents) {
+  ASSERT_TRUE(world.forward({0}, {3}, {-1, 0, 1}).ok());
+  ASSERT_TRUE(world.forward({0}, {3}).ok());
+
+  expect_refused(world.accept({0}, {1}), Code::invalid, "KV_SEQUENCE",
+                 "sequence 0 has no new tokens with parents to accept");
+}
+
+TEST_F(KvForwardTest, RefusesToAcceptTokensThatHaveChanged) {
+  ASSERT_TRUE(world.forward({0, 1}, {3, 2}, {-1, 0, 1, -1, 0}).ok());
+  ASSERT_TRUE(world.pop(1, 1).ok());
+
+  expect_refused(world.accept({0, 1}, {1, 1}), Code::invalid, "KV_SEQUENCE",
+                 "sequence 1 has changed since its pass, its last block has 1 tokens, new tokens "
+                 "are 2");
+}
+
 TEST_F(KvForwardTest, RefusesATreeOfTokens) {
   expect_refused(world.forward({0, 1}, {3, 3}, {-1, 0, 1, -1, 0, 0}), Code::unsupported, "KV_TREE",
                  "tree attention is not supported: parent of new token 2 of sequence 1 is 0, a "
@@ -293,7 +355,7 @@ TEST_F(KvForwardTest, RefusesWrongCounts) {
 
 TEST_F(KvForwardTest, RefusesASequenceTwice) {
   expect_refused(world.forward({1, 0, 1}, {1, 1, 1}), Code::invalid, "KV_SEQUENCE",
-                 "sequence 1 occurs twice in a forward pass");
+                 "sequence 1 occurs twice");
 }
 
 TEST_F(KvForwardTest, RefusesMoreTokensThanFreePagesHold) {

@@ -88,9 +88,20 @@ class Player {
       left -= lengths.back();
       pages += pages_of(lengths.back(), config.page_size) + 1;
     }
+    Numbers parents;
+    if (below(8) == 0 && !config.sliding_window) {
+      for (const std::int64_t length : lengths) {
+        for (std::int64_t token = 0; token < length; ++token) parents.push_back(token - 1);
+      }
+    }
     const std::int32_t free = world_.cache.free_page_count();
-    const Status status = world_.forward(ids, lengths);
+    const Status status = world_.forward(ids, lengths, parents);
     passes_ += status.ok() ? 1 : 0;
+    if (status.ok() && !parents.empty()) {
+      Numbers leaves;
+      for (const std::int64_t length : lengths) leaves.push_back(below(length + 1) - 1);
+      EXPECT_TRUE(world_.accept(ids, leaves).ok());
+    }
     count(status);
     if (status.ok() || ids.empty() || left < 0) return;
     EXPECT_EQ(status.error().code, Code::exhausted) << status.error().message;

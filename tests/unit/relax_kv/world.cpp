@@ -154,9 +154,23 @@ Status World::pop(std::int64_t id, std::int64_t count) {
   Result<std::optional<KvPageCopy>> copied = cache.pop(id, count);
   if (!copied.ok()) return checked(before, std::move(copied).failure());
   copy(*copied);
+  shorten(id, count);
+  return checked(before, {});
+}
+
+void World::shorten(std::int64_t id, std::int64_t count) {
   std::vector<std::int64_t>& tokens = sequences_.at(id);
   tokens.resize(tokens.size() - static_cast<std::size_t>(count));
-  return checked(before, {});
+}
+
+Status World::accept(const Numbers& ids, const Numbers& leaves) {
+  const std::string before = state();
+  Status status = pass.accept(ids, leaves);
+  if (status.ok()) {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      shorten(ids[i], new_tokens_.at(ids[i]) - 1 - leaves[i]);
+  }
+  return checked(before, std::move(status));
 }
 
 Status World::enable_window(std::int64_t id, std::int64_t window, std::int64_t sink) {
@@ -257,6 +271,7 @@ Status World::forward(const Numbers& ids, const Numbers& lengths, const Numbers&
   EXPECT_EQ(rope.size(), tokens.size());
   std::size_t row = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    new_tokens_[ids[i]] = lengths[i];
     std::vector<std::int64_t>& sequence = sequences_.at(ids[i]);
     std::vector<Key> expected;
     for (const std::int64_t token : sequence)

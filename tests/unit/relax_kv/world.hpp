@@ -27,6 +27,7 @@ class World {
   Status pop(std::int64_t id, std::int64_t count);
   Status enable_window(std::int64_t id, std::int64_t window, std::int64_t sink);
   Status forward(const Numbers& ids, const Numbers& lengths, const Numbers& parents = {});
+  Status accept(const Numbers& ids, const Numbers& leaves);
   void clear();
 
   // The ids of all sequences.
@@ -60,6 +61,7 @@ class World {
   void check_blocks() const;
   Status checked(const std::string& before, Status status) const;
   void copy(const std::optional<KvPageCopy>& copy);
+  void shorten(std::int64_t id, std::int64_t count);
   std::vector<std::vector<Key>> attend(const std::vector<std::int64_t>& tokens) const;
   void write(const std::vector<std::int64_t>& tokens);
 
@@ -67,6 +69,8 @@ class World {
   std::vector<std::int64_t> memory_;
   std::map<std::int64_t, std::vector<std::int64_t>> sequences_;
   std::map<std::int64_t, Window> windows_;
+  // New tokens of each sequence in the last pass.
+  std::map<std::int64_t, std::int64_t> new_tokens_;
   std::int64_t next_token_ = 1;
 };
 
