@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A constant of an executable: i32 tag ; content. Tags are run-time type numbers, which differ
+// between releases:
+//
+//     content                v0.16 to v0.20   v0.21   since v0.22
+//     array record                        0      72            70
+//     dtype                               1       5             5
+//     shape: vec<i64>                     2      71            69
+//     text: str                           3      65            65
+//     integer: i64                        4       1             1
+//     number: f64                         5       3             3
+#pragma once
+
+#include <gantry/array_record.hpp>
+#include <gantry/blob.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gantry::relax {
+
+// An array, a shape, a text, an integer, a number or a dtype. Array data and texts are views into
+// the payload.
+using Constant = std::variant<ArrayRecord, std::vector<std::int64_t>, std::string_view,
+                              std::int64_t, double, gantry_dtype>;
+
+// The smallest constant: tag and dtype.
+constexpr std::uint64_t min_constant_bytes = 4 + 4;
+
+// Reads one constant.
+//
+// numbering  [in]  not unknown
+// returns  MALFORMED    an unknown tag, or malformed content
+//          UNSUPPORTED  an element type that is not supported in files
+// costs    O(dimensions); array data are not read
+Result<Constant> read_constant(ByteReader& in, Numbering numbering);
+
+}  // namespace gantry::relax

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executable.hpp"
+
+#include "refusal.hpp"
+
+#include <gantry/byte_reader.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace gantry::relax {
+namespace {
+
+constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
+// With memory scopes.
+constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
+// All releases with Relax write it.
+constexpr std::string_view code_version = "0.14";
+
+// Reads a number of items, each of min_bytes at least.
+Result<std::uint64_t> read_limited_count(ByteReader& in, std::uint64_t min_bytes, std::uint64_t max,
+                                         const char* items) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const std::uint64_t count, in.read_count(min_bytes, items));
+  if (count > max) return refuse(at, items, ": count is ", count, ", maximum is ", max);
+  return count;
+}
+
+Result<NumberView> read_number_view(ByteReader& in, const char* items) {
+  GANTRY_TRY(const std::uint64_t count,
+             read_limited_count(in, sizeof(std::int64_t), max_code_words, items));
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const auto bytes, in.read_bytes(count * sizeof(std::int64_t), items));
+  return NumberView(bytes, at);
+}
+
+Status read_parameter_names(ByteReader& in, Function& function) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
+  const bool is_packed = function.kind == FunctionKind::packed;
+  if (!is_packed && count != 0 && count != function.parameter_count) {
+    return refuse(at, "parameter names are ", count, ", expected none or ",
+                  function.parameter_count);
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    GANTRY_TRY(const std::string_view name, in.read_string("parameter name"));
+    if (!is_packed) function.parameter_names.push_back(name);
+  }
+  return {};
+}
+
+// The instructions of a function as the file states them. They are compared with the number of
+// instructions, which follows later.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+Status read_function(ByteReader& in, Function& function, Range& range) {
+  function.at = in.offset();
+  GANTRY_TRY(const std::int32_t kind, in.read_i32("kind"));
+  GANTRY_TRY(function.name, in.read_string("name"));
+  if (kind < 0 || kind > 2) {
+    return refuse(function.at, "kind is ", kind, ", range is 0 to 2 (packed, bytecode, VM-TIR)");
+  }
+  function.kind = static_cast<FunctionKind>(kind);
+  GANTRY_TRY(range.begin, in.read_i64("first instruction"));
+  GANTRY_TRY(range.end, in.read_i64("end of the instructions"));
+  const std::uint64_t parameters_at = in.offset();
+  GANTRY_TRY(const std::int64_t parameters, in.read_i64("parameter count"));
+  const std::uint64_t registers_at = in.offset();
+  GANTRY_TRY(const std::int64_t registers, in.read_i64("register count"));
+  if (function.kind != FunctionKind::packed) {
+    const std::int64_t results = function.kind == FunctionKind::vm_tir ? 1 : 0;
+    if (registers < results || registers > std::int64_t{max_registers}) {
+      return refuse(registers_at, "register count is ", registers, ", range is ", results, " to ",
+                    max_registers);
+    }
+    if (parameters < 0 || parameters > registers - results) {
+      return refuse(parameters_at, "parameter count is ", parameters, ", range is 0 to ",
+                    registers - results, ", register count is ", registers);
+    }
+    function.parameter_count = static_cast<std::uint32_t>(parameters);
+    function.register_count = static_cast<std::uint32_t>(registers);
+  }
+  return read_parameter_names(in, function);
+}
+
+// Reads all functions; `ranges` is parallel to them.
+Result<std::vector<Function>> read_functions(ByteReader& in, std::vector<Range>& ranges) {
+  // i32, empty name, four i64, no parameter names
+  constexpr std::uint64_t min_bytes = 4 + 8 + 4 * 8 + 8;
+  GANTRY_TRY(const std::uint64_t count,
+             read_limited_count(in, min_bytes, max_functions, "functions"));
+  std::vector<Function> functions(count);
+  ranges.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Status read = read_function(in, functions[i], ranges[i]);
+    if (!read.ok()) return in_function(std::move(read).error(), i, functions[i].name);
+  }
+  return functions;
+}
+
+Status check_ranges(Executable& executable, const std::vector<Range>& ranges) {
+  const std::size_t count = executable.instruction_offsets.size();
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    Function& function = executable.functions[i];
+    if (function.kind != FunctionKind::bytecode) continue;
+    const auto [begin, end] = ranges[i];
+    if (begin < 0 || begin >= end || end > static_cast<std::int64_t>(count)) {
+      return in_function(refuse(function.range_at(), "instructions are ", begin, " up to ", end,
+                                ", expected a part of 0 up to ", count),
+                         i, function.name);
+    }
+    function.begin = static_cast<std::uint32_t>(begin);
+    function.end = static_cast<std::uint32_t>(end);
+  }
+  return {};
+}
+
+Result<std::vector<std::uint32_t>> order_by_name(const std::vector<Function>& functions) {
+  std::vector<std::uint32_t> order(functions.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(functions[i].name, i); });
+  const auto same =
+      std::ranges::adjacent_find(order, {}, [&](std::uint32_t i) { return functions[i].name; });
+  if (same != order.end()) {
+    const std::uint32_t second = *std::next(same);
+    return in_function(refuse(functions[second].at, "name is that of function ", *same), second,
+                       functions[second].name);
+  }
+  return order;
+}
+
+Result<std::vector<Constant>> read_constants(ByteReader& in, Numbering numbering) {
+  GANTRY_TRY(const std::uint64_t count,
+             read_limited_count(in, min_constant_bytes, max_constants, "constants"));
+  std::vector<Constant> constants;
+  constants.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto constant = read_constant(in, numbering);
+    if (!constant.ok()) return std::move(constant).error().at("in constant ", i);
+    constants.push_back(std::move(*constant));
+  }
+  return constants;
+}
+
+// A memory scope as the file states it. Its index is compared with the number of constants, which
+// follows later.
+struct ScopeRecord {
+  std::int64_t constant = 0;
+  std::string_view scope;
+  std::uint64_t at = 0;
+};
+
+Result<std::vector<ScopeRecord>> read_scopes(ByteReader& in) {
+  // i64 and an empty text
+  GANTRY_TRY(const std::uint64_t count, in.read_count(8 + 8, "memory scopes"));
+  std::vector<ScopeRecord> scopes(count);
+  for (ScopeRecord& scope : scopes) {
+    scope.at = in.offset();
+    GANTRY_TRY(scope.constant, in.read_i64("constant of a memory scope"));
+    GANTRY_TRY(scope.scope, in.read_string("memory scope"));
+  }
+  return scopes;
+}
+
+Status add_scopes(const std::vector<ScopeRecord>& records, Executable& executable) {
+  const std::size_t count = executable.constants.size();
+  for (const ScopeRecord& record : records) {
+    if (record.constant < 0 || record.constant >= static_cast<std::int64_t>(count)) {
+      return refuse(record.at, "memory scope ", quoted(record.scope), " is of constant ",
+                    record.constant, ", constant count is ", count);
+    }
+    executable.memory_scopes.push_back({static_cast<std::uint32_t>(record.constant), record.scope});
+  }
+  return {};
+}
+
+Status check_version(ByteReader& in) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const std::string_view version, in.read_string("version"));
+  if (version == code_version) return {};
+  Error error = unsupported("version is ", quoted(version), ", expected ", quoted(code_version))
+                    .with_reason("BLOB_FORMAT");
+  error.offset = at;
+  return error;
+}
+
+Result<Executable> read_fields(ByteReader& in, Numbering numbering) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const std::uint64_t magic, in.read_u64("magic"));
+  if (magic != magic_first && magic != magic_second) {
+    return refuse(at, "magic is ", Hex{magic}, ", expected ", Hex{magic_first}, " or ",
+                  Hex{magic_second});
+  }
+  GANTRY_CHECK(check_version(in));
+  Executable executable;
+  std::vector<Range> ranges;
+  GANTRY_TRY(executable.functions, read_functions(in, ranges));
+  std::vector<ScopeRecord> scopes;
+  if (magic == magic_second) {
+    GANTRY_TRY(scopes, read_scopes(in));
+  }
+  GANTRY_TRY(executable.constants, read_constants(in, numbering));
+  GANTRY_CHECK(add_scopes(scopes, executable));
+  GANTRY_TRY(executable.instruction_offsets, read_number_view(in, "instruction offsets"));
+  GANTRY_TRY(executable.words, read_number_view(in, "words"));
+  GANTRY_CHECK(check_ranges(executable, ranges));
+  GANTRY_TRY(executable.by_name, order_by_name(executable.functions));
+  return executable;
+}
+
+// Reads code that ends with these bytes.
+Result<Executable> read_whole_code(ByteReader in, Numbering numbering) {
+  auto executable = read_fields(in, numbering);
+  if (executable.ok() && !in.at_end()) {
+    return refuse(in.offset(), "code has ", in.left(),
+                  " bytes after its last field, expected none");
+  }
+  return executable;
+}
+
+Result<Executable> read_sized_code(ByteReader in, Numbering numbering) {
+  if (numbering != Numbering::unknown) return read_whole_code(in, numbering);
+  auto packed = read_whole_code(in, Numbering::packed);
+  if (packed.ok()) return packed;
+  auto ffi_0_21 = read_whole_code(in, Numbering::ffi_0_21);
+  // The tags that lead further are more likely the ones of the file.
+  return ffi_0_21.ok() || ffi_0_21.error().offset > packed.error().offset ? ffi_0_21 : packed;
+}
+
+bool begins_with_magic(ByteReader in) {
+  const auto magic = in.read_u64("magic");
+  return magic.ok() && (*magic == magic_first || *magic == magic_second);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> Executable::find(std::string_view name) const {
+  const auto name_of = [&](std::uint32_t i) { return functions[i].name; };
+  const auto found = std::ranges::lower_bound(by_name, name, {}, name_of);
+  if (found == by_name.end() || name_of(*found) != name) return std::nullopt;
+  return *found;
+}
+
+Result<Executable> read_executable(Blob& blob) {
+  ByteReader& in = blob.reader();
+  const auto read = [&]() -> Result<Executable> {
+    if (blob.numbering() == Numbering::ffi || begins_with_magic(in)) {
+      const bool is_known = blob.numbering() != Numbering::unknown;
+      return read_fields(in, is_known ? blob.numbering() : Numbering::ffi);
+    }
+    const std::uint64_t at = in.offset();
+    GANTRY_TRY(const std::string_view code, in.read_string("code"));
+    return read_sized_code(ByteReader::of_text(code, at + sizeof(std::uint64_t)), blob.numbering());
+  };
+  GANTRY_TRY(Executable executable, read());
+  executable.kept = blob.keep();
+  return executable;
+}
+
+}  // namespace gantry::relax
