@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a Relax executable: functions, constants and code. Reading it neither verifies nor
-// runs the code.
+// The payload of a Relax executable: functions, constants and code. program.hpp verifies the code;
+// nothing here runs it.
 //
 //     str  code                          v0.16 to v0.21; since v0.22 the payload is the code itself
 //

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The code of an executable, verified and decoded. Every Program is valid: an interpreter checks no
+// opcode, register, jump, constant or function index, nor the number of arguments of a call.
+//
+//     const Instruction* const first = program.instructions.data();
+//     for (const Instruction* at = first + program.functions[main].first_instruction;;) {
+//       switch (at->opcode) {
+//         case Opcode::call: call(program.functions[at->target], *at); ++at; break;
+//         case Opcode::ret: return registers[at->reg];
+//         case Opcode::jump: at = first + at->target; break;
+//         case Opcode::branch: at = is_true(registers[at->reg]) ? at + 1 : first + at->target;
+//       }
+//     }
+//
+// Each function ends with a ret or a jump, so that `at + 1` is in the function where it is used.
+//
+//     words of an instruction    call 1   destination ; function ; n ; n arguments
+//                                ret 2    result
+//                                goto 3   distance
+//                                if 4     condition ; distance if false
+//
+// Distances count instructions from the one that jumps. An argument has its kind in the upper 8
+// bits: 0 register, 1 immediate, 2 constant, 3 function.
+#pragma once
+
+#include "executable.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gantry::relax {
+
+// Has the values in the file.
+enum class Opcode : std::uint8_t { call = 1, ret = 2, jump = 3, branch = 4 };
+
+// The destination of a call whose result is dropped, and the result of a ret that returns nothing.
+constexpr std::uint32_t no_register = UINT32_MAX;
+
+struct Instruction {
+  Opcode opcode = Opcode::ret;
+  // call: below max_code_words.
+  std::uint32_t argument_count : 24 = 0;
+  // call: destination, or no_register. ret: result, or no_register. branch: condition.
+  std::uint32_t reg = 0;
+  // call: index in Program::functions. jump: the next instruction; branch: the next one if the
+  // condition is false. Indices in Program::instructions, of the same function.
+  std::uint32_t target = 0;
+  // call: index in Program::arguments.
+  std::uint32_t first_argument = 0;
+};
+static_assert(sizeof(Instruction) == 16);
+
+enum class ArgumentKind : std::uint32_t {
+  // index of a register
+  reg,
+  // an integer of 56 bits
+  immediate,
+  // index in Executable::constants
+  constant,
+  // index in Program::functions
+  function,
+  // the value None
+  none,
+  // the virtual machine, as an address
+  vm,
+};
+
+struct Argument {
+  ArgumentKind kind = ArgumentKind::none;
+  // 0 for none and vm.
+  std::int64_t value = 0;
+};
+static_assert(sizeof(Argument) == 16);
+
+// What a call requires of a function; parallel to Executable::functions, which has the names.
+struct FunctionCode {
+  FunctionKind kind = FunctionKind::packed;
+  // bytecode and vm_tir: arguments of every direct call; at most register_count.
+  std::uint32_t parameter_count = 0;
+  std::uint32_t register_count = 0;
+  // bytecode: index in Program::instructions.
+  std::uint32_t first_instruction = 0;
+  // bytecode: arguments of its call with the most arguments.
+  std::uint32_t max_arguments = 0;
+};
+
+struct Program {
+  // Those of all functions, in the order of the file.
+  std::vector<Instruction> instructions;
+  std::vector<Argument> arguments;
+  std::vector<FunctionCode> functions;
+
+  std::span<const Argument> arguments_of(const Instruction& call) const {
+    return std::span(arguments).subspan(call.first_argument, call.argument_count);
+  }
+};
+
+// Verifies and decodes the code. The result does not refer to the executable.
+//
+// returns  MALFORMED  at the first wrong word or field, with the function
+// costs    time O(words + functions log functions), memory at most twice that of the words
+// source   apache/tvm include/tvm/runtime/vm/bytecode.h, src/runtime/vm/vm.cc
+Result<Program> decode(const Executable& executable);
+
+}  // namespace gantry::relax
