@@ -39,7 +39,8 @@ struct ConstantKind {
 
 // Reads a u64 count, then tag and content of each constant; adds the list `constants`.
 Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
-  GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 8, "constants"));
+  // The shortest content is a dtype.
+  GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 4, "constants"));
   Detail constants{Detail::Kind::list, "constants", {}, {}};
   // One for each kind. They are parsed once, since parsing a layout costs more than walking a
   // constant of 12 bytes.

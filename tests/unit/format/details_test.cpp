@@ -387,6 +387,17 @@ TEST(RelaxDetails, ContainMemoryScopesOfTheSecondForm) {
   EXPECT_EQ(text_of(*details.root.find("scopes")), "scopes=[{constant=3 scope=global.texture}]");
 }
 
+TEST(RelaxDetails, ContainManyDtypes) {
+  Words code = Words().u64(magic).str("0.14").u64(0).u64(5);
+  for (int i = 0; i < 5; ++i) code.i32(5).u8(2).u8(32).u16(1);
+  code.u64(0).u64(0);
+
+  const auto details = describe("relax.VMExecutable", code, ffi());
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(details.root.find("constants")->children.size(), 5u);
+}
+
 TEST(RelaxDetails, WarnAboutAnUnknownConstant) {
   Words code = Words().u64(magic).str("0.14").u64(0).u64(1).i32(99).u64(0).u64(0).u64(0);
 
