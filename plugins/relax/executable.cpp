@@ -224,11 +224,16 @@ Result<Executable> read_whole_code(ByteReader in, Numbering numbering) {
 
 Result<Executable> read_sized_code(ByteReader in, Numbering numbering) {
   if (numbering != Numbering::unknown) return read_whole_code(in, numbering);
-  auto packed = read_whole_code(in, Numbering::packed);
-  if (packed.ok()) return packed;
-  auto ffi_0_21 = read_whole_code(in, Numbering::ffi_0_21);
-  // The tags that lead further are more likely the ones of the file.
-  return ffi_0_21.ok() || ffi_0_21.error().offset > packed.error().offset ? ffi_0_21 : packed;
+  auto best = read_whole_code(in, Numbering::packed);
+  for (const Numbering other : {Numbering::ffi_0_21, Numbering::ffi}) {
+    if (best.ok()) break;
+    auto executable = read_whole_code(in, other);
+    // The tags that lead furthest are most likely those of the file.
+    if (executable.ok() || executable.error().offset > best.error().offset) {
+      best = std::move(executable);
+    }
+  }
+  return best;
 }
 
 bool begins_with_magic(ByteReader in) {

@@ -446,7 +446,7 @@ TEST(Executable, IsRejectedWithBytesInsideItsText) {
   EXPECT_EQ(executable.error().message, "code has 3 bytes after its last field, expected none");
 }
 
-// The error of the release whose tags lead further.
+// The error is the one of the release whose tags lead furthest.
 TEST(Executable, OfAnUnknownReleaseIsRejectedWhereReadingEnds) {
   for (const RelaxRelease release : {RelaxRelease::v0_16, RelaxRelease::v0_21}) {
     RelaxAssembler code = small_code(release);
@@ -459,6 +459,19 @@ TEST(Executable, OfAnUnknownReleaseIsRejectedWhereReadingEnds) {
     ASSERT_FALSE(executable.ok());
     EXPECT_EQ(executable.error().offset, payload.constant_at[4]);
   }
+}
+
+// No known release writes it.
+TEST(Executable, OfAnUnknownReleaseMayHaveTheTagsOfV0_22InsideAText) {
+  const RelaxPayload bare = small_code(RelaxRelease::v0_22).payload();
+  RelaxPayload payload = bare;
+  payload.bytes = gantry::test::Words().u64(bare.bytes.size()).bytes(bare.bytes.bytes());
+  payload.numbering = Numbering::unknown;
+
+  const auto executable = read(payload);
+
+  ASSERT_TRUE(executable.ok()) << executable.error().message;
+  EXPECT_EQ(std::get<std::int64_t>(executable->constants[4]), -7);
 }
 
 // Counts above a limit are refused before anything is reserved for their items. The mapping is so
