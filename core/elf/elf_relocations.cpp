@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_relocations.hpp"
 
+#include "core/elf/elf_relocation_tables.hpp"
+
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
@@ -14,11 +16,6 @@ namespace {
 // DT_RELA
 constexpr std::uint64_t relocation_tag = 7;
 
-struct [[gnu::packed]] Relocation {
-  std::uint64_t address;
-  std::uint32_t type, symbol;
-  std::uint64_t addend;
-};
 constexpr std::uint64_t type_at = 8, symbol_at = 12, addend_at = 16;
 
 enum class Kind : std::uint8_t {
@@ -265,15 +262,8 @@ Status check_relocations(const ElfFile& elf, ElfMemory& memory, FunctionArrays& 
   if (const DynamicValue* const entry = dynamic.find(tag::short_relocations)) {
     return malformed(entry->at, "file has DT_REL, this machine uses DT_RELA");
   }
-  GANTRY_TRY(const auto packed, sized_table(elf.image(), dynamic,
-                                            {"DT_RELR", "DT_RELRSZ", tag::packed_relocations,
-                                             tag::packed_relocation_bytes, 8}));
-  GANTRY_TRY(const auto table, sized_table(elf.image(), dynamic,
-                                           {"DT_RELA", "DT_RELASZ", tag::relocations,
-                                            tag::relocation_bytes, sizeof(Relocation)}));
-  GANTRY_TRY(const auto plt, sized_table(elf.image(), dynamic,
-                                         {"DT_JMPREL", "DT_PLTRELSZ", tag::plt_relocations,
-                                          tag::plt_relocation_bytes, sizeof(Relocation)}));
+  GANTRY_TRY(const RelocationTables tables, relocation_tables(elf));
+  const auto [packed, table, plt] = tables;
   GANTRY_CHECK(check_value(dynamic, tag::packed_relocations, "DT_RELR",
                            tag::packed_relocation_entry_bytes, "DT_RELRENT", 8));
   GANTRY_CHECK(check_value(dynamic, tag::relocations, "DT_RELA", tag::relocation_entry_bytes,
