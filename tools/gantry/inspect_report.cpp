@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
+#include "core/format/function_symbol.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -15,28 +16,15 @@
 namespace gantry::cli {
 namespace {
 
-constexpr std::string_view ffi_prefix = "__tvm_ffi_";
 constexpr std::string_view entry_symbol = "__tvm_main__";
 constexpr std::size_t max_entry_bytes = 256;
-
-// The name under which a function can be called; empty for internal symbols.
-//
-// source   apache/tvm-ffi, for `_metadata_` and `_doc_`: functions that describe another function
-std::string_view callable_name(std::string_view symbol, Dialect dialect) {
-  if (dialect == Dialect::ffi && symbol.starts_with(ffi_prefix)) {
-    const std::string_view name = symbol.substr(ffi_prefix.size());
-    return name.starts_with("_metadata_") || name.starts_with("_doc_") ? std::string_view() : name;
-  }
-  if (symbol.starts_with("__") || symbol == "_init" || symbol == "_fini") return {};
-  return symbol;
-}
 
 std::vector<std::string_view> functions_of(const ElfFile& elf, Dialect dialect) {
   std::vector<std::string_view> names;
   for (const ElfSymbol& symbol : elf.symbols()) {
     const bool code = symbol.type == SymbolType::function || symbol.type == SymbolType::ifunc;
     if (!code || !symbol.exported()) continue;
-    const std::string_view name = callable_name(symbol.name, dialect);
+    const std::string_view name = function_of_symbol(symbol.name, dialect);
     if (!name.empty()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
