@@ -33,52 +33,6 @@ void reap_with_this_thread(HostThread& thread) {
   if (key && pthread_setspecific(*key, &thread) != 0) throw std::bad_alloc();
 }
 
-void set_last_error(const char* text) {
-  fail_here(
-      invalid(Message::lines(text ? text : "an error without a text")).with_reason("HOST_CODE"));
-}
-
-// Returns the services of the runtime whose call runs on this thread, or NULL after fail_here().
-const HostServices* services_here(const char* function) {
-  const HostServices* services = here().call->services;
-  if (services == nullptr) {
-    fail_here(bug(function, " is called on a thread that no gantry call has entered"));
-  }
-  return services;
-}
-
-// Compiled code passes the device numbers of its artifact.
-gantry_device_id device_here(int type, int index) {
-  const ModuleNode* node = here().call->node;
-  return {node ? to_runtime(*node, type) : type, index};
-}
-
-void* alloc_workspace(int type, int index, std::uint64_t bytes, int, int) {
-  const HostServices* services = services_here("TVMBackendAllocWorkspace");
-  if (services == nullptr) return nullptr;
-  try {
-    const gantry_device_id device = device_here(type, index);
-    void* const stream = device.type == kCpu ? nullptr : stream_here(here(), device);
-    auto data = services->workspaces->alloc(device, bytes, stream);
-    if (data.ok()) return *data;
-    fail_here(std::move(data).error());
-  } catch (const std::bad_alloc&) {
-    fail_here(exhausted("out of memory"));
-  }
-  return nullptr;
-}
-
-int free_workspace(int type, int index, void* data) {
-  const HostServices* services = services_here("TVMBackendFreeWorkspace");
-  if (services == nullptr) return -1;
-  try {
-    auto freed = services->workspaces->free(device_here(type, index), data);
-    return freed.ok() ? 0 : fail_here(std::move(freed).error());
-  } catch (const std::bad_alloc&) {
-    return fail_here(exhausted("out of memory"));
-  }
-}
-
 // "__tvm_set_device"(number, index): selects the device of that type on which the thread's next
 // calls run.
 gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
@@ -144,6 +98,33 @@ HostThread& detail::new_host_thread() {
   return *host_thread;
 }
 
+// Compiled code passes the device numbers of its artifact.
+gantry_device_id device_here(int type, int index) {
+  const ModuleNode* node = here().call->node;
+  return {node ? to_runtime(*node, type) : type, index};
+}
+
+// A function of a device runs on the current device of that type, in its current stream.
+gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type) {
+  gantry_env env = *thread.call->env;
+  if (device_type == 0) return env;
+  env.device = {device_type,
+                thread.index[static_cast<std::size_t>(device_type) & (kDeviceTypeCount - 1)]};
+  env.stream = stream_here(thread, env.device);
+  return env;
+}
+
+Error take_cause(HostThread& thread) {
+  if (!thread.failed) {
+    return invalid("it fails without an error text: it was compiled without them")
+        .with_reason("HOST_CODE");
+  }
+  thread.failed = false;
+  Error cause = std::move(thread.error);
+  if (cause.message.empty()) cause.message = "it fails with an empty error text";
+  return cause;
+}
+
 void* stream_here(const HostThread& thread, gantry_device_id device) {
   const gantry_env& env = *thread.call->env;
   const bool of_the_call = env.device.type == device.type && env.device.index == device.index;
@@ -166,33 +147,6 @@ int fail_here(Error error) noexcept {
   thread.error = std::move(error);
   thread.failed = true;
   return -1;
-}
-
-const TvmFunctions& tvm_functions() {
-  static constexpr TvmFunctions functions{sizeof(TvmFunctions),
-                                          0,
-                                          call_from_host,
-                                          set_last_error,
-                                          get_function_from_context,
-                                          alloc_workspace,
-                                          free_workspace,
-                                          parallel_launch,
-                                          parallel_barrier};
-  return functions;
-}
-
-std::span<const ContextVariable> context_variables() {
-  const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
-  static const ContextVariable variables[] = {
-      {"__TVMFuncCall", address(call_from_host)},
-      {"__TVMAPISetLastError", address(set_last_error)},
-      {"__TVMBackendGetFuncFromEnv", address(get_function_from_context)},
-      {"__TVMBackendAllocWorkspace", address(alloc_workspace)},
-      {"__TVMBackendFreeWorkspace", address(free_workspace)},
-      {"__TVMBackendParallelLaunch", address(parallel_launch)},
-      {"__TVMBackendParallelBarrier", address(parallel_barrier)},
-  };
-  return variables;
 }
 
 Status add_host_globals(GlobalFunctions& globals) {

@@ -16,7 +16,6 @@
 
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
@@ -35,8 +34,6 @@ struct HostServices {
   const Log* log = nullptr;
   // the last place of a look-up by host code; may be NULL
   std::shared_ptr<const GlobalFunctions> globals;
-  // libgantry_tvm.so, opened when an artifact imports from it
-  std::filesystem::path tvm_symbols;
 };
 
 // One call of host code.
@@ -175,21 +172,21 @@ class KeptUntilHere {
 // Records `error` as the cause of the current call's failure. Returns -1, the result for host code.
 int fail_here(Error error) noexcept;
 
-// All functions that host code may call.
-const TvmFunctions& tvm_functions();
+// Takes the error of the failed call. If the code recorded none, the error reports that.
+Error take_cause(HostThread& thread);
 
-// A variable that host code may define, and the address to store in it.
-struct ContextVariable {
-  // "__TVMFuncCall"
-  const char* name;
-  void* address;
-};
-std::span<const ContextVariable> context_variables();
+// Returns the runtime's number of a device that compiled code names.
+gantry_device_id device_here(int type, int index);
 
 // Returns the stream in which functions of `device` run when host code on this thread calls them:
 // the stream of the call's env if that is for `device`, else the stream that host code has set;
 // NULL is the default stream.
 void* stream_here(const HostThread& thread, gantry_device_id device);
+
+// Returns the env of a function that host code on this thread calls.
+//
+// device_type  [in]   on which the function runs; 0: the host
+gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type);
 
 // Adds the functions that host code looks up outside its modules:
 //

@@ -3,7 +3,7 @@
 // The opened shared library of an artifact. Its imports are checked first, because opening a
 // library runs its code.
 //
-//     map ─▶ read ELF ─▶ check ─▶ open libgantry_tvm.so if needed ─▶ dlopen the file or a copy
+//     map ─▶ read ELF ─▶ check ─▶ dlopen the file or a copy ─▶ bind the imports
 //
 // The file that was checked is the file that runs: the linker opens its descriptor, not its path. A
 // library whose own search path contains $ORIGIN is opened by its path, because the linker derives
@@ -18,6 +18,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/exporter_facts.hpp"
 #include "core/native/context.hpp"
+#include "core/native/import_binding.hpp"
 #include "core/native/linker_file.hpp"
 
 #include <gantry/result.hpp>
@@ -34,13 +35,12 @@ namespace gantry {
 //
 // facts    [in]   of the file
 // location [in]   for messages: the file
-// returns  the names that it imports from libgantry_tvm.so
+// returns  what it imports from its runtime
 //          malformed    the file is truncated; ELF_DYNAMIC: the linker would crash
-//          unsupported  FILE_KIND not a shared library; DIALECT_FFI; TVM_CPP, TVM_SYMBOLS
+//          unsupported  FILE_KIND not a shared library; TVM_CPP, TVM_SYMBOLS
 //          unavailable  BLOB_ARCH another CPU
-Result<std::vector<std::string_view>> check_host_code(const ElfFile& elf,
-                                                      const ExporterFacts& facts,
-                                                      std::string_view location);
+Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
+                                      std::string_view location);
 
 class HostLibrary {
  public:
@@ -49,7 +49,7 @@ class HostLibrary {
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
-  // services [in]   its libgantry_tvm.so is opened if the file imports from it
+  // services [in]   its log
   // returns  the failures of check_host_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
   //                       REPLACED_DURING_LOAD, only with $ORIGIN in its search path: the path
@@ -66,9 +66,10 @@ class HostLibrary {
   HostLibrary& operator=(const HostLibrary&) = delete;
 
   const ElfFile& elf() const { return *elf_; }
+  Dialect dialect() const { return dialect_; }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
-  // True if this process already had the file open.
+  // True if this process already had the file open, or its imports are bound in a copy.
   bool is_private_copy() const { return opened_.is_copy(); }
 
   // Returns the function that this library itself exports under that name, or NULL. Functions of
@@ -81,17 +82,19 @@ class HostLibrary {
   bool claim() { return !claimed_.exchange(true); }
 
  private:
-  HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf)
-      : file_(std::move(file)), elf_(std::move(elf)) {}
-  Status open_file();
+  HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
+              Dialect dialect)
+      : file_(std::move(file)), elf_(std::move(elf)), dialect_(dialect) {}
+  Status open_file(const ImportBinding& binding);
   // Opens by the file's own path.
-  Status open_path();
+  Status open_path(const ImportBinding& binding);
   // Opens by the descriptor.
-  Status open_descriptor();
+  Status open_descriptor(const ImportBinding& binding);
   void* address_of(const ElfSymbol& symbol) const;
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const ElfFile> elf_;
+  Dialect dialect_;
   LinkerFile opened_;
   void* handle_ = nullptr;
   // The path that debuggers and dladdr() show, and the linker's own, which it frees.

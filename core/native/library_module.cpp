@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/library_module.hpp"
 
+#include "core/format/function_symbol.hpp"
+#include "core/native/ffi/ffi_call.hpp"
 #include "core/native/library_context.hpp"
 #include "core/native/packed/packed_call.hpp"
+#include "core/native/runtime_functions.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
@@ -15,6 +18,10 @@ namespace {
 
 constexpr std::string_view kMain = "__tvm_main__";
 
+// The variable in which host code finds its context: of TVM up to 0.20, of 0.21, of 0.22 and newer.
+constexpr std::string_view context_symbols[] = {"__tvm_module_ctx", "__tvm_ffi_library_ctx",
+                                                "__tvm_ffi__library_ctx"};
+
 struct LibraryModule {
   // Destroyed last: its code may use the context's handles until then.
   std::shared_ptr<HostLibrary> library;
@@ -24,14 +31,6 @@ struct LibraryModule {
   ModuleNode* node;
   LibraryContext context;
 };
-
-// True for helpers that LLVM adds to every file; they are not packed functions.
-bool is_compiler_helper(std::string_view name) {
-  constexpr std::string_view helpers[] = {"_init",         "_fini",        "__extendhfsf2",
-                                          "__truncsfhf2",  "__truncdfhf2", "__gnu_f2h_ieee",
-                                          "__gnu_h2f_ieee"};
-  return std::find(std::begin(helpers), std::end(helpers), name) != std::end(helpers);
-}
 
 // Returns the name of the function that `__tvm_main__` denotes. In files from LLVM it is a text
 // that contains the name, in files from C it is the function itself.
@@ -56,29 +55,32 @@ Result<std::string_view> entry_name(const HostLibrary& library) {
   return name;
 }
 
-// Returns NULL if there is no such function.
-Result<std::unique_ptr<HostFunction>> find_host_function(const LibraryModule& module,
-                                                         std::string_view name) {
-  if (is_compiler_helper(name)) return std::unique_ptr<HostFunction>();
-  if (name == kMain) {
-    auto entry = entry_name(*module.library);
+// Returns the address of a function; NULL if there is none of that name.
+//
+// name     [in,out]  the entry's name replaces `__tvm_main__`
+Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
+  const HostLibrary& library = *module.library;
+  const std::string_view symbol_prefix = function_symbol_prefix(library.dialect());
+  if (name == kMain && library.dialect() == Dialect::ffi) {
+    name = "main";
+  } else if (name == kMain) {
+    auto entry = entry_name(library);
     if (!entry.ok())
       return std::move(entry).failure().at("while looking for the entry of ",
                                            location_of(*module.node));
     name = *entry;
+    return library.function(name);
   }
+  if (is_compiler_helper(name)) return nullptr;
   void* code = nullptr;
-  if (!module.prefix.empty()) code = module.library->function(concat(module.prefix, name));
-  if (code == nullptr) code = module.library->function(name);
-  if (code == nullptr) return std::unique_ptr<HostFunction>();
-  return std::make_unique<HostFunction>(HostFunction{
-      reinterpret_cast<PackedCall>(code), module.services, module.node, std::string(name)});
+  if (!module.prefix.empty()) code = library.function(concat(symbol_prefix, module.prefix, name));
+  return code != nullptr ? code : library.function(concat(symbol_prefix, name));
 }
 
 // Returns a function object that callers can enter with arguments in the code's layout. If calls
 // are traced, returns the pair, which the look-up wraps.
-Result<gantry_function> to_function(const LibraryModule& module,
-                                    std::unique_ptr<HostFunction> function) {
+Result<gantry_function> to_packed_function(const LibraryModule& module,
+                                           std::unique_ptr<HostFunction> function) {
   const gantry_function pair{function.get(), host_function_table()};
   if (module.node->artifact->trace != nullptr) {
     function.release();
@@ -91,13 +93,26 @@ Result<gantry_function> to_function(const LibraryModule& module,
   return gantry_function{object.take(), nullptr};
 }
 
+Result<gantry_function> to_function(const LibraryModule& module, void* code, std::string name) {
+  if (module.library->dialect() == Dialect::ffi) {
+    auto* function = new ffi::HostFunction{reinterpret_cast<ffi::HostCode>(code), module.services,
+                                           module.node, std::move(name)};
+    return gantry_function{function, ffi::host_function_table()};
+  }
+  return to_packed_function(module, std::make_unique<HostFunction>(HostFunction{
+                                        reinterpret_cast<PackedCall>(code), module.services,
+                                        module.node, std::move(name)}));
+}
+
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                          gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    auto found = find_host_function(*static_cast<LibraryModule*>(self), {name.data, name.size});
-    if (!found.ok()) return to_status(found.error(), status);
-    if (*found == nullptr) return GANTRY_NOT_FOUND;
-    auto made = to_function(*static_cast<LibraryModule*>(self), std::move(*found));
+    const auto& module = *static_cast<LibraryModule*>(self);
+    std::string_view known(name.data, name.size);
+    const auto code = find_code(module, known);
+    if (!code.ok()) return to_status(code.error(), status);
+    if (*code == nullptr) return GANTRY_NOT_FOUND;
+    auto made = to_function(module, *code, std::string(known));
     if (!made.ok()) return to_status(made.error(), status);
     *out = *made;
     return GANTRY_OK;
@@ -106,8 +121,8 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 
 gantry_code visit_functions(void* self, const gantry_visitor* visitor, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    for (const std::string& name :
-         exported_functions(static_cast<LibraryModule*>(self)->library->elf())) {
+    const HostLibrary& library = *static_cast<LibraryModule*>(self)->library;
+    for (const std::string& name : exported_functions(library.elf(), library.dialect())) {
       const gantry_function_info info{sizeof info, 0, {name.data(), name.size()}, {}};
       if (const gantry_code code = visitor->visit(visitor->self, &info, status)) return code;
     }
@@ -131,14 +146,12 @@ constexpr gantry_module_table library_table{
 
 }  // namespace
 
-std::vector<std::string> exported_functions(const ElfFile& elf) {
+std::vector<std::string> exported_functions(const ElfFile& elf, Dialect dialect) {
   std::vector<std::string> names;
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (!symbol.exported() || symbol.type != SymbolType::function) continue;
-    if (symbol.name.starts_with("__") || symbol.name.starts_with('.') ||
-        is_compiler_helper(symbol.name))
-      continue;
-    names.emplace_back(symbol.name);
+    const std::string_view name = function_of_symbol(symbol.name, dialect);
+    if (!name.empty()) names.emplace_back(name);
   }
   return names;
 }
@@ -150,8 +163,10 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
     return invalid(location_of(node), ": ", library->path().native(),
                    " already belongs to another module");
   }
-  for (const ContextVariable& variable : context_variables()) {
-    if (void** slot = library->pointer_variable(variable.name)) *slot = variable.address;
+  for (const RuntimeFunction& function : runtime_functions()) {
+    if (function.offer != RuntimeFunction::Offer::both) continue;
+    void** const slot = library->pointer_variable(concat("__", function.name));
+    if (slot != nullptr) *slot = function.address;
   }
   return gantry_module{new LibraryModule{std::move(library), std::string(prefix), services, &node,
                                          LibraryContext(node)},
@@ -164,12 +179,10 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
   }
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);
-  for (const std::string& name :
-       {module->prefix + "__tvm_module_ctx", std::string("__tvm_module_ctx")}) {
-    void** const slot = module->library->pointer_variable(name);
-    if (slot == nullptr) continue;
-    *slot = &module->context;
-    break;
+  for (const std::string_view name : context_symbols) {
+    void** slot = module->library->pointer_variable(concat(module->prefix, name));
+    if (slot == nullptr) slot = module->library->pointer_variable(name);
+    if (slot != nullptr) *slot = &module->context;
   }
   return {};
 }

@@ -41,7 +41,8 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
 // returns  invalid if `own` is not a library module
 Status set_module_context(ModuleNode& own, ModuleNode* root);
 
-// Returns the function names that an artifact's library exports, in the order of its symbol table.
-std::vector<std::string> exported_functions(const ElfFile& elf);
+// Returns the names of the functions that an artifact's library exports, in the order of its symbol
+// table.
+std::vector<std::string> exported_functions(const ElfFile& elf, Dialect dialect);
 
 }  // namespace gantry

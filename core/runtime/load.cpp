@@ -31,7 +31,7 @@ class Loading {
       state_.log.info(Message(artifact_->name, ": ", warning));
     keys_.emplace(*artifact_);
     Status found = keys_->find_servers(state_, options_.allow_missing);
-    if (!found.ok()) return with_dialect(std::move(found).error());
+    if (!found.ok()) return std::move(found).failure();
     GANTRY_CHECK(make_nodes());
     artifact_->device_numbers = moved_device_numbers(container(), state_.devices);
     GANTRY_CHECK(set_ext_devs());
@@ -81,14 +81,6 @@ class Loading {
       return std::move(server).failure();
     }
     return &early_keys_.emplace(name, TypeKey{name, {}, *std::move(server), {}, {}}).first->second;
-  }
-
-  // Adds that this version does not run the host code either, even if plugins served all type keys.
-  Error with_dialect(Error error) const {
-    if (container().facts.dialect != Dialect::ffi) return error;
-    return std::move(error).at(concat("its host code is of the ffi dialect, written by ",
-                                      container().facts.writer,
-                                      ", which this version does not support either"));
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {

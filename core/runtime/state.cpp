@@ -102,8 +102,6 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
   host.workspaces = &workspaces;
   host.log = &log;
   host.globals = globals;
-  const std::filesystem::path beside = core_directory();
-  host.tvm_symbols = beside.empty() ? beside : beside.parent_path() / "lib" / "libgantry_tvm.so";
 }
 
 RuntimeState::~RuntimeState() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the README's first command has built, and checks that nothing is missing: every
-# manifest has its library, and artifacts that need libgantry_tvm.so run.
+# manifest has its library, and artifacts that import from their runtime run.
 #
 # usage: release_test.sh BUILD_DIR
 set -eu

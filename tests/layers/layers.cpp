@@ -281,7 +281,7 @@ ComponentTable read_components(std::string_view cmake) {
     std::set<std::string>& others = components[name];
     bool in_components = false;
     while (words >> word) {
-      const bool is_keyword = word == "COMPONENTS" || word == "LIBRARIES" || word == "EXCLUDE";
+      const bool is_keyword = word == "COMPONENTS" || word == "LIBRARIES";
       if (is_keyword) {
         in_components = word == "COMPONENTS";
       } else if (in_components) {

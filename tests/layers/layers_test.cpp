@@ -170,7 +170,7 @@ TEST(ComponentTable, IsReadFromCalls) {
       "# gantry_component(none COMPONENTS x)\n"
       "gantry_component(base)\n"
       "gantry_component(native COMPONENTS tensor module  # a comment\n"
-      "            LIBRARIES Threads::Threads EXCLUDE tvm_symbols.cpp)\n"
+      "            LIBRARIES Threads::Threads)\n"
       "my_gantry_components(no COMPONENTS x)\n");
 
   EXPECT_THAT(components, ElementsAre(Pair("base", IsEmpty()),

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# gantry_component(<name> [COMPONENTS component...] [LIBRARIES target...] [EXCLUDE file...])
+# gantry_component(<name> [COMPONENTS component...] [LIBRARIES target...])
 #
 # Adds the static library gantry_<name> from every *.cpp below the directory <name>.
 #
 #   COMPONENTS  components whose headers it may include, besides core/base; tests/layers checks
 #               every #include against this list
 #   LIBRARIES   third-party libraries, linked privately
-#   EXCLUDE     source files that are left out
 function(gantry_component name)
-  cmake_parse_arguments(component "" "" "COMPONENTS;LIBRARIES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(component "" "" "COMPONENTS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
-  foreach(file IN LISTS component_EXCLUDE)
-    list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${name}/${file}")
-  endforeach()
   add_library(gantry_${name} STATIC ${sources})
   target_include_directories(gantry_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
   target_link_libraries(gantry_${name} PUBLIC gantry_sdk PRIVATE gantry_defaults ${component_LIBRARIES})

@@ -15,16 +15,9 @@
 namespace gantry {
 namespace {
 
-// Returns the error of the failed call, or an error that reports the absence of one.
-Error take_cause(HostThread& thread, const HostFunction& function) {
-  Error cause = invalid("it fails without an error text: it was compiled without them")
-                    .with_reason("HOST_CODE");
-  if (thread.failed) {
-    thread.failed = false;
-    cause = std::move(thread.error);
-    if (cause.message.empty()) cause.message = "it fails with an empty error text";
-  }
-  return cause.at("in host function ", quoted(function.name), " of ", location_of(*function.node));
+Error cause_of(HostThread& thread, const HostFunction& function) {
+  return take_cause(thread).at("in host function ", quoted(function.name), " of ",
+                               location_of(*function.node));
 }
 
 // Max number of arguments of a call whose argument list is on the stack; compiled functions rarely
@@ -175,14 +168,7 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   GantryArguments values(count);
   GANTRY_CHECK(values.fill(thread.call->node, args, codes));
 
-  // A function of a device runs on the current device of that type, in its current stream.
-  gantry_env env = *thread.call->env;
-  if (function.device_type != 0) {
-    env.device = {
-        function.device_type,
-        thread.index[static_cast<std::size_t>(function.device_type) & (kDeviceTypeCount - 1)]};
-    env.stream = stream_here(thread, env.device);
-  }
+  const gantry_env env = env_of_callee(thread, function.device_type);
   GANTRY_TRY(OwnedValue owned,
              call(function, &env, {values.values(), static_cast<std::size_t>(count)}));
   return give_result(thread, std::move(owned), result, result_code);
@@ -241,7 +227,7 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
 [[gnu::noinline]] gantry_code finish_packed_call(const HostFunction& function, int returned,
                                                  PackedValue value, int result_code,
                                                  gantry_value* result, gantry_status* status) {
-  if (returned != 0) return to_status(take_cause(here(), function), status);
+  if (returned != 0) return to_status(cause_of(here(), function), status);
   auto owned = result_from_host(*function.node, value, result_code);
   if (!owned.ok()) {
     return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),

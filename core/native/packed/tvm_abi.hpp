@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C types between compiled host code and its runtime in the packed dialect (TVM 0.2 to 0.20),
-// and the functions that such code calls. Shared with libgantry_tvm.so, so nothing here depends on
-// the core.
+// The C types between compiled host code and its runtime in the packed dialect (TVM 0.2 to 0.20).
 #pragma once
 
 #include <gantry/tensor.h>
@@ -54,25 +52,5 @@ struct ParallelEnv {
   std::int32_t num_task;
 };
 using ParallelTask = int (*)(int task, ParallelEnv* env, void* closure);
-
-// The functions for host code, which it finds through its variables `__TVM...` or as symbols of
-// libgantry_tvm.so.
-struct TvmFunctions {
-  std::uint32_t struct_size;
-  std::uint32_t zero;
-  int (*func_call)(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
-                   int* result_code);
-  void (*set_last_error)(const char* text);
-  int (*get_func_from_env)(void* context, const char* name, void** function);
-  void* (*alloc_workspace)(int device_type, int device_index, std::uint64_t bytes, int code_hint,
-                           int bits_hint);
-  int (*free_workspace)(int device_type, int device_index, void* data);
-  int (*parallel_launch)(ParallelTask task, void* closure, int task_count);
-  int (*parallel_barrier)(int task, ParallelEnv* env);
-};
-
-// The name under which libgantry_tvm.so exports its `TvmFunctions` slot, which is zero until the
-// core fills it.
-constexpr char kTvmFunctionsSymbol[] = "gantry_tvm_functions";
 
 }  // namespace gantry

@@ -475,7 +475,19 @@ TEST(ExportedFunctions, AreFunctionsOfTheModelOnly) {
                          .undefined("puts")
                          .build();
 
-  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value()), ElementsAre("run"));
+  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), Dialect::packed),
+              ElementsAre("run"));
+}
+
+TEST(ExportedFunctions, OfTheFfiDialectAreNamedWithoutThePrefix) {
+  const auto bytes = test::ElfBuilder()
+                         .function("__tvm_ffi_run")
+                         .function("__tvm_ffi__metadata_run")
+                         .function("__tvm_ffi__doc_run")
+                         .function("helper")
+                         .build();
+
+  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), Dialect::ffi), ElementsAre("run"));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -93,25 +95,6 @@ TEST_F(HostLibraryTest, RejectsDamagedTablesBeforeItIsOpened) {
                                         "executable segment\n  while opening /"));
 }
 
-TEST_F(HostLibraryTest, RejectsTheFfiDialectWithItsWriter) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"tvm-0.25/axpy2_llvm.so", "\"__tvm_ffi_main\": written by TVM 0.22 or newer"},
-      {"tvm-0.25/axpy2_c.so", "written by TVM 0.22 or newer"},
-      {"tvm-0.25/digits_mlp_relax_llvm.so",
-       "\"__tvm_ffi__library_bin\": written by TVM 0.22 or newer"}};
-  for (const auto& [name, text] : cases) {
-    const Error error = error_of(golden(name));
-
-    EXPECT_EQ(error.code, Code::unsupported);
-    EXPECT_EQ(error.reason, "DIALECT_FFI");
-    EXPECT_THAT(error.message,
-                StartsWith(golden(name).native() + " is host code of the ffi dialect ("));
-    EXPECT_THAT(error.message, HasSubstr(text));
-    EXPECT_THAT(error.message,
-                HasSubstr("this version runs the packed dialect of TVM 0.20 and older"));
-  }
-}
-
 TEST_F(HostLibraryTest, ListsAllUnsupportedTvmSymbols) {
   const Error error = error_of(fixture("imports_unknown_tvm.so"));
 
@@ -152,42 +135,6 @@ TEST_F(HostLibraryTest, NamesAMissingNeededLibrary) {
   EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
   EXPECT_EQ(error.message, fixture("needs_absent.so").native() +
                                " needs \"libgantry_absent.so\", which this host does not have");
-}
-
-TEST_F(HostLibraryTest, ReportsAMissingLibgantryTvm) {
-  world.services.tvm_symbols.clear();
-  Error error = error_of(fixture("imports_tvm.so"));
-  EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_EQ(error.reason, "LIBRARY_NEEDED");
-  EXPECT_THAT(error.message,
-              HasSubstr(" from libgantry_tvm.so, whose path is not configured in this runtime\n"
-                        "  while opening "));
-
-  world.services.tvm_symbols = directory / "none.so";
-  error = error_of(fixture("imports_tvm.so"));
-  EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message, HasSubstr(" from libgantry_tvm.so, which cannot be read: "));
-
-  world.services.tvm_symbols = fixture("packed.so");
-  error = error_of(fixture("imports_tvm.so"));
-  EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("packed.so is not a libgantry_tvm.so of this version"));
-
-  world.services.tvm_symbols = directory / "text.so";
-  test::write_file(directory / "text.so", "text");
-  error = error_of(fixture("imports_tvm.so"));
-  EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("text.so is not a libgantry_tvm.so of this version"));
-
-  const std::uint8_t slot[sizeof(TvmFunctions)]{};
-  world.services.tvm_symbols = directory / "lost.so";
-  test::write_file(
-      directory / "lost.so",
-      test::ElfBuilder().object(kTvmFunctionsSymbol, slot).needed("libgantry_absent.so.1").build());
-  error = error_of(fixture("imports_tvm.so"));
-  EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_THAT(error.message,
-              HasSubstr(" from libgantry_tvm.so, which cannot be opened: libgantry_absent.so.1: "));
 }
 
 TEST_F(HostLibraryTest, FindsOnlyItsOwnFunctions) {
@@ -601,7 +548,7 @@ TEST_F(HostLibraryTest, IsNotConfusedWithALibraryThatWasNotClosed) {
   std::string number;
   void* kept = nullptr;
   {
-    const auto first = *MappedFile::open(fixture("system_library.so"));
+    const auto first = *MappedFile::open(fixture("main_dangling.so"));
     const auto opened = *LinkerFile::of(*first);
     number = opened.path();
     kept = dlopen(number.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -627,28 +574,38 @@ TEST_F(HostLibraryTest, OpensAPathWithoutADirectory) {
   EXPECT_TRUE(library.ok()) << library.error().message;
 }
 
-TEST(TvmImports, AreRecognizedByEachFormOfACppName) {
-  for (const char* const name :
-       {"_ZN3tvm7runtime6Object3GetEv", "_ZNK3tvm7runtime6Object4kindEv",
-        "_ZTIN3tvm7runtime6ObjectE", "_ZTSN3tvm7runtime6ObjectE", "_ZTVN3tvm7runtime6ObjectE"}) {
-    const auto bytes = test::ElfBuilder().undefined(name).build();
-    const ElfFile elf = ElfFile::parse(bytes).value();
-
-    const auto wanted = check_tvm_imports(elf, "model.so");
-
-    ASSERT_FALSE(wanted.ok()) << name;
-    EXPECT_EQ(wanted.error().code, Code::unsupported);
-    EXPECT_EQ(wanted.error().reason, "TVM_CPP");
-    EXPECT_THAT(wanted.error().message, HasSubstr(concat("model.so imports \"", name, "\"")));
+TEST(LinkerFile, HasAPathThatNoOpenLibraryHas) {
+  const auto bytes = test::read_file(fixture("packed.so"));
+  void* first = nullptr;
+  std::string path;
+  {
+    auto copy = LinkerFile::copy("one", bytes);
+    ASSERT_TRUE(copy.ok());
+    path = copy->path();
+    first = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(first, nullptr);
+    // The descriptor is closed; the library is still open under its path.
   }
-  const auto other = test::ElfBuilder().undefined("_ZN4tvmx3GetEv").build();
-  EXPECT_TRUE(check_tvm_imports(ElfFile::parse(other).value(), "model.so").ok());
+
+  const auto next = LinkerFile::copy("two", bytes);
+  ASSERT_TRUE(next.ok());
+  void* second = dlopen(next->path().c_str(), RTLD_NOW | RTLD_LOCAL);
+
+  EXPECT_NE(next->path(), path);
+  EXPECT_EQ(truncate(next->path().c_str(), 0), -1) << "it is sealed";
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(second, nullptr);
+  EXPECT_NE(second, first);
+  dlclose(second);
+  dlclose(first);
 }
 
 TEST(OpenFailure, IsThatOfTheSystemIfALibraryHasASearchPathOrNothingIsMissing) {
   const auto reason = [](const test::ElfBuilder& builder) {
     const auto bytes = builder.build();
-    return explain_open_failure(ElfFile::parse(bytes).value(), "model.so", "text").error().reason;
+    return explain_open_failure(ElfFile::parse(bytes).value(), {}, "model.so", "text")
+        .error()
+        .reason;
   };
   const test::ElfBuilder needs = test::ElfBuilder().needed("libgantry_absent.so.1");
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/packed/packed_call.hpp"
+#include "core/native/library_context.hpp"
+#include "core/native/parallel_launch.hpp"
+#include "core/native/runtime_functions.hpp"
 
 #include "core/tensor/tensor.hpp"
 #include "core/trace/span.hpp"
@@ -800,16 +803,23 @@ TEST_F(CallFromHost, RejectsAStreamOfAnInvalidDevice) {
                         "stream"));
 }
 
+template <class Function>
+Function* runtime_function(std::string_view name) {
+  return reinterpret_cast<Function*>(find_runtime_function(name, Dialect::packed)->address);
+}
+
 TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
-  EXPECT_EQ(tvm_functions().alloc_workspace(1, 0, 64, 2, 32), nullptr);
+  EXPECT_EQ(runtime_function<void*(int, int, std::uint64_t, int, int)>("TVMBackendAllocWorkspace")(
+                1, 0, 64, 2, 32),
+            nullptr);
   EXPECT_EQ(here().error.message,
             "TVMBackendAllocWorkspace is called on a thread that no gantry call has entered");
-  EXPECT_EQ(tvm_functions().free_workspace(1, 0, nullptr), -1);
-  EXPECT_EQ(tvm_functions().parallel_launch(nullptr, nullptr, 0), -1);
-  EXPECT_EQ(tvm_functions().func_call(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
+  EXPECT_EQ(runtime_function<int(int, int, void*)>("TVMBackendFreeWorkspace")(1, 0, nullptr), -1);
+  EXPECT_EQ(parallel_launch(nullptr, nullptr, 0), -1);
+  EXPECT_EQ(call_from_host(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
   EXPECT_EQ(here().error.message, "TVMFuncCall receives a handle that is not a function");
   void* function = nullptr;
-  EXPECT_EQ(tvm_functions().get_func_from_env(nullptr, "f", &function), -1);
+  EXPECT_EQ(get_function_from_context(nullptr, "f", &function), -1);
   EXPECT_EQ(here().error.message,
             "function \"f\" is looked up by host code whose module context is not set");
 }
@@ -857,7 +867,7 @@ TEST(HostThreadState, HasAStreamForOneDevice) {
 
 TEST(HostThreadState, KeepsAMessageOfAnyLength) {
   const std::string text(100'000, 'x');
-  tvm_functions().set_last_error(text.c_str());
+  runtime_function<void(const char*)>("TVMAPISetLastError")(text.c_str());
   EXPECT_EQ(here().error.message, text);
 }
 

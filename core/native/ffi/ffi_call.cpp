@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/ffi/ffi_call.hpp"
+
+#include "core/native/ffi/ffi_values.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
+
+namespace gantry::ffi {
+namespace {
+
+template <class Cause>
+Error in_function(Cause cause, const HostFunction& function) {
+  return Error(std::move(cause))
+      .at("in host function ", quoted(function.name), " of ", location_of(*function.node));
+}
+
+[[gnu::noinline]] gantry_code failed(HostThread& thread, const HostFunction& function,
+                                     gantry_value* result, gantry_status* status) {
+  // Not released: code that fails does not define its result.
+  *result = {};
+  return to_status(in_function(take_cause(thread), function), status);
+}
+
+// Objects of TVM 0.21 have other numbers and another header, which only their creator can release.
+[[gnu::noinline]] gantry_code check_result(const HostFunction& function, gantry_value* result,
+                                           gantry_status* status) {
+  if (takes_any_list(*function.node) && is_result(*result)) return GANTRY_OK;
+  if (result->kind < GANTRY_OBJECT && is_result(*result)) {
+    if (result->kind == GANTRY_DEVICE)
+      result->device.type = to_runtime(*function.node, result->device.type);
+    return GANTRY_OK;
+  }
+  const std::int32_t kind = std::exchange(*result, gantry_value{}).kind;
+  return to_status(in_function(unsupported("it returns ", kind_text(kind),
+                                           ", which only code of the same runtime can take")
+                                   .with_reason("HOST_RESULT"),
+                               function),
+                   status);
+}
+
+gantry_code run(HostThread& thread, const HostFunction& function, const gantry_env& env,
+                const gantry_value* args, std::int32_t count, gantry_value* result,
+                gantry_status* status) {
+  int code = 0;
+  {
+    HostScope scope(thread, function.services, function.node, env);
+    code = scope.returned(function.code(nullptr, args, count, result));
+  }
+  if (code != 0) [[unlikely]]
+    return failed(thread, function, result, status);
+  if (result->kind > GANTRY_FLOAT || result->kind < GANTRY_NONE) [[unlikely]]
+    return check_result(function, result, status);
+  return GANTRY_OK;
+}
+
+[[gnu::noinline]] gantry_code convert_and_run(HostThread& thread, const HostFunction& function,
+                                              const gantry_env& env, const gantry_value* args,
+                                              std::int32_t count, gantry_value* result,
+                                              gantry_status* status) {
+  if (count < 0)
+    return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
+  ConvertedList list({args, static_cast<std::size_t>(count)});
+  if (auto converted = list.to_host(*function.node); !converted.ok())
+    return to_status(in_function(std::move(converted).failure(), function), status);
+  return run(thread, function, env, list.get().data(), count, result, status);
+}
+
+gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
+                       std::int32_t count, gantry_value* result, gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    const auto& function = *static_cast<HostFunction*>(self);
+    HostThread& thread = here();
+    if (!takes_any_list(*function.node)) [[unlikely]]
+      return convert_and_run(thread, function, *env, args, count, result, status);
+    return run(thread, function, *env, args, count, result, status);
+  });
+}
+
+}  // namespace
+
+const gantry_function_table* host_function_table() {
+  static constexpr gantry_function_table table{
+      sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<HostFunction*>(self); },
+      call_entry};
+  return &table;
+}
+
+}  // namespace gantry::ffi

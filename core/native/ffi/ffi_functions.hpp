@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions that compiled host code of the ffi dialect calls. Each may be called from any thread
+// that runs host code.
+//
+// source   apache/tvm-ffi include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h; apache/tvm
+//          src/runtime/vm/builtin.cc for the lists
+#pragma once
+
+#include <gantry/object.h>
+#include <gantry/value.h>
+
+#include <cstdint>
+
+namespace gantry::ffi {
+
+// TVMFFIFunctionCall: calls a function object.
+//
+// result   [out]  none on entry; owned by the caller
+// returns  -1 after a failure, whose error the thread then holds
+int function_call(void* function, const gantry_value* args, std::int32_t count,
+                  gantry_value* result);
+
+// TVMFFIErrorSetRaisedFromCStr: the cause of the failure that the code returns next.
+void set_raised(const char* kind, const char* text);
+// TVMFFIErrorSetRaisedFromCStrParts: with the concatenation of `count` texts; NULL is omitted.
+void set_raised_parts(const char* kind, const char** parts, std::int32_t count);
+
+// TVMFFIHandleInitOnce: sets *slot to the result of init, unless it is set. init runs on one thread
+// at a time; one that fails may run again.
+//
+// returns  -1 if init fails or returns NULL
+int handle_init_once(void** slot, int (*init)(void** result));
+
+// TVMFFIEnvGetStream: the stream in which this thread's calls use the device; NULL: the default
+// stream.
+void* env_get_stream(std::int32_t type, std::int32_t index);
+
+// Lists of values: the registers of a virtual machine whose functions are compiled.
+//
+// TVMBackendAnyListSetPackedArg: args[arg] = list[index], borrowed.
+int any_list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
+// TVMBackendAnyListMoveFromPackedReturn: moves args[result] to list[index].
+int any_list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
+// TVMBackendAnyListResetItem: list[index] = none.
+int any_list_reset_item(void* list, int index);
+
+}  // namespace gantry::ffi

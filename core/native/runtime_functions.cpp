@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/runtime_functions.hpp"
+
+#include "core/native/context.hpp"
+#include "core/native/ffi/ffi_functions.hpp"
+#include "core/native/half.hpp"
+#include "core/native/library_context.hpp"
+#include "core/native/packed/packed_call.hpp"
+#include "core/native/parallel_launch.hpp"
+
+#include <sched.h>
+
+namespace gantry {
+namespace {
+
+void set_last_error(const char* text) {
+  fail_here(
+      invalid(Message::lines(text ? text : "an error without a text")).with_reason("HOST_CODE"));
+}
+
+// Returns the services of the runtime whose call runs on this thread, or NULL after fail_here().
+const HostServices* services_here(const char* function) {
+  const HostServices* services = here().call->services;
+  if (services == nullptr) {
+    fail_here(bug(function, " is called on a thread that no gantry call has entered"));
+  }
+  return services;
+}
+
+void* alloc_workspace(int type, int index, std::uint64_t bytes, int, int) {
+  const HostServices* services = services_here("TVMBackendAllocWorkspace");
+  if (services == nullptr) return nullptr;
+  try {
+    const gantry_device_id device = device_here(type, index);
+    void* const stream = device.type == kCpu ? nullptr : stream_here(here(), device);
+    auto data = services->workspaces->alloc(device, bytes, stream);
+    if (data.ok()) return *data;
+    fail_here(std::move(data).error());
+  } catch (const std::bad_alloc&) {
+    fail_here(exhausted("out of memory"));
+  }
+  return nullptr;
+}
+
+int free_workspace(int type, int index, void* data) {
+  const HostServices* services = services_here("TVMBackendFreeWorkspace");
+  if (services == nullptr) return -1;
+  try {
+    auto freed = services->workspaces->free(device_here(type, index), data);
+    return freed.ok() ? 0 : fail_here(std::move(freed).error());
+  } catch (const std::bad_alloc&) {
+    return fail_here(exhausted("out of memory"));
+  }
+}
+
+// Runs f(closure) once for each slot; concurrent callers wait. A run that fails may be repeated.
+//
+// slot     [in,out]  NULL at first; 1 while f runs, 2 after it succeeded
+int run_once(void** slot, int (*f)(void*), void* closure, int) {
+  static_assert(sizeof(std::uintptr_t) == sizeof(void*));
+  auto* state = reinterpret_cast<std::uintptr_t*>(slot);
+  for (;;) {
+    std::uintptr_t seen = 0;
+    if (__atomic_compare_exchange_n(state, &seen, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      break;
+    if (seen == 2) return 0;
+    sched_yield();
+  }
+  const int code = f(closure);
+  __atomic_store_n(state, code == 0 ? 2 : 0, __ATOMIC_RELEASE);
+  return code;
+}
+
+// Objects of system-library mode register their names when they are opened. This runtime reads the
+// names from the symbol table instead.
+int register_symbol(const char*, void*) { return 0; }
+
+template <class Function>
+void* address(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+std::span<const RuntimeFunction> runtime_functions() {
+  using enum RuntimeFunction::Offer;
+  static const HalfHelpers half = half_helpers();
+  static const RuntimeFunction functions[] = {
+      {"TVMFuncCall", address(call_from_host), both, Dialect::packed},
+      {"TVMAPISetLastError", address(set_last_error), both, Dialect::packed},
+      {"TVMBackendRegisterSystemLibSymbol", address(register_symbol), import_at_load,
+       Dialect::packed},
+      {"TVMFFIFunctionCall", address(ffi::function_call), both, Dialect::ffi},
+      {"TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), both, Dialect::ffi},
+      {"TVMFFIErrorSetRaisedFromCStrParts", address(ffi::set_raised_parts), both, Dialect::ffi},
+      {"TVMFFIEnvModLookupFromImports", address(get_function_from_context), both, Dialect::ffi},
+      {"TVMFFIHandleInitOnce", address(ffi::handle_init_once), both, Dialect::ffi},
+      {"TVMFFIEnvGetStream", address(ffi::env_get_stream), import, Dialect::ffi},
+      {"TVMFFIEnvModRegisterSystemLibSymbol", address(register_symbol), import_at_load,
+       Dialect::ffi},
+      {"TVMBackendAnyListSetPackedArg", address(ffi::any_list_set_packed_arg), import,
+       Dialect::ffi},
+      {"TVMBackendAnyListMoveFromPackedReturn", address(ffi::any_list_move_from_packed_return),
+       import, Dialect::ffi},
+      {"TVMBackendAnyListResetItem", address(ffi::any_list_reset_item), import, Dialect::ffi},
+      {"TVMBackendGetFuncFromEnv", address(get_function_from_context), both, Dialect::unknown},
+      {"TVMBackendAllocWorkspace", address(alloc_workspace), both, Dialect::unknown},
+      {"TVMBackendFreeWorkspace", address(free_workspace), both, Dialect::unknown},
+      {"TVMBackendParallelLaunch", address(parallel_launch), both, Dialect::unknown},
+      {"TVMBackendParallelBarrier", address(parallel_barrier), both, Dialect::unknown},
+      {"TVMBackendRunOnce", address(run_once), import, Dialect::unknown},
+      {"__gnu_f2h_ieee", half.float_to_half, import, Dialect::unknown},
+      {"__gnu_h2f_ieee", half.half_to_float, import, Dialect::unknown},
+      {"__truncdfhf2", half.double_to_half, import, Dialect::unknown},
+      {"__truncsfhf2", half.float_to_register_half, import, Dialect::unknown},
+      {"__extendhfsf2", half.register_half_to_float, import, Dialect::unknown},
+  };
+  return functions;
+}
+
+const RuntimeFunction* find_runtime_function(std::string_view name, Dialect dialect) {
+  // Most names that a library imports are of the C library.
+  if (!name.starts_with("TVM") && !name.starts_with("__")) return nullptr;
+  for (const RuntimeFunction& function : runtime_functions()) {
+    const bool is_offered = function.address != nullptr &&
+                            (function.dialect == Dialect::unknown || function.dialect == dialect);
+    if (function.name == name && is_offered) return &function;
+  }
+  return nullptr;
+}
+
+}  // namespace gantry

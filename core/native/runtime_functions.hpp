@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of a runtime that compiled host code calls. A library receives them through
+// variables that it defines, `__TVM...`, or as imports, import_binding.hpp.
+#pragma once
+
+#include "core/format/exporter_facts.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gantry {
+
+struct RuntimeFunction {
+  enum class Offer : std::uint8_t {
+    // as an import and in the variable `__<name>`
+    both,
+    import,
+    // as an import that constructors of libraries call
+    import_at_load,
+  };
+
+  std::string_view name;
+  // NULL: this compiler cannot provide the function
+  void* address;
+  Offer offer;
+  // unknown: of both dialects
+  Dialect dialect;
+};
+
+// source   apache/tvm include/tvm/runtime/c_backend_api.h, src/runtime/library_module.cc;
+//          apache/tvm-ffi include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h
+std::span<const RuntimeFunction> runtime_functions();
+
+// Returns NULL if code of the dialect cannot import a function of that name.
+const RuntimeFunction* find_runtime_function(std::string_view name, Dialect dialect);
+
+}  // namespace gantry
