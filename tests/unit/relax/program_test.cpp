@@ -314,6 +314,14 @@ INSTANTIATE_TEST_SUITE_P(
                    [](const auto& payload) { return payload.word_at(22); },
                    "instruction 4 calls function 3 \"step\" with 1 arguments, expected 2\n  in "
                    "function 1 \"main\""},
+        BadProgram{"ArgumentsUpToTheEnd",
+                   [](auto& code) {
+                     code.words[30] = 2;
+                     code.words[31] = relax_void;
+                   },
+                   [](const auto& payload) { return payload.offset_at(7); },
+                   "instruction 7 begins at word 31, the previous one ends at 33\n  in function 2 "
+                   "\"twice\""},
         BadProgram{"OffsetInsideAnInstruction", [](auto& code) { code.instruction_offsets[1] = 9; },
                    [](const auto& payload) { return payload.offset_at(1); },
                    "instruction 1 begins at word 9, the previous one ends at 10\n  in function 1 "
