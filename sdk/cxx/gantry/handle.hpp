@@ -103,6 +103,14 @@ class Host {
     return called("tensor_copy", &gantry_host::tensor_copy, &from, &to, env);
   }
 
+  // kind     [in]   name of the exception: "ValueError"
+  Result<Value> error(std::string_view kind, std::string_view text) const {
+    gantry_error what{};
+    what.kind = bytes_of(kind);
+    what.message = bytes_of(text);
+    return made("error_new", &gantry_host::error_new, &what);
+  }
+
   // Creates a module. The caller owns the pair until this succeeds.
   //
   // parent      [in]   kept alive; the new module shares its imports; may be NULL

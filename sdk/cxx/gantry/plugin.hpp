@@ -15,8 +15,8 @@
 //     GANTRY_PLUGIN(Plugin)
 //
 // One object is created for each runtime: by `static Result<std::unique_ptr<Plugin>> create(Host)`
-// if the class has it, otherwise by the constructor. If the class has `functions()`, as in
-// module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1.
+// if the class has it, otherwise by the constructor. If the class has `functions()` or `find()`, as
+// in module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1.
 #pragma once
 
 #include <gantry/globals.h>
@@ -98,7 +98,7 @@ consteval gantry_plugin_table make_plugin_table() {
   if constexpr (requires { typename P::Devices; }) set_devices<P>(table, typename P::Devices());
   table.create = create<P>;
   table.destroy = [](void* self) { delete static_cast<P*>(self); };
-  if constexpr (HasMethods<P>) {
+  if constexpr (HasMethods<P> || HasNamedFunctions<P>) {
     table.get_extension = [](void*, const char* id) -> const void* {
       return std::string_view(id) == GANTRY_GLOBALS_1 ? &globals_table<P> : nullptr;
     };

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions that executables look up by name, `vm.builtin.*`. Each is a row of a table; compiled
+// code finds them as functions of the runtime, and so does a caller, for example for
+// `vm.builtin.kv_state_add_sequence`.
+#pragma once
+
+#include <gantry/call.hpp>
+#include <gantry/handle.hpp>
+#include <gantry/result.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace gantry::relax {
+
+struct Builtin {
+  // "vm.builtin.copy"
+  std::string_view name;
+  // Argument names for errors: "copy(value)".
+  std::string_view usage;
+  // call     arguments are borrowed; its usage is that of the row
+  Result<Value> (*run)(const Host& host, const Call& call);
+};
+
+// Fails as code of TVM does, with an error object of a kind: "ValueError", "RuntimeError".
+template <class... Parts>
+Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
+  Failure failure = invalid(parts...).with_reason("RELAX");
+  if (auto object = host.error(kind, failure.error().message.text()); object.ok())
+    failure.error().raised = ObjectRef::adopt(object->take().object);
+  return failure;
+}
+
+// Each component's rows; builtins.cpp joins them.
+std::span<const Builtin> kv_builtins();
+
+}  // namespace gantry::relax
