@@ -256,10 +256,12 @@ struct FakeHost::Entries {
     return GANTRY_OK;
   }
 
-  static gantry_code error_new(const gantry_host*, const gantry_error*, gantry_value*,
-                               gantry_status* status) {
-    return gantry_fail(status, GANTRY_UNSUPPORTED, "ERROR",
-                       "fake host: error objects are not supported");
+  static gantry_code error_new(const gantry_host* host, const gantry_error* what, gantry_value* out,
+                               gantry_status*) {
+    of(host).error_kinds.emplace_back(what->kind.data, what->kind.size);
+    give(new Opaque{header_of<Opaque>(GANTRY_ERROR), nullptr, nullptr, Counted(of(host).live_)},
+         out);
+    return GANTRY_OK;
   }
   static gantry_code object_new(const gantry_host* host, const gantry_object_type* type, void* self,
                                 gantry_value* out, gantry_status*) {

@@ -86,6 +86,8 @@ class FakeHost {
   // text with which prepare fails; NULL: it succeeds
   const char* batch_refusal = nullptr;
   std::vector<std::string> log;
+  // kinds of the error objects that were created, which have no content
+  std::vector<std::string> error_kinds;
   // values for config_get
   std::map<std::string, std::variant<std::string, std::int64_t, bool>, std::less<>> options;
 
