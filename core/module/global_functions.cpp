@@ -24,6 +24,13 @@ Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
   return {};
 }
 
+std::vector<std::string> GlobalFunctions::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> all;
+  for (const auto& [name, function] : functions_) all.push_back(name);
+  return all;
+}
+
 Result<Ref<FunctionObject>> GlobalFunctions::find_offered(std::string_view name) const {
   return offered_ ? offered_(name) : Ref<FunctionObject>();
 }

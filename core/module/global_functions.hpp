@@ -30,6 +30,8 @@ class GlobalFunctions {
   Status add(std::string name, Ref<FunctionObject> function);
   // Returns NULL if no function of that name was added.
   Ref<FunctionObject> find(std::string_view name) const;
+  // Returns the names that were added, in that order.
+  std::vector<std::string> names() const;
   // Returns a function of a plugin, a new object for each look-up: it keeps the runtime alive, so
   // the runtime must not keep it.
   //

@@ -8,6 +8,7 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
+#include <gantry/value.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -128,6 +129,14 @@ Result<Module> Any::module() const {
   return Module(Object::adopt(value_.object));
 }
 
+Result<std::vector<std::int64_t>> Any::shape() const {
+  return guard([&]() -> Result<std::vector<std::int64_t>> {
+    const auto extents = value_shape(value_);
+    if (!extents) return wrong_kind(value_, "a shape");
+    return std::vector(extents->begin(), extents->end());
+  });
+}
+
 Result<std::vector<Any>> Any::items() const {
   return guard([&]() -> Result<std::vector<Any>> {
     if (value_.kind != GANTRY_ARRAY && value_.kind != GANTRY_MAP)
@@ -136,6 +145,29 @@ Result<std::vector<Any>> Any::items() const {
     std::vector<Any> all;
     for (std::uint64_t i = 0; i < list.count; ++i) all.push_back(share(list.items[i]));
     return all;
+  });
+}
+
+Result<Any> Any::of_text(std::string_view text) {
+  return guard([&]() -> Result<Any> {
+    GANTRY_TRY(OwnedValue made, new_text(GANTRY_STRING, text));
+    return adopt(made.take());
+  });
+}
+
+Result<Any> Any::of_shape(std::span<const std::int64_t> extents) {
+  return guard([&]() -> Result<Any> {
+    GANTRY_TRY(Ref<ShapeObject> made, new_shape(extents));
+    return adopt(OwnedValue(std::move(made)).take());
+  });
+}
+
+Result<Any> Any::of_items(std::span<const Any> items) {
+  return guard([&]() -> Result<Any> {
+    std::vector<gantry_value> values;
+    for (const Any& item : items) values.push_back(item.value());
+    GANTRY_TRY(Ref<ItemsObject> made, new_items(GANTRY_ARRAY, values));
+    return adopt(OwnedValue(std::move(made)).take());
   });
 }
 

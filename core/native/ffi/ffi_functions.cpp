@@ -5,6 +5,7 @@
 #include "core/native/context.hpp"
 #include "core/native/ffi/ffi_values.hpp"
 #include "core/tensor/object.hpp"
+#include "core/tensor/raised_error.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -27,18 +28,6 @@ int from_host(const Body& body) {
   } catch (const std::exception& thrown) {
     return fail_here(bug(Message::lines(thrown.what())));
   }
-}
-
-Error raised_error(std::string_view kind, std::string_view text) {
-  Error error = invalid(Message::lines(text.empty() ? "an error without a text" : text))
-                    .with_reason("HOST_CODE");
-  gantry_error what{};
-  what.kind = {kind.data(), kind.size()};
-  what.message = {text.data(), text.size()};
-  if (auto object = new_error(what); object.ok()) {
-    error.raised = ObjectRef::adopt(&object->take()->header);
-  }
-  return error;
 }
 
 gantry_value* item_of(void* list, int index) { return static_cast<gantry_value*>(list) + index; }
@@ -79,7 +68,7 @@ void set_raised_parts(const char* kind, const char** parts, std::int32_t count) 
   from_host([&]() -> Status {
     std::string text;
     for (std::int32_t i = 0; i < count; ++i) text += parts[i] != nullptr ? parts[i] : "";
-    return raised_error(kind != nullptr ? kind : "RuntimeError", text);
+    return new_raised_error(kind != nullptr ? kind : "RuntimeError", text);
   });
 }
 

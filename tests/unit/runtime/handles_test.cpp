@@ -85,6 +85,27 @@ TEST(Any, ReturnsTheItemsOfArraysAndMaps) {
   }
 }
 
+TEST(Any, CreatesTextsShapesAndArrays) {
+  const std::int64_t extents[] = {3, 0, 5};
+  const Any items[] = {Any::of_text("longer than a small text").value(), Any::of_text("ab").value(),
+                       Any::of_shape(extents).value(), Any()};
+
+  const std::vector<Any> made = Any::of_items(items).value().items().value();
+
+  ASSERT_EQ(made.size(), 4u);
+  EXPECT_EQ(made[0].text().value(), "longer than a small text");
+  EXPECT_EQ(made[1].text().value(), "ab");
+  EXPECT_EQ(made[2].shape().value(), (std::vector<std::int64_t>{3, 0, 5}));
+  EXPECT_TRUE(made[3].is_none());
+}
+
+TEST(Any, RefusesToCreateAnArrayOfBorrowedTensors) {
+  gantry_tensor tensor{};
+  const Any items[] = {Any::adopt(tensor_ref_value(&tensor))};
+
+  EXPECT_EQ(Any::of_items(items).error().code, Code::invalid);
+}
+
 TEST(Any, KeepsAnItemThatItReturns) {
   const OwnedValue text = new_text(GANTRY_STRING, "longer than a small text").value();
   const Any list = Any::adopt(OwnedValue(new_items(GANTRY_ARRAY, {&text.get(), 1}).value()).take());
@@ -106,6 +127,7 @@ TEST(Any, RefusesToReturnAnotherKind) {
   EXPECT_EQ(number.function().error().message, "value is a float, expected a function");
   EXPECT_EQ(number.module().error().message, "value is a float, expected a module");
   EXPECT_EQ(number.items().error().message, "value is a float, expected an array or a map");
+  EXPECT_EQ(number.shape().error().message, "value is a float, expected a shape");
   EXPECT_EQ(number.items().error().reason, "VALUE_KIND");
 }
 

@@ -23,10 +23,12 @@
 #include <gantry/runtime/executor.hpp>
 #include <gantry/runtime/module.hpp>
 #include <gantry/runtime/options.hpp>
+#include <gantry/runtime/raised_error.hpp>
 #include <gantry/runtime/task.hpp>
 #include <gantry/runtime/tensor.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -74,6 +76,28 @@ class GANTRY_EXPORT Runtime {
   //
   // query    [in]   its gantry_plugin_query_v1
   Status add_plugin(const gantry_plugin_table* (*query)(const gantry_host_info*, gantry_status*));
+
+  // A function of the embedder. The arguments are borrowed for the call: gantry/value.hpp reads
+  // them, Any::share() keeps an object.
+  using AddedFunction = std::function<Result<Any>(std::span<const gantry_value> args)>;
+  // Adds a function that compiled code finds by its name, and that is preferred to functions of
+  // plugins. It remains until the runtime ends. An error that it returns reaches the caller of the
+  // compiled code; one of raised_error() keeps its kind. An exception is reported as by guard()
+  // (gantry/abi_boundary.hpp).
+  //
+  // function [in]   called on any thread, also on several at the same time. The runtime owns it, so
+  //                 it must not own a handle of this runtime, its modules or its tensors: the
+  //                 runtime would never end
+  // returns  invalid  the name is empty or in use, or the function is empty
+  // thread   any
+  Status add_function(std::string name, AddedFunction function);
+  // Returns a function that belongs to no module: one of the core, one that was added, or one that
+  // a plugin offers to compiled code, whose plugin is opened.
+  //
+  // returns  not_found, reason GLOBAL_MISSING: lists the functions of the core and those that were
+  //          added; the error of a plugin that offers the function and fails
+  // thread   any
+  Result<Function> function(std::string_view name) const;
 
   // Binds modules of the model that had no usable plugin when it was loaded and have one now: a
   // plugin that was added, or one that no longer fails when it is opened.

@@ -5,7 +5,9 @@
 #include <gantry/runtime/tensor.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,9 +43,16 @@ class GANTRY_EXPORT Any {
   Result<Tensor> tensor() const;
   Result<Function> function() const;
   Result<Module> module() const;
+  Result<std::vector<std::int64_t>> shape() const;
   // Returns the items of an array, or the keys and values of a map (key, value, key, value).
   Result<std::vector<Any>> items() const;
 
+  // Each creates a value that owns a copy of its content; arrays share their items' objects.
+  //
+  // returns  exhausted; invalid for an item that is borrowed, see share()
+  static Result<Any> of_text(std::string_view text);
+  static Result<Any> of_shape(std::span<const std::int64_t> extents);
+  static Result<Any> of_items(std::span<const Any> items);
   // Takes over the value's reference, if it has one.
   static Any adopt(const gantry_value& value) {
     Any any;
