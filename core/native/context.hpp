@@ -32,6 +32,8 @@ struct HostServices {
   Workspaces* workspaces = nullptr;
   // may be NULL
   const Log* log = nullptr;
+  // the linker resolves all symbols when it opens a library
+  bool binds_early = false;
   // the last place of a look-up by host code; may be NULL
   std::shared_ptr<const GlobalFunctions> globals;
 };

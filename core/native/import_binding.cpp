@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -34,12 +33,6 @@ struct [[gnu::packed]] SymbolRest {
 constexpr std::uint64_t symbol_rest_at = 4;
 constexpr std::uint8_t global_function = 0x12, hidden = 2;
 constexpr std::uint16_t absolute_section = 0xfff1;
-
-// True if the user of the process has turned lazy binding off.
-bool linker_binds_at_load() {
-  const char* const now = std::getenv("LD_BIND_NOW");
-  return now != nullptr && *now != '\0';
-}
 
 // True if the program, a library that it was started with or one that was opened globally defines
 // the symbol.
@@ -96,11 +89,10 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
   GANTRY_TRY(SymbolUses uses, uses_of(elf, symbols));
   // The linker ends the process if a symbol is missing at a first call, so symbols that are not
   // global are resolved when the library is opened.
-  binding.is_early_ = binding.is_early_ || uses.has_others || !are_others_global ||
-                      elf.flags().bind_now || linker_binds_at_load() ||
-                      std::ranges::any_of(uses.slots, [&](const JumpSlot& slot) {
-                        return is_protected(elf, slot.address);
-                      });
+  binding.is_early_ =
+      binding.is_early_ || uses.has_others || !are_others_global || elf.flags().bind_now ||
+      std::ranges::any_of(uses.slots,
+                          [&](const JumpSlot& slot) { return is_protected(elf, slot.address); });
   binding.slots_ = std::move(uses.slots);
   return binding;
 }

@@ -41,6 +41,9 @@ class ImportBinding {
   // True if only a copy of the file can be opened.
   bool needs_copy() const { return is_early_; }
 
+  // For a process whose linker resolves all symbols when it opens a library, LD_BIND_NOW.
+  void bind_early() { is_early_ = !empty(); }
+
   // Returns the file's bytes with the imports as absolute, hidden symbols.
   std::vector<std::uint8_t> copied(std::span<const std::uint8_t> file) const;
   // Writes the addresses to the slots of the opened library. Precondition: is_lazy().

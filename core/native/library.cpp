@@ -84,7 +84,8 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
                                                        const ExporterFacts& facts,
                                                        const HostServices& services) {
   const std::string& location = file->path().native();
-  GANTRY_TRY(const ImportBinding binding, check_host_code(*elf, facts, location));
+  GANTRY_TRY(ImportBinding binding, check_host_code(*elf, facts, location));
+  if (services.binds_early) binding.bind_early();
 
   std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf), facts.dialect));
   // The linker does not release its lock if a constructor is unwound.

@@ -49,7 +49,7 @@ class HostLibrary {
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
-  // services [in]   its log
+  // services [in]   its log, and how the linker binds
   // returns  the failures of check_host_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
   //                       REPLACED_DURING_LOAD, only with $ORIGIN in its search path: the path

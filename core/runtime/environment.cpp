@@ -60,6 +60,7 @@ Environment read_environment() {
     }
   }
 
+  if (const char* now = std::getenv("LD_BIND_NOW"); now != nullptr) read.binds_early = *now != 0;
   if (const char* path = std::getenv("PATH"); path != nullptr) read.program_path = path;
   if (!read.elevated) {
     const auto absolute = [](const char* path) { return path != nullptr && *path == '/'; };

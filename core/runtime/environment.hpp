@@ -35,6 +35,8 @@ struct Environment {
   std::string temporary_directory;
   // PATH; empty: not set
   std::string program_path;
+  // LD_BIND_NOW is set
+  bool binds_early = false;
   // CC; empty: not set
   std::string compiler;
   // GLSLANG; empty: not set

@@ -101,6 +101,7 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
   host.pool = &pool;
   host.workspaces = &workspaces;
   host.log = &log;
+  host.binds_early = environment.binds_early;
   host.globals = globals;
 }
 

@@ -144,24 +144,17 @@ TEST(DoctorHostCode, RunsOnThisHost) {
                             "reason": null, "text": ""})"));
 }
 
-TEST(DoctorHostCode, OfTheFfiDialectIsRejected) {
+TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
   const Outcome text = run_gantry({"plugins", "doctor", "--artifact", "tvm-0.25/axpy2_llvm.so"});
   const Outcome document =
       run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
 
-  EXPECT_EQ(text.status, 1);
-  EXPECT_THAT(
-      text.out,
-      EndsWith("\nhost code axpy2_llvm.so\n"
-               "  REFUSED  DIALECT_FFI  it is host code of the ffi dialect (\"__tvm_ffi_main\": "
-               "written by TVM 0.22 or newer); this version runs the packed dialect of "
-               "TVM 0.20 and older\n"
-               "  => loading would FAIL\n"));
-  EXPECT_EQ(document.status, 1);
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, HasSubstr("\nhost code axpy2_llvm.so\n  RUNS     x86-64, ffi dialect\n"));
+  EXPECT_EQ(document.status, 0);
   const json code = json::parse(document.out)["host_code"];
   EXPECT_EQ(code["dialect"], "ffi");
-  EXPECT_EQ(code["runs"], false);
-  EXPECT_EQ(code["reason"], "DIALECT_FFI");
+  EXPECT_EQ(code["runs"], true);
 }
 
 TEST(DoctorHostCode, OfAnotherMachineIsRejected) {

@@ -110,6 +110,9 @@ INSTANTIATE_TEST_SUITE_P(Golden, RunFunction,
                          ::testing::Values(Entry{"tvm-0.12/axpy2_llvm.so", "axpy2"},
                                            Entry{"tvm-0.12/axpy2_llvm.so", "__tvm_main__"},
                                            Entry{"tvm-0.12/axpy2_c.so", "axpy2"},
+                                           Entry{"tvm-0.25/axpy2_llvm.so", "axpy2"},
+                                           Entry{"tvm-0.25/axpy2_llvm.so", "__tvm_main__"},
+                                           Entry{"tvm-0.25/axpy2_c.so", "axpy2"},
                                            Entry{"tvm-0.12/axpy2_c.so", "__tvm_main__"}));
 
 // The expected outputs are those of another device, which differ in the last digits.

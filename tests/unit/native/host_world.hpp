@@ -32,7 +32,7 @@ struct HostWorld {
   Workspaces workspaces{devices};
   ThreadPool pool;
   std::shared_ptr<GlobalFunctions> globals = std::make_shared<GlobalFunctions>();
-  HostServices services{&pool, &workspaces, nullptr, globals};
+  HostServices services{&pool, &workspaces, nullptr, false, globals};
 
   explicit HostWorld(std::int32_t threads = 4) : pool(threads) {
     EXPECT_TRUE(add_host_globals(*globals).ok());

@@ -67,11 +67,11 @@ TEST(ImportBinding, NeedsACopyIfAnotherImportIsNotGlobal) {
 }
 
 TEST(ImportBinding, NeedsACopyIfTheEnvironmentBindsEverythingEarly) {
-  ASSERT_EQ(setenv("LD_BIND_NOW", "1", 1), 0);
-  const ImportBinding binding = binding_of("ffi.so");
-  unsetenv("LD_BIND_NOW");
+  HostWorld world(1);
+  world.services.binds_early = true;
 
-  EXPECT_TRUE(binding.needs_copy());
+  EXPECT_TRUE(world.open(fixture("ffi.so")).value()->is_private_copy());
+  EXPECT_FALSE(world.open(fixture("packed.so")).value()->is_private_copy());
 }
 
 // Every way of binding, and a library of the process that defines the same names.
@@ -114,6 +114,12 @@ TEST_P(Bound, LeavesTheNamesUndefinedForOthers) {
 
 INSTANTIATE_TEST_SUITE_P(Libraries, Bound,
                          ::testing::Values("ffi.so", "ffi_now.so", "ffi_no_plt.so"));
+
+TEST(HalfImports, AreBound) {
+  HostWorld world(1);
+
+  EXPECT_TRUE(world.open(fixture("imports_half.so")).ok());
+}
 
 TEST(SystemLibrary, IsOpenedAlthoughItsConstructorCallsTheRuntime) {
   HostWorld world(1);

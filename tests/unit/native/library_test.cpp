@@ -445,58 +445,6 @@ TEST_F(LiteralPath, IsShownToDebuggers) {
   EXPECT_STREQ(info.dli_fname, path.c_str());
 }
 
-// A library that stays open in the process is in the way, so each case has a process of its own.
-class OtherTvmSymbols : public HostLibraryTest {
- protected:
-  OtherTvmSymbols() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-  [[noreturn]] void print_error_and_exit() {
-    std::fputs(error_of(fixture("imports_tvm.so")).message.text().c_str(), stderr);
-    _exit(0);
-  }
-  TvmFunctions& open_slot() {
-    void* const ours = dlopen(world.services.tvm_symbols.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    return *static_cast<TvmFunctions*>(dlsym(ours, kTvmFunctionsSymbol));
-  }
-};
-
-TEST_F(OtherTvmSymbols, OfANewerVersionAreRefused) {
-  EXPECT_EXIT(
-      {
-        open_slot().struct_size = sizeof(TvmFunctions) + 1;
-        print_error_and_exit();
-      },
-      ::testing::ExitedWithCode(0), "libgantry_tvm.so is not a libgantry_tvm.so of this version");
-}
-
-TEST_F(OtherTvmSymbols, OfAnotherCopyOfGantryAreRefused) {
-  EXPECT_EXIT(
-      {
-        open_slot() = tvm_functions();
-        open_slot().func_call = nullptr;
-        print_error_and_exit();
-      },
-      ::testing::ExitedWithCode(0), "is in use by another copy of gantry in this process");
-}
-
-TEST_F(OtherTvmSymbols, OfTvmAreRefused) {
-  EXPECT_EXIT(
-      {
-        dlopen(fixture("other_tvm.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
-        print_error_and_exit();
-      },
-      ::testing::ExitedWithCode(0),
-      "this process already has TVMFuncCall from .*other_tvm.so, which hides gantry's symbol");
-}
-
-TEST_F(OtherTvmSymbols, OfACompilerAreAccepted) {
-  EXPECT_EXIT(
-      {
-        dlopen(fixture("other_half.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
-        _exit(world.open(fixture("imports_half.so")).ok() ? 0 : 1);
-      },
-      ::testing::ExitedWithCode(0), "");
-}
-
 TEST_F(HostLibraryTest, RejectsAProgramThatIsMarkedAsOne) {
   constexpr std::uint64_t flags_1 = 0x6ffffffb, pie = 0x08000000;
   const auto library = test::ElfBuilder().build();

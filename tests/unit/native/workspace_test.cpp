@@ -6,6 +6,7 @@
 #include "tests/unit/native/host_world.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/dtype_text.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

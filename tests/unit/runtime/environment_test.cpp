@@ -54,9 +54,11 @@ TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {
 }
 
 TEST(Environment, ReadsTheProgramPathInEveryProcess) {
+  const Variable now("LD_BIND_NOW", "1");
   const Variable path("PATH", "/opt/bin"), secure("GANTRY_SECURE", "1");
 
   EXPECT_EQ(read_environment().program_path, "/opt/bin");
+  EXPECT_TRUE(read_environment().binds_early);
 }
 
 TEST(Environment, ReturnsOneVariable) {

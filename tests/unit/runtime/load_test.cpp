@@ -81,16 +81,6 @@ TEST(Load, ReportsWhyAModuleIsMissingWhenItsFunctionIsLookedUp) {
               AllOf(HasSubstr("axpy2_kernel0"), HasSubstr("not bound"), HasSubstr("opencl")));
 }
 
-TEST(Load, RejectsHostCodeOfTheFfiDialect) {
-  Runtime runtime = make_runtime();
-
-  const auto model = runtime.load(golden("tvm-0.25/axpy2_llvm.so").string());
-
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().code, Code::unsupported);
-  EXPECT_EQ(model.error().reason, "DIALECT_FFI");
-}
-
 // Its symbols and its context have a prefix, and it registers itself when it is opened.
 TEST(Load, RunsAPrefixedSystemLibrary) {
   Runtime runtime = make_runtime();
@@ -102,19 +92,6 @@ TEST(Load, RunsAPrefixedSystemLibrary) {
     ASSERT_TRUE(has_context.ok()) << has_context.error().message;
     EXPECT_EQ(has_context->integer().value(), 1) << name;
   }
-}
-
-TEST(Load, ReportsUnsupportedHostCodeBesideMissingPlugins) {
-  Runtime runtime = make_runtime();
-
-  const auto model = runtime.load(golden("tvm-0.25/axpy2_opencl.so").string());
-
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().reason, "NO_PLUGIN");
-  EXPECT_THAT(model.error().message,
-              AllOf(HasSubstr("\"opencl\""),
-                    HasSubstr("its host code is of the ffi dialect, written by TVM 0.22 or newer, "
-                              "which this version does not support either")));
 }
 
 TEST(Load, RefusesAnEmptyPath) {
