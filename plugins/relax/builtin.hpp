@@ -32,7 +32,16 @@ Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
   return failure;
 }
 
-// Each component's rows; builtins.cpp joins them.
+// Rows of one subject each.
+std::span<const Builtin> check_builtins();
+std::span<const Builtin> shape_builtins();
+std::span<const Builtin> tensor_builtins();
+std::span<const Builtin> object_builtins();
 std::span<const Builtin> kv_builtins();
+
+// All rows, by name.
+std::span<const Builtin* const> builtins();
+// Returns NULL if there is no such row.
+const Builtin* find_builtin(std::string_view name);
 
 }  // namespace gantry::relax

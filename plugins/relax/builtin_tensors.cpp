@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory and tensors.
+#include "vm.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+
+namespace gantry::relax {
+namespace {
+
+// A tensor of a shape and a dtype; other members are empty. Borrows the shape.
+gantry_tensor described(std::span<const std::int64_t> shape, gantry_dtype dtype) {
+  return {nullptr,
+          {cpu_device_type, 0},
+          static_cast<std::int32_t>(shape.size()),
+          dtype,
+          const_cast<std::int64_t*>(shape.data()),
+          nullptr,
+          0};
+}
+
+Result<std::span<const std::int64_t>> shape_at(const Call& call, std::size_t i) {
+  if (i < call.args.size()) {
+    if (const auto shape = value_shape(call.args[i])) return *shape;
+  }
+  return call.wrong(i, "a shape");
+}
+
+Result<gantry_dtype> dtype_at(const Call& call, std::size_t i) {
+  if (i < call.args.size() && call.args[i].kind == GANTRY_DTYPE) return call.args[i].dtype;
+  return call.wrong(i, "a dtype");
+}
+
+// The memory scope of an optional argument.
+std::string_view scope_at(const Call& call, std::size_t i) {
+  if (i >= call.args.size()) return {};
+  const std::string_view scope = value_text(call.args[i]).value_or("");
+  return scope == "global" ? std::string_view() : scope;
+}
+
+Result<Value> alloc_storage(const Host&, const Call& call) {
+  GANTRY_CHECK(call.count_is(4, 5));
+  GANTRY_TRY(Vm* const vm, Vm::of(call, 0));
+  GANTRY_TRY(const auto shape, shape_at(call, 1));
+  GANTRY_TRY(const std::int64_t index, call.integer(2));
+  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 3));
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
+  GANTRY_TRY(const gantry_device_id device, vm->device(index));
+  return vm->code().pool->take(device, bytes, scope_at(call, 4));
+}
+
+Result<Value> alloc_tensor(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(4, 5));
+  GANTRY_TRY(gantry_object* const storage, call.object(0, GANTRY_OBJECT));
+  GANTRY_TRY(const std::int64_t offset, call.integer(1));
+  GANTRY_TRY(const auto shape, shape_at(call, 2));
+  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 3));
+  if (offset < 0) return call.refuse("offset is ", offset, ", minimum is 0");
+  return tensor_in(host, storage, static_cast<std::uint64_t>(offset), described(shape, dtype));
+}
+
+Result<Value> null_value(const Host&, const Call& call) {
+  GANTRY_CHECK(call.count_is(0));
+  return Value();
+}
+
+Result<Value> copy(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(1));
+  return host.keep(call.args[0]);
+}
+
+Result<Value> reshape(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(2));
+  GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_TENSOR));
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
+  GANTRY_TRY(const auto shape, shape_at(call, 1));
+  gantry_tensor view = described(shape, tensor->dtype);
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, tensor->dtype));
+  GANTRY_TRY(const std::uint64_t own, tensor_bytes(shape_of(*tensor), tensor->dtype));
+  if (bytes != own) {
+    return raise(host, "ValueError", "reshape of ", tensor_text(*tensor), " to ",
+                 type_text(tensor->dtype, shape), ", which has another number of elements");
+  }
+  if (!is_compact(*tensor)) {
+    return raise(host, "ValueError", "reshape of ", tensor_text(*tensor),
+                 ", whose elements are not compact");
+  }
+  view.data = tensor->data;
+  view.device = tensor->device;
+  view.byte_offset = tensor->byte_offset;
+  return host.tensor_view(view, object);
+}
+
+Result<Value> copied_to(const Host& host, const Call& call, gantry_device_id device,
+                        std::string_view scope) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
+  gantry_tensor like = *tensor;
+  like.device = device;
+  GANTRY_TRY(Value made, host.tensor_new(like, scope));
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(*tensor), tensor->dtype));
+  if (bytes != 0) GANTRY_CHECK(host.tensor_copy(*tensor, *made.tensor(), call.env));
+  return made;
+}
+
+// A tensor that is on the device already is returned, unless it would need another scope.
+Result<Value> to_device(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(3, 4));
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
+  GANTRY_TRY(const std::int64_t type, call.integer(1));
+  GANTRY_TRY(const std::int64_t index, call.integer(2));
+  const std::string_view scope = scope_at(call, 3);
+  const bool is_there = tensor->device.type == type && tensor->device.index == index;
+  if (is_there && scope.empty()) return host.keep(call.args[0]);
+  return copied_to(host, call, {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)},
+                   scope);
+}
+
+Result<Value> ensure_zero_offset(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(1));
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
+  if (tensor->byte_offset == 0) return host.keep(call.args[0]);
+  return copied_to(host, call, tensor->device, {});
+}
+
+constexpr Builtin tensor_rows[] = {
+    {"vm.builtin.alloc_storage", "alloc_storage(vm, shape, device, dtype, scope)", alloc_storage},
+    {"vm.builtin.alloc_tensor", "alloc_tensor(storage, offset, shape, dtype, scope)", alloc_tensor},
+    {"vm.builtin.null_value", "null_value()", null_value},
+    {"vm.builtin.copy", "copy(value)", copy},
+    {"vm.builtin.reshape", "reshape(x, shape)", reshape},
+    {"vm.builtin.to_device", "to_device(x, type, index, scope)", to_device},
+    {"vm.builtin.ensure_zero_offset", "ensure_zero_offset(x)", ensure_zero_offset},
+};
+
+}  // namespace
+
+std::span<const Builtin> tensor_builtins() { return tensor_rows; }
+
+}  // namespace gantry::relax

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loaded.hpp"
+
+#include <gantry/device_name.hpp>
+
+#include <algorithm>
+
+namespace gantry::relax {
+namespace {
+
+// Compiled code loads vectors of this alignment.
+constexpr std::uintptr_t in_place_alignment = 64;
+
+}  // namespace
+
+Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob) {
+  GANTRY_TRY(Executable executable, read_executable(blob));
+  GANTRY_TRY(Program program, decode(executable));
+  return std::shared_ptr<const Loaded>(
+      new Loaded(host, std::move(executable), std::move(program), blob.node()));
+}
+
+Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
+                             gantry_device_id device, const gantry_env* env) const {
+  gantry_tensor in_file{const_cast<std::uint8_t*>(array.data.data()),
+                        {cpu_device_type, 0},
+                        static_cast<std::int32_t>(array.shape.size()),
+                        array.dtype,
+                        const_cast<std::int64_t*>(array.shape.data()),
+                        nullptr,
+                        0};
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(in_file.data) % in_place_alignment == 0;
+  if (device.type == cpu_device_type && is_aligned && !array.data.empty())
+    return host_.tensor_view(in_file, executable.kept.pin.get());
+  gantry_tensor like = in_file;
+  like.device = device;
+  GANTRY_TRY(Value copy, host_.tensor_new(like, scope));
+  if (!array.data.empty()) GANTRY_CHECK(host_.tensor_copy(in_file, *copy.tensor(), env));
+  return copy;
+}
+
+Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,
+                               const gantry_env* env) const {
+  const Constant& constant = executable.constants[index];
+  if (const auto* array = std::get_if<ArrayRecord>(&constant)) {
+    const auto scope = std::ranges::find(executable.memory_scopes, index, &MemoryScope::constant);
+    return tensor(*array, scope != executable.memory_scopes.end() ? scope->scope : "", device, env);
+  }
+  if (const auto* shape = std::get_if<std::vector<std::int64_t>>(&constant))
+    return host_.shape(*shape);
+  if (const auto* text = std::get_if<std::string_view>(&constant)) return host_.text(*text);
+  if (const auto* number = std::get_if<std::int64_t>(&constant))
+    return Value::adopt(int_value(*number));
+  if (const auto* number = std::get_if<double>(&constant))
+    return Value::adopt(float_value(*number));
+  return Value::adopt(dtype_value(std::get<gantry_dtype>(constant)));
+}
+
+Result<const std::vector<Value>*> Loaded::constants(gantry_device_id device,
+                                                    const gantry_env* env) const {
+  const std::lock_guard lock(mutex_);
+  const std::pair key(device.type, device.index);
+  if (const auto known = constants_.find(key); known != constants_.end()) return &known->second;
+  std::vector<Value> values;
+  values.reserve(executable.constants.size());
+  for (std::size_t i = 0; i < executable.constants.size(); ++i) {
+    auto value = constant(i, device, env);
+    if (!value.ok()) return std::move(value).failure().at("in constant ", i);
+    values.push_back(std::move(*value));
+  }
+  return &constants_.emplace(key, std::move(values)).first->second;
+}
+
+}  // namespace gantry::relax

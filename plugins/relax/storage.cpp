@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage.hpp"
+
+#include "builtin.hpp"
+
+#include <gantry/byte_count.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <utility>
+
+namespace gantry::relax {
+
+struct Storage {
+  static const gantry_object_type type;
+
+  std::shared_ptr<StoragePool> pool;
+  StoragePool::Key key;
+  // a tensor of bytes
+  Value block;
+
+  ~Storage() { pool->give_back(key, std::move(block)); }
+};
+
+const gantry_object_type Storage::type{sizeof(gantry_object_type), 0, "vm.Storage",
+                                       [](void* self) { delete static_cast<Storage*>(self); }};
+
+Result<Value> StoragePool::allocate(const Key& key) {
+  const auto& [type, index, scope, bytes] = key;
+  std::int64_t extent = static_cast<std::int64_t>(bytes);
+  const gantry_tensor like{nullptr, {type, index}, 1, {1, 8, 1}, &extent, nullptr, 0};
+  Result<Value> block = host_.tensor_new(like, scope);
+  if (block.ok() || block.error().code != Code::exhausted) return block;
+  {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+  }
+  return host_.tensor_new(like, scope);
+}
+
+Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
+                                std::string_view scope) {
+  if (bytes > std::uint64_t{INT64_MAX} - storage_step) {
+    return invalid("storage has ", ByteCount(bytes), ", limit is ",
+                   ByteCount(std::uint64_t{INT64_MAX} - storage_step))
+        .with_reason("STORAGE");
+  }
+  const std::uint64_t rounded = (bytes + storage_step - 1) / storage_step * storage_step;
+  auto storage = std::make_unique<Storage>(
+      Storage{shared_from_this(), {device.type, device.index, std::string(scope), rounded}, {}});
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = free_.find(storage->key);
+    if (found != free_.end() && !found->second.empty()) {
+      storage->block = std::move(found->second.back());
+      found->second.pop_back();
+    }
+  }
+  if (storage->block.tensor() == nullptr) {
+    GANTRY_TRY(storage->block, allocate(storage->key));
+  }
+  GANTRY_TRY(Value object, host_.object_new(Storage::type, storage.get()));
+  (void)storage.release();
+  return object;
+}
+
+// Without memory for the list, the block is freed.
+void StoragePool::give_back(const Key& key, Value block) noexcept {
+  if (block.tensor() == nullptr) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    free_[key].push_back(std::move(block));
+  } catch (...) {
+  }
+}
+
+Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t offset,
+                        const gantry_tensor& like) {
+  GANTRY_TRY(void* const self, host.object_get(storage, Storage::type));
+  const gantry_tensor& block = *static_cast<Storage*>(self)->block.tensor();
+  const auto room = static_cast<std::uint64_t>(block.shape[0]);
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(like), like.dtype));
+  if (offset > room || bytes > room - offset) {
+    return raise(host, "InternalError", "storage allocation failure, attempted to allocate ", bytes,
+                 " at offset ", offset, " in region that is ", room, "bytes");
+  }
+  gantry_tensor tensor = like;
+  tensor.data = block.data;
+  tensor.device = block.device;
+  tensor.strides = nullptr;
+  tensor.byte_offset = block.byte_offset;
+  if (offset != 0) {
+    // Compiled code accepts an offset only where it declares one.
+    GANTRY_TRY(const gantry_device device, host.device(block.device));
+    if ((device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) {
+      tensor.byte_offset += offset;
+    } else {
+      tensor.data = static_cast<char*>(tensor.data) + offset;
+    }
+  }
+  return host.tensor_view(tensor, storage);
+}
+
+}  // namespace gantry::relax

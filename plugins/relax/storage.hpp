@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that executables plan ahead: a storage serves several tensors, one after another. Storages
+// that are no longer used return to the pool of their executable.
+#pragma once
+
+#include <gantry/handle.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace gantry::relax {
+
+// Blocks by device, scope and size. Sizes are rounded up to storage_step, and a block is reused for
+// the same rounded size only, as in TVM: programs that were planned for an upper bound depend on
+// the rounded size.
+//
+// thread   any
+// source   apache/tvm src/runtime/memory/pooled_allocator.h
+class StoragePool : public std::enable_shared_from_this<StoragePool> {
+ public:
+  static constexpr std::uint64_t storage_step = 4096;
+
+  explicit StoragePool(Host host) : host_(host) {}
+
+  // Returns a storage object of at least `bytes` bytes. Its block returns to the pool when the last
+  // reference to it is released.
+  //
+  // scope    [in]   memory scope of the device
+  // returns  codes of the device's alloc. Blocks of the pool are freed before it is given up
+  Result<Value> take(gantry_device_id device, std::uint64_t bytes, std::string_view scope);
+
+ private:
+  friend struct Storage;
+  using Key = std::tuple<std::int32_t, std::int32_t, std::string, std::uint64_t>;
+
+  Result<Value> allocate(const Key& key);
+  void give_back(const Key& key, Value block) noexcept;
+
+  const Host host_;
+  std::mutex mutex_;
+  std::map<Key, std::vector<Value>> free_;
+};
+
+// Returns a tensor over a part of a storage.
+//
+// storage  [in]   from StoragePool::take(); kept alive by the tensor
+// like     [in]   dtype and shape; other members are ignored
+// offset   [in]   bytes
+// returns  INVALID  not a storage; a tensor beyond its end
+Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t offset,
+                        const gantry_tensor& like);
+
+}  // namespace gantry::relax

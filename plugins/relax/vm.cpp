@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm.hpp"
+
+#include "plugin.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace gantry::relax {
+namespace {
+
+// Calls of functions within functions. Each takes some hundred bytes of the thread's stack.
+constexpr std::uint32_t max_depth = 2000;
+
+constexpr std::size_t max_listed_names = 16;
+
+// A function with further arguments.
+struct Closure {
+  static const gantry_object_type type;
+
+  // of the executable
+  std::uint32_t function;
+  // another function, if it is not one of the executable
+  Value other;
+  std::vector<Value> captured;
+};
+const gantry_object_type Closure::type{sizeof(gantry_object_type), 0, "relax.vm.Closure",
+                                       [](void* self) { delete static_cast<Closure*>(self); }};
+
+Result<Value> new_closure(const Host& host, Closure made) {
+  auto closure = std::make_unique<Closure>(std::move(made));
+  GANTRY_TRY(Value object, host.object_new(Closure::type, closure.get()));
+  (void)closure.release();
+  return object;
+}
+
+gantry_value address_value(const void* address) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = const_cast<void*>(address);
+  return value;
+}
+
+constinit thread_local Vm* running = nullptr;
+
+// A list of values as compiled code indexes it.
+static_assert(sizeof(Value) == sizeof(gantry_value));
+
+}  // namespace
+
+// Marks the machine as the one that runs on this thread.
+class Vm::Entered {
+ public:
+  explicit Entered(Vm& vm) : vm_(vm), around_(std::exchange(running, &vm)) { ++vm_.depth_; }
+  ~Entered() {
+    --vm_.depth_;
+    running = around_;
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  Vm& vm_;
+  Vm* const around_;
+};
+
+Result<Vm*> Vm::of(const Call& call, std::size_t argument) {
+  if (argument < call.args.size() && call.args[argument].kind == GANTRY_POINTER &&
+      call.args[argument].p == running && running != nullptr)
+    return running;
+  return call.wrong(argument, "the virtual machine that runs");
+}
+
+Result<Vm*> Vm::current() {
+  if (running != nullptr) return running;
+  return invalid("no virtual machine runs on this thread").with_reason("VM_STATE");
+}
+
+Result<gantry_device_id> Vm::device(std::int64_t index) const {
+  if (index == -1) return devices_.back();
+  if (index >= 0 && index < static_cast<std::int64_t>(devices_.size()))
+    return devices_[static_cast<std::size_t>(index)];
+  return invalid("device ", index, " of the virtual machine, which has ", devices_.size())
+      .with_reason("DEVICE");
+}
+
+// Functions of the executable's imports come first, as in TVM; then those of this plugin, which
+// need no call through the host; then those of the runtime.
+Result<ObjectRef> Vm::resolve(std::string_view name, const Builtin*& builtin) const {
+  builtin = nullptr;
+  Result<ObjectRef> found = host_.find(code_->node, GANTRY_FIND_IMPORTS, name);
+  if (found.ok() || found.error().code != Code::not_found) return found;
+  builtin = find_builtin(name);
+  if (builtin != nullptr) return ObjectRef();
+  return host_.find(code_->node, GANTRY_FIND_GLOBALS, name);
+}
+
+// Returns the values of the functions that are arguments somewhere. Compiled code may use any.
+Result<std::vector<Value>> Vm::make_functions(const std::vector<Callee>& callees) const {
+  const std::vector<Function>& all = code_->executable.functions;
+  std::vector<bool> is_argument(all.size(), false);
+  for (const Argument& argument : code_->program.arguments) {
+    if (argument.kind == ArgumentKind::function)
+      is_argument[static_cast<std::size_t>(argument.value)] = true;
+  }
+  const bool is_compiled =
+      std::ranges::find(all, FunctionKind::vm_tir, &Function::kind) != all.end();
+  std::vector<Value> functions(all.size());
+  for (std::uint32_t i = 0; i < functions.size(); ++i) {
+    if (!is_argument[i] && !is_compiled) continue;
+    const Function& function = all[i];
+    if (function.kind != FunctionKind::packed) {
+      GANTRY_TRY(functions[i], new_closure(host_, {i, {}, {}}));
+      continue;
+    }
+    ObjectRef object = callees[i].function;
+    if (callees[i].builtin != nullptr) {
+      GANTRY_TRY(object, host_.find(code_->node, GANTRY_FIND_GLOBALS, function.name));
+    }
+    gantry_value value{};
+    value.kind = GANTRY_FUNCTION;
+    value.object = object.take();
+    functions[i] = Value::adopt(value);
+  }
+  return functions;
+}
+
+Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_env* env) {
+  constexpr gantry_device_id cpu{cpu_device_type, 0};
+  std::vector<gantry_device_id> all(devices.begin(), devices.end());
+  if (all.empty() || all.back().type != cpu_device_type) all.push_back(cpu);
+
+  const std::vector<Function>& functions = code_->executable.functions;
+  std::vector<Callee> callees(functions.size());
+  std::vector<std::string_view> missing;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const Function& function = functions[i];
+    if (function.kind == FunctionKind::bytecode) continue;
+    const std::string name = function.kind == FunctionKind::vm_tir
+                                 ? concat("__vmtir__", function.name)
+                                 : std::string(function.name);
+    auto found = resolve(name, callees[i].builtin);
+    if (found.ok()) {
+      callees[i].function = std::move(*found);
+    } else if (found.error().code == Code::not_found) {
+      missing.push_back(function.name);
+    } else {
+      return std::move(found).failure().at("while looking for ", quoted(function.name));
+    }
+  }
+  if (!missing.empty()) {
+    return not_found("the executable requires ",
+                     join(
+                         missing, ", ", [](std::string_view name) { return quoted(name); },
+                         max_listed_names),
+                     ", which neither its library nor this runtime has")
+        .with_reason("FUNCTIONS_MISSING");
+  }
+  GANTRY_TRY(constants_, code_->constants(all.front(), env));
+  GANTRY_TRY(functions_, make_functions(callees));
+  callees_ = std::move(callees);
+  devices_ = std::move(all);
+  return {};
+}
+
+// Host code runs kernels on the first device.
+gantry_env Vm::env_of(const gantry_env* env) const {
+  static constexpr gantry_env none{};
+  gantry_env own = env != nullptr ? *env : none;
+  if (own.device.type == devices_.front().type && own.device.index == devices_.front().index)
+    return own;
+  own.device = devices_.front();
+  own.stream = nullptr;
+  return own;
+}
+
+Status Vm::check_count(std::uint32_t function, std::size_t count) const {
+  const Function& callee = code_->executable.functions[function];
+  if (count == callee.parameter_count) return {};
+  return raise(host_, "InternalError", "Invoking function ", callee.name, " expects ",
+               callee.parameter_count, " arguments (", join(callee.parameter_names), "), but ",
+               count, " arguments were provided.");
+}
+
+Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
+                      std::span<const gantry_value> args) {
+  // Registers outlive the call's arguments: results may be one of them.
+  std::vector<Value> kept;
+  kept.reserve(args.size());
+  for (const gantry_value& arg : args) {
+    if (arg.kind == GANTRY_TENSOR_REF && arg.tensor != nullptr) {
+      GANTRY_TRY(Value copy, host_.tensor_new(*arg.tensor));
+      GANTRY_CHECK(host_.tensor_copy(*arg.tensor, *copy.tensor(), env));
+      kept.push_back(std::move(copy));
+    } else {
+      GANTRY_TRY(Value value, host_.keep(arg));
+      kept.push_back(std::move(value));
+    }
+  }
+  return enter(function, env_of(env),
+               {reinterpret_cast<const gantry_value*>(kept.data()), kept.size()});
+}
+
+Result<Value> Vm::enter(std::uint32_t function, const gantry_env& env,
+                        std::span<const gantry_value> args) {
+  GANTRY_CHECK(check_count(function, args.size()));
+  return call(function, env, args);
+}
+
+Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
+                       std::span<const gantry_value> args) {
+  const Callee& callee = callees_[function];
+  switch (code_->program.functions[function].kind) {
+    case FunctionKind::packed:
+      if (callee.builtin != nullptr)
+        return callee.builtin->run(host_, {callee.builtin->usage, &env, args});
+      return host_.call(callee.function.get(), &env, args);
+    case FunctionKind::bytecode:
+      return run_bytecode(function, env, args);
+    case FunctionKind::vm_tir:
+      return run_compiled(function, env, args);
+  }
+  return bug("function of an unknown kind");
+}
+
+void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out) {
+  for (const Argument& argument : code_->program.arguments_of(call)) {
+    switch (argument.kind) {
+      case ArgumentKind::reg:
+        *out++ = frame[static_cast<std::uint32_t>(argument.value)];
+        break;
+      case ArgumentKind::immediate:
+        *out++ = int_value(argument.value);
+        break;
+      case ArgumentKind::constant:
+        *out++ = (*constants_)[static_cast<std::size_t>(argument.value)].get();
+        break;
+      case ArgumentKind::function:
+        *out++ = functions_[static_cast<std::size_t>(argument.value)].get();
+        break;
+      case ArgumentKind::none:
+        *out++ = {};
+        break;
+      case ArgumentKind::vm:
+        *out++ = address_value(this);
+        break;
+    }
+  }
+}
+
+Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env,
+                               std::span<const gantry_value> args) {
+  const Program& program = code_->program;
+  const FunctionCode& own = program.functions[function];
+  if (depth_ == max_depth) {
+    return exhausted("functions of the virtual machine call each other ", max_depth,
+                     " times within each other, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  const Entered entered(*this);
+  Frame frame(stack_, own.register_count);
+  for (std::uint32_t i = 0; i < args.size(); ++i) {
+    if (args[i].kind >= GANTRY_OBJECT) gantry_retain(args[i].object);
+    frame[i] = args[i];
+  }
+  const ArgumentList list(stack_, own.max_arguments);
+  gantry_value* const arguments = const_cast<ArgumentList&>(list).data();
+  const Instruction* const first = program.instructions.data();
+  for (const Instruction* at = first + own.first_instruction;;) {
+    switch (at->opcode) {
+      case Opcode::call: {
+        read_arguments(*at, frame, arguments);
+        auto result = call(at->target, env, {arguments, at->argument_count});
+        if (!result.ok()) [[unlikely]] {
+          return std::move(result).failure().at(
+              "in instruction ", at - first - own.first_instruction, " of function ",
+              quoted(code_->executable.functions[function].name), ", which calls ",
+              quoted(code_->executable.functions[at->target].name));
+        }
+        if (at->reg != no_register) frame.set(at->reg, std::move(*result));
+        ++at;
+        break;
+      }
+      case Opcode::ret:
+        return at->reg != no_register ? frame.take(at->reg) : Value();
+      case Opcode::jump:
+        // A loop ends at the latest when its task is cancelled.
+        if (host_.is_cancelled(&env)) {
+          return fail(Code::cancelled, "the task of the virtual machine is cancelled");
+        }
+        at = first + at->target;
+        break;
+      case Opcode::branch:
+        at = frame[at->reg].i != 0 ? at + 1 : first + at->target;
+        break;
+    }
+  }
+}
+
+Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env,
+                               std::span<const gantry_value> args) {
+  const FunctionCode& own = code_->program.functions[function];
+  if (depth_ == max_depth) {
+    return exhausted("functions of the virtual machine call each other ", max_depth,
+                     " times within each other, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  const Entered entered(*this);
+  Frame frame(stack_, own.register_count);
+  for (std::uint32_t i = 0; i < args.size(); ++i) {
+    if (args[i].kind >= GANTRY_OBJECT) gantry_retain(args[i].object);
+    frame[i] = args[i];
+  }
+  const gantry_value lists[] = {address_value(this), address_value(frame.data()),
+                                address_value(constants_->data()),
+                                address_value(functions_.data())};
+  auto done = host_.call(callees_[function].function.get(), &env, lists);
+  if (!done.ok()) {
+    return std::move(done).failure().at("in compiled function ",
+                                        quoted(code_->executable.functions[function].name));
+  }
+  return frame.take(own.parameter_count);
+}
+
+Result<Value> Vm::make_closure(const gantry_value& function,
+                               std::span<const gantry_value> captured) const {
+  if (function.kind < GANTRY_OBJECT) {
+    return raise(host_, "TypeError", "make_closure receives ", kind_text(function.kind),
+                 ", expected a function");
+  }
+  Closure made{};
+  if (function.kind == GANTRY_OBJECT) {
+    GANTRY_TRY(void* const self, host_.object_get(function.object, Closure::type));
+    made = *static_cast<Closure*>(self);
+  } else {
+    GANTRY_TRY(made.other, host_.keep(function));
+  }
+  for (const gantry_value& value : captured) {
+    GANTRY_TRY(Value kept, host_.keep(value));
+    made.captured.push_back(std::move(kept));
+  }
+  return new_closure(host_, std::move(made));
+}
+
+Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
+                                 std::span<const gantry_value> args) {
+  const gantry_env own = env_of(env);
+  if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
+  GANTRY_TRY(void* const self, host_.object_get(closure, Closure::type));
+  const Closure& called = *static_cast<Closure*>(self);
+  std::vector<gantry_value> all(args.begin(), args.end());
+  for (const Value& value : called.captured) all.push_back(value.get());
+  if (called.other.object() != nullptr) return host_.call(called.other.object(), &own, all);
+  if (called.function >= callees_.size())
+    return invalid("closure is one of another executable").with_reason("RELAX");
+  return enter(called.function, own, all);
+}
+
+}  // namespace gantry::relax

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A virtual machine: runs the functions of an executable on one list of devices.
+//
+//     bytecode   registers of a frame, and calls of other functions
+//     compiled   `__vmtir__<name>` of the library, with the addresses of the lists below
+//
+// Compiled code and builtins receive the machine by address.
+#pragma once
+
+#include "builtin.hpp"
+#include "loaded.hpp"
+#include "registers.hpp"
+
+#include <gantry/call.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gantry::relax {
+
+// One thread at a time.
+class Vm {
+ public:
+  Vm(Host host, std::shared_ptr<const Loaded> code) : host_(host), code_(std::move(code)) {}
+  Vm(const Vm&) = delete;
+  Vm& operator=(const Vm&) = delete;
+
+  const Loaded& code() const { return *code_; }
+  const Host& host() const { return host_; }
+  bool is_initialized() const { return !devices_.empty(); }
+
+  // Resolves all functions that the executable imports and places its constants.
+  //
+  // devices  [in]   the first one has the constants; the CPU is appended unless it is the last one
+  // returns  NOT_FOUND  lists all functions that nobody has; the machine is unchanged
+  Status initialize(std::span<const gantry_device_id> devices, const gantry_env* env);
+
+  // Runs a function of the executable. Precondition: is_initialized().
+  //
+  // args     [in]   borrowed; a tensor by reference is copied
+  // returns  INVALID with kind InternalError for a wrong number of arguments; the failures of the
+  //          functions that it calls, with the instruction
+  Result<Value> run(std::uint32_t function, const gantry_env* env,
+                    std::span<const gantry_value> args);
+
+  // Runs a closure of make_closure(), or any other function object.
+  Result<Value> invoke_closure(gantry_object* closure, const gantry_env* env,
+                               std::span<const gantry_value> args);
+  // Creates a closure of a function value of this machine with further arguments, which follow
+  // those of its calls.
+  Result<Value> make_closure(const gantry_value& function,
+                             std::span<const gantry_value> captured) const;
+
+  // index    [in]   in the list of devices; -1: the last one, the CPU
+  Result<gantry_device_id> device(std::int64_t index) const;
+  // The results of cuda_graph.get_cached_alloc by entry.
+  std::vector<std::pair<std::int64_t, Value>>& cached_allocations() { return cached_; }
+
+  // Returns the machine that an argument addresses.
+  //
+  // returns  INVALID  it is not the one that runs on this thread
+  static Result<Vm*> of(const Call& call, std::size_t argument);
+  // Returns the machine that runs on this thread.
+  //
+  // returns  INVALID  none
+  static Result<Vm*> current();
+
+ private:
+  struct Callee {
+    // for functions of this plugin; else NULL
+    const Builtin* builtin = nullptr;
+    // packed and vm_tir
+    ObjectRef function;
+  };
+  class Entered;
+
+  Result<Value> enter(std::uint32_t function, const gantry_env& env,
+                      std::span<const gantry_value> args);
+  Result<Value> run_bytecode(std::uint32_t function, const gantry_env& env,
+                             std::span<const gantry_value> args);
+  Result<Value> run_compiled(std::uint32_t function, const gantry_env& env,
+                             std::span<const gantry_value> args);
+  Result<Value> call(std::uint32_t function, const gantry_env& env,
+                     std::span<const gantry_value> args);
+  void read_arguments(const Instruction& call, Frame& frame, gantry_value* out);
+  Status check_count(std::uint32_t function, std::size_t count) const;
+  Result<ObjectRef> resolve(std::string_view name, const Builtin*& builtin) const;
+  Result<std::vector<Value>> make_functions(const std::vector<Callee>& callees) const;
+  gantry_env env_of(const gantry_env* env) const;
+
+  const Host host_;
+  const std::shared_ptr<const Loaded> code_;
+  std::vector<gantry_device_id> devices_;
+  // by function
+  std::vector<Callee> callees_;
+  // the values of functions as arguments, and the constants; compiled code receives the addresses
+  std::vector<Value> functions_;
+  const std::vector<Value>* constants_ = nullptr;
+  std::vector<std::pair<std::int64_t, Value>> cached_;
+  RegisterStack stack_;
+  std::uint32_t depth_ = 0;
+};
+
+}  // namespace gantry::relax

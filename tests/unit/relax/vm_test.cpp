@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/relax/vm.hpp"
+
+#include "plugins/relax/plugin.hpp"
+#include "tests/support/fake_host.hpp"
+#include "tests/support/relax_assembler.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry::relax::test {
+namespace {
+
+using gantry::test::FakeHost;
+using gantry::test::handles;
+using gantry::test::relax_function;
+using gantry::test::relax_immediate;
+using gantry::test::relax_register;
+using gantry::test::relax_vm;
+using gantry::test::relax_void;
+using gantry::test::RelaxAssembler;
+using gantry::test::RelaxPayload;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr gantry_device_id cpu = gantry::test::cpu;
+
+class VmTest : public ::testing::Test {
+ protected:
+  VmTest() : pin_(fake.new_pin()) {
+    fake.add_function("add", [](const gantry_env*, std::span<const gantry_value> args,
+                                gantry_value* result, gantry_status*) {
+      *result = int_value(args[0].i + args[1].i);
+      return GANTRY_OK;
+    });
+    fake.add_function("refuse", [](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                                   gantry_status* status) {
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "TEST", "refused by the test");
+    });
+  }
+  ~VmTest() override {
+    vm.reset();
+    loaded.reset();
+    fake.release(pin_);
+  }
+
+  // Assembles the code and starts a machine on the CPU.
+  void start(std::span<const gantry_device_id> devices = {}) {
+    read();
+    const Status started = vm->initialize(devices, nullptr);
+    ASSERT_TRUE(started.ok()) << started.error().message;
+  }
+  void read() {
+    payload = code.payload();
+    const gantry_blob raw = payload.blob(pin_);
+    Blob blob(raw, fake.node());
+    loaded = Loaded::read(Host(fake.table()), blob).value();
+    vm = std::make_unique<Vm>(Host(fake.table()), loaded);
+  }
+  Result<Value> run(std::string_view name, std::vector<gantry_value> args = {}) {
+    return vm->run(*loaded->executable.find(name), nullptr, args);
+  }
+  std::int64_t number(std::string_view name, std::vector<gantry_value> args = {}) {
+    auto result = run(name, std::move(args));
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+    return result.ok() ? value_int(result->get()).value_or(-999) : -999;
+  }
+  Error error_of(std::string_view name, std::vector<gantry_value> args = {}) {
+    auto result = run(name, std::move(args));
+    EXPECT_FALSE(result.ok());
+    return result.ok() ? Error() : std::move(result).error();
+  }
+
+  // Of the last error that was raised.
+  std::string kind_of(const Error& error) const {
+    return error.raised ? fake.error_kinds.back() : "(not raised)";
+  }
+
+  FakeHost fake;
+  RelaxAssembler code;
+  RelaxPayload payload;
+  std::shared_ptr<const Loaded> loaded;
+  std::unique_ptr<Vm> vm;
+
+ private:
+  gantry_object* pin_;
+};
+
+TEST_F(VmTest, CallsAFunctionWithEveryKindOfArgument) {
+  const auto add = code.packed("add");
+  code.function("main", {"x"}, 2);
+  code.call(1, add, {relax_register(0), relax_immediate(-3)});
+  code.call(1, add, {relax_register(1), code.integer(100)});
+  code.ret(1);
+  start();
+
+  EXPECT_EQ(number("main", {int_value(5)}), 102);
+}
+
+TEST_F(VmTest, PassesNoneAndTheAddressOfTheMachine) {
+  fake.add_function("kinds", [this](const gantry_env*, std::span<const gantry_value> args,
+                                    gantry_value* result, gantry_status*) {
+    EXPECT_EQ(args[1].p, vm.get());
+    *result = int_value(args[0].kind * 100 + args[1].kind);
+    return GANTRY_OK;
+  });
+  const auto kinds = code.packed("kinds");
+  code.function("main", {}, 1);
+  code.call(0, kinds, {relax_register(relax_void), relax_register(relax_vm)});
+  code.ret(0);
+  start();
+
+  EXPECT_EQ(number("main"), GANTRY_NONE * 100 + GANTRY_POINTER);
+}
+
+TEST_F(VmTest, BranchesAndJumps) {
+  code.function("main", {"condition"}, 1);
+  code.branch(0, 2);
+  code.ret(0);
+  code.jump(1);
+  code.ret(relax_void);
+  start();
+
+  EXPECT_EQ(number("main", {int_value(7)}), 7);
+  EXPECT_EQ(run("main", {int_value(0)})->kind(), GANTRY_NONE);
+}
+
+TEST_F(VmTest, EndsALoopOfACancelledTask) {
+  code.function("main", {}, 1);
+  code.jump(0);
+  start();
+  fake.cancelled = true;
+
+  EXPECT_EQ(error_of("main").code, Code::cancelled);
+}
+
+TEST_F(VmTest, RunsFunctionsWithinFunctions) {
+  const auto add = code.packed("add");
+  const auto twice = code.function("twice", {"x"}, 2);
+  code.call(1, add, {relax_register(0), relax_register(0)});
+  code.ret(1);
+  code.function("main", {"x"}, 2);
+  code.call(1, twice, {relax_register(0)});
+  code.call(1, twice, {relax_register(1)});
+  code.ret(1);
+  start();
+
+  EXPECT_EQ(number("main", {int_value(3)}), 12);
+}
+
+TEST_F(VmTest, LimitsTheDepthOfCalls) {
+  code.function("main", {}, 1);
+  code.call(0, 0, {});
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "VM_DEPTH");
+  EXPECT_THAT(error.message, StartsWith("functions of the virtual machine call each other 2000 "
+                                        "times within each other, the limit\n"));
+  EXPECT_EQ(error_of("main").reason, "VM_DEPTH") << "the depth is counted anew";
+}
+
+TEST_F(VmTest, NamesTheInstructionOfAnError) {
+  const auto refuse = code.packed("refuse");
+  code.function("other", {}, 1);
+  code.ret(relax_void);
+  code.function("main", {}, 1);
+  code.call(0, 1, {});
+  code.call(0, refuse, {});
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "TEST");
+  EXPECT_EQ(error.message,
+            "refused by the test\n"
+            "  in instruction 1 of function \"main\", which calls \"refuse\"");
+}
+
+TEST_F(VmTest, RefusesAnotherNumberOfArguments) {
+  code.function("main", {"x", "y"}, 2);
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main", {int_value(1)});
+
+  EXPECT_EQ(kind_of(error), "InternalError");
+  EXPECT_EQ(error.message,
+            "Invoking function main expects 2 arguments (x, y), but 1 arguments were provided.");
+}
+
+TEST_F(VmTest, ListsAllFunctionsThatAreMissing) {
+  code.packed("first.missing");
+  code.packed("add");
+  code.packed("second.missing");
+  code.function("main", {}, 1);
+  code.ret(0);
+  read();
+
+  const Status started = vm->initialize({}, nullptr);
+
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code, Code::not_found);
+  EXPECT_EQ(started.error().reason, "FUNCTIONS_MISSING");
+  EXPECT_EQ(started.error().message,
+            "the executable requires \"first.missing\", \"second.missing\", which neither its "
+            "library nor this runtime has");
+  EXPECT_FALSE(vm->is_initialized());
+}
+
+TEST_F(VmTest, ReleasesEveryRegister) {
+  const auto tuple = code.packed("vm.builtin.make_tuple");
+  code.function("main", {"x"}, 3);
+  code.call(1, tuple, {relax_register(0)});
+  code.call(2, tuple, {relax_register(1), relax_register(1)});
+  code.call(1, tuple, {});
+  code.ret(2);
+  start();
+  const int before = fake.live_objects();
+  {
+    const auto result = run("main", {int_value(1)});
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(fake.live_objects(), before + 2);
+  }
+  EXPECT_EQ(fake.live_objects(), before);
+}
+
+TEST_F(VmTest, CopiesATensorByReference) {
+  code.function("main", {"x"}, 1);
+  code.ret(0);
+  start();
+  float data[2] = {1, 2};
+  std::int64_t shape[1] = {2};
+  gantry_tensor tensor{data, cpu, 1, dtypes::float32, shape, nullptr, 0};
+
+  const auto result = run("main", {tensor_ref_value(&tensor)});
+
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result->kind(), GANTRY_TENSOR);
+  EXPECT_NE(result->tensor()->data, data);
+  EXPECT_EQ(static_cast<float*>(result->tensor()->data)[1], 2);
+}
+
+TEST_F(VmTest, PlacesConstantsOnTheFirstDevice) {
+  const auto word = code.floats({2}, {1.5F, 2.5F});
+  const auto copy = code.packed("vm.builtin.copy");
+  code.function("main", {}, 1);
+  code.call(0, copy, {word});
+  code.ret(0);
+  const gantry_device_id devices[] = {handles};
+  start(devices);
+
+  const auto result = run("main");
+
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->tensor()->device.type, handles.type);
+  float values[2];
+  std::memcpy(values, fake.memory_of(*result->tensor()), sizeof values);
+  EXPECT_EQ(values[1], 2.5F);
+  EXPECT_EQ(vm->device(-1)->type, cpu.type) << "the CPU is appended";
+}
+
+TEST_F(VmTest, SharesConstantsOfOneDevice) {
+  code.floats({2}, {1, 2});
+  code.function("main", {}, 1);
+  code.ret(0);
+  start();
+  const std::size_t before = fake.allocations.size();
+
+  Vm second(Host(fake.table()), loaded);
+  ASSERT_TRUE(second.initialize({}, nullptr).ok());
+
+  EXPECT_EQ(fake.allocations.size(), before);
+}
+
+TEST_F(VmTest, ReusesStorages) {
+  const auto storage = code.packed("vm.builtin.alloc_storage");
+  code.function("main", {}, 1);
+  code.call(0, storage,
+            {relax_register(relax_vm), code.shape({100}), relax_immediate(-1),
+             code.dtype(dtypes::uint8), code.text("global")});
+  code.ret(0);
+  start();
+
+  ASSERT_TRUE(run("main").ok());
+  ASSERT_TRUE(run("main").ok());
+
+  EXPECT_THAT(fake.allocations, ::testing::ElementsAre(4096));
+  {
+    const auto first = run("main"), second = run("main");
+    EXPECT_EQ(fake.allocations.size(), 2u);
+  }
+}
+
+class Storages : public VmTest {
+ protected:
+  void make(std::int64_t bytes, std::int64_t offset, std::int64_t extent) {
+    const auto storage = code.packed("vm.builtin.alloc_storage");
+    const auto tensor = code.packed("vm.builtin.alloc_tensor");
+    code.function("main", {}, 2);
+    code.call(0, storage,
+              {relax_register(relax_vm), code.shape({bytes}), relax_immediate(-1),
+               code.dtype(dtypes::uint8), code.text("global")});
+    code.call(1, tensor,
+              {relax_register(0), relax_immediate(offset), code.shape({extent}),
+               code.dtype(dtypes::uint8)});
+    code.ret(1);
+    start();
+  }
+};
+
+TEST_F(Storages, HaveTheRoundedSize) {
+  make(100, 0, 4096);
+  EXPECT_TRUE(run("main").ok());
+}
+
+TEST_F(Storages, RefuseATensorBeyondTheEnd) {
+  make(4097, 4096, 4097);
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(kind_of(error), "InternalError");
+  EXPECT_THAT(error.message,
+              StartsWith("storage allocation failure, attempted to allocate 4097 at offset 4096 in "
+                         "region that is 8192bytes\n"));
+}
+
+TEST_F(Storages, PlaceATensorAtItsOffset) {
+  make(4097, 4096, 4096);
+
+  const auto whole = run("main");
+
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->tensor()->byte_offset, 0u);
+}
+
+TEST_F(VmTest, AppendsWhatAClosureCaptured) {
+  const auto make = code.packed("vm.builtin.make_closure");
+  const auto invoke = code.packed("vm.builtin.invoke_closure");
+  const auto minus = code.function("first", {"x", "y"}, 2);
+  code.ret(0);
+  code.function("main", {"x"}, 2);
+  code.call(1, make, {relax_function(minus), relax_register(0)});
+  code.call(1, invoke, {relax_register(relax_vm), relax_register(1), relax_immediate(8)});
+  code.ret(1);
+  start();
+
+  EXPECT_EQ(number("main", {int_value(3)}), 8);
+}
+
+TEST_F(VmTest, RefusesAnAddressThatIsNotTheMachine) {
+  const auto invoke = code.packed("vm.builtin.alloc_shape_heap");
+  code.function("main", {"vm"}, 1);
+  code.call(0, invoke, {relax_register(0), relax_immediate(1)});
+  code.ret(0);
+  start();
+  gantry_value other{};
+  other.kind = GANTRY_POINTER;
+  other.p = &other;
+
+  EXPECT_THAT(error_of("main", {other}).message,
+              HasSubstr("argument 0 (vm) is a pointer, expected the virtual machine that runs"));
+}
+
+// A builtin of the plugin with arguments, called from bytecode.
+struct BuiltinRefusal {
+  const char* name;
+  const char* builtin;
+  std::vector<gantry_value> args;
+  const char* kind;
+  const char* message;
+};
+void PrintTo(const BuiltinRefusal& refusal, std::ostream* out) { *out << refusal.name; }
+
+gantry_value small(const char* text) {
+  gantry_value value{};
+  gantry_value_small(GANTRY_SMALL_STRING, gantry_text(text), &value);
+  return value;
+}
+gantry_value opaque() {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  return value;
+}
+
+class RefusedBuiltin : public VmTest, public ::testing::WithParamInterface<BuiltinRefusal> {};
+
+TEST_P(RefusedBuiltin, WithKindAndText) {
+  const BuiltinRefusal& refusal = GetParam();
+  const auto builtin = code.packed(refusal.builtin);
+  std::vector<std::string> names;
+  std::vector<std::int64_t> words;
+  for (std::size_t i = 0; i < refusal.args.size(); ++i) {
+    names.push_back(concat("a", i));
+    words.push_back(relax_register(static_cast<std::int64_t>(i)));
+  }
+  code.function("main", names, static_cast<std::int64_t>(names.size()) + 1);
+  code.call(static_cast<std::int64_t>(names.size()), builtin, words);
+  code.ret(relax_void);
+  start();
+
+  const Error error = error_of("main", refusal.args);
+
+  EXPECT_EQ(kind_of(error), refusal.kind);
+  EXPECT_THAT(error.message, StartsWith(refusal.message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Builtins, RefusedBuiltin,
+    ::testing::Values(
+        BuiltinRefusal{"TensorKind",
+                       "vm.builtin.check_tensor_info",
+                       {int_value(1), int_value(2), small("ctx")},
+                       "TypeError",
+                       "ctx expect a Tensor but get an integer"},
+        BuiltinRefusal{"ShapeKind",
+                       "vm.builtin.check_shape_info",
+                       {int_value(1), int_value(2), small("ctx")},
+                       "TypeError",
+                       "ctx expect a Shape but get an integer"},
+        BuiltinRefusal{"TupleKind",
+                       "vm.builtin.check_tuple_info",
+                       {int_value(1), int_value(2), small("ctx")},
+                       "TypeError",
+                       "ctx expect a Tuple but get an integer"},
+        BuiltinRefusal{"FunctionKind",
+                       "vm.builtin.check_func_info",
+                       {int_value(1), small("ctx")},
+                       "TypeError",
+                       "ctx expect a Function but get an integer"},
+        BuiltinRefusal{"TextKind",
+                       "vm.builtin.check_string_info",
+                       {int_value(1), small("ctx")},
+                       "TypeError",
+                       "ctx expect a String but get an integer"},
+        BuiltinRefusal{"FloatForInteger",
+                       "vm.builtin.check_prim_value_info",
+                       {float_value(1.5), dtype_value(dtypes::int64), small("ctx")},
+                       "TypeError",
+                       "ctx expect a number of type int64 but get a float"},
+        BuiltinRefusal{
+            "MatchNumber",
+            "vm.builtin.match_prim_value",
+            {int_value(3), {}, int_value(0), int_value(4), small("ctx")},
+            "RuntimeError",
+            "ctx match_cast error, value mismatch to specified constant: found 3, expected 4"},
+        BuiltinRefusal{
+            "HeapIndex",
+            "vm.builtin.match_prim_value",
+            {int_value(3), {}, int_value(1), int_value(0), small("ctx")},
+            "(not raised)",
+            "match_prim_value(x, heap, code, number, context): number 0 of the shape heap, "
+            "which has 0"},
+        BuiltinRefusal{
+            "MatchCode",
+            "vm.builtin.match_prim_value",
+            {int_value(3), {}, int_value(4), int_value(0), small("ctx")},
+            "(not raised)",
+            "match_prim_value(x, heap, code, number, context): code 4 of a comparison, range "
+            "is 0 to 3"},
+        BuiltinRefusal{"Condition",
+                       "vm.builtin.read_if_cond",
+                       {opaque()},
+                       "(not raised)",
+                       "read_if_cond(x): argument 0 (x) is a pointer, expected a tensor"},
+        BuiltinRefusal{"ItemOfNoTuple",
+                       "vm.builtin.tuple_getitem",
+                       {int_value(1), int_value(0)},
+                       "(not raised)",
+                       "tuple_getitem(tuple, index): argument 0 (tuple) is an integer"},
+        BuiltinRefusal{
+            "StorageKind",
+            "vm.builtin.alloc_tensor",
+            {int_value(0), int_value(0), int_value(0), int_value(0)},
+            "(not raised)",
+            "alloc_tensor(storage, offset, shape, dtype, scope): argument 0 (storage) is an "
+            "integer"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace gantry::relax::test
