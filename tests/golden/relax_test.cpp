@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares Relax executables that Apache TVM exported with the outputs that TVM computed.
+#include <gantry/runtime.hpp>
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using test::golden;
+
+class RelaxRun : public ::testing::Test {
+ protected:
+  RelaxRun() : runtime(Runtime::create(options())) {}
+  static RuntimeOptions options() {
+    RuntimeOptions options;
+    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
+    options.only_these_plugins = true;
+    return options;
+  }
+  Tensor array(const std::string& file, std::string_view member) {
+    auto tensors = runtime->read_tensors(golden(file).string());
+    EXPECT_TRUE(tensors.ok()) << tensors.error().message;
+    for (auto& [name, tensor] : *tensors) {
+      if (name == member) return tensor;
+    }
+    ADD_FAILURE() << file << " has no " << member;
+    return {};
+  }
+  Module load(const std::string& file) {
+    auto loaded = runtime->load(golden(file).string());
+    EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    return *loaded;
+  }
+  static Module machine(const Module& model, gantry_device_id device) {
+    auto made = (*model.function("vm_load_executable"))(device);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made->module().value();
+  }
+  static double largest_difference(const Tensor& a, const Tensor& b) {
+    if (a.shape().size() != b.shape().size() || a.byte_size() != b.byte_size()) return INFINITY;
+    double largest = 0;
+    for (std::size_t i = 0; i < a.elements<float>().size(); ++i) {
+      const double difference =
+          std::abs(double{a.elements<float>()[i]} - double{b.elements<float>()[i]});
+      if (std::isnan(difference)) return INFINITY;
+      largest = std::max(largest, difference);
+    }
+    return largest;
+  }
+
+  Result<Runtime> runtime;
+};
+
+struct Model {
+  // below the golden files, without ".so"
+  std::string name;
+  friend void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
+};
+
+class RelaxModel : public RelaxRun, public ::testing::WithParamInterface<Model> {};
+
+TEST_P(RelaxModel, HasTvmsOutputBitForBit) {
+  const std::string file = GetParam().name;
+  const Module vm = machine(load(file + ".so"), {1, 0});
+
+  const auto output = (*vm.function("main"))(array(file + ".npz", "c0_a0"));
+
+  ASSERT_TRUE(output.ok()) << output.error().message;
+  EXPECT_EQ(largest_difference(output->tensor().value(), array(file + ".npz", "c0_r")), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Golden, RelaxModel,
+    ::testing::Values(Model{"relax/cnn_llvm"}, Model{"relax/cnn_c"}, Model{"relax/cnn_fused_llvm"},
+                      Model{"relax/cnn_compiled_llvm"}, Model{"relax/cnn_dyn_llvm"},
+                      Model{"relax/resnet14_llvm"}, Model{"relax/mlp_dyn_llvm"},
+                      Model{"relax/mlp_dyn_compiled_llvm"}, Model{"relax/upper_bound_llvm"},
+                      Model{"relax/chain10_llvm"}, Model{"relax/chain1000_llvm"},
+                      Model{"relax/v25_cnn_llvm"}, Model{"relax/v25_cnn_compiled_llvm"},
+                      Model{"relax/v26_cnn_llvm"}, Model{"relax/v26_cnn_compiled_llvm"}));
+
+class RelaxDevice : public RelaxRun, public ::testing::WithParamInterface<Model> {};
+
+// Inputs of the stateful protocol are copied to the device.
+TEST_P(RelaxDevice, HasTvmsOutput) {
+  const auto device = runtime->device("opencl");
+  if (!device.ok()) GTEST_SKIP() << device.error().message;
+  const Module vm = machine(load(GetParam().name + ".so"), *device);
+  const Tensor x = array("relax/cnn_llvm.npz", "c0_a0");
+
+  ASSERT_TRUE((*vm.function("set_input"))("main", x).ok());
+  const auto run = (*vm.function("invoke_stateful"))("main");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  const Tensor output = (*vm.function("get_output"))("main")->tensor().value();
+
+  const Tensor on_cpu = runtime->tensor(output.shape(), output.dtype()).value();
+  ASSERT_TRUE(runtime->copy(output, on_cpu).ok());
+  EXPECT_LE(largest_difference(on_cpu, array("relax/cnn_llvm.npz", "c0_r")), 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(OpenCl, RelaxDevice,
+                         ::testing::Values(Model{"relax/cnn_opencl"},
+                                           Model{"relax/cnn_dyn_opencl"}));
+
+TEST_F(RelaxRun, UsesOneExecutableOnManyThreads) {
+  const Module model = load("relax/cnn_llvm.so");
+  const Tensor x = array("relax/cnn_llvm.npz", "c0_a0"), y = array("relax/cnn_llvm.npz", "c0_r");
+  std::vector<double> differences(8, INFINITY);
+  std::vector<std::thread> threads;
+  for (double& difference : differences) {
+    threads.emplace_back([&] {
+      const Module vm = machine(model, {1, 0});
+      const Function main = vm.function("main").value();
+      double largest = 0;
+      for (int i = 0; i < 20; ++i)
+        largest = std::max(largest, largest_difference(main(x)->tensor().value(), y));
+      difference = largest;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(differences, ::testing::Each(0.0));
+}
+
+TEST_F(RelaxRun, ReportsACheckOfTheFunctionWithItsKind) {
+  const Module vm = machine(load("relax/mlp_dyn_llvm.so"), {1, 0});
+
+  const auto output = (*vm.function("main"))(array("relax/mlp_dyn_llvm.npz", "c4_a0"));
+
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(raised(output.error())->kind, "RuntimeError");
+  EXPECT_THAT(output.error().message,
+              ::testing::StartsWith(
+                  "ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((n, 32), "
+                  "dtype=\"float32\"))  match_cast error, shape[1] mismatch to specified constant: "
+                  "found 33, expected 32\n  in instruction "));
+}
+
+TEST_F(RelaxRun, RequiresDevicesFirst) {
+  const Module model = load("relax/cnn_llvm.so");
+  const Module vm = (*model.function("vm_load_executable"))()->module().value();
+  const Function main = vm.function("main").value();
+  const Tensor x = array("relax/cnn_llvm.npz", "c0_a0");
+
+  const auto early = main(x);
+  ASSERT_FALSE(early.ok());
+  EXPECT_EQ(early.error().reason, "VM_STATE");
+  ASSERT_TRUE((*vm.function("vm_initialization"))(1, 0, 2).ok());
+  EXPECT_TRUE(main(x).ok());
+}
+
+TEST_F(RelaxRun, ListsTheFunctionsThatAreMissing) {
+  const Module model = load("relax/strings_extern_llvm.so");
+
+  const auto vm = (*model.function("vm_load_executable"))(gantry_device_id{1, 0});
+
+  ASSERT_FALSE(vm.ok());
+  EXPECT_EQ(vm.error().reason, "FUNCTIONS_MISSING");
+  EXPECT_THAT(vm.error().message, ::testing::StartsWith("the executable requires \"test.fmt\", "));
+}
+
+}  // namespace
+}  // namespace gantry
