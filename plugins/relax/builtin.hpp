@@ -32,6 +32,11 @@ Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
   return failure;
 }
 
+// Returns the numbers of a function's shape heap.
+//
+// returns  INVALID  the argument is not a compact list of int64 on the CPU
+Result<std::span<std::int64_t>> shape_heap(const Call& call, std::size_t argument);
+
 // Rows of one subject each.
 std::span<const Builtin> check_builtins();
 std::span<const Builtin> shape_builtins();

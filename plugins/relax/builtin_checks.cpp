@@ -114,13 +114,7 @@ enum MatchCode : std::int64_t { match_number, match_store, match_any, match_stor
 // The numbers of a shape that the function has met so far.
 Result<std::span<std::int64_t>> heap_of(const Call& call, std::size_t i) {
   if (i < call.args.size() && call.args[i].kind == GANTRY_NONE) return std::span<std::int64_t>();
-  GANTRY_TRY(const gantry_tensor* const heap, call.tensor(i));
-  if (heap->device.type != cpu_device_type || heap->ndim != 1 ||
-      !same_dtype(heap->dtype, dtypes::int64)) {
-    return call.wrong(i, "a list of numbers on the CPU");
-  }
-  return std::span(static_cast<std::int64_t*>(heap->data),
-                   static_cast<std::size_t>(heap->shape[0]));
+  return shape_heap(call, i);
 }
 
 // axis     [in]   for messages; -1: the value is a number

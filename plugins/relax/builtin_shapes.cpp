@@ -36,14 +36,10 @@ Result<std::int64_t> number_at(const Call& call, std::size_t i) {
   GANTRY_TRY(const std::int64_t number, call.integer(i + 1));
   if (code == 0) return number;
   if (code != 1) return call.refuse("code ", code, " of a number, range is 0 to 1");
-  GANTRY_TRY(const gantry_tensor* const heap, call.tensor(0));
-  if (heap->device.type != cpu_device_type || heap->ndim != 1 ||
-      !same_dtype(heap->dtype, dtypes::int64)) {
-    return call.wrong(0, "a list of numbers on the CPU");
-  }
-  if (number < 0 || number >= heap->shape[0])
-    return call.refuse("number ", number, " of the shape heap, which has ", heap->shape[0]);
-  return static_cast<const std::int64_t*>(heap->data)[number];
+  GANTRY_TRY(const auto heap, shape_heap(call, 0));
+  if (number < 0 || static_cast<std::uint64_t>(number) >= heap.size())
+    return call.refuse("number ", number, " of the shape heap, which has ", heap.size());
+  return heap[static_cast<std::size_t>(number)];
 }
 
 Result<Value> make_shape(const Host& host, const Call& call) {
@@ -117,6 +113,16 @@ constexpr Builtin shape_rows[] = {
 };
 
 }  // namespace
+
+Result<std::span<std::int64_t>> shape_heap(const Call& call, std::size_t i) {
+  GANTRY_TRY(const gantry_tensor* const heap, call.tensor(i));
+  if (heap->device.type != cpu_device_type || heap->ndim != 1 || heap->byte_offset != 0 ||
+      !same_dtype(heap->dtype, dtypes::int64) || !is_compact(*heap)) {
+    return call.wrong(i, "a shape heap: a list of numbers on the CPU");
+  }
+  return std::span(static_cast<std::int64_t*>(heap->data),
+                   static_cast<std::size_t>(heap->shape[0]));
+}
 
 std::span<const Builtin> shape_builtins() { return shape_rows; }
 

@@ -341,6 +341,23 @@ TEST_F(Storages, PlaceATensorAtItsOffset) {
   EXPECT_EQ(whole->tensor()->byte_offset, 0u);
 }
 
+// One number that the shape and the strides of the tensor repeat.
+TEST_F(VmTest, RefusesAHeapThatIsNotCompact) {
+  const auto match = code.packed("vm.builtin.match_prim_value");
+  code.function("main", {"heap"}, 1);
+  code.call(relax_void, match,
+            {relax_immediate(1), relax_register(0), relax_immediate(1), relax_immediate(5)});
+  code.ret(relax_void);
+  start();
+  std::int64_t one = 0, shape[1] = {8}, strides[1] = {0};
+  const gantry_tensor repeated{&one, cpu, 1, dtypes::int64, shape, strides, 0};
+  const Value view = Host(fake.table()).tensor_view(repeated, fake.node()).value();
+
+  EXPECT_THAT(error_of("main", {view.get()}).message,
+              HasSubstr("argument 1 (heap) is a tensor, expected a shape heap: a list of numbers "
+                        "on the CPU"));
+}
+
 TEST_F(VmTest, AppendsWhatAClosureCaptured) {
   const auto make = code.packed("vm.builtin.make_closure");
   const auto invoke = code.packed("vm.builtin.invoke_closure");
