@@ -178,7 +178,8 @@ KvTables KvForward::collect_depths() {
 }
 
 // Allocates everything that the rest of begin() needs.
-Status KvForward::reserve(const KvTables& tables) {
+Status KvForward::reserve(const KvTables& tables,
+                          const std::function<Status(std::size_t)>& reserve_more) {
   const KvBlocks& blocks = sequences_->blocks();
   const auto batch = static_cast<std::size_t>(tables.batch);
   std::size_t size =
@@ -200,7 +201,7 @@ Status KvForward::reserve(const KvTables& tables) {
   }
   buffer_.reserve(size);
   for (const Member& member : members_) sequences_->reserve_pages(member.append);
-  return {};
+  return reserve_more ? reserve_more(size) : Status();
 }
 
 void KvForward::append() noexcept {
@@ -284,7 +285,8 @@ void KvForward::write_tokens(KvTables& tables) noexcept {
 }
 
 Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths,
-                        std::span<const std::int64_t> parents) {
+                        std::span<const std::int64_t> parents,
+                        const std::function<Status(std::size_t)>& reserve_more) {
   GANTRY_CHECK(check_counts(ids, lengths));
   GANTRY_CHECK(check_unique(ids));
   if (!parents.empty()) {
@@ -297,8 +299,8 @@ Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::
   }
   GANTRY_CHECK(collect(ids, lengths));
   KvTables tables = collect_depths();
-  GANTRY_CHECK(reserve(tables));
   if (!parents.empty()) unaccepted_.reserve(ids.size());
+  GANTRY_CHECK(reserve(tables, reserve_more));
 
   // Nothing fails from here on.
   buffer_.clear();

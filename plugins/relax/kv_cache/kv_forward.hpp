@@ -7,6 +7,8 @@
 #include "kv_sequences.hpp"
 #include "kv_tables.hpp"
 
+#include <functional>
+
 namespace gantry::relax {
 
 // thread   one at a time
@@ -20,6 +22,8 @@ class KvForward {
   // lengths  [in]   new tokens of each, at least 1
   // parents  [in]   empty, or for each new token the index of its parent among the new tokens of
   //                 its sequence, -1 for the first: only chains
+  // reserve_more [in] called with the maximum size of contents() before anything changes; its
+  //                 failure is that of the pass
   // returns  INVALID      counts differ or exceed the configuration, a sequence occurs twice, a
   //                       length is less than 1, or a parent is no earlier token
   //          NOT_FOUND    there is no such sequence
@@ -28,7 +32,8 @@ class KvForward {
   // costs    O(pages of the batch + tokens). Memory is allocated only if a pass needs more than all
   //          passes before it, or a block's list of pages outgrows its memory, which then doubles.
   Status begin(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths,
-               std::span<const std::int64_t> parents = {});
+               std::span<const std::int64_t> parents = {},
+               const std::function<Status(std::size_t)>& reserve_more = {});
   // Ends the pass, which the caller does before it changes sequences in another way. The tables
   // remain until the next pass.
   void end() noexcept { active_ = false; }
@@ -83,7 +88,7 @@ class KvForward {
   Status collect(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
   KvTables collect_depths();
   bool collect_entries(int depth, bool is_decode);
-  Status reserve(const KvTables& tables);
+  Status reserve(const KvTables& tables, const std::function<Status(std::size_t)>& reserve_more);
   void append() noexcept;
   void write_depth(int depth, KvDepth& tables) noexcept;
   void write_tokens(KvTables& tables) noexcept;

@@ -1,14 +1,246 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "attention_cache.hpp"
+#include "kv_error.hpp"
 #include "legacy_cache.hpp"
 #include "sampling.hpp"
-
-#include <vector>
+#include "shape_argument.hpp"
 
 namespace gantry::relax {
+namespace {
+
+constexpr gantry_object_type paged_cache_type = {
+    sizeof(gantry_object_type), 0, "relax.vm.PagedAttentionKVCache",
+    [](void* self) { delete static_cast<AttentionCache*>(self); }};
+
+// Checks the number of arguments and returns the first one, a cache.
+Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::size_t min,
+                                    std::size_t max) {
+  GANTRY_CHECK(call.count_is(min, max));
+  GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_OBJECT));
+  GANTRY_TRY(void* const self, host.object_get(object, paged_cache_type));
+  return static_cast<AttentionCache*>(self);
+}
+Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::size_t count) {
+  return paged_cache(host, call, count, count);
+}
+
+Result<AttentionCache::Output> output(const Call& call, std::size_t i) {
+  AttentionCache::Output to;
+  GANTRY_TRY(to.out, call.tensor(i));
+  GANTRY_TRY(to.lse, call.tensor(i + 1));
+  return to;
+}
+
+Result<Value> create(const Host& host, const Call& call) {
+  GANTRY_TRY(CacheArguments arguments, read_cache_arguments(host, call));
+  GANTRY_TRY(auto cache, AttentionCache::create(host, std::move(arguments)));
+  GANTRY_TRY(Value object, host.object_new(paged_cache_type, cache.get()));
+  static_cast<void>(cache.release());
+  return object;
+}
+
+Result<Value> clear(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  cache->clear();
+  return Value();
+}
+
+Result<Value> add_sequence(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_CHECK(cache->add(id));
+  return Value();
+}
+
+Result<Value> remove_sequence(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_CHECK(cache->remove(id));
+  return Value();
+}
+
+Result<Value> fork_sequence(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 4));
+  GANTRY_TRY(const std::int64_t parent, call.integer(1));
+  GANTRY_TRY(const std::int64_t child, call.integer(2));
+  GANTRY_TRY(const std::int64_t position, call.integer(3));
+  GANTRY_CHECK(cache->fork(call.env, parent, child, position));
+  return Value();
+}
+
+Result<Value> popn(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::int64_t count, call.integer(2));
+  GANTRY_CHECK(cache->pop(call.env, id, count));
+  return Value();
+}
+
+Result<Value> begin_forward(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3, 4));
+  GANTRY_TRY(const auto ids, shape_argument(call, 1));
+  GANTRY_TRY(const auto lengths, shape_argument(call, 2));
+  std::span<const std::int64_t> parents;
+  if (call.args.size() == 4 && call.args[3].kind != GANTRY_NONE) {
+    GANTRY_TRY(parents, shape_argument(call, 3));
+  }
+  GANTRY_CHECK(cache->begin(call.env, ids, lengths, parents));
+  return Value();
+}
+
+Result<Value> end_forward(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  cache->end();
+  return Value();
+}
+
+Result<Value> enable_sliding_window(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 4));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::int64_t window, call.integer(2));
+  GANTRY_TRY(const std::int64_t sink, call.integer(3));
+  GANTRY_CHECK(cache->enable_window(id, window, sink));
+  return Value();
+}
+
+Result<Value> accept_nodes(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3));
+  GANTRY_TRY(const auto ids, shape_argument(call, 1));
+  GANTRY_TRY(const auto leaves, shape_argument(call, 2));
+  GANTRY_CHECK(cache->accept(ids, leaves));
+  return Value();
+}
+
+Result<Value> is_empty(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  return Value::adopt(bool_value(cache->sequences().empty()));
+}
+
+Result<Value> available_pages(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  return Value::adopt(int_value(cache->sequences().free_page_count()));
+}
+
+Result<Value> total_length(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  return Value::adopt(int_value(cache->sequences().total_length()));
+}
+
+Result<Value> sequence_length(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::int32_t length, cache->sequences().length(id));
+  return Value::adopt(int_value(length));
+}
+
+Result<Value> query_positions(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  return cache->query_positions(call.env);
+}
+
+Result<Value> debug_get_kv(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 6));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::int64_t begin, call.integer(2));
+  GANTRY_TRY(const std::int64_t end, call.integer(3));
+  GANTRY_TRY(const gantry_tensor* keys, call.tensor(4));
+  GANTRY_TRY(const gantry_tensor* values, call.tensor(5));
+  GANTRY_CHECK(cache->debug_get_kv(call.env, id, begin, end, *keys, *values));
+  return Value();
+}
+
+Result<Value> attention_with_fused_qkv(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 5));
+  GANTRY_TRY(const std::int64_t layer, call.integer(1));
+  GANTRY_TRY(const double sm_scale, call.real(2));
+  GANTRY_TRY(const gantry_tensor* qkv, call.tensor(3));
+  GANTRY_TRY(const gantry_tensor* out, call.tensor(4));
+  GANTRY_CHECK(cache->attend(call.env, layer, sm_scale, *qkv, *out));
+  return Value();
+}
+
+Result<Value> self_attention(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 8));
+  GANTRY_TRY(const std::int64_t layer, call.integer(1));
+  GANTRY_TRY(const double sm_scale, call.real(2));
+  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
+  GANTRY_TRY(const gantry_tensor* k, call.tensor(4));
+  GANTRY_TRY(const gantry_tensor* v, call.tensor(5));
+  GANTRY_TRY(const AttentionCache::Output to, output(call, 6));
+  GANTRY_CHECK(cache->attend_self(call.env, layer, sm_scale, *q, *k, *v, to));
+  return Value();
+}
+
+Result<Value> cross_attention(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 6));
+  GANTRY_TRY(const std::int64_t layer, call.integer(1));
+  GANTRY_TRY(const double sm_scale, call.real(2));
+  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
+  GANTRY_TRY(const AttentionCache::Output to, output(call, 4));
+  GANTRY_CHECK(cache->attend_cross(call.env, layer, sm_scale, *q, to));
+  return Value();
+}
+
+Result<Value> merge_attn_output(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 5));
+  GANTRY_TRY(const AttentionCache::Output to, output(call, 1));
+  GANTRY_TRY(const AttentionCache::Output from, output(call, 3));
+  GANTRY_CHECK(cache->merge(call.env, to, from));
+  GANTRY_TRY(const Value out, host.keep(call.args[1]));
+  GANTRY_TRY(const Value lse, host.keep(call.args[2]));
+  return host.array({out, lse});
+}
+
+constexpr Builtin paged_rows[] = {
+    {"vm.builtin.paged_attention_kv_cache_create", cache_create_usage, with_kind<create>},
+    {"vm.builtin.kv_state_clear", "kv_state_clear(cache)", with_kind<clear>},
+    {"vm.builtin.kv_state_add_sequence", "kv_state_add_sequence(cache, sequence)",
+     with_kind<add_sequence>},
+    {"vm.builtin.kv_state_remove_sequence", "kv_state_remove_sequence(cache, sequence)",
+     with_kind<remove_sequence>},
+    {"vm.builtin.kv_state_fork_sequence", "kv_state_fork_sequence(cache, parent, child, position)",
+     with_kind<fork_sequence>},
+    {"vm.builtin.kv_state_popn", "kv_state_popn(cache, sequence, n)", with_kind<popn>},
+    {"vm.builtin.kv_state_begin_forward",
+     "kv_state_begin_forward(cache, sequences, lengths[, parents])", with_kind<begin_forward>},
+    {"vm.builtin.kv_state_end_forward", "kv_state_end_forward(cache)", with_kind<end_forward>},
+    {"vm.builtin.attention_kv_cache_enable_sliding_window_for_seq",
+     "attention_kv_cache_enable_sliding_window_for_seq(cache, sequence, window, sink)",
+     with_kind<enable_sliding_window>},
+    {"vm.builtin.attention_kv_cache_commit_accepted_token_tree_nodes",
+     "attention_kv_cache_commit_accepted_token_tree_nodes(cache, sequences, leaves)",
+     with_kind<accept_nodes>},
+    {"vm.builtin.attention_kv_cache_empty", "attention_kv_cache_empty(cache)", with_kind<is_empty>},
+    {"vm.builtin.attention_kv_cache_get_num_available_pages",
+     "attention_kv_cache_get_num_available_pages(cache)", with_kind<available_pages>},
+    {"vm.builtin.attention_kv_cache_get_total_sequence_length",
+     "attention_kv_cache_get_total_sequence_length(cache)", with_kind<total_length>},
+    {"vm.builtin.attention_kv_cache_get_sequence_length",
+     "attention_kv_cache_get_sequence_length(cache, sequence)", with_kind<sequence_length>},
+    {"vm.builtin.attention_kv_cache_get_query_positions",
+     "attention_kv_cache_get_query_positions(cache)", with_kind<query_positions>},
+    {"vm.builtin.attention_kv_cache_debug_get_kv",
+     "attention_kv_cache_debug_get_kv(cache, sequence, begin, end, keys, values)",
+     with_kind<debug_get_kv>},
+    {"vm.builtin.attention_kv_cache_attention_with_fused_qkv",
+     "attention_kv_cache_attention_with_fused_qkv(cache, layer, sm_scale, qkv, out)",
+     with_kind<attention_with_fused_qkv>},
+    {"vm.builtin.attention_kv_cache_self_attention",
+     "attention_kv_cache_self_attention(cache, layer, sm_scale, q, k, v, out, lse)",
+     with_kind<self_attention>},
+    {"vm.builtin.attention_kv_cache_cross_attention",
+     "attention_kv_cache_cross_attention(cache, layer, sm_scale, q, out, lse)",
+     with_kind<cross_attention>},
+    {"vm.builtin.attention_kv_cache_merge_attn_output_inplace",
+     "attention_kv_cache_merge_attn_output_inplace(cache, out, lse, other_out, other_lse)",
+     with_kind<merge_attn_output>},
+};
+
+}  // namespace
 
 std::span<const Builtin> kv_builtins() {
   static const std::vector<Builtin> rows = [] {
-    std::vector<Builtin> all;
+    std::vector<Builtin> all(std::begin(paged_rows), std::end(paged_rows));
     for (const std::span<const Builtin> part : {legacy_cache_builtins(), sampling_builtins()})
       all.insert(all.end(), part.begin(), part.end());
     return all;

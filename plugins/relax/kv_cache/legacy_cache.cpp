@@ -2,6 +2,7 @@
 #include "legacy_cache.hpp"
 
 #include "kv_error.hpp"
+#include "shape_argument.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
@@ -182,12 +183,6 @@ Result<const gantry_tensor*> rows_argument(const Call& call, std::size_t i) {
   if (rows->ndim < 1)
     return call.refuse(call.title(i), " has no dimensions").with_reason("ARGUMENT_SHAPE");
   return rows;
-}
-
-Result<std::span<const std::int64_t>> shape_argument(const Call& call, std::size_t i) {
-  if (const auto shape = i < call.args.size() ? value_shape(call.args[i]) : std::nullopt)
-    return *shape;
-  return call.wrong(i, "a shape");
 }
 
 Result<Value> create_legacy(const Host& host, const Call& call) {

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention_cache.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <algorithm>
+
+namespace gantry::relax {
+
+// A tensor that contains its shape, for an argument of a kernel.
+class AttentionCache::Tensor {
+ public:
+  Tensor(const gantry_tensor& memory, gantry_dtype dtype, std::uint64_t byte_offset,
+         std::initializer_list<std::int64_t> extents)
+      : tensor_(memory) {
+    std::ranges::copy(extents, extents_.begin());
+    tensor_.dtype = dtype;
+    tensor_.ndim = static_cast<std::int32_t>(extents.size());
+    tensor_.strides = nullptr;
+    tensor_.byte_offset = byte_offset;
+  }
+  // Valid as long as the object, and until it is moved.
+  const gantry_tensor& get() {
+    tensor_.shape = extents_.data();
+    return tensor_;
+  }
+  gantry_value value() {
+    tensor_.shape = extents_.data();
+    return tensor_ref_value(&tensor_);
+  }
+
+ private:
+  gantry_tensor tensor_;
+  std::array<std::int64_t, 4> extents_{};
+};
+
+namespace {
+
+constexpr std::size_t max_kernel_arguments = 16;
+
+// The arguments of a kernel.
+class KernelArguments {
+ public:
+  void add(const gantry_value& value) { values_[count_++] = value; }
+  // The kernels take tensors as borrowed, and do not change this record.
+  void add(const gantry_tensor& tensor) {
+    add(tensor_ref_value(const_cast<gantry_tensor*>(&tensor)));
+  }
+  std::span<const gantry_value> get() const { return {values_.data(), count_}; }
+
+ private:
+  std::array<gantry_value, max_kernel_arguments> values_;
+  std::size_t count_ = 0;
+};
+
+gantry_tensor first_rows(const gantry_tensor& tensor, std::array<std::int64_t, 3>& extents,
+                         std::int64_t rows) {
+  extents = {rows, tensor.shape[1], tensor.shape[2]};
+  gantry_tensor first = tensor;
+  first.shape = extents.data();
+  return first;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AttentionCache>> AttentionCache::create(const Host& host,
+                                                               CacheArguments arguments) {
+  std::unique_ptr<AttentionCache> cache(new AttentionCache(host, std::move(arguments)));
+  GANTRY_CHECK(cache->allocate());
+  return cache;
+}
+
+Status AttentionCache::allocate() {
+  const CacheArguments& a = arguments_;
+  GANTRY_TRY(KvLayerShape layer,
+             kv_layer_shape(a.config, {a.kv_heads, a.dimension, element_bytes(a.dtype)}));
+  gantry_tensor like{};
+  like.device = a.device;
+  like.dtype = a.dtype;
+  like.ndim = static_cast<std::int32_t>(layer.extents.size());
+  like.shape = layer.extents.data();
+  for (std::int64_t i = 0; i < a.layer_count; ++i) {
+    GANTRY_TRY(Value pages, host_.tensor_new(like));
+    pages_.push_back(std::move(pages));
+  }
+  std::array<std::int64_t, 3> extents = {a.config.prefill_chunk, a.query_heads, a.dimension};
+  like.shape = extents.data();
+  like.ndim = 3;
+  GANTRY_TRY(q_, host_.tensor_new(like));
+  GANTRY_TRY(out_, host_.tensor_new(like));
+  extents[1] = a.kv_heads;
+  GANTRY_TRY(k_, host_.tensor_new(like));
+  GANTRY_TRY(v_, host_.tensor_new(like));
+  extents[1] = a.query_heads;
+  like.ndim = 2;
+  like.dtype = dtypes::float32;
+  GANTRY_TRY(lse_, host_.tensor_new(like));
+  GANTRY_TRY(other_lse_, host_.tensor_new(like));
+  return {};
+}
+
+Status AttentionCache::remove(std::int64_t id) {
+  GANTRY_CHECK(sequences_.remove(id));
+  pass_.end();
+  return {};
+}
+
+void AttentionCache::clear() noexcept {
+  sequences_.clear();
+  pass_.end();
+}
+
+Status AttentionCache::copy_page(const gantry_env* env, const KvPageCopy& copy) {
+  for (const Value& pages : pages_) {
+    KernelArguments args;
+    args.add(*pages.tensor());
+    args.add(int_value(copy.source));
+    args.add(int_value(copy.target));
+    args.add(int_value(copy.tokens));
+    GANTRY_CHECK(run(arguments_.kernels.copy_single_page, env, args.get()));
+  }
+  return {};
+}
+
+Status AttentionCache::fork(const gantry_env* env, std::int64_t parent, std::int64_t child,
+                            std::int64_t position) {
+  GANTRY_TRY(const auto copy, sequences_.fork(parent, child, position));
+  pass_.end();
+  if (!copy) return {};
+  Status copied = copy_page(env, *copy);
+  // The child exists, so that this succeeds.
+  if (!copied.ok()) static_cast<void>(sequences_.remove(child));
+  return copied;
+}
+
+Status AttentionCache::pop(const gantry_env* env, std::int64_t id, std::int64_t count) {
+  GANTRY_TRY(const auto copy, sequences_.pop(id, count));
+  pass_.end();
+  return copy ? copy_page(env, *copy) : Status();
+}
+
+Status AttentionCache::accept(std::span<const std::int64_t> ids,
+                              std::span<const std::int64_t> leaves) {
+  GANTRY_CHECK(pass_.accept(ids, leaves));
+  pass_.end();
+  return {};
+}
+
+// Makes room for `size` elements in the tables on the device.
+Status AttentionCache::reserve_tables(std::size_t size) {
+  if (arguments_.device.type == cpu_device_type) return {};
+  const auto held = static_cast<std::size_t>(tables_.tensor() ? tables_.tensor()->shape[0] : 0);
+  if (size <= held) return {};
+  auto extent = static_cast<std::int64_t>(std::max(size, 2 * held));
+  gantry_tensor like{};
+  like.device = arguments_.device;
+  like.dtype = dtypes::int32;
+  like.ndim = 1;
+  like.shape = &extent;
+  GANTRY_TRY(tables_, host_.tensor_new(like));
+  return {};
+}
+
+Status AttentionCache::begin(const gantry_env* env, std::span<const std::int64_t> ids,
+                             std::span<const std::int64_t> lengths,
+                             std::span<const std::int64_t> parents) {
+  GANTRY_CHECK(pass_.begin(ids, lengths, parents,
+                           [this](std::size_t size) { return reserve_tables(size); }));
+  if (arguments_.device.type == cpu_device_type) return {};
+  const std::span<const std::int32_t> contents = pass_.contents();
+  auto extent = static_cast<std::int64_t>(contents.size());
+  gantry_tensor from{};
+  from.data = const_cast<std::int32_t*>(contents.data());
+  from.device = {cpu_device_type, 0};
+  from.dtype = dtypes::int32;
+  from.ndim = 1;
+  from.shape = &extent;
+  gantry_tensor to = *tables_.tensor();
+  to.shape = &extent;
+  Status copied = host_.tensor_copy(from, to, env);
+  if (!copied.ok()) pass_.end();
+  return copied;
+}
+
+AttentionCache::Tensor AttentionCache::table(const KvTable& table) const {
+  gantry_tensor memory{};
+  memory.device = arguments_.device;
+  memory.data = tables_.tensor() ? tables_.tensor()->data
+                                 : const_cast<std::int32_t*>(pass_.contents().data());
+  return {memory,
+          dtypes::int32,
+          sizeof(std::int32_t) * static_cast<std::uint64_t>(table.offset),
+          {table.size}};
+}
+
+AttentionCache::Tensor AttentionCache::temporary(const Value& memory, std::int64_t heads) const {
+  return {
+      *memory.tensor(), arguments_.dtype, 0, {pass_.tables().tokens, heads, arguments_.dimension}};
+}
+
+AttentionCache::Tensor AttentionCache::lse(const Value& memory) const {
+  return {*memory.tensor(), dtypes::float32, 0, {pass_.tables().tokens, arguments_.query_heads}};
+}
+
+Status AttentionCache::run(const ObjectRef& kernel, const gantry_env* env,
+                           std::span<const gantry_value> args) const {
+  GANTRY_CHECK(host_.call(kernel.get(), env, args));
+  return {};
+}
+
+Status AttentionCache::check_tensor(std::string_view name, const gantry_tensor& found,
+                                    gantry_dtype dtype,
+                                    std::span<const std::int64_t> extents) const {
+  if (same_device(found.device, arguments_.device) && same_dtype(found.dtype, dtype) &&
+      std::ranges::equal(shape_of(found), extents) && is_compact(found))
+    return {};
+  return invalid("tensor `", name, "` of attention is ", tensor_text(found), " on ",
+                 device_text(found.device), ", expected ", type_text(dtype, extents), " on ",
+                 device_text(arguments_.device))
+      .with_reason("ARGUMENT_SHAPE");
+}
+
+// Checks a tensor that has a row for each new token.
+Status AttentionCache::check_rows(std::string_view name, const gantry_tensor& found,
+                                  std::int64_t heads) const {
+  const std::int64_t extents[] = {pass_.tables().tokens, heads, arguments_.dimension};
+  return check_tensor(name, found, arguments_.dtype, extents);
+}
+
+Status AttentionCache::check_output(const Output& to) const {
+  GANTRY_CHECK(check_rows("out", *to.out, arguments_.query_heads));
+  const std::int64_t extents[] = {pass_.tables().tokens, arguments_.query_heads};
+  return check_tensor("lse", *to.lse, dtypes::float32, extents);
+}
+
+// Returns the index of a layer of the model in pages_. There must be a pass.
+Result<std::size_t> AttentionCache::layer_of(std::int64_t layer) const {
+  if (!pass_.active())
+    return invalid("attention requires a forward pass, kv_state_begin_forward begins one")
+        .with_reason("KV_PASS");
+  const std::int64_t first = arguments_.first_layer;
+  if (layer < first || layer >= first + arguments_.layer_count)
+    return number_out_of_range("layer of attention", layer, first,
+                               first + arguments_.layer_count - 1);
+  return static_cast<std::size_t>(layer - first);
+}
+
+// Attention of the new tokens to themselves.
+Status AttentionCache::run_self(const gantry_env* env, const gantry_tensor& q,
+                                const gantry_tensor& k, const gantry_tensor& v, double sm_scale,
+                                const Output& to) const {
+  const KvTables& tables = pass_.tables();
+  Tensor indptr = table(tables.append_indptr);
+  Tensor q_position = table(tables.q_rope_position);
+  Tensor k_offset = table(tables.append_rope_offset);
+  KernelArguments args;
+  args.add(q);
+  args.add(indptr.value());
+  args.add(k);
+  args.add(v);
+  args.add(indptr.value());
+  args.add(q_position.value());
+  args.add(k_offset.value());
+  args.add(*to.out);
+  args.add(*to.lse);
+  // causal
+  args.add(int_value(1));
+  args.add(int_value(arguments_.rope_mode == RopeMode::inline_));
+  args.add(float_value(arguments_.rope_scale));
+  args.add(float_value(arguments_.rope_theta));
+  args.add(float_value(sm_scale));
+  return run(arguments_.kernels.ragged_prefill, env, args.get());
+}
+
+// Attention to the tokens of one depth.
+Status AttentionCache::run_depth(const gantry_env* env, const KvDepth& depth, std::size_t layer,
+                                 const gantry_tensor& q, double sm_scale, const Output& to) const {
+  Tensor qo_indptr = table(depth.qo_indptr);
+  Tensor page_indptr = table(depth.page_indptr);
+  Tensor page_indices = table(depth.page_indices);
+  Tensor lengths = table(depth.length_info);
+  if (arguments_.config.sliding_window) {
+    lengths = {lengths.get(), dtypes::int32, lengths.get().byte_offset, {3, depth.entry_count}};
+  }
+  Tensor k_offset = table(depth.k_rope_offset);
+  Tensor q_position = table(pass_.tables().q_rope_position);
+  KernelArguments args;
+  args.add(q);
+  if (!depth.decode) args.add(qo_indptr.value());
+  args.add(*pages_[layer].tensor());
+  args.add(page_indptr.value());
+  args.add(page_indices.value());
+  args.add(lengths.value());
+  args.add(k_offset.value());
+  args.add(q_position.value());
+  args.add(*to.out);
+  args.add(*to.lse);
+  // not causal
+  if (!depth.decode) args.add(int_value(0));
+  args.add(int_value(arguments_.rope_mode == RopeMode::inline_));
+  args.add(float_value(arguments_.rope_scale));
+  args.add(float_value(arguments_.rope_theta));
+  args.add(float_value(sm_scale));
+  const CacheKernels& kernels = arguments_.kernels;
+  return run(depth.decode ? kernels.paged_decode : kernels.paged_prefill, env, args.get());
+}
+
+// Attention to the tokens in the pages.
+//
+// merges   [in]   true: `to` contains a result already
+Status AttentionCache::run_depths(const gantry_env* env, std::size_t layer, const gantry_tensor& q,
+                                  double sm_scale, bool merges, const Output& to) const {
+  Tensor other = temporary(out_, arguments_.query_heads);
+  Tensor other_lse = lse(other_lse_);
+  const KvTables& tables = pass_.tables();
+  for (int d = 0; d < tables.depth_count; ++d) {
+    const KvDepth& depth = tables.depths[static_cast<std::size_t>(d)];
+    if (depth.page_indices.size == 0) continue;
+    if (!merges) {
+      GANTRY_CHECK(run_depth(env, depth, layer, q, sm_scale, to));
+      merges = true;
+      continue;
+    }
+    GANTRY_CHECK(run_depth(env, depth, layer, q, sm_scale, {&other.get(), &other_lse.get()}));
+    KernelArguments args;
+    args.add(*to.out);
+    args.add(*to.lse);
+    args.add(other.value());
+    args.add(other_lse.value());
+    GANTRY_CHECK(run(arguments_.kernels.merge[0], env, args.get()));
+  }
+  if (merges) return {};
+  return invalid("attention to the cache requires tokens in it, the sequences have none")
+      .with_reason("KV_PASS");
+}
+
+Status AttentionCache::append(const gantry_env* env, std::size_t layer, const gantry_tensor& k,
+                              const gantry_tensor& v) const {
+  Tensor position = table(pass_.tables().append_position);
+  KernelArguments args;
+  args.add(*pages_[layer].tensor());
+  args.add(k);
+  args.add(v);
+  args.add(position.value());
+  return run(arguments_.kernels.transpose_append, env, args.get());
+}
+
+Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, double sm_scale,
+                              const gantry_tensor& all_qkv, const gantry_tensor& all_out) {
+  GANTRY_TRY(const std::size_t layer, layer_of(layer_id));
+  const CacheArguments& a = arguments_;
+  const KvTables& tables = pass_.tables();
+  std::int64_t extents[] = {tables.tokens, a.query_heads + 2 * a.kv_heads, a.dimension};
+  // The tensors of a model with padding have more rows.
+  if (all_qkv.ndim == 3) extents[0] = std::max(extents[0], all_qkv.shape[0]);
+  GANTRY_CHECK(check_tensor("qkv", all_qkv, a.dtype, extents));
+  extents[1] = a.query_heads;
+  GANTRY_CHECK(check_tensor("out", all_out, a.dtype, extents));
+
+  std::array<std::int64_t, 3> qkv_extents, out_extents;
+  const gantry_tensor qkv = first_rows(all_qkv, qkv_extents, tables.tokens);
+  const gantry_tensor out = first_rows(all_out, out_extents, tables.tokens);
+  Tensor q = temporary(q_, a.query_heads);
+  Tensor k = temporary(k_, a.kv_heads);
+  Tensor v = temporary(v_, a.kv_heads);
+  Tensor lse = this->lse(lse_);
+  Tensor q_position = table(tables.q_rope_position);
+  KernelArguments split;
+  split.add(qkv);
+  split.add(q_position.value());
+  split.add(q.value());
+  split.add(k.value());
+  split.add(v.value());
+  split.add(a.rope_factors.tensor() ? a.rope_factors.get()
+                                    : int_value(a.rope_mode == RopeMode::normal));
+  GANTRY_CHECK(run(a.kernels.split_rotary, env, split.get()));
+
+  const Output to{&out, &lse.get()};
+  if (tables.append_before) {
+    GANTRY_CHECK(append(env, layer, k.get(), v.get()));
+    return run_depths(env, layer, q.get(), sm_scale, false, to);
+  }
+  GANTRY_CHECK(run_self(env, q.get(), k.get(), v.get(), sm_scale, to));
+  GANTRY_CHECK(run_depths(env, layer, q.get(), sm_scale, true, to));
+  return append(env, layer, k.get(), v.get());
+}
+
+Status AttentionCache::attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
+                                   const gantry_tensor& q, const gantry_tensor& k,
+                                   const gantry_tensor& v, const Output& to) {
+  GANTRY_CHECK(layer_of(layer));
+  GANTRY_CHECK(check_rows("q", q, arguments_.query_heads));
+  GANTRY_CHECK(check_rows("k", k, arguments_.kv_heads));
+  GANTRY_CHECK(check_rows("v", v, arguments_.kv_heads));
+  GANTRY_CHECK(check_output(to));
+  return run_self(env, q, k, v, sm_scale, to);
+}
+
+Status AttentionCache::attend_cross(const gantry_env* env, std::int64_t layer_id, double sm_scale,
+                                    const gantry_tensor& q, const Output& to) {
+  GANTRY_TRY(const std::size_t layer, layer_of(layer_id));
+  GANTRY_CHECK(check_rows("q", q, arguments_.query_heads));
+  GANTRY_CHECK(check_output(to));
+  return run_depths(env, layer, q, sm_scale, false, to);
+}
+
+Status AttentionCache::merge(const gantry_env* env, const Output& to, const Output& from) {
+  if (!arguments_.kernels.merge[1]) {
+    return invalid(
+               "KV cache is created without a second merge function, which merges results of "
+               "self and cross attention")
+        .with_reason("ARGUMENT");
+  }
+  KernelArguments args;
+  args.add(*to.out);
+  args.add(*to.lse);
+  args.add(*from.out);
+  args.add(*from.lse);
+  return run(arguments_.kernels.merge[1], env, args.get());
+}
+
+Result<Value> AttentionCache::query_positions(const gantry_env* env) const {
+  Tensor positions = table(pass_.tables().q_rope_position);
+  GANTRY_TRY(Value copy, host_.tensor_new(positions.get()));
+  if (pass_.tables().tokens != 0)
+    GANTRY_CHECK(host_.tensor_copy(positions.get(), *copy.tensor(), env));
+  return copy;
+}
+
+Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std::int64_t begin,
+                                    std::int64_t end, const gantry_tensor& keys,
+                                    const gantry_tensor& values) {
+  GANTRY_TRY(const std::int32_t length, sequences_.length(id));
+  if (begin < 0 || begin >= end || end > length) {
+    return invalid("tokens ", begin, "..", end, " of sequence ", id,
+                   " are requested, expected at least 1 of its ", length)
+        .with_reason("ARGUMENT_RANGE");
+  }
+  const CacheArguments& a = arguments_;
+  const std::int64_t extents[] = {a.layer_count, end - begin, a.kv_heads, a.dimension};
+  GANTRY_CHECK(check_tensor("keys", keys, a.dtype, extents));
+  GANTRY_CHECK(check_tensor("values", values, a.dtype, extents));
+
+  std::vector<std::int32_t> slots(static_cast<std::size_t>(end - begin));
+  GANTRY_CHECK(sequences_.slots(id, begin, end, slots));
+  gantry_tensor memory{};
+  memory.data = slots.data();
+  memory.device = {cpu_device_type, 0};
+  Tensor from(memory, dtypes::int32, 0, {end - begin});
+  gantry_tensor like = from.get();
+  like.device = a.device;
+  GANTRY_TRY(const Value positions, host_.tensor_new(like));
+  GANTRY_CHECK(host_.tensor_copy(from.get(), *positions.tensor(), env));
+  for (std::size_t layer = 0; layer < pages_.size(); ++layer) {
+    KernelArguments args;
+    args.add(*pages_[layer].tensor());
+    args.add(*positions.tensor());
+    args.add(keys);
+    args.add(values);
+    args.add(int_value(static_cast<std::int64_t>(layer)));
+    GANTRY_CHECK(run(a.kernels.debug_get_kv, env, args.get()));
+  }
+  return {};
+}
+
+}  // namespace gantry::relax

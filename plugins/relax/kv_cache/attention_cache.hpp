@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A paged KV cache: sequences, the keys and values of their tokens, and attention to them by the
+// kernels of the model that creates the cache. All tensors are on one device.
+//
+//     add 0; begin_forward [0] [10]; attention of layer 0, 1, ...; end_forward
+//
+// Memory, allocated on creation:
+//
+//     pages       for each layer [pages, 2, heads, page_size, dimension]
+//     temporaries for one layer's new queries, keys and values and the result of one more kernel,
+//                 of prefill_chunk tokens
+//     tables      those of a forward pass; on the CPU used where they are computed, else one
+//                 buffer, which grows by doubling
+#pragma once
+
+#include "cache_arguments.hpp"
+#include "kv_forward.hpp"
+#include "plugins/relax/builtin.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace gantry::relax {
+
+// A function that fails changes nothing, unless a kernel or a copy fails.
+//
+// thread   one at a time
+class AttentionCache {
+ public:
+  static Result<std::unique_ptr<AttentionCache>> create(const Host& host, CacheArguments arguments);
+
+  // Changes of sequences, as in KvSequences. Each but add() ends a pass.
+  Status add(std::int64_t id) { return sequences_.add(id); }
+  Status remove(std::int64_t id);
+  void clear() noexcept;
+  // costs    a kernel for each layer if a page is copied
+  Status fork(const gantry_env* env, std::int64_t parent, std::int64_t child,
+              std::int64_t position);
+  Status pop(const gantry_env* env, std::int64_t id, std::int64_t count);
+  Status enable_window(std::int64_t id, std::int64_t window, std::int64_t sink) {
+    return sequences_.enable_window(id, window, sink);
+  }
+  Status accept(std::span<const std::int64_t> ids, std::span<const std::int64_t> leaves);
+  const KvSequences& sequences() const { return sequences_; }
+
+  // Begins a pass of all layers.
+  //
+  // costs    KvForward::begin(), and one copy of all tables on devices other than the CPU
+  Status begin(const gantry_env* env, std::span<const std::int64_t> ids,
+               std::span<const std::int64_t> lengths, std::span<const std::int64_t> parents);
+  void end() noexcept { pass_.end(); }
+
+  // Attention of the new tokens of the pass to themselves and all tokens before them; writes their
+  // keys and values to the pages. Allocates no memory.
+  //
+  // qkv      [in]   [tokens, query heads + 2 * kv heads, dimension]; more rows are ignored
+  // out      [out]  [tokens, query heads, dimension]
+  // returns  INVALID  there is no pass, no such layer, or a tensor has another type
+  Status attend(const gantry_env* env, std::int64_t layer, double sm_scale,
+                const gantry_tensor& qkv, const gantry_tensor& out);
+
+  struct Output {
+    // [tokens, query heads, dimension]
+    const gantry_tensor* out = nullptr;
+    // float32[tokens, query heads], in the kernels' own form
+    const gantry_tensor* lse = nullptr;
+  };
+  // Attention of the new tokens to themselves, without the cache.
+  Status attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
+                     const gantry_tensor& q, const gantry_tensor& k, const gantry_tensor& v,
+                     const Output& to);
+  // Attention to the tokens in the cache.
+  Status attend_cross(const gantry_env* env, std::int64_t layer, double sm_scale,
+                      const gantry_tensor& q, const Output& to);
+  // Merges the second output into the first.
+  Status merge(const gantry_env* env, const Output& to, const Output& from);
+
+  // Returns a copy of the positions of the last pass's new tokens in their sequences.
+  Result<Value> query_positions(const gantry_env* env) const;
+  // Copies keys and values of tokens [begin, end) of a sequence.
+  //
+  // keys, values [out] [layers, tokens, kv heads, dimension]
+  Status debug_get_kv(const gantry_env* env, std::int64_t id, std::int64_t begin, std::int64_t end,
+                      const gantry_tensor& keys, const gantry_tensor& values);
+
+ private:
+  class Tensor;
+
+  AttentionCache(const Host& host, CacheArguments arguments)
+      : host_(host), arguments_(std::move(arguments)), sequences_(arguments_.config) {}
+  Status allocate();
+  Status reserve_tables(std::size_t size);
+  Status check_tensor(std::string_view name, const gantry_tensor& found, gantry_dtype dtype,
+                      std::span<const std::int64_t> extents) const;
+  Status check_rows(std::string_view name, const gantry_tensor& found, std::int64_t heads) const;
+  Status check_output(const Output& to) const;
+  Result<std::size_t> layer_of(std::int64_t layer) const;
+  Status copy_page(const gantry_env* env, const KvPageCopy& copy);
+  Tensor table(const KvTable& table) const;
+  Tensor temporary(const Value& memory, std::int64_t heads) const;
+  Tensor lse(const Value& memory) const;
+
+  Status run(const ObjectRef& kernel, const gantry_env* env,
+             std::span<const gantry_value> args) const;
+  Status run_self(const gantry_env* env, const gantry_tensor& q, const gantry_tensor& k,
+                  const gantry_tensor& v, double sm_scale, const Output& to) const;
+  Status run_depth(const gantry_env* env, const KvDepth& depth, std::size_t layer,
+                   const gantry_tensor& q, double sm_scale, const Output& to) const;
+  Status run_depths(const gantry_env* env, std::size_t layer, const gantry_tensor& q,
+                    double sm_scale, bool merges, const Output& to) const;
+  Status append(const gantry_env* env, std::size_t layer, const gantry_tensor& k,
+                const gantry_tensor& v) const;
+
+  Host host_;
+  CacheArguments arguments_;
+  KvSequences sequences_;
+  KvForward pass_{sequences_};
+  // By layer.
+  std::vector<Value> pages_;
+  Value q_, k_, v_, out_, lse_, other_lse_;
+  // None on the CPU.
+  Value tables_;
+};
+
+}  // namespace gantry::relax
