@@ -3,6 +3,11 @@
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
   gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
+    LIBRARIES gantry_cli_script)
+  if(TARGET gantry_plugin_relax)
+    add_dependencies(golden_call_script gantry_plugin_relax)
+  endif()
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plays the call scripts of artifacts that TVM exported, and compares with what TVM returned.
+#include "tools/gantry/script/script_player.hpp"
+
+#include "core/base/text_file.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
+#include <gantry/json_tree.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+namespace gantry::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr Tolerance tolerance{1e-5, 1e-6};
+const std::vector<std::string> cpu = {"cpu"};
+
+// Scripts that use functions which this version lacks.
+const std::set<std::string> scripts_that_are_not_played = {
+    "dtypes_llvm",      "lm_paged_compiled_llvm", "lm_paged_llvm",
+    "lm_paged_sliding", "lm_paged_weights",       "v25_lm_paged_llvm",
+    "weights_edge",     "weights_errors",         "weights_mix_llvm",
+    "weights_old"};
+
+Runtime new_runtime() {
+  RuntimeOptions options;
+  options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
+  options.only_these_plugins = true;
+  auto runtime = Runtime::create(std::move(options));
+  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
+  return std::move(runtime).value();
+}
+
+// The functions that TVM's process had, see tests/golden/data/relax/README.md.
+class HostFunctions {
+ public:
+  void add_to(Runtime& runtime) {
+    const auto add = [&](const char* name, Runtime::AddedFunction function) {
+      const Status added = runtime.add_function(name, std::move(function));
+      ASSERT_TRUE(added.ok()) << added.error().message;
+    };
+    add("test.fmt", fmt);
+    add("test.side", [](auto) -> Result<Any> { return Any(); });
+    add("test.boom",
+        [](auto) -> Result<Any> { return raised_error("ValueError", "boom from host"); });
+    add("test.host_fn", [this](std::span<const gantry_value> args) -> Result<Any> {
+      const gantry_tensor& tensor = *gantry_value_tensor(&args[0]);
+      const auto* first = reinterpret_cast<const float*>(static_cast<const char*>(tensor.data) +
+                                                         tensor.byte_offset);
+      calls.push_back(concat("[", join(std::span(first, tensor.shape[0])), "] ", args[1].i, " ",
+                             *value_text(args[2]), " ", args[3].f));
+      return Any();
+    });
+  }
+
+  // the arguments of test.host_fn
+  std::vector<std::string> calls;
+
+ private:
+  // "{s}|{i}|{f}|{dtype}|{shape}|{x.shape[0]}"
+  static Result<Any> fmt(std::span<const gantry_value> args) {
+    if (args.size() != 6) return invalid("test.fmt has ", args.size(), " arguments, expected 6");
+    const auto dtype = args[4].kind == GANTRY_DTYPE ? dtype_text(args[4].dtype)
+                                                    : std::string(value_text(args[4]).value_or(""));
+    return Any::of_text(concat(value_text(args[1]).value_or("no text"), "|", args[2].i, "|",
+                               args[3].f, "|", dtype, "|(", join(value_shape(args[5]).value()),
+                               ")|", gantry_value_tensor(&args[0])->shape[0]));
+  }
+};
+
+// Plays a script on its artifact on the CPU; returns a line for each difference.
+std::vector<std::string> play(const CallScript& script, HostFunctions& functions) {
+  std::vector<std::string> lines;
+  Runtime runtime = new_runtime();
+  functions.add_to(runtime);
+  const auto model = runtime.load(test::golden("relax/" + script.file).string());
+  if (!model.ok()) return {model.error().message.text()};
+  auto player = ScriptPlayer::create(runtime, *model, script, cpu);
+  if (!player.ok()) return {player.error().message.text()};
+  for (std::size_t i = 0; i < script.calls.size(); ++i) {
+    const auto played = player->play(i, tolerance);
+    if (!played.ok()) return {played.error().message.text()};
+    for (const std::string& text : (*played)->differences)
+      lines.push_back(
+          concat("call ", i, " ", script.calls[i].function, ": ", Message::lines(text)));
+  }
+  return lines;
+}
+
+std::vector<std::string> play_golden(const std::string& name, HostFunctions& functions) {
+  const auto script = read_call_script(test::golden("relax/" + name + ".json"));
+  if (!script.ok()) return {script.error().message.text()};
+  return play(*script, functions);
+}
+
+std::vector<std::string> golden_scripts(CallScript::Kind kind) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(test::golden("relax"))) {
+    if (entry.path().extension() != ".json") continue;
+    const auto script =
+        parse_call_script(read_text_file(entry.path().string(), std::size_t{1} << 24).value());
+    // Those with `expected_from` are for devices.
+    if (script.ok() && script->kind == kind && script->expected_from.empty())
+      names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(GoldenCallScripts, AreAllRead) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::golden("relax"))) {
+    if (entry.path().extension() != ".json") continue;
+    const auto script = read_call_script(entry.path());
+    EXPECT_TRUE(script.ok()) << script.error().message;
+    ++count;
+  }
+  EXPECT_EQ(count, 55);
+}
+
+class TirScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TirScript, PlaysWithoutADifference) {
+  HostFunctions functions;
+  EXPECT_THAT(play_golden(GetParam(), functions), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, TirScript,
+                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::tir)),
+                         [](const auto& test) { return test.param; });
+
+TEST(HostFunction, ReceivesTheRecordedArguments) {
+  HostFunctions functions;
+
+  EXPECT_THAT(play_golden("tir_call_packed_llvm", functions), IsEmpty());
+
+  EXPECT_THAT(functions.calls,
+              ElementsAre("[-0.7987351, 1.7774512, -0.35040987, -1.1836251] 9 a tag string 1.5"));
+}
+
+class RelaxScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RelaxScript, PlaysWithoutADifference) {
+  if (scripts_that_are_not_played.contains(GetParam())) GTEST_SKIP() << "functions are missing";
+  HostFunctions functions;
+  EXPECT_THAT(play_golden(GetParam(), functions), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript,
+                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::relax)),
+                         [](const auto& test) { return test.param; });
+
+// A golden script whose expected values a test changes, and the lines that are then reported.
+class Difference : public ::testing::Test {
+ protected:
+  explicit Difference(const char* name = "tir_ret_llvm")
+      : script(read_call_script(test::golden("relax/" + std::string(name) + ".json")).value()) {}
+  // Leaves one call of the script.
+  ScriptCall& only(std::size_t index) {
+    ScriptCall call = script.calls.at(index);
+    script.calls = {std::move(call)};
+    return script.calls.front();
+  }
+  std::vector<std::string> lines() {
+    HostFunctions functions;
+    return play(script, functions);
+  }
+
+  CallScript script;
+};
+
+TEST_F(Difference, OfAResultIsReportedWithBothValues) {
+  // addi returns 43
+  const std::pair<ScriptValue, const char*> wrong[] = {
+      {{std::int64_t{44}}, "44"},
+      {{true}, "true"},
+      {{2.5}, "float 2.5"},
+      {{NoneScriptValue{}}, "none"},
+      {{std::string("43")}, "\"43\""},
+      {{ShapeScriptValue{{1, 2}}}, "shape [1, 2]"},
+      {{TupleScriptValue{{{NoneScriptValue{}}}}}, "a tuple of 1"},
+      {{TensorScriptValue{"k", {2, 32, 1}, {2}}}, "float32[2]"},
+      {{ObjectScriptValue{"Cache"}}, "an object \"Cache\""}};
+  ScriptCall& call = only(0);
+  for (const auto& [expected, text] : wrong) {
+    call.result = expected;
+    EXPECT_THAT(lines(), ElementsAre(concat("call 0 addi: \"result\" is 43, expected ", text)));
+  }
+}
+
+TEST_F(Difference, OfAnArgumentAfterTheCallIsReportedByElement) {
+  ScriptCall& call = only(1);
+  const auto& after = std::get<TensorScriptValue>(call.after.at(0).content);
+  auto* floats = reinterpret_cast<float*>(script.arrays.at(after.key).bytes.data());
+  floats[1] = 1000;
+
+  const std::vector<std::string> found = lines();
+
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], StartsWith("call 0 chk: \"argument 0\" differs at [1]: found "));
+  EXPECT_THAT(found[0], HasSubstr(", expected 1000; 1 of 3 elements differ, by at most "));
+  EXPECT_THAT(found[0], EndsWith(" relative (rtol 1e-05, atol 1e-06)"));
+}
+
+TEST_F(Difference, WithinTheToleranceIsNone) {
+  ScriptCall& call = only(1);
+  const auto& after = std::get<TensorScriptValue>(call.after.at(0).content);
+  auto* floats = reinterpret_cast<float*>(script.arrays.at(after.key).bytes.data());
+  floats[1] += 0.5e-6f;
+
+  EXPECT_THAT(lines(), IsEmpty());
+}
+
+TEST_F(Difference, OfAnErrorIsReported) {
+  const std::string found =
+      "call 0 chk: fails with RuntimeError: n must be larger than 3, expected ";
+  ScriptCall& call = only(2);
+
+  call.error->kind = "ValueError";
+  EXPECT_THAT(lines(), ElementsAre(found + "ValueError: n must be larger than 3"));
+  call.error = ScriptError{"RuntimeError", "n must be larger than 3."};
+  EXPECT_THAT(lines(), ElementsAre(found + "RuntimeError: n must be larger than 3."));
+  call.error->message = "n must be";
+  EXPECT_THAT(lines(), IsEmpty());
+  call.error = ScriptError{};
+  EXPECT_THAT(lines(), IsEmpty());
+  call.error.reset();
+  call.result = ScriptValue{NoneScriptValue{}};
+  EXPECT_THAT(lines(), ElementsAre(found + "a result"));
+}
+
+TEST_F(Difference, OfAMissingErrorIsReported) {
+  ScriptCall& call = only(0);
+  call.result.reset();
+  call.error = ScriptError{"ValueError", "no"};
+
+  EXPECT_THAT(lines(), ElementsAre("call 0 addi: returns, expected ValueError: no"));
+}
+
+TEST_F(Difference, OfAFunctionThatIsMissingIsReported) {
+  only(0).function = "no_such";
+
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_THAT(lines()[0], StartsWith("call 0 no_such: fails with RuntimeError: "));
+}
+
+TEST_F(Difference, OfAReferenceWithoutAValueIsReportedAndTheCallIsNotMade) {
+  ScriptCall call = script.calls.at(0);
+  call.args[0] = {RefScriptValue{2, {}}};
+  script.calls.push_back(call);
+  call.args[0] = {RefScriptValue{0, {3}}};
+  script.calls.push_back(call);
+
+  EXPECT_THAT(lines(),
+              ElementsAre("call 4 addi: argument 0: the result of call 2 is not there; the "
+                          "call is not made",
+                          "call 5 addi: argument 0: the result of call 0 has no item 3; "
+                          "the call is not made"));
+}
+
+TEST_F(Difference, OfTheVirtualMachineIsReportedIfTheLibraryHasNone) {
+  script.kind = CallScript::Kind::relax;
+
+  EXPECT_THAT(lines(), ElementsAre("call script: its kind is \"relax\", and _lib has no virtual "
+                                   "machine"));
+}
+
+// The call (a, b) -> ((a, b), c) of tuples returns nested tuples.
+class TupleDifference : public Difference {
+ protected:
+  TupleDifference() : Difference("tuples_llvm") {}
+  // The first call whose result is a tuple.
+  TupleScriptValue& result() {
+    for (ScriptCall& call : script.calls) {
+      if (call.result && std::holds_alternative<TupleScriptValue>(call.result->content))
+        return std::get<TupleScriptValue>(call.result->content);
+    }
+    ADD_FAILURE() << "no call returns a tuple";
+    std::abort();
+  }
+};
+
+TEST_F(TupleDifference, IsReportedWithThePlaceInTheTuple) {
+  result().items.at(0) = {std::int64_t{3}};
+
+  const std::vector<std::string> found = lines();
+
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr(": \"result[0]\" is "));
+  EXPECT_THAT(found[0], EndsWith(", expected 3"));
+}
+
+TEST_F(TupleDifference, InTheNumberOfItemsIsReported) {
+  const std::size_t size = result().items.size();
+  result().items.push_back({AnyScriptValue{}});
+
+  const std::vector<std::string> found = lines();
+
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], EndsWith(concat("\"result\" is a tuple of ", size, ", expected a tuple of ",
+                                        size + 1)));
+}
+
+// The texts of checks of the virtual machine are not those of TVM, so only the kind is compared.
+class CheckDifference : public Difference {
+ protected:
+  CheckDifference() : Difference("cnn_dyn_llvm") {}
+};
+
+TEST_F(CheckDifference, IsInTheKindOnly) {
+  const auto fails = std::ranges::find_if(
+      script.calls, [](const ScriptCall& call) { return call.error.has_value(); });
+  ASSERT_NE(fails, script.calls.end());
+  fails->error->message = "another text";
+  EXPECT_THAT(lines(), IsEmpty());
+
+  fails->error->kind = "OtherError";
+  EXPECT_EQ(lines().size(), 1u);
+}
+
+}  // namespace
+}  // namespace gantry::cli
